@@ -1,0 +1,124 @@
+//! The trait behind which all models live: a resource is an *event source*, not a duration.
+//!
+//! A fluid model cannot say how long a transfer takes when it starts, because later transfers slow it down. So the
+//! kernel never asks for a duration: it starts work, asks for the next date at which anything ends, and advances the
+//! resource to a date. [`Constant`](crate::Constant) in this crate and the network and host models of `platform`
+//! implement the same trait.
+//!
+//! Ordering guarantee: what ends at one date is ordered by the kernel, by the number of the activity, whatever order
+//! a resource reports.
+//!
+//! Units: flop for computation, bytes for transfers, seconds for dates.
+
+use std::fmt;
+
+use crate::Time;
+
+/// A host, as a position in the table of hosts that the simulation was given.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HostId(pub u32);
+
+/// An activity in progress.
+///
+/// `slot` is dense and used again after the activity has ended: a resource may index a table by it.
+/// `number` grows by one per activity, is never used again, and decides the order of simultaneous ends.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ActivityId {
+    /// The serial number of the activity in this simulation.
+    pub number: u64,
+    /// The position in tables.
+    pub slot: u32,
+}
+
+/// What an activity asks of a resource.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Work {
+    /// A computation on one host.
+    Exec {
+        /// Where it runs.
+        host: HostId,
+        /// Amount in flop, at least 0 and finite.
+        flops: f64,
+        /// Share relative to other computations on the host; 1 is usual, more is faster.
+        priority: f64,
+        /// Upper limit in flop/s, infinite if there is none.
+        bound: f64,
+    },
+    /// A transfer between two hosts, possibly the same.
+    Transfer {
+        /// The sending host.
+        from: HostId,
+        /// The receiving host.
+        to: HostId,
+        /// Amount in bytes, at least 0 and finite.
+        bytes: f64,
+        /// Upper limit in bytes/s, infinite if there is none.
+        rate: f64,
+    },
+}
+
+/// What can be changed in an activity that runs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Change {
+    /// A new priority of a computation, above 0.
+    Priority(f64),
+    /// A new upper limit, in flop/s or bytes/s, above 0.
+    Bound(f64),
+}
+
+/// How an activity ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum End {
+    /// All its work was done.
+    Done,
+    /// A resource under it failed.
+    Failed,
+    /// It was cancelled, by its owner or because a partner went away.
+    Cancelled,
+}
+
+/// Why a resource cannot even start some work: a mistake in the input, such as two hosts without a route.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CannotStart(pub String);
+
+impl fmt::Display for CannotStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for CannotStart {}
+
+/// A model of hosts and networks, driven by the kernel.
+///
+/// The kernel calls `start`, `cancel`, `suspend`, `resume` and `update` as things happen at the date `now`, then
+/// `next_date` once nothing more happens at that date, then `advance` with a date that is at most the one returned.
+/// So all changes of one date can be answered by a single solve inside `next_date`.
+pub trait Resource {
+    /// Begins `work` for `activity` at the date `now`.
+    ///
+    /// # Errors
+    /// [`CannotStart`] if the input does not allow this work at all; the run ends with that message.
+    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart>;
+
+    /// Forgets `activity`, which is running; it will not be reported as ended.
+    fn cancel(&mut self, activity: ActivityId, now: Time);
+
+    /// Stops the progress of `activity` until [`Resource::resume`]. A latency being paid stops too.
+    fn suspend(&mut self, activity: ActivityId, now: Time);
+
+    /// Lets `activity` go on after [`Resource::suspend`].
+    fn resume(&mut self, activity: ActivityId, now: Time);
+
+    /// Changes a running activity.
+    fn update(&mut self, activity: ActivityId, change: Change, now: Time);
+
+    /// The work that `activity` has left at the date `now`, in flop or bytes.
+    fn remaining(&mut self, activity: ActivityId, now: Time) -> f64;
+
+    /// The next date, at or after `now`, at which something ends or changes; `None` if there is none.
+    fn next_date(&mut self, now: Time) -> Option<Time>;
+
+    /// Moves to the date `now` and appends everything that ends there to `ended`, in any order.
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>);
+}

@@ -1,8 +1,89 @@
-//! A deterministic discrete-event kernel.
-#![warn(missing_docs)]
+//! A deterministic discrete-event kernel: virtual time, actors as futures, activities, synchronisation.
+//!
+//! # A first simulation
+//!
+//! ```
+//! use sim_core::{Outcome, Simulation, Span};
+//!
+//! let mut simulation = Simulation::with_constant_model(1);
+//! let mutex = simulation.new_mutex();
+//! for _ in 0..3 {
+//!     let mutex = mutex.clone();
+//!     simulation.spawn_anonymous(0, |me| async move {
+//!         mutex.lock().await;
+//!         me.sleep(Span::from_secs(1.0)).await;
+//!         mutex.unlock().await;
+//!     });
+//! }
+//! let report = simulation.run();
+//! assert_eq!(report.outcome, Outcome::Finished);
+//! assert_eq!(report.time.as_secs(), 3.0);
+//! ```
+//!
+//! # Order
+//!
+//! * Events are ordered by date, then by a serial number: what was created first happens first. Timers and ends of
+//!   activities share one sequence of numbers.
+//! * At one date, actors go in the order in which they became runnable. A new actor becomes runnable when it is
+//!   created.
+//! * Queues are first in, first out: mutexes, semaphores, condition variables, mailboxes. The actors at a barrier go
+//!   on in the order of their arrival.
+//! * A sleep of no time lets everything that is due at this date go first.
+//! * The ends that a fluid model reports at one date happen in the order of the activities' numbers.
+//!
+//! # Determinism
+//!
+//! The same program, platform, arguments and seed give the same [`Digest`], on every machine. The kernel reads no
+//! clock and no environment, iterates over nothing in hash order, and draws from named [`Stream`]s only. It is up to
+//! programs not to share memory between actors in ways that depend on addresses.
+//!
+//! # Operations
+//!
+//! What an actor does and another can observe is a [`Transition`]. Operations are futures ([`Operation`]) that do
+//! nothing before they are awaited and take back what they asked for when they are dropped. Several can be awaited
+//! at once with any combinator: the actor goes on when one of them can. A future from elsewhere (a socket, a timer
+//! of an asynchronous runtime) would never be woken; awaiting it ends the run with an outcome that says so.
+//!
+//! # Limits
+//!
+//! At most 2^32 - 1 actors over a run. The record of an actor that has ended stays (about 100 bytes), so that its
+//! number is never used again.
 
+mod activity;
+mod actor;
+mod chooser;
+mod constant;
+mod device;
+mod digest;
+mod kernel;
+mod mailbox;
+mod message;
+mod operation;
+mod outcome;
+mod random;
 mod resource;
+mod simulation;
+mod sync;
 mod time;
+mod timers;
+mod trace;
+mod transition;
 
+pub use activity::{Activity, ActivityError};
+pub use actor::{Actor, TimedOut};
+pub use chooser::{BadSchedule, Candidate, Choice, Chooser, Clock, Replay, Schedule};
+pub use constant::Constant;
+pub use device::{DEVICE_TOKENS, Device, DevicePort, Parked};
+pub use digest::Digest;
+pub use kernel::{Hosts, Kernel};
+pub use mailbox::Mailbox;
+pub use message::Message;
+pub use operation::Operation;
+pub use outcome::{Blocked, Failure, Limit, Outcome, Report, WaitGraph};
+pub use random::Stream;
 pub use resource::{ActivityId, CannotStart, Change, End, HostId, Resource, Work};
+pub use simulation::{ActorResult, Simulation};
+pub use sync::{Barrier, Condvar, Mutex, Semaphore};
 pub use time::{Span, Time};
+pub use trace::TraceEvent;
+pub use transition::{ActorId, Answer, Transition};

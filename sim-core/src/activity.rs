@@ -1,0 +1,162 @@
+//! Handles of activities: test, wait, wait with a timeout, cancel.
+//!
+//! A handle owns the activity: dropping the handle of one that has not ended cancels it, and the other side of a
+//! communication sees that. Use a detached put for a message that nobody waits for.
+
+use std::fmt;
+use std::rc::Rc;
+
+use crate::kernel::Shared;
+use crate::operation::{Operation, Step};
+use crate::{Answer, Change, End, Kernel, Message, Span, Transition};
+
+/// A computation or one side of a communication in progress.
+pub struct Activity {
+    kernel: Shared,
+    slot: u32,
+}
+
+/// How an activity ended without success.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ActivityError {
+    /// It has not ended within the time allowed; it goes on.
+    TimedOut,
+    /// A host or a link under it failed.
+    Failed,
+    /// One side cancelled it, or went away.
+    Cancelled,
+}
+
+impl fmt::Display for ActivityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TimedOut => "the time of the wait was up",
+            Self::Failed => "a host or a link failed",
+            Self::Cancelled => "the activity was cancelled",
+        })
+    }
+}
+
+impl std::error::Error for ActivityError {}
+
+pub(crate) fn end_result(answer: Answer) -> Result<(), ActivityError> {
+    match answer {
+        Answer::Number(end) if end == End::Done as u32 => Ok(()),
+        Answer::Number(end) if end == End::Failed as u32 => Err(ActivityError::Failed),
+        Answer::Timeout => Err(ActivityError::TimedOut),
+        _ => Err(ActivityError::Cancelled),
+    }
+}
+
+impl Activity {
+    pub(crate) const fn new(kernel: Shared, slot: u32) -> Self {
+        Self { kernel, slot }
+    }
+
+    pub(crate) const fn slot(&self) -> u32 {
+        self.slot
+    }
+
+    /// Waits for the end. The receiver of a communication gets the message, everybody else an empty one.
+    ///
+    /// # Errors
+    /// How it ended, if not well.
+    #[track_caller]
+    pub fn wait(&self) -> Operation<'_, Result<Message, ActivityError>> {
+        let wait = Transition::Wait {
+            activity: self.slot,
+            owned: false,
+        };
+        Operation::new(&self.kernel, wait, |kernel, transition, answer, _| {
+            let Transition::Wait { activity, .. } = transition else {
+                unreachable!("the operation waits")
+            };
+            Step::Return(end_result(answer).map(|()| kernel.take_message(activity)))
+        })
+    }
+
+    /// [`Activity::wait`], at most for `timeout`.
+    ///
+    /// # Errors
+    /// How it ended, if not well, or that it has not.
+    #[track_caller]
+    pub fn wait_timeout(&self, timeout: Span) -> Operation<'_, Result<Message, ActivityError>> {
+        self.wait().within(timeout)
+    }
+
+    /// Whether it has ended, well or not.
+    #[track_caller]
+    pub fn test(&self) -> Operation<'_, bool> {
+        Operation::new(
+            &self.kernel,
+            Transition::Test {
+                activity: self.slot,
+            },
+            |_, _, answer, _| Step::Return(answer == Answer::Bool(true)),
+        )
+    }
+
+    /// Ends it without success, if it has not ended.
+    #[track_caller]
+    pub fn cancel(&self) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            Transition::Cancel {
+                activity: self.slot,
+            },
+            crate::actor::nothing,
+        )
+    }
+
+    /// The work that is left, in bytes or flop; all of it if it has not begun.
+    #[must_use]
+    pub fn remaining(&self) -> f64 {
+        self.kernel.borrow_mut().remaining(self.slot)
+    }
+
+    /// Changes the priority or the bound of an activity that runs; does nothing to one that has not begun or has
+    /// ended.
+    pub fn update(&self, change: Change) {
+        self.kernel.borrow_mut().update_activity(self.slot, change);
+    }
+}
+
+impl Kernel {
+    /// Takes the message if the actor being polled is the receiver.
+    pub(crate) fn take_message(&mut self, slot: u32) -> Message {
+        let current = self.current;
+        let record = self.activities.get_mut(slot);
+        if record.destination == current {
+            std::mem::take(&mut record.message)
+        } else {
+            Message::Empty
+        }
+    }
+}
+
+impl Drop for Activity {
+    fn drop(&mut self) {
+        self.kernel.borrow_mut().drop_handle(self.slot);
+    }
+}
+
+impl fmt::Debug for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Activity({})", self.slot)
+    }
+}
+
+impl Clone for Activity {
+    /// Another handle of the same activity. Dropping any of them cancels an activity that has not ended.
+    fn clone(&self) -> Self {
+        self.kernel
+            .borrow_mut()
+            .activities
+            .get_mut(self.slot)
+            .references += 1;
+        Self {
+            kernel: Rc::clone(&self.kernel),
+            slot: self.slot,
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! Actors: the handle through which a program reaches the simulation.
+//!
+//! An actor is a future; `me` is the handle that it gets. The same type names other actors. A new actor runs when
+//! its turn comes, after the actors that were runnable before it.
+
+use std::fmt;
+use std::future::Future;
+use std::rc::Rc;
+
+use crate::activity::{Activity, ActivityError, end_result};
+use crate::kernel::Shared;
+use crate::mailbox::Mailbox;
+use crate::operation::{Operation, Step};
+use crate::simulation::{ActorResult, into_body};
+use crate::sync::{Barrier, Condvar, Mutex, Semaphore};
+use crate::{ActorId, Answer, HostId, Span, Stream, Time, Transition};
+
+/// An actor, as its own program and others name it.
+#[derive(Clone)]
+pub struct Actor {
+    pub(crate) kernel: Shared,
+    pub(crate) id: ActorId,
+}
+
+/// The time of a wait was up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimedOut;
+
+impl fmt::Display for TimedOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the time of the wait was up")
+    }
+}
+
+impl std::error::Error for TimedOut {}
+
+pub(crate) const fn nothing(
+    _: &mut crate::Kernel,
+    _: Transition,
+    _: Answer,
+    _: &mut u32,
+) -> Step<()> {
+    Step::Return(())
+}
+
+impl Actor {
+    /// The actor's serial number.
+    #[must_use]
+    pub const fn id(&self) -> ActorId {
+        self.id
+    }
+
+    /// The actor's name; `actor-N` unless it was given one.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.kernel.borrow().actor_name(self.id.0)
+    }
+
+    /// The host on which the actor runs.
+    #[must_use]
+    pub fn host(&self) -> HostId {
+        self.kernel.borrow().host_of(self.id)
+    }
+
+    /// The name of the host on which the actor runs.
+    #[must_use]
+    pub fn host_name(&self) -> String {
+        let kernel = self.kernel.borrow();
+        kernel.hosts.name(kernel.host_of(self.id))
+    }
+
+    /// The number of hosts of the platform; hosts are numbered from 0.
+    #[must_use]
+    pub fn host_count(&self) -> u32 {
+        self.kernel.borrow().hosts.count()
+    }
+
+    /// The present date.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.kernel.borrow().now
+    }
+
+    /// The random stream of that name; see [`Stream`]. Asking twice gives the same numbers twice.
+    #[must_use]
+    pub fn stream(&self, name: &str) -> Stream {
+        Stream::new(self.kernel.borrow().seed, name)
+    }
+
+    /// Draws a number below `limit`. Unlike a [`Stream`], the draw is a decision: a model checker takes each value.
+    ///
+    /// # Panics
+    /// If `limit` is 0.
+    #[track_caller]
+    pub fn random(&self, limit: u32) -> Operation<'_, u32> {
+        assert!(limit > 0, "a random choice needs at least one value");
+        Operation::new(
+            &self.kernel,
+            Transition::Random { limit },
+            |_, _, answer, _| match answer {
+                Answer::Number(value) => Step::Return(value),
+                other => unreachable!("a draw answers with a number, not {other:?}"),
+            },
+        )
+    }
+
+    /// Lets every other runnable actor go first.
+    #[track_caller]
+    pub fn yield_now(&self) -> Operation<'_, ()> {
+        Operation::new(&self.kernel, Transition::Yield, nothing)
+    }
+
+    /// Sleeps for a duration of virtual time.
+    #[track_caller]
+    pub fn sleep(&self, span: Span) -> Operation<'_, ()> {
+        // Even a sleep of no time goes through the queue: it ends after what was due before.
+        let span = if span == Span::INFINITE {
+            Span::from_secs(f64::MAX)
+        } else {
+            span
+        };
+        Operation::new(&self.kernel, Transition::Sleep, nothing).within(span)
+    }
+
+    /// Sleeps until a date; not at all if it is past.
+    #[track_caller]
+    pub fn sleep_until(&self, date: Time) -> Operation<'_, ()> {
+        self.sleep(date.since(self.now()))
+    }
+
+    /// Starts an actor on a host. It runs when its turn comes.
+    ///
+    /// # Panics
+    /// If there is no such host.
+    #[track_caller]
+    pub fn spawn<F, Fut>(&self, name: &str, host: HostId, program: F) -> Operation<'_, Self>
+    where
+        F: FnOnce(Self) -> Fut,
+        Fut: Future + 'static,
+        Fut::Output: ActorResult,
+    {
+        let id = self.kernel.borrow_mut().add_actor(Some(name), host);
+        let body = into_body(program(Self {
+            kernel: Rc::clone(&self.kernel),
+            id: ActorId(id),
+        }));
+        self.kernel.borrow_mut().newborn.push((id, body));
+        let create = Transition::Create { child: ActorId(id) };
+        Operation::new(&self.kernel, create, |kernel, transition, _, _| {
+            let Transition::Create { child } = transition else {
+                unreachable!("the operation creates")
+            };
+            Step::Return(Self {
+                kernel: kernel.myself(),
+                id: child,
+            })
+        })
+    }
+
+    /// Computes `flops` flop on the actor's host.
+    ///
+    /// # Errors
+    /// [`ActivityError`] if the host fails.
+    #[track_caller]
+    pub fn execute(&self, flops: f64) -> Operation<'_, Result<(), ActivityError>> {
+        let exec = self.prepare_exec(flops, 1.0, f64::INFINITY);
+        let wait = Transition::Wait {
+            activity: exec,
+            owned: true,
+        };
+        Operation::new(&self.kernel, wait, |kernel, transition, answer, _| {
+            let Transition::Wait { activity, .. } = transition else {
+                unreachable!("the operation waits")
+            };
+            let result = end_result(answer);
+            kernel.release_activity(activity, 0);
+            Step::Return(result)
+        })
+    }
+
+    /// Starts a computation of `flops` flop on the actor's host without waiting for it.
+    #[must_use]
+    pub fn start_execution(&self, flops: f64) -> Activity {
+        self.start_execution_with(flops, 1.0, f64::INFINITY)
+    }
+
+    /// Starts a computation with a share of `priority` relative to others on the host and at most `bound` flop/s.
+    ///
+    /// # Panics
+    /// If `flops` is negative or not finite, or if `priority` or `bound` is not above 0.
+    #[must_use]
+    pub fn start_execution_with(&self, flops: f64, priority: f64, bound: f64) -> Activity {
+        let slot = self.prepare_exec(flops, priority, bound);
+        self.kernel.borrow_mut().begin_exec(slot);
+        Activity::new(Rc::clone(&self.kernel), slot)
+    }
+
+    fn prepare_exec(&self, flops: f64, priority: f64, bound: f64) -> u32 {
+        assert!(
+            flops >= 0.0 && flops.is_finite(),
+            "an amount of flop must be finite and at least 0, not {flops}"
+        );
+        assert!(
+            priority > 0.0 && bound > 0.0,
+            "a priority and a bound must be above 0, not {priority} and {bound}"
+        );
+        self.kernel
+            .borrow_mut()
+            .prepare_exec(self.id.0, flops, priority, bound)
+    }
+
+    /// Waits until the actor has ended.
+    #[track_caller]
+    pub fn join(&self) -> Operation<'_, ()> {
+        Operation::new(&self.kernel, Transition::Join { target: self.id }, nothing)
+    }
+
+    /// Waits until the actor has ended, at most for `timeout`.
+    ///
+    /// # Errors
+    /// [`TimedOut`] if it has not.
+    #[track_caller]
+    pub fn join_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
+        Operation::new(
+            &self.kernel,
+            Transition::Join { target: self.id },
+            |_, _, answer, _| {
+                Step::Return(if answer == Answer::Timeout {
+                    Err(TimedOut)
+                } else {
+                    Ok(())
+                })
+            },
+        )
+        .within(timeout)
+    }
+
+    /// Ends the actor: its destructors run, and what it asked for is withdrawn, before anybody else goes on. An actor
+    /// may end itself; it does not return from that.
+    #[track_caller]
+    pub fn kill(&self) -> Operation<'_, ()> {
+        Operation::new(&self.kernel, Transition::Kill { target: self.id }, nothing)
+    }
+
+    /// Stops the actor, also its sleep or computation in progress, until it is resumed.
+    #[track_caller]
+    pub fn suspend(&self) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            Transition::Suspend { target: self.id },
+            nothing,
+        )
+    }
+
+    /// Lets a suspended actor go on.
+    #[track_caller]
+    pub fn resume(&self) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            Transition::Resume { target: self.id },
+            nothing,
+        )
+    }
+
+    /// Whether the actor has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.kernel.borrow().actors[self.id.index()].dead
+    }
+
+    /// Makes the actor a daemon: the run does not wait for it.
+    pub fn daemonize(&self) {
+        self.kernel.borrow_mut().set_daemon(self.id.0, true);
+    }
+
+    /// Registers a function that is called when the actor has ended; with true if it was killed or failed. The latest
+    /// registered is called first.
+    pub fn on_exit(&self, hook: impl FnOnce(bool) + 'static) {
+        let mut kernel = self.kernel.borrow_mut();
+        kernel.actors[self.id.index()]
+            .extra()
+            .hooks
+            .push(Box::new(hook));
+    }
+
+    /// The mailbox of that name, made on first use.
+    #[must_use]
+    pub fn mailbox(&self, name: &str) -> Mailbox {
+        Mailbox::named(&self.kernel, name)
+    }
+
+    /// A mailbox without a name.
+    #[must_use]
+    pub fn new_mailbox(&self) -> Mailbox {
+        Mailbox::unnamed(&self.kernel)
+    }
+
+    /// A mutex that is free.
+    #[must_use]
+    pub fn new_mutex(&self) -> Mutex {
+        Mutex::new(&self.kernel)
+    }
+
+    /// A semaphore with `value` units.
+    #[must_use]
+    pub fn new_semaphore(&self, value: u32) -> Semaphore {
+        Semaphore::new(&self.kernel, value)
+    }
+
+    /// A barrier for `size` actors.
+    ///
+    /// # Panics
+    /// If `size` is 0.
+    #[must_use]
+    pub fn new_barrier(&self, size: u32) -> Barrier {
+        Barrier::new(&self.kernel, size)
+    }
+
+    /// A condition variable.
+    #[must_use]
+    pub fn new_condvar(&self) -> Condvar {
+        Condvar::new(&self.kernel)
+    }
+
+    /// Waits until any of the activities has ended; returns its position, the lowest if several have.
+    ///
+    /// # Panics
+    /// If the list is empty.
+    #[track_caller]
+    pub fn wait_any<'a>(&'a self, activities: &[&'a Activity]) -> Operation<'a, usize> {
+        assert!(
+            !activities.is_empty(),
+            "waiting for any of no activities would never end"
+        );
+        let list = self.list(activities);
+        Operation::new(
+            &self.kernel,
+            Transition::WaitAny { list },
+            |kernel, transition, answer, _| {
+                kernel.free_list_of(transition);
+                match answer {
+                    Answer::Number(position) => Step::Return(position as usize),
+                    other => unreachable!("a wait without a timeout has no answer {other:?}"),
+                }
+            },
+        )
+    }
+
+    /// [`Actor::wait_any`], at most for `timeout`.
+    ///
+    /// # Errors
+    /// [`TimedOut`] if none has ended by then.
+    ///
+    /// # Panics
+    /// If the list is empty.
+    #[track_caller]
+    pub fn wait_any_timeout<'a>(
+        &'a self,
+        activities: &[&'a Activity],
+        timeout: Span,
+    ) -> Operation<'a, Result<usize, TimedOut>> {
+        assert!(
+            !activities.is_empty(),
+            "waiting for any of no activities would never end"
+        );
+        let list = self.list(activities);
+        Operation::new(
+            &self.kernel,
+            Transition::WaitAny { list },
+            |kernel, transition, answer, _| {
+                kernel.free_list_of(transition);
+                match answer {
+                    Answer::Number(position) => Step::Return(Ok(position as usize)),
+                    _ => Step::Return(Err(TimedOut)),
+                }
+            },
+        )
+        .within(timeout)
+    }
+
+    /// Whether any of the activities has ended: its position.
+    #[track_caller]
+    pub fn test_any<'a>(&'a self, activities: &[&'a Activity]) -> Operation<'a, Option<usize>> {
+        let list = self.list(activities);
+        Operation::new(
+            &self.kernel,
+            Transition::TestAny { list },
+            |kernel, transition, answer, _| {
+                kernel.free_list_of(transition);
+                match answer {
+                    Answer::Number(position) => Step::Return(Some(position as usize)),
+                    _ => Step::Return(None),
+                }
+            },
+        )
+    }
+
+    /// Waits until all the activities have ended.
+    ///
+    /// # Errors
+    /// The error of the first in the list that ended without success; the others have ended too.
+    pub async fn wait_all(&self, activities: &[&Activity]) -> Result<(), ActivityError> {
+        let mut result = Ok(());
+        for activity in activities {
+            let end = activity.wait().await.map(drop);
+            result = result.and(end);
+        }
+        result
+    }
+
+    fn list(&self, activities: &[&Activity]) -> u32 {
+        let members = activities.iter().map(|activity| activity.slot()).collect();
+        self.kernel.borrow_mut().add_list(members)
+    }
+}
+
+impl PartialEq for Actor {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id && Rc::ptr_eq(&self.kernel, &other.kernel)
+    }
+}
+
+impl fmt::Debug for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Actor({})", self.id)
+    }
+}

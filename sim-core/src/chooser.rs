@@ -1,0 +1,154 @@
+//! Who decides what happens next, when several transitions could.
+//!
+//! Two independent axes (the clock is the other one, see [`Clock`]): in a *plain* run actors go in the order in
+//! which they became runnable and nobody is asked; with a [`Chooser`] every transition is a decision. A plain run
+//! can write down its decisions as a [`Schedule`]; replaying it gives the same digest.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{ActorId, Transition};
+
+/// What the clock does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Clock {
+    /// Time passes; a decision is among what is runnable at one date.
+    #[default]
+    Timed,
+    /// Time stands still: sleeping and computing do nothing, a matched communication is complete, no timeout
+    /// expires, and the digest leaves dates out.
+    Untimed,
+}
+
+/// One decision: the actor that goes next, and which of its branches it takes (0 if it has only one).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Choice {
+    /// The actor.
+    pub actor: ActorId,
+    /// The branch: a drawn value, or the position among the members of a wait-any that are ready.
+    pub branch: u32,
+}
+
+/// One transition that could happen now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    /// The actor that would execute it.
+    pub actor: ActorId,
+    /// The transition.
+    pub transition: Transition,
+    /// The number of its branches, at least 1.
+    pub branches: u32,
+}
+
+/// Decides what happens next.
+pub trait Chooser {
+    /// Picks one of the `candidates`, which are never empty and in the order in which they became runnable.
+    /// `None` stops the run.
+    fn choose(&mut self, candidates: &[Candidate]) -> Option<Choice>;
+}
+
+/// A list of decisions, printed as `actor` or `actor/branch` joined by `;`, for example `1;3;1/2;2`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Schedule(pub Vec<Choice>);
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, choice) in self.0.iter().enumerate() {
+            let separator = if position == 0 { "" } else { ";" };
+            write!(f, "{separator}{}", choice.actor)?;
+            if choice.branch > 0 {
+                write!(f, "/{}", choice.branch)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text that is not a schedule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadSchedule(String);
+
+impl fmt::Display for BadSchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "\"{}\" is not a step of a schedule: expected ACTOR or ACTOR/BRANCH, such as 3 or 3/1",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for BadSchedule {}
+
+impl FromStr for Schedule {
+    type Err = BadSchedule;
+
+    fn from_str(text: &str) -> Result<Self, BadSchedule> {
+        let step = |step: &str| {
+            let bad = || BadSchedule(step.to_owned());
+            let (actor, branch) = step.split_once('/').unwrap_or((step, "0"));
+            let number: u32 = actor.trim().parse().map_err(|_| bad())?;
+            let branch = branch.trim().parse().map_err(|_| bad())?;
+            if number == 0 {
+                return Err(bad());
+            }
+            Ok(Choice {
+                actor: ActorId::from_number(number),
+                branch,
+            })
+        };
+        text.split(';')
+            .filter(|step| !step.trim().is_empty())
+            .map(step)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+/// Follows a schedule and stops the run when it ends or asks for what is not possible.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    schedule: Schedule,
+    next: usize,
+}
+
+impl Replay {
+    /// A chooser that takes the decisions of `schedule`, one after the other.
+    #[must_use]
+    pub const fn new(schedule: Schedule) -> Self {
+        Self { schedule, next: 0 }
+    }
+}
+
+impl Chooser for Replay {
+    fn choose(&mut self, candidates: &[Candidate]) -> Option<Choice> {
+        let choice = *self.schedule.0.get(self.next)?;
+        let possible = candidates
+            .iter()
+            .any(|candidate| candidate.actor == choice.actor && choice.branch < candidate.branches);
+        self.next += 1;
+        possible.then_some(choice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_reads_back_as_it_prints() {
+        let text = "1;3;1/2;2";
+        let schedule: Schedule = text.parse().unwrap();
+        assert_eq!(schedule.to_string(), text);
+        assert_eq!(
+            schedule.0[2],
+            Choice {
+                actor: ActorId::from_number(1),
+                branch: 2
+            }
+        );
+        for wrong in ["0", "1;x", "1/", "-1"] {
+            assert!(wrong.parse::<Schedule>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The seam for what carries messages of layers above without mailboxes: a device.
+//!
+//! A device starts work on the resource and sets timers through the kernel, hears of their ends at their dates, and
+//! wakes actors. An actor that waits for a device is parked with [`DevicePort::park`]. The kernel knows nothing
+//! about what the device carries.
+//!
+//! Ordering guarantee: what a device is told at one date comes in the order in which it was started or set.
+
+use std::panic::Location;
+use std::rc::Rc;
+
+use crate::kernel::{Issued, Kernel, SlotState, Stop};
+use crate::{ActorId, Blocked, End, HostId, Span, Time, Transition, Work};
+
+/// What hears of the ends of the work that it started. All methods are called while the kernel moves; they must
+/// not poll anything and reach the kernel only through the argument.
+pub trait Device {
+    /// The work started under `token` has ended.
+    fn on_end(&self, kernel: &mut Kernel, token: u64, end: End);
+
+    /// The timer set under `token` has expired.
+    fn on_timer(&self, kernel: &mut Kernel, token: u64);
+
+    /// What a parked actor waits for, in words; `None` if the device does not know the actor. The names of actor and
+    /// host are filled in by the kernel.
+    fn describe(&self, actor: ActorId) -> Option<Blocked>;
+}
+
+/// Tokens are below this number.
+pub const DEVICE_TOKENS: u64 = 1 << 62;
+
+impl Kernel {
+    /// Starts work; the device hears of its end under `token`, which is below [`DEVICE_TOKENS`].
+    pub fn start_for_device(&mut self, work: &Work, token: u64) {
+        debug_assert!(token < DEVICE_TOKENS, "tokens have 62 bits");
+        self.start_device_work(work, token);
+    }
+
+    /// Sets a timer; the device hears of it under `token`, which is below [`DEVICE_TOKENS`].
+    pub fn set_device_timer(&mut self, date: Time, token: u64) {
+        debug_assert!(token < DEVICE_TOKENS, "tokens have 62 bits");
+        let date = if self.clock == crate::Clock::Untimed {
+            self.now
+        } else {
+            date
+        };
+        self.set_timer(date, crate::kernel::DEVICE_TARGET | token);
+    }
+
+    /// Lets an actor that is parked for the device go on. Does nothing if it is not parked.
+    #[inline]
+    pub fn wake_actor(&mut self, actor: ActorId) {
+        self.progress += 1;
+        let record = &mut self.actors[actor.index()];
+        if record.fire_device() {
+            self.schedule(actor.0);
+        }
+    }
+
+    /// Folds two words that describe what the device did into the digest.
+    #[inline]
+    pub fn mix_digest(&mut self, first: u64, second: u64) {
+        self.digest.mix(first, second);
+    }
+
+    /// Counts a message of `bytes` bytes in the statistics.
+    #[inline]
+    pub fn count_message(&mut self, bytes: f64) {
+        self.messages += 1;
+        self.bytes += bytes;
+    }
+
+    /// The host of an actor.
+    #[must_use]
+    #[inline]
+    pub fn host_of(&self, actor: ActorId) -> HostId {
+        self.actors[actor.index()].host
+    }
+
+    /// Ends the run: the input does not allow what was asked for.
+    pub fn refuse(&mut self, message: String) {
+        self.stop.get_or_insert(Stop::BadInput(message));
+    }
+
+    /// Whether simulated time passes.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        self.clock == crate::Clock::Timed
+    }
+}
+
+impl crate::kernel::ActorRecord {
+    fn fire_device(&mut self) -> bool {
+        let extra = self
+            .extra
+            .iter_mut()
+            .flat_map(|extra| extra.slots.iter_mut());
+        let mut any = false;
+        for slot in std::iter::once(&mut self.first).chain(extra) {
+            if slot.state == SlotState::Waiting && slot.transition == Transition::Device {
+                slot.state = SlotState::Fired;
+                any = true;
+            }
+        }
+        any
+    }
+}
+
+/// A device's way to the kernel from within an actor's poll.
+#[derive(Clone, Debug)]
+pub struct DevicePort {
+    kernel: crate::kernel::Shared,
+}
+
+impl DevicePort {
+    pub(crate) const fn new(kernel: crate::kernel::Shared) -> Self {
+        Self { kernel }
+    }
+
+    /// Calls `f` with the kernel.
+    pub fn with<T>(&self, f: impl FnOnce(&mut Kernel) -> T) -> T {
+        f(&mut self.kernel.borrow_mut())
+    }
+
+    /// The present date.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.kernel.borrow().now
+    }
+
+    /// Makes `device` the one that the kernel tells of ends and timers.
+    pub fn attach(&self, device: Rc<dyn Device>) {
+        self.kernel.borrow_mut().device = Some(device);
+    }
+
+    /// Parks the actor that is being polled until the device wakes it. Dropping the token unparks.
+    #[must_use]
+    pub fn park(&self, location: &'static Location<'static>) -> Parked {
+        let mut kernel = self.kernel.borrow_mut();
+        let actor = kernel.current;
+        let issued = kernel.issue(
+            Transition::Device,
+            Span::INFINITE,
+            location,
+            std::task::Waker::noop(),
+        );
+        let Issued::Parked(ticket) = issued else {
+            unreachable!("a device wait is never enabled when it is issued")
+        };
+        Parked { actor, ticket }
+    }
+
+    /// Whether a parked actor has been woken; if so the token is used up.
+    #[must_use]
+    pub fn is_woken(&self, parked: Parked) -> bool {
+        self.kernel
+            .borrow_mut()
+            .collect(parked.actor, parked.ticket)
+            .is_some()
+    }
+
+    /// Takes a parked wait back.
+    pub fn unpark(&self, parked: Parked) {
+        self.kernel
+            .borrow_mut()
+            .withdraw(parked.actor, parked.ticket);
+    }
+}
+
+/// The ticket of a parked actor.
+#[derive(Clone, Copy, Debug)]
+pub struct Parked {
+    actor: u32,
+    ticket: u32,
+}

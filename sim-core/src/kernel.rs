@@ -1,0 +1,472 @@
+//! The state of a simulation and the one way in which it changes: issue, enable, execute.
+//!
+//! An operation of an actor is *issued*. In a plain run an enabled transition is executed at once; otherwise it is
+//! *parked* in a slot of the actor, and the actor's future is not polled again until the loop of
+//! [`Simulation`](crate::Simulation) has *resumed* it, which executes the transition. Waking (`schedule`) is only a
+//! hint: whether a transition can happen is decided by `is_enabled` when the actor's turn comes.
+//!
+//! Each kind of object has a file of its own below `kernel/`. All methods here are called with the kernel borrowed
+//! and never call into user code.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::Location;
+use std::rc::{Rc, Weak};
+use std::task::Waker;
+
+use crate::device::Device;
+use crate::simulation::Body;
+use crate::timers::Timers;
+use crate::trace::TraceSink;
+use crate::{
+    Answer, Choice, Clock, Digest, End, Failure, HostId, Resource, Span, Stream, Time, Transition,
+};
+
+mod activities;
+mod actors;
+mod barriers;
+mod condvars;
+mod events;
+mod execute;
+mod mailboxes;
+mod mutexes;
+mod polling;
+mod report;
+mod semaphores;
+
+pub(crate) use activities::{Activities, Status};
+pub(crate) use actors::{ActorRecord, Slot, SlotState};
+pub(crate) use events::DEVICE_TARGET;
+
+/// No actor, no object.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// The kernel as its handles share it.
+pub(crate) type Shared = Rc<RefCell<Kernel>>;
+
+/// The names of hosts, for reports.
+pub trait Hosts {
+    /// The number of hosts.
+    fn count(&self) -> u32;
+    /// The name of a host.
+    fn name(&self, host: HostId) -> String;
+}
+
+impl Hosts for Vec<String> {
+    fn count(&self) -> u32 {
+        u32::try_from(self.len()).expect("hosts are counted in 32 bits")
+    }
+
+    fn name(&self, host: HostId) -> String {
+        self[host.0 as usize].clone()
+    }
+}
+
+/// What ends a run from within.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Failed(Failure),
+    BadInput(String),
+}
+
+/// The answer to issuing an operation.
+pub(crate) enum Issued {
+    Now(Answer),
+    Parked(u32),
+}
+
+/// The whole state of a simulation but for the actors' futures.
+pub struct Kernel {
+    pub(crate) now: Time,
+    pub(crate) clock: Clock,
+    pub(crate) digest: Digest,
+    pub(crate) myself: Weak<RefCell<Self>>,
+    /// The actor whose future is being polled.
+    pub(crate) current: u32,
+    /// The actor whose transition is being executed.
+    pub(crate) acting: u32,
+    pub(crate) actors: Vec<ActorRecord>,
+    /// Actors that may be able to go on, in the order in which they became so.
+    pub(crate) ready: VecDeque<u32>,
+    /// Actors whose test or probe failed and that wait until anything has changed.
+    pub(crate) pollers: Vec<u32>,
+    /// Grows whenever anything happens that a test could observe.
+    pub(crate) progress: u64,
+    /// The last serial number given to a timer or an activity.
+    pub(crate) numbers: u64,
+    pub(crate) timers: Timers,
+    /// Timers in the queue that nobody waits for any more.
+    pub(crate) stale_timers: usize,
+    pub(crate) resource: Box<dyn Resource>,
+    pub(crate) hosts: Rc<dyn Hosts>,
+    pub(crate) activities: Activities,
+    pub(crate) lists: Vec<Vec<u32>>,
+    pub(crate) free_lists: Vec<u32>,
+    pub(crate) mailboxes: mailboxes::Mailboxes,
+    pub(crate) mutexes: Vec<mutexes::MutexRecord>,
+    pub(crate) semaphores: Vec<semaphores::SemaphoreRecord>,
+    pub(crate) barriers: Vec<barriers::BarrierRecord>,
+    pub(crate) condvars: Vec<condvars::CondvarRecord>,
+    /// Actors created and not yet handed to the loop, with their futures.
+    pub(crate) newborn: Vec<(u32, Body)>,
+    /// Actors whose futures the loop must drop.
+    pub(crate) dying: Vec<u32>,
+    /// Actors that are neither daemons nor dead.
+    pub(crate) live: u32,
+    /// Whether a chooser decides.
+    pub(crate) chosen: bool,
+    pub(crate) schedule: Option<Vec<Choice>>,
+    /// The branch that the chooser picked for the transition being executed.
+    pub(crate) branch: u32,
+    pub(crate) trace: Option<TraceSink>,
+    pub(crate) device: Option<Rc<dyn Device>>,
+    pub(crate) seed: u64,
+    pub(crate) draws: Option<Stream>,
+    pub(crate) stop: Option<Stop>,
+    pub(crate) events: u64,
+    pub(crate) transitions: u64,
+    pub(crate) messages: u64,
+    pub(crate) bytes: f64,
+    pub(crate) ended: Vec<(crate::ActivityId, End)>,
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kernel")
+            .field("now", &self.now)
+            .field("actors", &self.actors.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Kernel {
+    /// A kernel without actors at date 0.
+    pub(crate) fn new(
+        resource: Box<dyn Resource>,
+        hosts: Rc<dyn Hosts>,
+        seed: u64,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            now: Time::ZERO,
+            clock,
+            digest: Digest::default(),
+            myself: Weak::new(),
+            current: NONE,
+            acting: NONE,
+            actors: Vec::new(),
+            ready: VecDeque::new(),
+            pollers: Vec::new(),
+            progress: 1,
+            numbers: 0,
+            timers: Timers::new(),
+            stale_timers: 0,
+            resource,
+            hosts,
+            activities: Activities::default(),
+            lists: Vec::new(),
+            free_lists: Vec::new(),
+            mailboxes: mailboxes::Mailboxes::default(),
+            mutexes: Vec::new(),
+            semaphores: Vec::new(),
+            barriers: Vec::new(),
+            condvars: Vec::new(),
+            newborn: Vec::new(),
+            dying: Vec::new(),
+            live: 0,
+            chosen: false,
+            schedule: None,
+            branch: 0,
+            trace: None,
+            device: None,
+            seed,
+            draws: None,
+            stop: None,
+            events: 0,
+            transitions: 0,
+            messages: 0,
+            bytes: 0.0,
+            ended: Vec::new(),
+        }
+    }
+
+    /// The present date.
+    #[must_use]
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The next serial number.
+    pub(crate) fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// Begins an operation of the actor that is being polled.
+    #[inline]
+    pub(crate) fn issue(
+        &mut self,
+        transition: Transition,
+        timeout: Span,
+        location: &'static Location<'static>,
+        waker: &Waker,
+    ) -> Issued {
+        let actor = self.current;
+        assert!(
+            actor != NONE,
+            "an operation was polled outside of an actor, at {location}"
+        );
+        if let Transition::Wait {
+            activity,
+            owned: true,
+        } = transition
+        {
+            self.begin_exec(activity);
+        }
+        if !self.chosen
+            && !Self::must_queue(transition)
+            && self.is_enabled(actor, transition, false)
+        {
+            let answer = self.execute(actor, transition);
+            if !Self::must_pause(transition) {
+                return Issued::Now(answer);
+            }
+            // The actor stops here: another one ends or stops before it goes on.
+            let ticket = self.park(actor, transition, Span::INFINITE, location, waker);
+            self.answer(actor, ticket, answer);
+            self.ready.push_front(actor);
+            self.actors[actor as usize].queued = true;
+            return Issued::Parked(ticket);
+        }
+        Issued::Parked(self.park(actor, transition, timeout, location, waker))
+    }
+
+    /// Whether the issuing actor takes its turn behind those that became runnable before it: at a barrier all go on
+    /// in the order of their arrival, the last one too.
+    const fn must_queue(transition: Transition) -> bool {
+        matches!(transition, Transition::BarrierWait { .. })
+    }
+
+    /// Whether the issuing actor must not run on in the same poll, because it may have stopped itself.
+    const fn must_pause(transition: Transition) -> bool {
+        matches!(
+            transition,
+            Transition::Kill { .. } | Transition::Suspend { .. }
+        )
+    }
+
+    /// Whether the time limit of an operation applies to this one of its transitions.
+    const fn has_timeout(transition: Transition) -> bool {
+        matches!(
+            transition,
+            Transition::Sleep
+                | Transition::Join { .. }
+                | Transition::Wait { .. }
+                | Transition::WaitAny { .. }
+                | Transition::SemaphoreWait { .. }
+                | Transition::CondvarWait { .. }
+        )
+    }
+
+    /// The kernel as its handles share it.
+    pub(crate) fn myself(&self) -> Shared {
+        self.myself
+            .upgrade()
+            .expect("the kernel is alive while it is used")
+    }
+
+    /// Puts an operation that cannot happen yet into a slot of the actor; returns its ticket.
+    fn park(
+        &mut self,
+        actor: u32,
+        transition: Transition,
+        timeout: Span,
+        location: &'static Location<'static>,
+        waker: &Waker,
+    ) -> u32 {
+        let timed = timeout != Span::INFINITE
+            && self.clock == Clock::Timed
+            && Self::has_timeout(transition);
+        let timer = if timed {
+            self.set_timer(self.now + timeout, u64::from(actor))
+        } else {
+            0
+        };
+        let record = &mut self.actors[actor as usize];
+        record.tickets = record.tickets.wrapping_add(1).max(1);
+        let ticket = record.tickets;
+        let mut slot = Slot {
+            transition,
+            location,
+            timer,
+            ticket,
+            state: SlotState::Waiting,
+            answer: Answer::Done,
+        };
+        match transition {
+            Transition::Yield => slot.state = SlotState::Fired,
+            Transition::Sleep if !timed => slot.state = SlotState::Fired,
+            _ => {}
+        }
+        let fired = slot.state == SlotState::Fired;
+        record.insert(slot, waker);
+        self.subscribe(actor, transition);
+        let asks = self.chosen || Self::must_queue(transition);
+        if fired || (asks && self.is_enabled(actor, transition, false)) {
+            self.schedule(actor);
+        } else if Self::is_poll(transition) {
+            self.pollers.push(actor);
+        }
+        ticket
+    }
+
+    /// Makes sure that what a parked transition waits for wakes the actor.
+    #[inline]
+    fn subscribe(&mut self, actor: u32, transition: Transition) {
+        match transition {
+            Transition::Wait { activity, .. } => self.await_activity(activity, actor),
+            Transition::WaitAny { list } => {
+                for position in 0..self.lists[list as usize].len() {
+                    let activity = self.lists[list as usize][position];
+                    self.await_activity(activity, actor);
+                }
+            }
+            Transition::Join { target } => self.actors[target.index()].extra().joiners.push(actor),
+            _ => {}
+        }
+    }
+
+    /// Gives the answer of a parked operation, once there is one.
+    #[inline]
+    pub(crate) fn collect(&mut self, actor: u32, ticket: u32) -> Option<Answer> {
+        let record = &mut self.actors[actor as usize];
+        let slot = record.slot_mut(ticket)?;
+        if slot.state != SlotState::Answered {
+            return None;
+        }
+        let answer = slot.answer;
+        record.remove(ticket);
+        Some(answer)
+    }
+
+    /// Puts an answer into a slot, so that the next poll of the operation finds it.
+    #[inline]
+    pub(crate) fn answer(&mut self, actor: u32, ticket: u32, answer: Answer) {
+        let record = &mut self.actors[actor as usize];
+        let timer = {
+            let slot = record.slot_mut(ticket).expect("the answered slot exists");
+            slot.answer = answer;
+            slot.state = SlotState::Answered;
+            std::mem::take(&mut slot.timer)
+        };
+        record.wake(ticket);
+        self.drop_timer(timer);
+    }
+
+    /// Takes a parked operation back: its future was dropped.
+    pub(crate) fn withdraw(&mut self, actor: u32, ticket: u32) {
+        let Some(slot) = self.actors[actor as usize].remove(ticket) else {
+            return;
+        };
+        self.drop_timer(slot.timer);
+        if slot.state != SlotState::Answered {
+            self.abandon(actor, slot.transition);
+        } else if let Transition::Wait {
+            activity,
+            owned: true,
+        } = slot.transition
+        {
+            self.release_activity(activity, actor);
+        }
+        self.free_list_of(slot.transition);
+    }
+
+    /// Makes an actor take its turn, unless it will anyway.
+    #[inline]
+    pub(crate) fn schedule(&mut self, actor: u32) {
+        let record = &mut self.actors[actor as usize];
+        if !record.queued && !record.dead {
+            record.queued = true;
+            self.ready.push_back(actor);
+        }
+    }
+
+    /// Gives an actor its turn: executes one enabled transition of it. True if its future is to be polled.
+    #[inline]
+    pub(crate) fn resume(&mut self, actor: u32) -> bool {
+        let record = &mut self.actors[actor as usize];
+        record.queued = false;
+        if record.dead {
+            return false;
+        }
+        if record.suspended {
+            record.deferred = true;
+            return false;
+        }
+        if record.is_new() {
+            record.start();
+            return true;
+        }
+        let first = record.first;
+        match first.state {
+            SlotState::Answered => return true,
+            SlotState::Waiting | SlotState::Fired if !record.has_more() => {
+                let fired = first.state == SlotState::Fired;
+                if !self.is_enabled(actor, first.transition, fired) {
+                    return false;
+                }
+                let answer = self.execute_slot(actor, &first);
+                self.answer(actor, first.ticket, answer);
+                return true;
+            }
+            _ => {}
+        }
+        self.resume_any(actor)
+    }
+
+    /// [`Kernel::resume`] for an actor with several pending operations: the first that is enabled happens.
+    fn resume_any(&mut self, actor: u32) -> bool {
+        let slots = self.actors[actor as usize].slots();
+        if slots.iter().any(|slot| slot.state == SlotState::Answered) {
+            return true;
+        }
+        let enabled =
+            |slot: &&Slot| self.is_enabled(actor, slot.transition, slot.state == SlotState::Fired);
+        let Some(&slot) = slots.iter().find(enabled) else {
+            return false;
+        };
+        let answer = self.execute_slot(actor, &slot);
+        self.answer(actor, slot.ticket, answer);
+        true
+    }
+
+    /// Executes the transition of a slot that is enabled, or ends it because its time is up.
+    pub(crate) fn execute_slot(&mut self, actor: u32, slot: &Slot) -> Answer {
+        let expired = slot.state == SlotState::Fired
+            && !matches!(
+                slot.transition,
+                Transition::Yield | Transition::Sleep | Transition::Device
+            )
+            && !Self::is_poll(slot.transition)
+            && !self.is_enabled(actor, slot.transition, false);
+        if expired {
+            return self.expire(actor, slot.transition);
+        }
+        self.execute(actor, slot.transition)
+    }
+
+    /// Folds a transition into the digest, the schedule and the trace.
+    #[inline]
+    pub(crate) fn record(&mut self, actor: u32, transition: Transition, answer: Answer) {
+        let (kind, first, second) = transition.code();
+        self.transitions += 1;
+        self.digest.mix(
+            u64::from(actor) << 32 | u64::from(first),
+            u64::from(second) << 32 ^ answer.code() << 8 ^ u64::from(kind),
+        );
+        if self.schedule.is_some() || self.trace.is_some() {
+            self.write_down(actor, transition, answer);
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Activities: computations and communications in progress, with one vocabulary.
+//!
+//! A communication goes through *send* or *receive* (one side has posted it), *ready* (both are there, the data
+//! travel) and *ended*. A record is used again once nobody refers to it: each handle and each queue counts.
+
+use super::events::{DEVICE_TARGET, DEVICE_WORK};
+use super::{Kernel, NONE, Stop};
+use crate::{ActivityId, Change, Clock, End, Message, Work};
+
+/// The status of an activity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Status {
+    /// The record is not in use.
+    Free,
+    /// The operation has been made but not issued.
+    Prepared,
+    /// A send that no receive has met.
+    Send,
+    /// A receive that no send has met.
+    Receive,
+    /// The data travel, or the computation runs.
+    Ready,
+    /// It is over.
+    Ended,
+}
+
+/// What kind of thing an activity is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Kind {
+    Comm,
+    Exec {
+        priority: f64,
+    },
+    /// Work that a device started; the number is its own.
+    Device(u64),
+}
+
+/// One activity.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    pub(crate) number: u64,
+    pub(crate) status: Status,
+    pub(crate) end: End,
+    pub(crate) kind: Kind,
+    /// The sending actor, or the one that computes.
+    pub(crate) source: u32,
+    /// The receiving actor.
+    pub(crate) destination: u32,
+    pub(crate) mailbox: u32,
+    /// Handles and queues that refer to the record.
+    pub(crate) references: u32,
+    pub(crate) detached: bool,
+    pub(crate) message: Message,
+    /// Bytes or flop.
+    pub(crate) amount: f64,
+    /// Upper limit in bytes/s.
+    pub(crate) rate: f64,
+    waiters: [u32; 2],
+    more_waiters: Vec<u32>,
+}
+
+/// All activities.
+#[derive(Debug, Default)]
+pub(crate) struct Activities {
+    records: Vec<Activity>,
+    free: Vec<u32>,
+}
+
+impl Activities {
+    fn insert(&mut self, activity: Activity) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.records[slot as usize] = activity;
+            return slot;
+        }
+        let slot = u32::try_from(self.records.len())
+            .expect("activities at one time are counted in 32 bits");
+        self.records.push(activity);
+        slot
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, slot: u32) -> &Activity {
+        &self.records[slot as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Activity {
+        &mut self.records[slot as usize]
+    }
+
+    pub(crate) fn free(&mut self, slot: u32) {
+        let record = &mut self.records[slot as usize];
+        debug_assert!(record.status != Status::Free, "an activity is freed once");
+        record.status = Status::Free;
+        record.message = Message::Empty;
+        record.more_waiters = Vec::new();
+        self.free.push(slot);
+    }
+}
+
+impl Kernel {
+    /// A record for one side of a communication that has not been posted.
+    #[inline]
+    pub(crate) fn prepare_comm(
+        &mut self,
+        mailbox: u32,
+        message: Message,
+        bytes: f64,
+        rate: f64,
+        detached: bool,
+    ) -> u32 {
+        self.activities.insert(Activity {
+            number: 0,
+            status: Status::Prepared,
+            end: End::Done,
+            kind: Kind::Comm,
+            source: NONE,
+            destination: NONE,
+            mailbox,
+            references: 1,
+            detached,
+            message,
+            amount: bytes,
+            rate,
+            waiters: [NONE; 2],
+            more_waiters: Vec::new(),
+        })
+    }
+
+    /// Forgets a prepared communication whose operation was never issued.
+    pub(crate) fn discard_prepared(&mut self, comm: u32) {
+        if self.activities.get(comm).status == Status::Prepared {
+            self.activities.free(comm);
+        }
+    }
+
+    /// A record for a computation of an actor on its host, with one reference.
+    pub(crate) fn prepare_exec(
+        &mut self,
+        actor: u32,
+        flops: f64,
+        priority: f64,
+        bound: f64,
+    ) -> u32 {
+        let slot = self.prepare_comm(NONE, Message::Empty, flops, bound, false);
+        let record = self.activities.get_mut(slot);
+        record.kind = Kind::Exec { priority };
+        record.source = actor;
+        slot
+    }
+
+    /// Starts a prepared computation; does nothing to any other activity.
+    #[inline]
+    pub(crate) fn begin_exec(&mut self, slot: u32) {
+        let record = self.activities.get(slot);
+        if record.status == Status::Prepared
+            && let Kind::Exec { priority } = record.kind
+        {
+            let host = self.actors[record.source as usize].host;
+            let work = Work::Exec {
+                host,
+                flops: record.amount,
+                priority,
+                bound: record.rate,
+            };
+            self.start_work(slot, &work);
+        }
+    }
+
+    /// Starts work for the device; it hears of the end with its token.
+    ///
+    /// In untimed runs the work ends at once, as an event of its own.
+    pub(crate) fn start_device_work(&mut self, work: &Work, token: u64) {
+        if self.clock == Clock::Untimed {
+            self.set_timer(self.now, DEVICE_TARGET | DEVICE_WORK | token);
+            return;
+        }
+        let slot = self.prepare_comm(NONE, Message::Empty, 0.0, f64::INFINITY, true);
+        let record = self.activities.get_mut(slot);
+        record.kind = Kind::Device(token);
+        record.references = 0;
+        self.start_work(slot, work);
+    }
+
+    /// Starts a communication whose two sides are known.
+    pub(crate) fn start_comm(&mut self, slot: u32) {
+        let record = self.activities.get(slot);
+        let (from, to) = (record.source, record.destination);
+        let work = Work::Transfer {
+            from: self.actors[from as usize].host,
+            to: self.actors[to as usize].host,
+            bytes: record.amount,
+            rate: record.rate,
+        };
+        self.messages += 1;
+        self.bytes += record.amount;
+        self.start_work(slot, &work);
+    }
+
+    fn start_work(&mut self, slot: u32, work: &Work) {
+        let number = self.number();
+        let record = self.activities.get_mut(slot);
+        record.number = number;
+        record.status = Status::Ready;
+        if self.clock == Clock::Untimed {
+            self.finish_activity(slot, End::Done);
+        } else if let Err(error) = self
+            .resource
+            .start(ActivityId { number, slot }, work, self.now)
+        {
+            self.stop.get_or_insert(Stop::BadInput(error.0));
+        }
+    }
+
+    /// Marks an activity as over and wakes those who wait for it.
+    pub(crate) fn finish_activity(&mut self, slot: u32, end: End) {
+        let record = self.activities.get_mut(slot);
+        record.status = Status::Ended;
+        record.end = end;
+        let (waiters, more) = (record.waiters, std::mem::take(&mut record.more_waiters));
+        record.waiters = [NONE; 2];
+        let (kind, unreferenced) = (record.kind, record.references == 0);
+        for actor in waiters
+            .into_iter()
+            .chain(more)
+            .filter(|&actor| actor != NONE)
+        {
+            self.schedule(actor);
+        }
+        if unreferenced {
+            self.activities.free(slot);
+        }
+        if let Kind::Device(token) = kind
+            && let Some(device) = self.device.clone()
+        {
+            device.on_end(self, token, end);
+        }
+    }
+
+    /// Makes sure that the end of an activity wakes the actor.
+    #[inline]
+    pub(crate) fn await_activity(&mut self, slot: u32, actor: u32) {
+        let record = self.activities.get_mut(slot);
+        if record.waiters.contains(&actor) {
+            return;
+        }
+        if let Some(place) = record.waiters.iter_mut().find(|place| **place == NONE) {
+            *place = actor;
+        } else if !record.more_waiters.contains(&actor) {
+            record.more_waiters.push(actor);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn has_ended(&self, slot: u32) -> bool {
+        self.activities.get(slot).status == Status::Ended
+    }
+
+    pub(crate) fn end_of(&self, slot: u32) -> End {
+        self.activities.get(slot).end
+    }
+
+    /// Ends an activity without success; the other side of a communication sees it too.
+    pub(crate) fn cancel_activity(&mut self, slot: u32) {
+        let record = self.activities.get(slot);
+        let (number, mailbox) = (record.number, record.mailbox);
+        match record.status {
+            Status::Free | Status::Ended => {}
+            Status::Prepared => self.activities.free(slot),
+            Status::Send | Status::Receive => {
+                self.unqueue(mailbox, slot);
+                self.finish_activity(slot, End::Cancelled);
+            }
+            Status::Ready => {
+                self.resource.cancel(ActivityId { number, slot }, self.now);
+                self.unqueue(mailbox, slot);
+                self.finish_activity(slot, End::Cancelled);
+            }
+        }
+    }
+
+    /// Gives back one reference to an activity.
+    pub(crate) fn release_activity(&mut self, slot: u32, _actor: u32) {
+        let record = self.activities.get_mut(slot);
+        if record.status == Status::Free {
+            return;
+        }
+        record.references = record
+            .references
+            .checked_sub(1)
+            .expect("references are counted");
+        if record.references == 0 && record.status == Status::Ended {
+            self.activities.free(slot);
+        }
+    }
+
+    /// The last handle of an unfinished activity was dropped: it is cancelled.
+    pub(crate) fn drop_handle(&mut self, slot: u32) {
+        if !self.has_ended(slot) {
+            self.cancel_activity(slot);
+        }
+        self.release_activity(slot, NONE);
+    }
+
+    /// The position in a list of the `branch`-th member that has ended.
+    pub(crate) fn first_ended(&self, list: u32, branch: u32) -> Option<u32> {
+        let ended = self.lists[list as usize]
+            .iter()
+            .enumerate()
+            .filter(|&(_, &slot)| self.has_ended(slot));
+        let position = ended.map(|(position, _)| position).nth(branch as usize)?;
+        u32::try_from(position).ok()
+    }
+
+    pub(crate) fn count_ended(&self, list: u32) -> u32 {
+        let ended = self.lists[list as usize]
+            .iter()
+            .filter(|&&slot| self.has_ended(slot))
+            .count();
+        u32::try_from(ended).expect("a list is counted in 32 bits")
+    }
+
+    /// Suspends or resumes a computation that runs.
+    pub(crate) fn freeze_exec(&mut self, slot: u32, freeze: bool) {
+        let record = self.activities.get(slot);
+        if !matches!(record.kind, Kind::Exec { .. }) || record.status != Status::Ready {
+            return;
+        }
+        let activity = ActivityId {
+            number: record.number,
+            slot,
+        };
+        if freeze {
+            self.resource.suspend(activity, self.now);
+        } else {
+            self.resource.resume(activity, self.now);
+        }
+    }
+
+    /// The bytes or flop that an activity has left.
+    pub(crate) fn remaining(&mut self, slot: u32) -> f64 {
+        let record = self.activities.get(slot);
+        match record.status {
+            Status::Ended | Status::Free => 0.0,
+            Status::Ready => self.resource.remaining(
+                ActivityId {
+                    number: record.number,
+                    slot,
+                },
+                self.now,
+            ),
+            Status::Prepared | Status::Send | Status::Receive => record.amount,
+        }
+    }
+
+    pub(crate) fn update_activity(&mut self, slot: u32, change: Change) {
+        let record = self.activities.get(slot);
+        if record.status == Status::Ready {
+            self.resource.update(
+                ActivityId {
+                    number: record.number,
+                    slot,
+                },
+                change,
+                self.now,
+            );
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! The record of an actor and the slots of its pending operations.
+//!
+//! An actor has at most one pending operation unless its future waits for several at once (`join!`, `select!`); the
+//! first lives in the record, the others in a box that most actors never have. A record of an actor that has ended
+//! stays, so that its number is never used again.
+
+use std::panic::Location;
+use std::task::Waker;
+
+use super::{Kernel, NONE, Stop};
+use crate::simulation::ExitHook;
+use crate::{ActorId, Answer, Clock, Failure, HostId, Span, Time, Transition};
+
+/// The state of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SlotState {
+    /// Holds nothing.
+    Free,
+    /// The transition has not happened.
+    Waiting,
+    /// Its timer has expired, or what polls may look again.
+    Fired,
+    /// The answer is there and the future has not taken it.
+    Answered,
+}
+
+/// One pending operation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) transition: Transition,
+    pub(crate) location: &'static Location<'static>,
+    /// The number of its timer, 0 if there is none.
+    pub(crate) timer: u64,
+    pub(crate) answer: Answer,
+    pub(crate) ticket: u32,
+    pub(crate) state: SlotState,
+}
+
+/// What few actors have.
+#[derive(Default)]
+pub(crate) struct Extra {
+    pub(crate) name: Option<Box<str>>,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) wakers: Vec<(u32, Waker)>,
+    pub(crate) joiners: Vec<u32>,
+    pub(crate) hooks: Vec<ExitHook>,
+    /// The mutexes that the actor has asked for and not released: its request set.
+    pub(crate) mutexes: Vec<u32>,
+    /// How long the sleep that a suspension interrupted still lasts, per ticket.
+    pub(crate) frozen: Vec<(u32, Span)>,
+}
+
+/// One actor.
+pub(crate) struct ActorRecord {
+    pub(crate) first: Slot,
+    pub(crate) extra: Option<Box<Extra>>,
+    /// The value of [`Kernel::progress`] at the last test that failed.
+    pub(crate) failed_at: u64,
+    /// What that test was about: the first since the progress.
+    pub(crate) failed_on: u32,
+    pub(crate) failures: u32,
+    pub(crate) host: HostId,
+    pub(crate) tickets: u32,
+    pub(crate) queued: bool,
+    pub(crate) dead: bool,
+    pub(crate) daemon: bool,
+    pub(crate) suspended: bool,
+    /// Its turn came while it was suspended.
+    pub(crate) deferred: bool,
+    pub(crate) started: bool,
+    /// Failed or killed, for those who join it.
+    pub(crate) killed: bool,
+}
+
+impl ActorRecord {
+    pub(crate) fn new(host: HostId) -> Self {
+        let nothing = Slot {
+            transition: Transition::Yield,
+            location: Location::caller(),
+            timer: 0,
+            answer: Answer::Done,
+            ticket: 0,
+            state: SlotState::Free,
+        };
+        Self {
+            first: nothing,
+            extra: None,
+            failed_at: 0,
+            failed_on: NONE,
+            failures: 0,
+            host,
+            tickets: 0,
+            queued: false,
+            dead: false,
+            daemon: false,
+            suspended: false,
+            deferred: false,
+            started: false,
+            killed: false,
+        }
+    }
+
+    pub(crate) fn is_new(&self) -> bool {
+        !self.started
+    }
+
+    pub(crate) fn start(&mut self) {
+        self.started = true;
+    }
+
+    pub(crate) fn extra(&mut self) -> &mut Extra {
+        self.extra.get_or_insert_default()
+    }
+
+    /// Whether there are pending operations besides the first.
+    #[inline]
+    pub(crate) fn has_more(&self) -> bool {
+        self.extra
+            .as_ref()
+            .is_some_and(|extra| !extra.slots.is_empty())
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, slot: Slot, waker: &Waker) {
+        if !waker.will_wake(Waker::noop()) {
+            self.extra().wakers.push((slot.ticket, waker.clone()));
+        }
+        if self.first.state == SlotState::Free {
+            self.first = slot;
+        } else {
+            self.extra().slots.push(slot);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn slot_mut(&mut self, ticket: u32) -> Option<&mut Slot> {
+        if self.first.ticket == ticket && self.first.state != SlotState::Free {
+            return Some(&mut self.first);
+        }
+        self.extra
+            .as_mut()?
+            .slots
+            .iter_mut()
+            .find(|slot| slot.ticket == ticket)
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, ticket: u32) -> Option<Slot> {
+        if self.first.ticket == ticket && self.first.state != SlotState::Free {
+            let slot = self.first;
+            self.first.state = SlotState::Free;
+            if let Some(extra) = &mut self.extra {
+                extra.wakers.retain(|(other, _)| *other != ticket);
+            }
+            return Some(slot);
+        }
+        let extra = self.extra.as_mut()?;
+        extra.wakers.retain(|(other, _)| *other != ticket);
+        let position = extra.slots.iter().position(|slot| slot.ticket == ticket)?;
+        Some(extra.slots.remove(position))
+    }
+
+    /// All pending operations, in the order in which they were issued.
+    pub(crate) fn slots(&self) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        if self.first.state != SlotState::Free {
+            slots.push(self.first);
+        }
+        if let Some(extra) = &self.extra {
+            slots.extend_from_slice(&extra.slots);
+        }
+        slots.sort_by_key(|slot| slot.ticket);
+        slots
+    }
+
+    /// Tells a combinator that keeps wakers of its own that an operation has its answer.
+    #[inline]
+    pub(crate) fn wake(&self, ticket: u32) {
+        if let Some(extra) = &self.extra {
+            for (_, waker) in extra.wakers.iter().filter(|(other, _)| *other == ticket) {
+                waker.wake_by_ref();
+            }
+        }
+    }
+
+    /// Whether a poll that returned *pending* left something that will wake the actor.
+    #[inline]
+    pub(crate) fn is_parked(&self) -> bool {
+        self.first.state != SlotState::Free || self.has_more()
+    }
+}
+
+impl Kernel {
+    /// A new actor that has not been started.
+    pub(crate) fn add_actor(&mut self, name: Option<&str>, host: HostId) -> u32 {
+        assert!(
+            host.0 < self.hosts.count(),
+            "there is no host number {}",
+            host.0
+        );
+        let id = u32::try_from(self.actors.len()).expect("at most 2^32 - 1 actors");
+        assert!(id != NONE, "at most 2^32 - 1 actors");
+        let mut record = ActorRecord::new(host);
+        if let Some(name) = name {
+            record.extra().name = Some(name.into());
+        }
+        self.actors.push(record);
+        id
+    }
+
+    /// Starts an actor that was added.
+    pub(crate) fn start_actor(&mut self, actor: u32) {
+        if !self.actors[actor as usize].daemon {
+            self.live += 1;
+        }
+        self.schedule(actor);
+    }
+
+    pub(crate) fn actor_name(&self, actor: u32) -> String {
+        let record = &self.actors[actor as usize];
+        let name = record
+            .extra
+            .as_ref()
+            .and_then(|extra| extra.name.as_deref());
+        name.map_or_else(|| format!("actor-{}", ActorId(actor)), str::to_owned)
+    }
+
+    /// Marks an actor as a daemon, or not.
+    pub(crate) fn set_daemon(&mut self, actor: u32, daemon: bool) {
+        let record = &mut self.actors[actor as usize];
+        if record.dead || record.daemon == daemon {
+            return;
+        }
+        record.daemon = daemon;
+        if daemon {
+            self.live -= 1;
+        } else {
+            self.live += 1;
+        }
+    }
+
+    /// The end of an actor whose future is gone: wakes those who join it and withdraws what it asked for.
+    /// Returns its exit hooks, to be called without the kernel being borrowed.
+    pub(crate) fn bury(&mut self, actor: u32) -> Vec<ExitHook> {
+        let record = &mut self.actors[actor as usize];
+        if record.dead {
+            return Vec::new();
+        }
+        record.dead = true;
+        record.first.state = SlotState::Free;
+        let (daemon, extra) = (record.daemon, record.extra.take());
+        if !daemon {
+            self.live -= 1;
+        }
+        self.progress += 1;
+        self.digest.mix(u64::from(actor) << 32, u64::from(u32::MAX));
+        let Some(mut extra) = extra else {
+            return Vec::new();
+        };
+        for mutex in std::mem::take(&mut extra.mutexes) {
+            self.leave_mutex(mutex, actor);
+        }
+        for joiner in std::mem::take(&mut extra.joiners) {
+            self.schedule(joiner);
+        }
+        let hooks = std::mem::take(&mut extra.hooks);
+        extra.slots.clear();
+        extra.wakers.clear();
+        self.actors[actor as usize].extra = extra.name.is_some().then_some(extra);
+        hooks
+    }
+
+    /// Ends the run because an actor failed.
+    pub(crate) fn fail(&mut self, actor: u32, message: String, panicked: bool) {
+        if self.stop.is_none() {
+            self.stop = Some(Stop::Failed(self.failure(actor, message, panicked)));
+        }
+    }
+
+    pub(crate) fn failure(&self, actor: u32, message: String, panicked: bool) -> Failure {
+        Failure {
+            actor: ActorId(actor),
+            name: self.actor_name(actor),
+            host: self.hosts.name(self.actors[actor as usize].host),
+            time: self.now,
+            message,
+            panicked,
+        }
+    }
+
+    /// Stops an actor: what it does in simulated time stops too, until [`Kernel::wake_up`].
+    pub(crate) fn suspend(&mut self, actor: u32) {
+        let record = &mut self.actors[actor as usize];
+        if record.suspended || record.dead {
+            return;
+        }
+        record.suspended = true;
+        for slot in record.slots() {
+            if slot.transition == Transition::Sleep && slot.timer != 0 {
+                let date = self.timer_date(slot.timer);
+                let left = date.since(self.now);
+                let record = &mut self.actors[actor as usize];
+                record
+                    .slot_mut(slot.ticket)
+                    .expect("the slot was just listed")
+                    .timer = 0;
+                record.extra().frozen.push((slot.ticket, left));
+                self.drop_timer(slot.timer);
+            }
+        }
+        self.freeze_execs(actor, true);
+    }
+
+    /// Lets a suspended actor go on.
+    pub(crate) fn wake_up(&mut self, actor: u32) {
+        let record = &mut self.actors[actor as usize];
+        if !record.suspended || record.dead {
+            return;
+        }
+        record.suspended = false;
+        let deferred = std::mem::take(&mut record.deferred);
+        let frozen = record
+            .extra
+            .as_mut()
+            .map(|extra| std::mem::take(&mut extra.frozen))
+            .unwrap_or_default();
+        for (ticket, left) in frozen {
+            if self.clock == Clock::Timed && self.actors[actor as usize].slot_mut(ticket).is_some()
+            {
+                let timer = self.set_timer(self.now + left, u64::from(actor));
+                self.actors[actor as usize]
+                    .slot_mut(ticket)
+                    .expect("just found")
+                    .timer = timer;
+            }
+        }
+        self.freeze_execs(actor, false);
+        if deferred {
+            self.schedule(actor);
+        }
+    }
+
+    /// Suspends or resumes the computations that the actor waits for.
+    fn freeze_execs(&mut self, actor: u32, freeze: bool) {
+        for slot in self.actors[actor as usize].slots() {
+            if let Transition::Wait { activity, .. } = slot.transition {
+                self.freeze_exec(activity, freeze);
+            }
+        }
+    }
+
+    /// The date of a timer in the queue.
+    fn timer_date(&self, number: u64) -> Time {
+        self.timers.find(number).map_or(self.now, Time::from_bits)
+    }
+}

@@ -1,0 +1,63 @@
+//! Barriers: the last of a fixed number of actors to arrive lets all of them go on, in the order of arrival.
+//!
+//! A barrier can be used again: arrivals count for the round in which they come.
+
+use super::Kernel;
+
+/// One barrier.
+#[derive(Debug)]
+pub(crate) struct BarrierRecord {
+    /// How many actors meet.
+    pub(crate) size: u32,
+    /// The present round, from 0.
+    round: u32,
+    /// Who has arrived in this round.
+    pub(crate) arrived: Vec<u32>,
+    /// The actor that completed the round before this one.
+    last: u32,
+}
+
+impl Kernel {
+    pub(crate) fn add_barrier(&mut self, size: u32) -> u32 {
+        assert!(size > 0, "a barrier needs at least one actor");
+        self.barriers.push(BarrierRecord {
+            size,
+            round: 0,
+            arrived: Vec::new(),
+            last: super::NONE,
+        });
+        u32::try_from(self.barriers.len() - 1).expect("barriers are counted in 32 bits")
+    }
+
+    /// Arrives; returns the round.
+    pub(crate) fn arrive(&mut self, barrier: u32, actor: u32) -> u32 {
+        let record = &mut self.barriers[barrier as usize];
+        let round = record.round;
+        record.arrived.push(actor);
+        if record.arrived.len() == record.size as usize {
+            record.round = record.round.wrapping_add(1);
+            record.last = actor;
+            for arrived in std::mem::take(&mut record.arrived) {
+                self.schedule(arrived);
+            }
+        }
+        round
+    }
+
+    pub(crate) fn is_complete(&self, barrier: u32, round: u32) -> bool {
+        self.barriers[barrier as usize].round != round
+    }
+
+    /// Goes on; true for the actor that arrived last.
+    pub(crate) fn leave_barrier(&mut self, barrier: u32, round: u32, actor: u32) -> bool {
+        let record = &self.barriers[barrier as usize];
+        record.round == round.wrapping_add(1) && record.last == actor
+    }
+
+    pub(crate) fn withdraw_from_barrier(&mut self, barrier: u32, round: u32, actor: u32) {
+        let record = &mut self.barriers[barrier as usize];
+        if record.round == round {
+            record.arrived.retain(|&other| other != actor);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Condition variables: a queue of actors that wait for a signal, first in, first out.
+//!
+//! Waiting releases the mutex; a signal, a broadcast or the end of the time makes the actor ask for the mutex
+//! again. There are no spurious wake-ups. A signal nobody waits for is lost.
+
+use std::collections::VecDeque;
+
+use super::Kernel;
+
+/// One condition variable.
+#[derive(Debug, Default)]
+pub(crate) struct CondvarRecord {
+    requests: u32,
+    /// Requests without a signal, as (number, actor).
+    pub(crate) waiting: VecDeque<(u32, u32)>,
+    /// Requests that were signalled and whose actors have not gone on.
+    signalled: Vec<u32>,
+}
+
+impl Kernel {
+    pub(crate) fn add_condvar(&mut self) -> u32 {
+        self.condvars.push(CondvarRecord::default());
+        u32::try_from(self.condvars.len() - 1).expect("condition variables are counted in 32 bits")
+    }
+
+    /// Releases the mutex and joins the queue; returns the number of the request.
+    pub(crate) fn enter_condvar(&mut self, condvar: u32, mutex: u32, actor: u32) -> u32 {
+        self.leave_mutex_of(mutex, actor);
+        let record = &mut self.condvars[condvar as usize];
+        record.requests = record
+            .requests
+            .checked_add(1)
+            .expect("requests are counted in 32 bits");
+        record.waiting.push_back((record.requests, actor));
+        record.requests
+    }
+
+    pub(crate) fn is_signalled(&self, condvar: u32, request: u32) -> bool {
+        self.condvars[condvar as usize].signalled.contains(&request)
+    }
+
+    pub(crate) fn leave_condvar(&mut self, condvar: u32, request: u32) {
+        self.condvars[condvar as usize]
+            .signalled
+            .retain(|&other| other != request);
+    }
+
+    pub(crate) fn signal(&mut self, condvar: u32) {
+        let record = &mut self.condvars[condvar as usize];
+        if let Some((request, actor)) = record.waiting.pop_front() {
+            record.signalled.push(request);
+            self.schedule(actor);
+        }
+    }
+
+    pub(crate) fn broadcast(&mut self, condvar: u32) {
+        while !self.condvars[condvar as usize].waiting.is_empty() {
+            self.signal(condvar);
+        }
+    }
+
+    /// Takes a request back; a signal that it had already got goes to the next.
+    pub(crate) fn withdraw_from_condvar(&mut self, condvar: u32, request: u32) {
+        let record = &mut self.condvars[condvar as usize];
+        record.waiting.retain(|&(number, _)| number != request);
+        if let Some(position) = record.signalled.iter().position(|&other| other == request) {
+            record.signalled.remove(position);
+            self.signal(condvar);
+        }
+    }
+}

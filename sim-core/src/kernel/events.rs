@@ -1,0 +1,189 @@
+//! Dates: setting timers, finding the next date, and what happens at one instant.
+//!
+//! Timers and ends of activities share one sequence of numbers. At one date they happen in the order of these
+//! numbers, that is, in the order in which they were created.
+
+use super::{Kernel, SlotState};
+use crate::timers::Timer;
+use crate::{ActivityId, Clock, End, Time};
+
+/// Targets from here on belong to the device; below are actors.
+pub(crate) const DEVICE_TARGET: u64 = 1 << 63;
+/// Marks the end of a device's work among its targets; otherwise it is a timer of the device.
+pub(crate) const DEVICE_WORK: u64 = 1 << 62;
+
+impl Kernel {
+    /// Puts a date into the queue; returns its number.
+    #[inline]
+    pub(crate) fn set_timer(&mut self, date: Time, target: u64) -> u64 {
+        let number = self.number();
+        if date < Time::NEVER {
+            self.timers.push(Timer {
+                date: date.to_bits(),
+                number,
+                target,
+            });
+        }
+        number
+    }
+
+    /// Notes that nobody waits for a timer any more; 0 is no timer.
+    #[inline]
+    pub(crate) fn drop_timer(&mut self, number: u64) {
+        if number == 0 {
+            return;
+        }
+        self.stale_timers += 1;
+        if self.stale_timers > 64 && self.stale_timers > self.timers.len() / 2 {
+            let actors = &self.actors;
+            self.timers.retain(|timer| is_awaited(actors, timer));
+            self.stale_timers = 0;
+        }
+    }
+
+    /// The next date at which anything happens.
+    pub(crate) fn next_date(&mut self) -> Option<Time> {
+        if self.clock == Clock::Untimed {
+            // Only what devices do at this very date; sleeps and timeouts never enter the queue.
+            return self.timers.next_date().filter(|&date| date <= self.now);
+        }
+        while self.stale_timers > 0 {
+            match self.timers.peek() {
+                Some(timer) if !is_awaited(&self.actors, &timer) => {
+                    self.timers.pop();
+                    self.stale_timers -= 1;
+                }
+                _ => break,
+            }
+        }
+        let timer = self.timers.next_date();
+        let resource = self.resource.next_date(self.now);
+        match (timer, resource) {
+            (Some(timer), Some(resource)) => Some(timer.min(resource)),
+            (timer, resource) => timer.or(resource),
+        }
+    }
+
+    /// Moves the clock to `date` and lets everything due there happen.
+    pub(crate) fn advance(&mut self, date: Time) {
+        assert!(
+            date >= self.now,
+            "the next date {date} is before the present {}",
+            self.now
+        );
+        if date > self.now {
+            self.now = date;
+            self.digest.mix(date.to_bits(), 1);
+        }
+        self.progress += 1;
+        let mut ended = std::mem::take(&mut self.ended);
+        if self.clock == Clock::Timed {
+            self.resource.advance(date, &mut ended);
+        }
+        if ended.is_empty() {
+            while let Some(timer) = self.due(date) {
+                self.expire_timer(timer);
+            }
+        } else {
+            self.happen(date, &mut ended);
+        }
+        self.ended = ended;
+    }
+
+    #[inline]
+    fn due(&mut self, date: Time) -> Option<Timer> {
+        let first = self.timers.peek()?;
+        if first.date > date.to_bits() {
+            None
+        } else {
+            self.timers.pop()
+        }
+    }
+
+    /// Merges the timers and the ends of one date by their numbers.
+    fn happen(&mut self, date: Time, ended: &mut Vec<(ActivityId, End)>) {
+        ended.sort_unstable_by_key(|(activity, _)| activity.number);
+        let mut ends = ended.drain(..).peekable();
+        while let Some(timer) = self.due(date) {
+            while let Some((activity, end)) =
+                ends.next_if(|(activity, _)| activity.number < timer.number)
+            {
+                self.end_activity(activity, end);
+            }
+            self.expire_timer(timer);
+        }
+        for (activity, end) in ends {
+            self.end_activity(activity, end);
+        }
+    }
+
+    #[inline]
+    fn expire_timer(&mut self, timer: Timer) {
+        if timer.target >= DEVICE_TARGET {
+            self.events += 1;
+            if let Some(device) = self.device.clone() {
+                let token = timer.target & !(DEVICE_TARGET | DEVICE_WORK);
+                if timer.target & DEVICE_WORK == 0 {
+                    device.on_timer(self, token);
+                } else {
+                    device.on_end(self, token, End::Done);
+                }
+            }
+            return;
+        }
+        let actor = u32::try_from(timer.target).expect("a target below the device's is an actor");
+        if self.actors[actor as usize].fire(timer.number) {
+            self.events += 1;
+            self.schedule(actor);
+        } else {
+            self.stale_timers = self.stale_timers.saturating_sub(1);
+        }
+    }
+
+    fn end_activity(&mut self, activity: ActivityId, end: End) {
+        self.events += 1;
+        self.digest
+            .mix(u64::from(activity.slot) << 8 | end as u64, 2);
+        self.finish_activity(activity.slot, end);
+    }
+}
+
+impl super::ActorRecord {
+    /// Marks the operation whose timer this is; false if there is none.
+    #[inline]
+    fn fire(&mut self, number: u64) -> bool {
+        if self.dead {
+            return false;
+        }
+        if self.first.timer == number && self.first.state == SlotState::Waiting {
+            self.first.timer = 0;
+            self.first.state = SlotState::Fired;
+            return true;
+        }
+        let Some(extra) = &mut self.extra else {
+            return false;
+        };
+        let Some(slot) = extra.slots.iter_mut().find(|slot| slot.timer == number) else {
+            return false;
+        };
+        slot.timer = 0;
+        slot.state = SlotState::Fired;
+        true
+    }
+}
+
+fn is_awaited(actors: &[super::ActorRecord], timer: &Timer) -> bool {
+    let Ok(actor) = usize::try_from(timer.target) else {
+        return true;
+    };
+    if timer.target >= DEVICE_TARGET {
+        return true;
+    }
+    let record = &actors[actor];
+    !record.dead
+        && (record.first.timer == timer.number
+            || record
+                .extra
+                .as_ref()
+                .is_some_and(|extra| extra.slots.iter().any(|slot| slot.timer == timer.number)))
+}

@@ -1,0 +1,286 @@
+//! The transition table: when each transition is enabled, what it does, and what taking it back means.
+//!
+//! One flat match per question, because a new transition must be considered in each of them.
+
+use super::{Kernel, NONE};
+use crate::{Answer, Transition};
+
+impl Kernel {
+    /// Whether a transition can happen now. `fired` tells that its timer has expired, or that a poll may look again.
+    #[inline]
+    pub(crate) fn is_enabled(&self, actor: u32, transition: Transition, fired: bool) -> bool {
+        match transition {
+            Transition::Yield | Transition::Sleep | Transition::Device => fired,
+            Transition::Join { target } => fired || self.actors[target.index()].dead,
+            Transition::Wait { activity, .. } => fired || self.has_ended(activity),
+            Transition::WaitAny { list } => fired || self.first_ended(list, 0).is_some(),
+            Transition::MutexWait { mutex, .. } => self.is_owner(mutex, actor),
+            Transition::SemaphoreWait {
+                semaphore, request, ..
+            } => fired || self.is_granted(semaphore, request),
+            Transition::BarrierWait { barrier, round, .. } => self.is_complete(barrier, round),
+            Transition::CondvarWait {
+                condvar, request, ..
+            } => fired || self.is_signalled(condvar, request),
+            Transition::Test { .. }
+            | Transition::TestAny { .. }
+            | Transition::Probe { .. }
+            | Transition::MutexTest { .. }
+            | Transition::MutexTryLock { .. } => {
+                fired || self.poll_succeeds(actor, transition) || !self.must_wait(actor, transition)
+            }
+            Transition::Random { .. }
+            | Transition::Create { .. }
+            | Transition::Kill { .. }
+            | Transition::Suspend { .. }
+            | Transition::Resume { .. }
+            | Transition::AsyncSend { .. }
+            | Transition::AsyncReceive { .. }
+            | Transition::Cancel { .. }
+            | Transition::MutexAsyncLock { .. }
+            | Transition::MutexUnlock { .. }
+            | Transition::MutexCancel { .. }
+            | Transition::SemaphoreAsyncLock { .. }
+            | Transition::SemaphoreUnlock { .. }
+            | Transition::BarrierAsyncLock { .. }
+            | Transition::CondvarAsyncLock { .. }
+            | Transition::CondvarSignal { .. }
+            | Transition::CondvarBroadcast { .. } => true,
+        }
+    }
+
+    /// The number of branches of an enabled transition.
+    pub(crate) fn branches(&self, transition: Transition) -> u32 {
+        match transition {
+            Transition::Random { limit } => limit,
+            Transition::WaitAny { list } => self.count_ended(list).max(1),
+            _ => 1,
+        }
+    }
+
+    /// Executes an enabled transition of an actor.
+    #[inline]
+    pub(crate) fn execute(&mut self, actor: u32, transition: Transition) -> Answer {
+        self.acting = actor;
+        let answer = match transition {
+            Transition::Yield
+            | Transition::Sleep
+            | Transition::Device
+            | Transition::Join { .. } => Answer::Done,
+            Transition::MutexWait { .. } | Transition::SemaphoreWait { .. } => Answer::Done,
+            Transition::Wait { activity, .. } => Answer::Number(self.end_of(activity) as u32),
+            Transition::WaitAny { list } => {
+                Answer::Number(self.first_ended(list, self.branch).unwrap_or(0))
+            }
+            Transition::Test { .. }
+            | Transition::TestAny { .. }
+            | Transition::Probe { .. }
+            | Transition::MutexTest { .. }
+            | Transition::MutexTryLock { .. } => self.poll_once(actor, transition),
+            other => {
+                self.progress += 1;
+                self.change(actor, other)
+            }
+        };
+        self.record(actor, transition, answer);
+        answer
+    }
+
+    /// Executes a transition that changes the state of an object.
+    fn change(&mut self, actor: u32, transition: Transition) -> Answer {
+        match transition {
+            Transition::Random { limit } => Answer::Number(self.draw(limit)),
+            Transition::Create { child } => {
+                self.start_actor(child.0);
+                Answer::Number(child.0)
+            }
+            Transition::Kill { target } => {
+                self.kill(target.0);
+                Answer::Done
+            }
+            Transition::Suspend { target } => {
+                self.suspend(target.0);
+                Answer::Done
+            }
+            Transition::Resume { target } => {
+                self.wake_up(target.0);
+                Answer::Done
+            }
+            Transition::AsyncSend { mailbox, comm } => {
+                Answer::Number(self.post_send(mailbox, comm))
+            }
+            Transition::AsyncReceive { mailbox, comm } => {
+                Answer::Number(self.post_receive(mailbox, comm))
+            }
+            Transition::Cancel { activity } => {
+                self.cancel_activity(activity);
+                Answer::Done
+            }
+            Transition::MutexAsyncLock { mutex } => {
+                self.enter_mutex(mutex, actor);
+                Answer::Done
+            }
+            Transition::MutexUnlock { mutex } | Transition::MutexCancel { mutex } => {
+                self.leave_mutex_of(mutex, actor);
+                Answer::Done
+            }
+            Transition::SemaphoreAsyncLock { semaphore } => {
+                Answer::Number(self.ask_semaphore(semaphore, actor))
+            }
+            Transition::SemaphoreUnlock { semaphore } => {
+                self.release_semaphore(semaphore);
+                Answer::Done
+            }
+            Transition::BarrierAsyncLock { barrier } => Answer::Number(self.arrive(barrier, actor)),
+            Transition::BarrierWait { barrier, round, .. } => {
+                Answer::Bool(self.leave_barrier(barrier, round, actor))
+            }
+            Transition::CondvarAsyncLock { condvar, mutex } => {
+                Answer::Number(self.enter_condvar(condvar, mutex, actor))
+            }
+            Transition::CondvarWait {
+                condvar,
+                mutex,
+                request,
+            } => {
+                self.leave_condvar(condvar, request);
+                self.enter_mutex(mutex, actor);
+                Answer::Done
+            }
+            Transition::CondvarSignal { condvar } => {
+                self.signal(condvar);
+                Answer::Done
+            }
+            Transition::CondvarBroadcast { condvar } => {
+                self.broadcast(condvar);
+                Answer::Done
+            }
+            pure => unreachable!("{pure:?} changes nothing and is handled by execute"),
+        }
+    }
+
+    /// Ends a wait whose time is up.
+    pub(crate) fn expire(&mut self, actor: u32, transition: Transition) -> Answer {
+        self.progress += 1;
+        if let Transition::CondvarWait {
+            condvar,
+            mutex,
+            request,
+        } = transition
+        {
+            self.withdraw_from_condvar(condvar, request);
+            self.enter_mutex(mutex, actor);
+        } else {
+            self.abandon(actor, transition);
+        }
+        self.record(actor, transition, Answer::Timeout);
+        Answer::Timeout
+    }
+
+    /// Takes back what a pending wait asked for, because the wait is over without success.
+    pub(crate) fn abandon(&mut self, actor: u32, transition: Transition) {
+        match transition {
+            Transition::MutexWait { mutex, owned: true } => self.leave_mutex_of(mutex, actor),
+            Transition::SemaphoreWait {
+                semaphore,
+                request,
+                owned: true,
+            } => {
+                self.withdraw_from_semaphore(semaphore, request);
+            }
+            Transition::BarrierWait {
+                barrier,
+                round,
+                owned: true,
+            } => self.withdraw_from_barrier(barrier, round, actor),
+            Transition::CondvarWait {
+                condvar, request, ..
+            } => self.withdraw_from_condvar(condvar, request),
+            Transition::Wait {
+                activity,
+                owned: true,
+            } => {
+                self.cancel_activity(activity);
+                self.release_activity(activity, actor);
+            }
+            Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
+                self.discard_prepared(comm)
+            }
+            Transition::Create { child } => self.actors[child.index()].dead = true,
+            Transition::Join { target } => {
+                if let Some(extra) = &mut self.actors[target.index()].extra {
+                    extra.joiners.retain(|&joiner| joiner != actor);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Marks an actor for its end; the loop drops its future before anything else runs.
+    fn kill(&mut self, target: u32) {
+        let record = &mut self.actors[target as usize];
+        if record.dead {
+            return;
+        }
+        record.killed = true;
+        self.dying.push(target);
+    }
+
+    /// The branch that the chooser picked, or a draw from the kernel's own stream.
+    fn draw(&mut self, limit: u32) -> u32 {
+        assert!(limit > 0, "a random choice needs at least one value");
+        if self.chosen {
+            return self.branch;
+        }
+        let seed = self.seed;
+        let stream = self
+            .draws
+            .get_or_insert_with(|| crate::Stream::new(seed, "sim-core/random"));
+        let value = u32::try_from(stream.below(u64::from(limit))).expect("below a 32-bit limit");
+        self.branch = value;
+        value
+    }
+
+    /// Keeps a decision and shows it to the trace.
+    #[cold]
+    pub(crate) fn write_down(&mut self, actor: u32, transition: Transition, answer: Answer) {
+        let branch = std::mem::take(&mut self.branch);
+        let actor = crate::ActorId(actor);
+        if let Some(schedule) = &mut self.schedule {
+            schedule.push(crate::Choice { actor, branch });
+        }
+        let time = self.now;
+        if let Some(sink) = &mut self.trace {
+            (sink.0)(&crate::TraceEvent {
+                time,
+                actor,
+                transition,
+                answer,
+            });
+        }
+    }
+
+    /// A list of activities for a wait-any.
+    pub(crate) fn add_list(&mut self, members: Vec<u32>) -> u32 {
+        if let Some(list) = self.free_lists.pop() {
+            self.lists[list as usize] = members;
+            return list;
+        }
+        self.lists.push(members);
+        let list = u32::try_from(self.lists.len() - 1).expect("lists are counted in 32 bits");
+        assert!(list != NONE, "lists are counted in 32 bits");
+        list
+    }
+
+    pub(crate) fn free_list(&mut self, list: u32) {
+        self.lists[list as usize].clear();
+        self.free_lists.push(list);
+    }
+
+    /// Frees the list of a wait-any that was dropped.
+    pub(crate) fn free_list_of(&mut self, transition: Transition) {
+        if let Transition::WaitAny { list } | Transition::TestAny { list } = transition {
+            self.free_list(list);
+        }
+    }
+}

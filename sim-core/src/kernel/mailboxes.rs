@@ -1,0 +1,141 @@
+//! Mailboxes: where sends and receives meet, first in, first out.
+//!
+//! At any moment a mailbox holds pending requests of one kind only, sends or receives. The oldest pair first. With a
+//! permanent receiver a send does not wait for a receive: the data travel to that actor's host at once, and a later
+//! receive finds them on the way or arrived.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{Kernel, NONE, Status};
+
+/// One mailbox.
+#[derive(Debug, Default)]
+pub(crate) struct MailboxRecord {
+    /// Pending communications, all sends or all receives.
+    pub(crate) pending: VecDeque<u32>,
+    /// The permanent receiver plus one, 0 if there is none.
+    receiver: u32,
+}
+
+/// All mailboxes, with the names of those that have one.
+#[derive(Debug, Default)]
+pub(crate) struct Mailboxes {
+    pub(crate) records: Vec<MailboxRecord>,
+    by_name: BTreeMap<Box<str>, u32>,
+    pub(crate) names: BTreeMap<u32, Box<str>>,
+}
+
+impl Kernel {
+    pub(crate) fn add_mailbox(&mut self) -> u32 {
+        self.mailboxes.records.push(MailboxRecord::default());
+        u32::try_from(self.mailboxes.records.len() - 1).expect("mailboxes are counted in 32 bits")
+    }
+
+    /// The mailbox of that name, made on first use.
+    pub(crate) fn mailbox(&mut self, name: &str) -> u32 {
+        if let Some(&mailbox) = self.mailboxes.by_name.get(name) {
+            return mailbox;
+        }
+        let mailbox = self.add_mailbox();
+        self.mailboxes.by_name.insert(name.into(), mailbox);
+        self.mailboxes.names.insert(mailbox, name.into());
+        mailbox
+    }
+
+    pub(crate) fn set_receiver(&mut self, mailbox: u32, receiver: Option<u32>) {
+        self.mailboxes.records[mailbox as usize].receiver = receiver.map_or(0, |actor| actor + 1);
+    }
+
+    fn oldest(&mut self, mailbox: u32, status: Status) -> Option<u32> {
+        let pending = &mut self.mailboxes.records[mailbox as usize].pending;
+        let &first = pending.front()?;
+        let record = self.activities.get(first);
+        let is_send = record.source != NONE;
+        if is_send != (status == Status::Send) {
+            return None;
+        }
+        self.mailboxes.records[mailbox as usize].pending.pop_front()
+    }
+
+    /// A send: meets the oldest receive, or waits. Returns the communication.
+    #[inline]
+    pub(crate) fn post_send(&mut self, mailbox: u32, prepared: u32) -> u32 {
+        let actor = self.acting;
+        if let Some(receive) = self.oldest(mailbox, Status::Receive) {
+            let record = self.activities.get_mut(prepared);
+            let (message, amount, rate) = (
+                std::mem::take(&mut record.message),
+                record.amount,
+                record.rate,
+            );
+            let detached = record.detached;
+            self.activities.free(prepared);
+            let record = self.activities.get_mut(receive);
+            record.message = message;
+            record.amount = amount;
+            record.rate = record.rate.min(rate);
+            record.source = actor;
+            // The queue's reference becomes the sender's, unless nobody holds on to the send.
+            record.references -= u32::from(detached);
+            self.start_comm(receive);
+            return receive;
+        }
+        let receiver = self.mailboxes.records[mailbox as usize].receiver;
+        let record = self.activities.get_mut(prepared);
+        record.status = Status::Send;
+        record.source = actor;
+        record.references = 2 - u32::from(record.detached);
+        self.mailboxes.records[mailbox as usize]
+            .pending
+            .push_back(prepared);
+        if receiver != 0 {
+            self.activities.get_mut(prepared).destination = receiver - 1;
+            self.start_comm(prepared);
+        }
+        prepared
+    }
+
+    /// A receive: meets the oldest send, or waits. Returns the communication.
+    #[inline]
+    pub(crate) fn post_receive(&mut self, mailbox: u32, prepared: u32) -> u32 {
+        let actor = self.acting;
+        if let Some(send) = self.oldest(mailbox, Status::Send) {
+            let rate = self.activities.get(prepared).rate;
+            self.activities.free(prepared);
+            // The queue's reference becomes the receiver's.
+            let record = self.activities.get_mut(send);
+            record.rate = record.rate.min(rate);
+            record.destination = actor;
+            if record.status == Status::Send {
+                self.start_comm(send);
+            }
+            return send;
+        }
+        let record = self.activities.get_mut(prepared);
+        record.status = Status::Receive;
+        record.destination = actor;
+        record.references = 2;
+        self.mailboxes.records[mailbox as usize]
+            .pending
+            .push_back(prepared);
+        prepared
+    }
+
+    /// Takes a communication out of the queue of its mailbox, if it is there.
+    pub(crate) fn unqueue(&mut self, mailbox: u32, comm: u32) {
+        let Some(record) = self.mailboxes.records.get_mut(mailbox as usize) else {
+            return;
+        };
+        if let Some(position) = record.pending.iter().position(|&other| other == comm) {
+            record.pending.remove(position);
+            let activity = self.activities.get_mut(comm);
+            activity.references -= 1;
+        }
+    }
+
+    /// Whether a receive would find a send.
+    pub(crate) fn has_send(&self, mailbox: u32) -> bool {
+        let first = self.mailboxes.records[mailbox as usize].pending.front();
+        first.is_some_and(|&comm| self.activities.get(comm).source != NONE)
+    }
+}

@@ -1,0 +1,72 @@
+//! Mutexes: a queue of actors whose head is the owner.
+//!
+//! Asking for a mutex never blocks; waiting to be its owner does. An actor may leave the queue from any place: the
+//! owner unlocks, a waiter cancels. What an actor has asked for is its request set; its end gives all of it back.
+
+use std::collections::VecDeque;
+
+use super::Kernel;
+
+/// One mutex.
+#[derive(Debug, Default)]
+pub(crate) struct MutexRecord {
+    /// The owner first, then those who wait, in the order of their requests.
+    pub(crate) queue: VecDeque<u32>,
+}
+
+impl Kernel {
+    pub(crate) fn add_mutex(&mut self) -> u32 {
+        self.mutexes.push(MutexRecord::default());
+        u32::try_from(self.mutexes.len() - 1).expect("mutexes are counted in 32 bits")
+    }
+
+    #[inline]
+    pub(crate) fn is_owner(&self, mutex: u32, actor: u32) -> bool {
+        self.mutexes[mutex as usize].queue.front() == Some(&actor)
+    }
+
+    pub(crate) fn is_free(&self, mutex: u32) -> bool {
+        self.mutexes[mutex as usize].queue.is_empty()
+    }
+
+    /// Joins the queue.
+    ///
+    /// # Panics
+    /// If the actor is in the queue already: these mutexes are not recursive. The run reports it as the actor's.
+    #[inline]
+    pub(crate) fn enter_mutex(&mut self, mutex: u32, actor: u32) {
+        let requests = &mut self.actors[actor as usize].extra().mutexes;
+        assert!(
+            !requests.contains(&mutex),
+            "mutex {mutex} is not recursive: the actor has asked for it already"
+        );
+        requests.push(mutex);
+        self.mutexes[mutex as usize].queue.push_back(actor);
+    }
+
+    /// Leaves the queue, which must contain the actor.
+    #[inline]
+    pub(crate) fn leave_mutex_of(&mut self, mutex: u32, actor: u32) {
+        let requests = &mut self.actors[actor as usize].extra().mutexes;
+        let position = requests.iter().rposition(|&other| other == mutex);
+        let position = position.unwrap_or_else(|| {
+            panic!("mutex {mutex} is unlocked by an actor that has not locked it")
+        });
+        requests.swap_remove(position);
+        self.leave_mutex(mutex, actor);
+    }
+
+    /// Leaves the queue of a mutex that is no longer in the request set.
+    #[inline]
+    pub(crate) fn leave_mutex(&mut self, mutex: u32, actor: u32) {
+        let queue = &mut self.mutexes[mutex as usize].queue;
+        if queue.front() == Some(&actor) {
+            queue.pop_front();
+            if let Some(&next) = queue.front() {
+                self.schedule(next);
+            }
+        } else if let Some(position) = queue.iter().position(|&other| other == actor) {
+            queue.remove(position);
+        }
+    }
+}

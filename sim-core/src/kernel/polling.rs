@@ -1,0 +1,123 @@
+//! Tests and probes: transitions that are always possible and may answer *no*.
+//!
+//! The first *no* within one state of the world is given at once, so that a program can test, compute and test
+//! again at the right dates. When an actor asks the same question again and nothing at all has happened in between,
+//! it waits for the next event; without one it is reported as blocked. So a loop of tests ends, costs no simulated
+//! time of its own, and never spins. *Not modelled*: the time that a test takes.
+
+use super::Kernel;
+use crate::{Answer, Transition};
+
+/// After this many negative answers about different objects without any event, the actor waits too.
+const FAILURES_MAX: u32 = 1000;
+
+impl Kernel {
+    /// Whether a transition is a test or a probe.
+    pub(crate) const fn is_poll(transition: Transition) -> bool {
+        matches!(
+            transition,
+            Transition::Test { .. }
+                | Transition::TestAny { .. }
+                | Transition::Probe { .. }
+                | Transition::MutexTest { .. }
+                | Transition::MutexTryLock { .. }
+        )
+    }
+
+    /// A number that tells questions apart.
+    const fn question(transition: Transition) -> u32 {
+        let (kind, object, _) = transition.code();
+        // A list is made anew for every call, so all of them count as one question.
+        let object = if matches!(transition, Transition::TestAny { .. }) {
+            0
+        } else {
+            object
+        };
+        object.wrapping_mul(8).wrapping_add(kind as u32)
+    }
+
+    /// Whether the answer is yes.
+    pub(crate) fn poll_succeeds(&self, actor: u32, transition: Transition) -> bool {
+        match transition {
+            Transition::Test { activity } => self.has_ended(activity),
+            Transition::TestAny { list } => self.first_ended(list, 0).is_some(),
+            Transition::Probe { mailbox } => self.has_send(mailbox),
+            Transition::MutexTest { mutex } => self.is_owner(mutex, actor),
+            Transition::MutexTryLock { mutex } => self.is_free(mutex),
+            other => unreachable!("{other:?} is not a poll"),
+        }
+    }
+
+    /// Whether the actor has asked this before and nothing has happened since.
+    pub(crate) fn must_wait(&self, actor: u32, transition: Transition) -> bool {
+        let record = &self.actors[actor as usize];
+        record.failed_at == self.progress
+            && (record.failed_on == Self::question(transition) || record.failures >= FAILURES_MAX)
+    }
+
+    /// Answers a test or a probe.
+    pub(crate) fn poll_once(&mut self, actor: u32, transition: Transition) -> Answer {
+        if !self.poll_succeeds(actor, transition) {
+            let progress = self.progress;
+            let record = &mut self.actors[actor as usize];
+            if record.failed_at == progress {
+                record.failures += 1;
+            } else {
+                (record.failed_at, record.failed_on, record.failures) =
+                    (progress, Self::question(transition), 1);
+            }
+            return Answer::Bool(false);
+        }
+        match transition {
+            Transition::MutexTryLock { mutex } => {
+                self.progress += 1;
+                self.enter_mutex(mutex, actor);
+                Answer::Bool(true)
+            }
+            Transition::TestAny { list } => {
+                Answer::Number(self.first_ended(list, 0).expect("one has ended"))
+            }
+            _ => Answer::Bool(true),
+        }
+    }
+
+    /// Lets those look again whose last test failed before the latest event. True if there are any.
+    pub(crate) fn wake_pollers(&mut self) -> bool {
+        if self.pollers.is_empty() {
+            return false;
+        }
+        let progress = self.progress;
+        let waiting = std::mem::take(&mut self.pollers);
+        let mut any = false;
+        for actor in waiting {
+            let record = &mut self.actors[actor as usize];
+            if record.dead {
+                continue;
+            }
+            if record.failed_at == progress {
+                self.pollers.push(actor);
+            } else if record.fire_polls() {
+                any = true;
+                self.schedule(actor);
+            }
+        }
+        any
+    }
+}
+
+impl super::ActorRecord {
+    fn fire_polls(&mut self) -> bool {
+        let extra = self
+            .extra
+            .iter_mut()
+            .flat_map(|extra| extra.slots.iter_mut());
+        let mut any = false;
+        for slot in std::iter::once(&mut self.first).chain(extra) {
+            if slot.state == super::SlotState::Waiting && Kernel::is_poll(slot.transition) {
+                slot.state = super::SlotState::Fired;
+                any = true;
+            }
+        }
+        any
+    }
+}

@@ -1,0 +1,76 @@
+//! Semaphores: a number of units, and a queue of requests in the order in which they were made.
+//!
+//! A request that finds a unit takes it at once. A unit given back goes to the oldest request. A granted request
+//! that is withdrawn gives its unit to the next.
+
+use std::collections::VecDeque;
+
+use super::Kernel;
+
+/// One semaphore.
+#[derive(Debug)]
+pub(crate) struct SemaphoreRecord {
+    /// Units that nobody has taken.
+    pub(crate) value: u32,
+    /// The number of the last request.
+    requests: u32,
+    /// Requests without a unit, as (number, actor).
+    pub(crate) waiting: VecDeque<(u32, u32)>,
+}
+
+impl Kernel {
+    pub(crate) fn add_semaphore(&mut self, value: u32) -> u32 {
+        self.semaphores.push(SemaphoreRecord {
+            value,
+            requests: 0,
+            waiting: VecDeque::new(),
+        });
+        u32::try_from(self.semaphores.len() - 1).expect("semaphores are counted in 32 bits")
+    }
+
+    /// Asks for a unit; returns the number of the request.
+    pub(crate) fn ask_semaphore(&mut self, semaphore: u32, actor: u32) -> u32 {
+        let record = &mut self.semaphores[semaphore as usize];
+        record.requests = record
+            .requests
+            .checked_add(1)
+            .expect("requests of a semaphore are counted in 32 bits");
+        if record.value > 0 {
+            record.value -= 1;
+        } else {
+            record.waiting.push_back((record.requests, actor));
+        }
+        record.requests
+    }
+
+    /// Whether the request has its unit: the queue is sorted by number, and it is not in it.
+    #[inline]
+    pub(crate) fn is_granted(&self, semaphore: u32, request: u32) -> bool {
+        self.semaphores[semaphore as usize]
+            .waiting
+            .binary_search_by_key(&request, |&(number, _)| number)
+            .is_err()
+    }
+
+    pub(crate) fn release_semaphore(&mut self, semaphore: u32) {
+        let record = &mut self.semaphores[semaphore as usize];
+        if let Some((_, actor)) = record.waiting.pop_front() {
+            self.schedule(actor);
+        } else {
+            record.value = record
+                .value
+                .checked_add(1)
+                .expect("units of a semaphore are counted in 32 bits");
+        }
+    }
+
+    pub(crate) fn withdraw_from_semaphore(&mut self, semaphore: u32, request: u32) {
+        let waiting = &mut self.semaphores[semaphore as usize].waiting;
+        match waiting.binary_search_by_key(&request, |&(number, _)| number) {
+            Ok(position) => {
+                waiting.remove(position);
+            }
+            Err(_) => self.release_semaphore(semaphore),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Mailboxes: rendezvous points with a FIFO of pending sends or of pending receives.
+
+use std::fmt;
+use std::rc::Rc;
+
+use crate::activity::{Activity, ActivityError, end_result};
+use crate::kernel::Shared;
+use crate::operation::{Operation, Step};
+use crate::{Actor, Answer, Kernel, Message, Span, Transition};
+
+/// A mailbox, by which actors that need not know each other exchange messages.
+///
+/// A put and a get meet in the order in which they were made. The data start to travel when both are there, from the
+/// sender's host to the receiver's; with a permanent receiver they start with the put.
+#[derive(Clone)]
+pub struct Mailbox {
+    kernel: Shared,
+    number: u32,
+}
+
+impl Mailbox {
+    pub(crate) fn named(kernel: &Shared, name: &str) -> Self {
+        let number = kernel.borrow_mut().mailbox(name);
+        Self {
+            kernel: Rc::clone(kernel),
+            number,
+        }
+    }
+
+    pub(crate) fn unnamed(kernel: &Shared) -> Self {
+        let number = kernel.borrow_mut().add_mailbox();
+        Self {
+            kernel: Rc::clone(kernel),
+            number,
+        }
+    }
+
+    /// Prepares a send; the operation issues it.
+    fn send(&self, message: Message, bytes: f64, rate: f64, detached: bool) -> Transition {
+        assert!(
+            bytes >= 0.0 && bytes.is_finite(),
+            "a number of bytes must be finite and at least 0, not {bytes}"
+        );
+        assert!(rate > 0.0, "a rate must be above 0 bytes/s, not {rate}");
+        let comm =
+            self.kernel
+                .borrow_mut()
+                .prepare_comm(self.number, message, bytes, rate, detached);
+        Transition::AsyncSend {
+            mailbox: self.number,
+            comm,
+        }
+    }
+
+    fn receive(&self) -> Transition {
+        let mut kernel = self.kernel.borrow_mut();
+        let comm = kernel.prepare_comm(self.number, Message::Empty, 0.0, f64::INFINITY, false);
+        Transition::AsyncReceive {
+            mailbox: self.number,
+            comm,
+        }
+    }
+
+    /// Puts a message of `bytes` bytes and waits until it has been received.
+    ///
+    /// # Errors
+    /// How the communication ended, if not well.
+    ///
+    /// # Panics
+    /// If `bytes` is negative or not finite.
+    #[track_caller]
+    pub fn put(
+        &self,
+        message: impl Into<Message>,
+        bytes: f64,
+    ) -> Operation<'_, Result<(), ActivityError>> {
+        Operation::new(
+            &self.kernel,
+            self.send(message.into(), bytes, f64::INFINITY, false),
+            follow_put,
+        )
+    }
+
+    /// [`Mailbox::put`], at most for `timeout`, after which it is withdrawn.
+    ///
+    /// # Errors
+    /// How the communication ended, if not well.
+    ///
+    /// # Panics
+    /// If `bytes` is negative or not finite.
+    #[track_caller]
+    pub fn put_timeout(
+        &self,
+        message: impl Into<Message>,
+        bytes: f64,
+        timeout: Span,
+    ) -> Operation<'_, Result<(), ActivityError>> {
+        self.put(message, bytes).within(timeout)
+    }
+
+    /// Gets a message: waits until one has arrived.
+    ///
+    /// # Errors
+    /// How the communication ended, if not well.
+    #[track_caller]
+    pub fn get(&self) -> Operation<'_, Result<Message, ActivityError>> {
+        Operation::new(&self.kernel, self.receive(), follow_get)
+    }
+
+    /// [`Mailbox::get`], at most for `timeout`, after which it is withdrawn.
+    ///
+    /// # Errors
+    /// How the communication ended, if not well.
+    #[track_caller]
+    pub fn get_timeout(&self, timeout: Span) -> Operation<'_, Result<Message, ActivityError>> {
+        self.get().within(timeout)
+    }
+
+    /// Starts to put a message; the handle tells of its end.
+    ///
+    /// # Panics
+    /// If `bytes` is negative or not finite.
+    #[track_caller]
+    pub fn put_async(&self, message: impl Into<Message>, bytes: f64) -> Operation<'_, Activity> {
+        Operation::new(
+            &self.kernel,
+            self.send(message.into(), bytes, f64::INFINITY, false),
+            follow_async,
+        )
+    }
+
+    /// Starts to put a message that travels with at most `rate` bytes/s.
+    ///
+    /// # Panics
+    /// If `bytes` is negative or not finite, or `rate` is not above 0.
+    #[track_caller]
+    pub fn put_async_with_rate(
+        &self,
+        message: impl Into<Message>,
+        bytes: f64,
+        rate: f64,
+    ) -> Operation<'_, Activity> {
+        Operation::new(
+            &self.kernel,
+            self.send(message.into(), bytes, rate, false),
+            follow_async,
+        )
+    }
+
+    /// Puts a message that nobody waits for: it outlives the sender.
+    ///
+    /// # Panics
+    /// If `bytes` is negative or not finite.
+    #[track_caller]
+    pub fn put_detached(&self, message: impl Into<Message>, bytes: f64) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            self.send(message.into(), bytes, f64::INFINITY, true),
+            crate::actor::nothing,
+        )
+    }
+
+    /// Starts to get a message; the handle tells of its end and then has the message.
+    #[track_caller]
+    pub fn get_async(&self) -> Operation<'_, Activity> {
+        Operation::new(&self.kernel, self.receive(), follow_async)
+    }
+
+    /// Whether a get would find a put.
+    #[track_caller]
+    pub fn probe(&self) -> Operation<'_, bool> {
+        Operation::new(
+            &self.kernel,
+            Transition::Probe {
+                mailbox: self.number,
+            },
+            |_, _, answer, _| Step::Return(answer == Answer::Bool(true)),
+        )
+    }
+
+    /// Makes `receiver` the permanent receiver: puts start to travel to its host at once. `None` undoes it.
+    pub fn set_receiver(&self, receiver: Option<&Actor>) {
+        self.kernel
+            .borrow_mut()
+            .set_receiver(self.number, receiver.map(|actor| actor.id.0));
+    }
+}
+
+/// After the send or the receive comes the wait for it.
+fn started(answer: Answer) -> Transition {
+    let Answer::Number(activity) = answer else {
+        unreachable!("posting answers with the communication")
+    };
+    Transition::Wait {
+        activity,
+        owned: true,
+    }
+}
+
+fn follow_put(
+    kernel: &mut Kernel,
+    transition: Transition,
+    answer: Answer,
+    _: &mut u32,
+) -> Step<Result<(), ActivityError>> {
+    let Transition::Wait { activity, .. } = transition else {
+        return Step::Then(started(answer));
+    };
+    if answer != Answer::Timeout {
+        kernel.release_activity(activity, 0);
+    }
+    Step::Return(end_result(answer))
+}
+
+fn follow_get(
+    kernel: &mut Kernel,
+    transition: Transition,
+    answer: Answer,
+    _: &mut u32,
+) -> Step<Result<Message, ActivityError>> {
+    let Transition::Wait { activity, .. } = transition else {
+        return Step::Then(started(answer));
+    };
+    let result = end_result(answer).map(|()| kernel.take_message(activity));
+    if answer != Answer::Timeout {
+        kernel.release_activity(activity, 0);
+    }
+    Step::Return(result)
+}
+
+fn follow_async(kernel: &mut Kernel, _: Transition, answer: Answer, _: &mut u32) -> Step<Activity> {
+    let Answer::Number(activity) = answer else {
+        unreachable!("posting answers with the communication")
+    };
+    Step::Return(Activity::new(kernel.myself(), activity))
+}
+
+impl fmt::Debug for Mailbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Mailbox({})", self.number)
+    }
+}

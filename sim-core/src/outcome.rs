@@ -1,0 +1,193 @@
+//! How a run ended: a value, never a panic of the process.
+//!
+//! A deadlock is a [`WaitGraph`]: every blocked actor, what it waits for, where in its source, and who could end
+//! that wait; as text and as a DOT graph. It contains no addresses, so two runs print the same.
+
+use std::fmt::{self, Write as _};
+
+use crate::{ActorId, Digest, Schedule, Time};
+
+/// How a run ended.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Outcome {
+    /// Every actor that is not a daemon has ended.
+    Finished,
+    /// Actors are left that can never go on.
+    Deadlock(WaitGraph),
+    /// An actor panicked or returned an error.
+    Failed(Failure),
+    /// An actor awaited a future that does not belong to this kernel, so nothing would ever wake it.
+    ForeignFuture(Failure),
+    /// A limit was reached: no verdict.
+    Limit(Limit),
+    /// The run was interrupted from outside.
+    Interrupted,
+    /// The chooser stopped the run.
+    Stopped,
+    /// The input does not allow what an actor asked for, such as two hosts without a route.
+    BadInput(String),
+}
+
+/// The limit that stopped a run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Limit {
+    /// The date up to which the run was allowed to go.
+    Time(Time),
+    /// The number of events that were allowed.
+    Events(u64),
+}
+
+/// An actor that failed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Failure {
+    /// The actor.
+    pub actor: ActorId,
+    /// Its name.
+    pub name: String,
+    /// The name of its host.
+    pub host: String,
+    /// When it failed.
+    pub time: Time,
+    /// The panic's message or the error's text.
+    pub message: String,
+    /// Whether it panicked; otherwise it returned an error.
+    pub panicked: bool,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = if self.panicked { "panicked" } else { "failed" };
+        write!(
+            f,
+            "{} on host {} {verb} at {}: {}",
+            self.name, self.host, self.time, self.message
+        )
+    }
+}
+
+/// An actor that cannot go on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Blocked {
+    /// The actor.
+    pub actor: ActorId,
+    /// Its name.
+    pub name: String,
+    /// The name of its host.
+    pub host: String,
+    /// What it waits for.
+    pub waits_in: String,
+    /// The source line of the operation, as `file:line`.
+    pub location: String,
+    /// The actors that hold what it waits for, or could provide it.
+    pub waits_for: Vec<ActorId>,
+}
+
+/// Who waits for what and for whom.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct WaitGraph {
+    /// The blocked actors, by number.
+    pub blocked: Vec<Blocked>,
+}
+
+impl WaitGraph {
+    fn name_of(&self, actor: ActorId) -> String {
+        let entry = self.blocked.iter().find(|blocked| blocked.actor == actor);
+        entry.map_or_else(
+            || format!("actor {actor} (ended)"),
+            |blocked| blocked.name.clone(),
+        )
+    }
+
+    /// One cycle of actors that wait for each other, if there is one: each waits for the next, the last for the
+    /// first.
+    #[must_use]
+    pub fn cycle(&self) -> Option<Vec<ActorId>> {
+        for start in &self.blocked {
+            let mut path = vec![start.actor];
+            while let Some(entry) = self
+                .blocked
+                .iter()
+                .find(|entry| Some(&entry.actor) == path.last())
+            {
+                let Some(&next) = entry.waits_for.first() else {
+                    break;
+                };
+                if let Some(position) = path.iter().position(|&seen| seen == next) {
+                    return Some(path.split_off(position));
+                }
+                path.push(next);
+            }
+        }
+        None
+    }
+
+    /// The graph in the DOT language of Graphviz.
+    #[must_use]
+    pub fn to_dot(&self) -> String {
+        let mut dot = String::from("digraph deadlock {\n  node [shape=box];\n");
+        for entry in &self.blocked {
+            let label = format!("{}\\n{}\\n{}", entry.name, entry.waits_in, entry.location);
+            let _ = writeln!(
+                dot,
+                "  a{} [label=\"{}\"];",
+                entry.actor,
+                label.replace('"', "\\\"")
+            );
+            for target in &entry.waits_for {
+                let _ = writeln!(dot, "  a{} -> a{target};", entry.actor);
+            }
+        }
+        dot.push_str("}\n");
+        dot
+    }
+}
+
+impl fmt::Display for WaitGraph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for entry in &self.blocked {
+            write!(
+                f,
+                "  {} on host {} waits in {} at {}",
+                entry.name, entry.host, entry.waits_in, entry.location
+            )?;
+            if !entry.waits_for.is_empty() {
+                let names: Vec<String> = entry
+                    .waits_for
+                    .iter()
+                    .map(|&actor| self.name_of(actor))
+                    .collect();
+                write!(f, ", for {}", names.join(", "))?;
+            }
+            writeln!(f)?;
+        }
+        if let Some(cycle) = self.cycle() {
+            let mut names: Vec<String> = cycle.iter().map(|&actor| self.name_of(actor)).collect();
+            names.push(names[0].clone());
+            writeln!(f, "  cycle: {}", names.join(" -> "))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a run did.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The date at which it ended.
+    pub time: Time,
+    /// Dates popped from the queue: timers that expired and activities that ended.
+    pub events: u64,
+    /// Transitions executed.
+    pub transitions: u64,
+    /// Messages sent through mailboxes and devices.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: f64,
+    /// Actors that were started.
+    pub actors: u32,
+    /// The fingerprint of the run.
+    pub digest: Digest,
+    /// The decisions of the run, if they were recorded.
+    pub schedule: Option<Schedule>,
+}

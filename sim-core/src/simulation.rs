@@ -1,0 +1,626 @@
+//! The loop: who runs next, when time moves, and when a run is over.
+//!
+//! 1. Runnable actors go, in the order in which they became runnable, until none is left.
+//! 2. Those whose last test failed look again, if anything has happened since.
+//! 3. The clock moves to the next date, and everything due there happens in the order of its numbers.
+//!
+//! A panic in an actor ends the run with an outcome; it never ends the process. The loop is single-threaded and has
+//! no state outside of itself: many simulations run side by side on many threads.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use crate::device::DevicePort;
+use crate::kernel::{Hosts, NONE, Shared, SlotState, Stop};
+use crate::mailbox::Mailbox;
+use crate::sync::{Barrier, Condvar, Mutex, Semaphore};
+use crate::trace::TraceSink;
+use crate::{
+    Actor, ActorId, Candidate, Chooser, Clock, HostId, Kernel, Limit, Outcome, Report, Resource,
+    Schedule, Time, TraceEvent,
+};
+
+/// A function to be called when an actor has ended, with true if it was killed or failed.
+pub(crate) type ExitHook = Box<dyn FnOnce(bool)>;
+
+/// The future of an actor, whatever its output.
+pub(crate) trait Program {
+    fn poll_program(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), String>>;
+}
+
+impl<F: Future> Program for F
+where
+    F::Output: ActorResult,
+{
+    fn poll_program(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), String>> {
+        self.poll(context).map(ActorResult::into_result)
+    }
+}
+
+pub(crate) type Body = Pin<Box<dyn Program>>;
+
+pub(crate) fn into_body<F>(future: F) -> Body
+where
+    F: Future + 'static,
+    F::Output: ActorResult,
+{
+    Box::pin(future)
+}
+
+/// What the program of an actor may return.
+pub trait ActorResult {
+    /// Nothing, or the text of the error that fails the actor.
+    ///
+    /// # Errors
+    /// The text.
+    fn into_result(self) -> Result<(), String>;
+}
+
+impl ActorResult for () {
+    fn into_result(self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl<E: fmt::Display> ActorResult for Result<(), E> {
+    fn into_result(self) -> Result<(), String> {
+        self.map_err(|error| error.to_string())
+    }
+}
+
+/// How often, in polls, the interrupt flag is looked at.
+const POLLS_BETWEEN_LOOKS: u32 = 4096;
+
+/// A simulation, to be filled with actors and run once.
+pub struct Simulation {
+    kernel: Shared,
+    bodies: Vec<Option<Body>>,
+    chooser: Option<Box<dyn Chooser>>,
+    until: Time,
+    events_max: u64,
+    interrupt: Option<Arc<AtomicBool>>,
+    polls: u32,
+    spawned: u32,
+}
+
+impl Simulation {
+    /// A simulation in which `resource` decides how long work on the `hosts` takes.
+    #[must_use]
+    pub fn new(resource: Box<dyn Resource>, hosts: Rc<dyn Hosts>, seed: u64) -> Self {
+        let kernel = Rc::new(RefCell::new(Kernel::new(
+            resource,
+            hosts,
+            seed,
+            Clock::Timed,
+        )));
+        kernel.borrow_mut().myself = Rc::downgrade(&kernel);
+        Self {
+            kernel,
+            bodies: Vec::new(),
+            chooser: None,
+            until: Time::NEVER,
+            events_max: u64::MAX,
+            interrupt: None,
+            polls: 0,
+            spawned: 0,
+        }
+    }
+
+    /// A simulation without a platform: `hosts` hosts of 1 Gflop/s, and messages that take 1 µs whatever their size.
+    ///
+    /// ```
+    /// use sim_core::{Outcome, Simulation, Span};
+    ///
+    /// let mut simulation = Simulation::with_constant_model(2);
+    /// let mailbox = simulation.mailbox("greetings");
+    /// let same = mailbox.clone();
+    /// simulation.spawn("alice", 0, |_| async move { mailbox.put(42, 8.0).await });
+    /// simulation.spawn("bob", 1, |me| async move {
+    ///     let message = same.get().await.unwrap();
+    ///     assert_eq!(message.word(), Some(42));
+    ///     assert_eq!(me.now().as_secs(), 1e-6);
+    /// });
+    /// assert_eq!(simulation.run().outcome, Outcome::Finished);
+    /// ```
+    #[must_use]
+    pub fn with_constant_model(hosts: u32) -> Self {
+        let names: Vec<String> = (0..hosts).map(|host| format!("host-{host}")).collect();
+        let model = crate::Constant::new(crate::Span::from_micros(1.0), 1e9);
+        Self::new(Box::new(model), Rc::new(names), 0)
+    }
+
+    /// Lets time pass, or not; see [`Clock`].
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.kernel.borrow_mut().clock = clock;
+    }
+
+    /// Lets `chooser` decide what happens next.
+    pub fn set_chooser(&mut self, chooser: Box<dyn Chooser>) {
+        self.kernel.borrow_mut().chosen = true;
+        self.chooser = Some(chooser);
+    }
+
+    /// Keeps the decisions of the run in its report.
+    pub fn record_schedule(&mut self) {
+        self.kernel.borrow_mut().schedule = Some(Vec::new());
+    }
+
+    /// Calls `sink` with every transition.
+    pub fn set_trace(&mut self, sink: impl FnMut(&TraceEvent) + 'static) {
+        self.kernel.borrow_mut().trace = Some(TraceSink(Box::new(sink)));
+    }
+
+    /// Stops before the first date after `until`.
+    pub fn set_until(&mut self, until: Time) {
+        self.until = until;
+    }
+
+    /// Stops after about `events` events.
+    pub fn set_events_max(&mut self, events: u64) {
+        self.events_max = events;
+    }
+
+    /// Stops soon after `flag` has become true.
+    pub fn set_interrupt(&mut self, flag: Arc<AtomicBool>) {
+        self.interrupt = Some(flag);
+    }
+
+    /// A way to the kernel for devices.
+    #[must_use]
+    pub fn port(&self) -> DevicePort {
+        DevicePort::new(Rc::clone(&self.kernel))
+    }
+
+    /// Adds an actor that runs from the start, after those added before it.
+    ///
+    /// # Panics
+    /// If there is no host of that number.
+    pub fn spawn<F, Fut>(&mut self, name: &str, host: u32, program: F) -> Actor
+    where
+        F: FnOnce(Actor) -> Fut,
+        Fut: Future + 'static,
+        Fut::Output: ActorResult,
+    {
+        self.spawn_named(Some(name), host, program)
+    }
+
+    /// [`Simulation::spawn`] without a name: the actor is called `actor-N`, which takes no memory.
+    ///
+    /// # Panics
+    /// If there is no host of that number.
+    pub fn spawn_anonymous<F, Fut>(&mut self, host: u32, program: F) -> Actor
+    where
+        F: FnOnce(Actor) -> Fut,
+        Fut: Future + 'static,
+        Fut::Output: ActorResult,
+    {
+        self.spawn_named(None, host, program)
+    }
+
+    fn spawn_named<F, Fut>(&mut self, name: Option<&str>, host: u32, program: F) -> Actor
+    where
+        F: FnOnce(Actor) -> Fut,
+        Fut: Future + 'static,
+        Fut::Output: ActorResult,
+    {
+        let id = self.kernel.borrow_mut().add_actor(name, HostId(host));
+        let actor = Actor {
+            kernel: Rc::clone(&self.kernel),
+            id: ActorId(id),
+        };
+        let body = into_body(program(actor.clone()));
+        self.adopt(id, body);
+        self.kernel.borrow_mut().start_actor(id);
+        self.spawned += 1;
+        actor
+    }
+
+    /// The mailbox of that name, made on first use.
+    #[must_use]
+    pub fn mailbox(&self, name: &str) -> Mailbox {
+        Mailbox::named(&self.kernel, name)
+    }
+
+    /// A mailbox without a name.
+    #[must_use]
+    pub fn new_mailbox(&self) -> Mailbox {
+        Mailbox::unnamed(&self.kernel)
+    }
+
+    /// A mutex that is free.
+    #[must_use]
+    pub fn new_mutex(&self) -> Mutex {
+        Mutex::new(&self.kernel)
+    }
+
+    /// A semaphore with `value` units.
+    #[must_use]
+    pub fn new_semaphore(&self, value: u32) -> Semaphore {
+        Semaphore::new(&self.kernel, value)
+    }
+
+    /// A barrier for `size` actors.
+    ///
+    /// # Panics
+    /// If `size` is 0.
+    #[must_use]
+    pub fn new_barrier(&self, size: u32) -> Barrier {
+        Barrier::new(&self.kernel, size)
+    }
+
+    /// A condition variable.
+    #[must_use]
+    pub fn new_condvar(&self) -> Condvar {
+        Condvar::new(&self.kernel)
+    }
+
+    fn adopt(&mut self, actor: u32, body: Body) {
+        let index = actor as usize;
+        if self.bodies.len() <= index {
+            self.bodies.resize_with(index + 1, || None);
+        }
+        self.bodies[index] = Some(body);
+    }
+
+    /// Runs to the end, whatever it is.
+    #[must_use]
+    pub fn run(mut self) -> Report {
+        let outcome = self.run_to_outcome();
+        self.dismiss();
+        let mut kernel = self.kernel.borrow_mut();
+        kernel.device = None;
+        Report {
+            outcome,
+            time: kernel.now,
+            events: kernel.events,
+            transitions: kernel.transitions,
+            messages: kernel.messages,
+            bytes: kernel.bytes,
+            actors: u32::try_from(kernel.actors.len()).expect("actors are counted in 32 bits"),
+            digest: kernel.digest,
+            schedule: kernel.schedule.take().map(Schedule),
+        }
+    }
+
+    fn run_to_outcome(&mut self) -> Outcome {
+        loop {
+            // One shield for many polls: unwinding ends the run anyway.
+            match catch_unwind(AssertUnwindSafe(|| self.run_instant())) {
+                Ok(None) => {}
+                Ok(Some(outcome)) => return outcome,
+                Err(panic) => {
+                    let kernel = self.kernel.borrow();
+                    let message = panic_message(&*panic);
+                    assert!(
+                        kernel.current != NONE,
+                        "a broken invariant of the kernel: {message}"
+                    );
+                    return Outcome::Failed(kernel.failure(kernel.current, message, true));
+                }
+            }
+            if let Some(outcome) = self.next_instant() {
+                return outcome;
+            }
+        }
+    }
+
+    /// Moves the clock, unless there is an outcome.
+    fn next_instant(&mut self) -> Option<Outcome> {
+        let mut kernel = self.kernel.borrow_mut();
+        if let Some(stop) = kernel.stop.take() {
+            return Some(outcome_of(stop));
+        }
+        if kernel.live == 0 {
+            return Some(Outcome::Finished);
+        }
+        if self
+            .interrupt
+            .as_ref()
+            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+        {
+            return Some(Outcome::Interrupted);
+        }
+        if kernel.wake_pollers() {
+            return None;
+        }
+        if kernel.events >= self.events_max {
+            return Some(Outcome::Limit(Limit::Events(self.events_max)));
+        }
+        let next = kernel.next_date();
+        if let Some(stop) = kernel.stop.take() {
+            return Some(outcome_of(stop));
+        }
+        let Some(date) = next else {
+            return Some(Outcome::Deadlock(kernel.wait_graph()));
+        };
+        if date > self.until {
+            kernel.now = self.until;
+            return Some(Outcome::Limit(Limit::Time(self.until)));
+        }
+        kernel.advance(date);
+        None
+    }
+
+    /// Lets actors run until none can at this date.
+    fn run_instant(&mut self) -> Option<Outcome> {
+        if self.chooser.is_some() {
+            return self.run_chosen();
+        }
+        loop {
+            let actor = {
+                let mut kernel = self.kernel.borrow_mut();
+                let Some(actor) = kernel.ready.pop_front() else {
+                    return None;
+                };
+                if !kernel.resume(actor) {
+                    continue;
+                }
+                kernel.current = actor;
+                actor
+            };
+            if let Some(outcome) = self.poll(actor) {
+                return Some(outcome);
+            }
+        }
+    }
+
+    /// Polls the future of the current actor once.
+    #[inline]
+    fn poll(&mut self, actor: u32) -> Option<Outcome> {
+        let body = self.bodies[actor as usize]
+            .as_mut()
+            .expect("an actor that is not dead has a future");
+        let result = body
+            .as_mut()
+            .poll_program(&mut Context::from_waker(Waker::noop()));
+        let mut kernel = self.kernel.borrow_mut();
+        kernel.current = NONE;
+        match result {
+            Poll::Pending => {
+                let record = &kernel.actors[actor as usize];
+                if !record.is_parked() {
+                    let message =
+                        "it awaited a future that does not belong to the simulation".to_owned();
+                    return Some(Outcome::ForeignFuture(
+                        kernel.failure(actor, message, false),
+                    ));
+                }
+                if record.has_more() {
+                    kernel.schedule(actor);
+                }
+                if kernel.newborn.is_empty()
+                    && kernel.dying.is_empty()
+                    && self.polls < POLLS_BETWEEN_LOOKS
+                {
+                    self.polls += 1;
+                    return None;
+                }
+            }
+            Poll::Ready(result) => {
+                if let Err(message) = result {
+                    kernel.fail(actor, message, false);
+                }
+                kernel.dying.push(actor);
+            }
+        }
+        drop(kernel);
+        self.after_poll()
+    }
+
+    /// The rarer things after a poll: births, deaths, and requests to stop.
+    fn after_poll(&mut self) -> Option<Outcome> {
+        self.polls = 0;
+        loop {
+            let mut kernel = self.kernel.borrow_mut();
+            if let Some((actor, body)) = kernel.newborn.pop() {
+                drop(kernel);
+                self.adopt(actor, body);
+                continue;
+            }
+            if kernel.dying.is_empty() {
+                let stop = kernel.stop.take().map(outcome_of);
+                let interrupted = self
+                    .interrupt
+                    .as_ref()
+                    .is_some_and(|flag| flag.load(Ordering::Relaxed));
+                let finished = (kernel.live == 0).then_some(Outcome::Finished);
+                return stop
+                    .or(finished)
+                    .or(interrupted.then_some(Outcome::Interrupted));
+            }
+            let actor = kernel.dying.remove(0);
+            drop(kernel);
+            self.bury(actor);
+        }
+    }
+
+    /// Drops the future of an actor and everything that it asked for.
+    fn bury(&mut self, actor: u32) {
+        // The actor is the current one while its destructors run, so that a panic there is its failure.
+        self.kernel.borrow_mut().current = actor;
+        drop(self.bodies[actor as usize].take());
+        let (hooks, failed) = {
+            let mut kernel = self.kernel.borrow_mut();
+            let failed = kernel.actors[actor as usize].killed || kernel.stop.is_some();
+            (kernel.bury(actor), failed)
+        };
+        for hook in hooks.into_iter().rev() {
+            hook(failed);
+        }
+        self.kernel.borrow_mut().current = NONE;
+    }
+
+    /// Lets the chooser pick transitions until none is enabled at this date.
+    fn run_chosen(&mut self) -> Option<Outcome> {
+        loop {
+            if let Some(outcome) = self.poll_answered() {
+                return outcome;
+            }
+            let candidates = self.kernel.borrow_mut().candidates();
+            if candidates.is_empty() {
+                return None;
+            }
+            let chooser = self.chooser.as_mut().expect("a chooser was set");
+            let Some(choice) = chooser.choose(&candidates) else {
+                return Some(Outcome::Stopped);
+            };
+            self.kernel.borrow_mut().take(choice);
+            if let Some(outcome) = self.poll(choice.actor.0) {
+                return Some(outcome);
+            }
+        }
+    }
+
+    /// Polls the actors that have something to find out and nothing to choose. `Some` ends the instant.
+    #[expect(
+        clippy::option_option,
+        reason = "the outer level ends the instant, the inner one the run"
+    )]
+    fn poll_answered(&mut self) -> Option<Option<Outcome>> {
+        loop {
+            let actor = {
+                let mut kernel = self.kernel.borrow_mut();
+                let actor = kernel.take_answered()?;
+                kernel.current = actor;
+                actor
+            };
+            if let Some(outcome) = self.poll(actor) {
+                return Some(Some(outcome));
+            }
+        }
+    }
+
+    /// Drops all futures while the kernel is still there for their destructors.
+    fn dismiss(&mut self) {
+        self.kernel.borrow_mut().current = NONE;
+        let newborn = std::mem::take(&mut self.kernel.borrow_mut().newborn);
+        let bodies = std::mem::take(&mut self.bodies);
+        // A panic in a destructor after the end of the run has nothing left to report to.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop((newborn, bodies))));
+        let mut hooks = Vec::new();
+        for record in &mut self.kernel.borrow_mut().actors {
+            if let Some(extra) = &mut record.extra {
+                hooks.append(&mut extra.hooks);
+            }
+        }
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            hooks
+                .into_iter()
+                .rev()
+                .for_each(|hook: ExitHook| hook(true))
+        }));
+    }
+}
+
+impl Kernel {
+    /// Takes an actor that is new or has an answer out of the queue.
+    fn take_answered(&mut self) -> Option<u32> {
+        let position = self.ready.iter().position(|&actor| {
+            let record = &self.actors[actor as usize];
+            !record.dead
+                && !record.suspended
+                && (record.is_new()
+                    || record
+                        .slots()
+                        .iter()
+                        .any(|slot| slot.state == SlotState::Answered))
+        })?;
+        let actor = self
+            .ready
+            .remove(position)
+            .expect("the position was just found");
+        let record = &mut self.actors[actor as usize];
+        record.queued = false;
+        record.start();
+        Some(actor)
+    }
+
+    /// The transitions that can happen now; actors without one leave the queue.
+    fn candidates(&mut self) -> Vec<Candidate> {
+        let mut candidates = Vec::new();
+        for actor in std::mem::take(&mut self.ready) {
+            let record = &mut self.actors[actor as usize];
+            record.queued = false;
+            if record.dead {
+                continue;
+            }
+            if record.suspended {
+                record.deferred = true;
+                continue;
+            }
+            let branches = self.enabled_branches(actor);
+            if let Some(&(slot, _)) = branches.first() {
+                let branches =
+                    u32::try_from(branches.len()).expect("branches are counted in 32 bits");
+                candidates.push(Candidate {
+                    actor: ActorId(actor),
+                    transition: slot.transition,
+                    branches,
+                });
+                self.schedule(actor);
+            }
+        }
+        candidates
+    }
+
+    /// Each enabled operation of an actor with each of its branches.
+    fn enabled_branches(&self, actor: u32) -> Vec<(crate::kernel::Slot, u32)> {
+        let mut all = Vec::new();
+        for slot in self.actors[actor as usize].slots() {
+            if self.is_enabled(actor, slot.transition, slot.state == SlotState::Fired) {
+                all.extend((0..self.branches(slot.transition)).map(|branch| (slot, branch)));
+            }
+        }
+        all
+    }
+
+    /// Executes a decision of the chooser; the actor is then the current one.
+    ///
+    /// # Panics
+    /// If the decision is not among the candidates: the chooser is broken.
+    fn take(&mut self, choice: crate::Choice) {
+        let actor = choice.actor.0;
+        let branches = self.enabled_branches(actor);
+        let found = branches.get(choice.branch as usize).copied();
+        let (slot, branch) =
+            found.unwrap_or_else(|| panic!("the chooser picked {choice:?}, which is not possible"));
+        if let Some(position) = self.ready.iter().position(|&other| other == actor) {
+            self.ready.remove(position);
+        }
+        self.actors[actor as usize].queued = false;
+        self.branch = branch;
+        let answer = self.execute_slot(actor, &slot);
+        self.branch = 0;
+        self.answer(actor, slot.ticket, answer);
+        self.current = actor;
+    }
+}
+
+fn outcome_of(stop: Stop) -> Outcome {
+    match stop {
+        Stop::Failed(failure) => Outcome::Failed(failure),
+        Stop::BadInput(message) => Outcome::BadInput(message),
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a text".to_owned())
+}
+
+impl fmt::Debug for Simulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulation")
+            .field("actors", &self.bodies.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,328 @@
+//! Handles of the synchronisation objects: mutex, semaphore, barrier, condition variable.
+//!
+//! Locking is two transitions, a request that never blocks and a wait; `lock` and `acquire` do both. Unlocking is a
+//! transition too and therefore an operation to await; there is no guard that unlocks when it is dropped, because a
+//! drop cannot be a point of choice. An actor that ends gives back what it has asked for. Wake-ups are in the order
+//! of the requests.
+
+use std::fmt;
+use std::rc::Rc;
+
+use crate::actor::{TimedOut, nothing};
+use crate::kernel::Shared;
+use crate::operation::{Operation, Step};
+use crate::{Answer, Kernel, Span, Transition};
+
+/// A mutex with a queue, first in, first out. Not recursive.
+#[derive(Clone)]
+pub struct Mutex {
+    kernel: Shared,
+    number: u32,
+}
+
+impl Mutex {
+    pub(crate) fn new(kernel: &Shared) -> Self {
+        let number = kernel.borrow_mut().add_mutex();
+        Self {
+            kernel: Rc::clone(kernel),
+            number,
+        }
+    }
+
+    /// Joins the queue and waits to be the owner. Asking twice without unlocking fails the actor.
+    #[track_caller]
+    pub fn lock(&self) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            Transition::MutexAsyncLock { mutex: self.number },
+            |_, transition, _, _| match transition {
+                Transition::MutexAsyncLock { mutex } => {
+                    Step::Then(Transition::MutexWait { mutex, owned: true })
+                }
+                _ => Step::Return(()),
+            },
+        )
+    }
+
+    /// Joins the queue without waiting: [`Mutex::test`] or [`Mutex::wait`] follow, or [`Mutex::cancel`].
+    #[track_caller]
+    pub fn lock_async(&self) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            Transition::MutexAsyncLock { mutex: self.number },
+            nothing,
+        )
+    }
+
+    /// Whether the actor is the owner.
+    #[track_caller]
+    pub fn test(&self) -> Operation<'_, bool> {
+        Operation::new(
+            &self.kernel,
+            Transition::MutexTest { mutex: self.number },
+            |_, _, answer, _| Step::Return(answer == Answer::Bool(true)),
+        )
+    }
+
+    /// Waits to be the owner, after [`Mutex::lock_async`].
+    #[track_caller]
+    pub fn wait(&self) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            Transition::MutexWait {
+                mutex: self.number,
+                owned: false,
+            },
+            nothing,
+        )
+    }
+
+    /// Becomes the owner if nobody is in the queue.
+    #[track_caller]
+    pub fn try_lock(&self) -> Operation<'_, bool> {
+        Operation::new(
+            &self.kernel,
+            Transition::MutexTryLock { mutex: self.number },
+            |_, _, answer, _| Step::Return(answer == Answer::Bool(true)),
+        )
+    }
+
+    /// Gives the mutex to the next in the queue. Unlocking a mutex that the actor has not asked for fails the actor.
+    #[track_caller]
+    pub fn unlock(&self) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            Transition::MutexUnlock { mutex: self.number },
+            nothing,
+        )
+    }
+
+    /// Leaves the queue from wherever the actor is in it: a waiter withdraws.
+    #[track_caller]
+    pub fn cancel(&self) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            Transition::MutexCancel { mutex: self.number },
+            nothing,
+        )
+    }
+}
+
+/// A semaphore with a queue, first in, first out.
+#[derive(Clone)]
+pub struct Semaphore {
+    kernel: Shared,
+    number: u32,
+}
+
+fn follow_acquire<T>(transition: Transition, answer: Answer, result: fn(Answer) -> T) -> Step<T> {
+    match (transition, answer) {
+        (Transition::SemaphoreAsyncLock { semaphore }, Answer::Number(request)) => {
+            Step::Then(Transition::SemaphoreWait {
+                semaphore,
+                request,
+                owned: true,
+            })
+        }
+        (_, answer) => Step::Return(result(answer)),
+    }
+}
+
+impl Semaphore {
+    pub(crate) fn new(kernel: &Shared, value: u32) -> Self {
+        let number = kernel.borrow_mut().add_semaphore(value);
+        Self {
+            kernel: Rc::clone(kernel),
+            number,
+        }
+    }
+
+    fn ask(&self) -> Transition {
+        Transition::SemaphoreAsyncLock {
+            semaphore: self.number,
+        }
+    }
+
+    /// Takes a unit, waiting for one if there is none.
+    #[track_caller]
+    pub fn acquire(&self) -> Operation<'_, ()> {
+        Operation::new(&self.kernel, self.ask(), |_, transition, answer, _| {
+            follow_acquire(transition, answer, |_| ())
+        })
+    }
+
+    /// [`Semaphore::acquire`], at most for `timeout`, after which the request is withdrawn.
+    ///
+    /// # Errors
+    /// [`TimedOut`] if there was no unit in time.
+    #[track_caller]
+    pub fn acquire_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
+        Operation::new(&self.kernel, self.ask(), |_, transition, answer, _| {
+            follow_acquire(transition, answer, |answer| {
+                if answer == Answer::Timeout {
+                    Err(TimedOut)
+                } else {
+                    Ok(())
+                }
+            })
+        })
+        .within(timeout)
+    }
+
+    /// Gives a unit back: to the oldest request if there is one.
+    #[track_caller]
+    pub fn release(&self) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            Transition::SemaphoreUnlock {
+                semaphore: self.number,
+            },
+            nothing,
+        )
+    }
+
+    /// The number of units that nobody has taken.
+    #[must_use]
+    pub fn value(&self) -> u32 {
+        self.kernel.borrow().semaphores[self.number as usize].value
+    }
+}
+
+/// A barrier for a fixed number of actors, which can be used again and again.
+#[derive(Clone)]
+pub struct Barrier {
+    kernel: Shared,
+    number: u32,
+}
+
+impl Barrier {
+    pub(crate) fn new(kernel: &Shared, size: u32) -> Self {
+        let number = kernel.borrow_mut().add_barrier(size);
+        Self {
+            kernel: Rc::clone(kernel),
+            number,
+        }
+    }
+
+    /// Arrives and waits for the others; true for the actor that arrived last.
+    #[track_caller]
+    pub fn wait(&self) -> Operation<'_, bool> {
+        let arrive = Transition::BarrierAsyncLock {
+            barrier: self.number,
+        };
+        Operation::new(&self.kernel, arrive, |_, transition, answer, _| {
+            match (transition, answer) {
+                (Transition::BarrierAsyncLock { barrier }, Answer::Number(round)) => {
+                    Step::Then(Transition::BarrierWait {
+                        barrier,
+                        round,
+                        owned: true,
+                    })
+                }
+                (_, answer) => Step::Return(answer == Answer::Bool(true)),
+            }
+        })
+    }
+}
+
+/// A condition variable, used with a [`Mutex`].
+#[derive(Clone)]
+pub struct Condvar {
+    kernel: Shared,
+    number: u32,
+}
+
+/// Release the mutex and queue; wait for the signal or the end of the time; wait for the mutex. The memo keeps the
+/// mutex until the wait begins, and after that whether the time was up.
+fn follow_wait(
+    _: &mut Kernel,
+    transition: Transition,
+    answer: Answer,
+    memo: &mut u32,
+) -> Step<Result<(), TimedOut>> {
+    match (transition, answer) {
+        (Transition::CondvarAsyncLock { condvar, mutex }, Answer::Number(request)) => {
+            *memo = 0;
+            Step::Then(Transition::CondvarWait {
+                condvar,
+                mutex,
+                request,
+            })
+        }
+        (Transition::CondvarWait { mutex, .. }, answer) => {
+            *memo = u32::from(answer == Answer::Timeout);
+            Step::Then(Transition::MutexWait { mutex, owned: true })
+        }
+        _ => Step::Return(if *memo == 0 { Ok(()) } else { Err(TimedOut) }),
+    }
+}
+
+impl Condvar {
+    pub(crate) fn new(kernel: &Shared) -> Self {
+        let number = kernel.borrow_mut().add_condvar();
+        Self {
+            kernel: Rc::clone(kernel),
+            number,
+        }
+    }
+
+    /// Releases the mutex, waits for a signal, and owns the mutex again at the end. Without owning the mutex the
+    /// actor fails.
+    #[track_caller]
+    pub fn wait(&self, mutex: &Mutex) -> Operation<'_, Result<(), TimedOut>> {
+        let enter = Transition::CondvarAsyncLock {
+            condvar: self.number,
+            mutex: mutex.number,
+        };
+        Operation::new(&self.kernel, enter, follow_wait)
+    }
+
+    /// [`Condvar::wait`], for a signal within `timeout`. The mutex is owned again in any case.
+    ///
+    /// # Errors
+    /// [`TimedOut`] if no signal came in time.
+    #[track_caller]
+    pub fn wait_timeout(
+        &self,
+        mutex: &Mutex,
+        timeout: Span,
+    ) -> Operation<'_, Result<(), TimedOut>> {
+        self.wait(mutex).within(timeout)
+    }
+
+    /// Wakes the actor that has waited longest, if any.
+    #[track_caller]
+    pub fn signal(&self) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            Transition::CondvarSignal {
+                condvar: self.number,
+            },
+            nothing,
+        )
+    }
+
+    /// Wakes all that wait, in the order in which they came.
+    #[track_caller]
+    pub fn broadcast(&self) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            Transition::CondvarBroadcast {
+                condvar: self.number,
+            },
+            nothing,
+        )
+    }
+}
+
+macro_rules! debug_by_number {
+    ($($type:ident),*) => {
+        $(impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($type), "({})"), self.number)
+            }
+        })*
+    };
+}
+
+debug_by_number!(Mutex, Semaphore, Barrier, Condvar);

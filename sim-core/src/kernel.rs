@@ -20,7 +20,7 @@ use crate::simulation::Body;
 use crate::timers::Timers;
 use crate::trace::TraceSink;
 use crate::{
-    Answer, Choice, Clock, Digest, End, Failure, HostId, Resource, Span, Stream, Time, Transition,
+    ActorId, Answer, Choice, Clock, Digest, End, Failure, HostId, Resource, Span, Stream, Time, Transition,
 };
 
 mod activities;
@@ -121,6 +121,8 @@ pub struct Kernel {
     pub(crate) branch: u32,
     pub(crate) trace: Option<TraceSink>,
     pub(crate) device: Option<Rc<dyn Device>>,
+    /// Names the actors that were not given a name.
+    pub(crate) namer: fn(ActorId) -> String,
     pub(crate) seed: u64,
     pub(crate) draws: Option<Stream>,
     pub(crate) stop: Option<Stop>,
@@ -180,6 +182,7 @@ impl Kernel {
             branch: 0,
             trace: None,
             device: None,
+            namer: |actor| format!("actor-{actor}"),
             seed,
             draws: None,
             stop: None,

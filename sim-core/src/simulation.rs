@@ -173,6 +173,11 @@ impl Simulation {
         self.interrupt = Some(flag);
     }
 
+    /// Names the actors that are not given a name; `actor-N` without.
+    pub fn set_namer(&mut self, namer: fn(ActorId) -> String) {
+        self.kernel.borrow_mut().namer = namer;
+    }
+
     /// A way to the kernel for devices.
     #[must_use]
     pub fn port(&self) -> DevicePort {

@@ -222,7 +222,7 @@ impl Kernel {
             .extra
             .as_ref()
             .and_then(|extra| extra.name.as_deref());
-        name.map_or_else(|| format!("actor-{}", ActorId(actor)), str::to_owned)
+        name.map_or_else(|| (self.namer)(ActorId(actor)), str::to_owned)
     }
 
     /// Marks an actor as a daemon, or not.

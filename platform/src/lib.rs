@@ -1,0 +1,4 @@
+//! Hosts, links and routes.
+
+mod nearest;
+pub mod units;

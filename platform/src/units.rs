@@ -62,11 +62,6 @@ pub struct Quantity<K> {
 }
 
 impl<K: Kind> Quantity<K> {
-    /// The value in the base unit of the kind.
-    pub(crate) const fn value(&self) -> f64 {
-        self.value
-    }
-
     /// The text that it was read from.
     #[must_use]
     pub fn text(&self) -> &str {

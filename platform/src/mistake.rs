@@ -150,8 +150,11 @@ impl LoadError {
             let shown = Shown {
                 mistake,
                 source: &source,
+                span: first_line_of(&mistakes.text, &mistake.span),
             };
-            if handler.render_report(&mut report, &shown).is_err() {
+            if is_too_long(&mistakes.text, mistake.span.start)
+                || handler.render_report(&mut report, &shown).is_err()
+            {
                 report.push_str(&mistakes.line(mistake));
                 report.push('\n');
             }
@@ -223,6 +226,8 @@ impl std::error::Error for LoadError {}
 struct Shown<'m> {
     mistake: &'m Mistake,
     source: &'m NamedSource<String>,
+    /// The part of the place that is underlined.
+    span: Range<usize>,
 }
 
 impl fmt::Display for Shown<'_> {
@@ -245,9 +250,24 @@ impl Diagnostic for Shown<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let label = Some(self.mistake.expected.clone()).filter(|label| !label.is_empty());
-        let span = LabeledSpan::new_with_span(label, self.mistake.span.clone());
+        let span = LabeledSpan::new_with_span(label, self.span.clone());
         Some(Box::new(std::iter::once(span)))
     }
+}
+
+/// The part of a place that is on its first line.
+fn first_line_of(text: &str, span: &Range<usize>) -> Range<usize> {
+    let shown = text.get(span.clone()).unwrap_or_default();
+    let end = shown.find('\n').unwrap_or(shown.len());
+    span.start..span.start + end
+}
+
+/// Whether the line of a place, or one of those around it, is too long to be shown (and underlined) on a screen.
+fn is_too_long(text: &str, offset: usize) -> bool {
+    const LENGTH_MAX: usize = 2_000;
+    let (before, after) = text.split_at(text.floor_char_boundary(offset));
+    let mut lengths = before.rsplit('\n').take(3).chain(after.split('\n').take(3));
+    lengths.any(|part| part.len() > LENGTH_MAX)
 }
 
 /// Line and column, both from 1, of a byte position; the column counts characters.

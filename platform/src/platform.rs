@@ -372,7 +372,11 @@ impl Platform {
     #[must_use]
     pub fn link(&self, link: LinkId) -> LinkInfo {
         let number = link.0 / 2;
-        let direction = if link.0 % 2 == 0 { "up" } else { "down" };
+        let direction = if link.0.is_multiple_of(2) {
+            "up"
+        } else {
+            "down"
+        };
         let info = |wire: Wire, name: String| LinkInfo {
             name,
             bandwidth: wire.bandwidth,

@@ -54,12 +54,12 @@ impl Problem {
         let level = |flow: usize| rates[flow] / self.weights[flow];
         let mut load = vec![0.0; self.capacities.len()];
         let mut level_max = vec![0.0_f64; self.capacities.len()];
-        for flow in 0..rates.len() {
-            assert!(rates[flow] > 0.0, "flow {flow} stands still");
-            assert!(rates[flow] <= self.bounds[flow] * (1.0 + tolerance));
+        for (flow, rate) in rates.iter().enumerate() {
+            assert!(*rate > 0.0, "flow {flow} stands still");
+            assert!(*rate <= self.bounds[flow] * (1.0 + tolerance));
             for capacity in self.uses_of(flow) {
                 let at = *capacity as usize;
-                load[at] += rates[flow];
+                load[at] += rate;
                 level_max[at] = level_max[at].max(level(flow));
             }
         }
@@ -70,8 +70,8 @@ impl Problem {
                 load[at]
             );
         }
-        for flow in 0..rates.len() {
-            let at_bound = rates[flow] >= self.bounds[flow] * (1.0 - tolerance);
+        for (flow, rate) in rates.iter().enumerate() {
+            let at_bound = *rate >= self.bounds[flow] * (1.0 - tolerance);
             let bottleneck = self.uses_of(flow).iter().any(|capacity| {
                 let at = *capacity as usize;
                 load[at] >= self.capacities[at] * (1.0 - tolerance)
@@ -79,8 +79,7 @@ impl Problem {
             });
             assert!(
                 at_bound || bottleneck,
-                "flow {flow} could be faster than {}",
-                rates[flow]
+                "flow {flow} could be faster than {rate}"
             );
         }
     }

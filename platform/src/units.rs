@@ -54,6 +54,9 @@ pub struct Unit {
     pub binary: i32,
 }
 
+/// 2^63: where whole quantities end.
+const WHOLE_END: f64 = 2.0 * (1_u64 << 62) as f64;
+
 /// A quantity that remembers how it was written.
 pub struct Quantity<K> {
     text: Box<str>,
@@ -102,7 +105,7 @@ impl<K: Kind> FromStr for Quantity<K> {
         if value == 0.0 && !K::ZERO {
             return Err(error(error::Problem::Zero));
         }
-        if K::WHOLE && (value.fract() != 0.0 || value >= 9_223_372_036_854_775_808.0) {
+        if K::WHOLE && (value.fract() != 0.0 || value >= WHOLE_END) {
             return Err(error(error::Problem::NotWhole));
         }
         Ok(Self {

@@ -3,6 +3,8 @@
 //! Names that belong to an entry with a mistake are kept, so that a route over a link whose bandwidth is misspelled does
 //! not add "unknown link" to the list.
 
+use std::ops::Range;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -34,7 +36,7 @@ pub(crate) struct Read {
 pub(crate) fn read(text: &str) -> Result<Read, Vec<Mistake>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        return Err(errors.iter().map(|error| syntax(text, error)).collect());
+        return Err(syntax_all(text, &errors));
     }
     let mut reader = Read::new();
     reader.document(document.get_ref());
@@ -44,19 +46,67 @@ pub(crate) fn read(text: &str) -> Result<Read, Vec<Mistake>> {
     Ok(reader)
 }
 
-fn syntax(text: &str, error: &toml::de::Error) -> Mistake {
-    let span = error.span().unwrap_or(0..0);
-    let found = text.get(span.clone()).unwrap_or_default().trim();
+/// The syntax errors of a text, without the duplicate keys that follow from a duplicate table.
+fn syntax_all(text: &str, errors: &[toml::de::Error]) -> Vec<Mistake> {
+    let mut tables_twice: Vec<usize> = Vec::new();
+    let mut mistakes = Vec::new();
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        let header = header_before(text, span.start);
+        if error.message() != DUPLICATE {
+            mistakes.push(syntax(text, error, span));
+        } else if !tables_twice.contains(&header) {
+            if !text[header..text.floor_char_boundary(span.start)].contains('\n') {
+                tables_twice.push(header);
+            }
+            mistakes.push(duplicate(text, &text[header..], span));
+        }
+    }
+    mistakes
+}
+
+/// What the TOML reader says of a key that is there twice.
+const DUPLICATE: &str = "duplicate key";
+
+/// Where the last line that begins with a bracket begins, before or around `offset`.
+fn header_before(text: &str, offset: usize) -> usize {
+    let before = &text[..text.floor_char_boundary(offset)];
+    let in_text = before.rfind("\n[").map(|at| at + 1);
+    in_text.unwrap_or(0)
+}
+
+fn syntax(text: &str, error: &toml::de::Error, span: Range<usize>) -> Mistake {
     let message = error.message().lines().next().unwrap_or_default();
-    let problem = if message == "duplicate key" && !found.is_empty() {
-        format!("duplicate key {:?}", cut(found))
-    } else {
-        format!("TOML syntax: {message}")
-    };
+    let found = text.get(span.clone()).unwrap_or_default();
     Mistake {
         span,
-        problem,
-        expected: "here".to_owned(),
+        problem: format!("TOML syntax: {message}"),
+        expected: if found.trim().is_empty() {
+            "something is missing here".to_owned()
+        } else {
+            format!("found {:?}", cut(found))
+        },
+        help: None,
+    }
+}
+
+/// A key that is there twice; `header` is the text from the line of the table on.
+fn duplicate(text: &str, header: &str, span: Range<usize>) -> Mistake {
+    const KINDS: [(&str, &str); 3] = [
+        ("[hosts.", "host"),
+        ("[links.", "link"),
+        ("[clusters.", "cluster"),
+    ];
+    let same_line = text[..text.floor_char_boundary(span.start)].ends_with(['.', '[']);
+    let kind = KINDS
+        .iter()
+        .find(|(start, _)| same_line && header.starts_with(start))
+        .map_or("key", |(_, kind)| *kind);
+    let found = text.get(span.clone()).unwrap_or_default();
+    Mistake {
+        span,
+        problem: format!("duplicate {kind} {:?}", cut(found.trim())),
+        expected: "it is already declared above".to_owned(),
         help: None,
     }
 }

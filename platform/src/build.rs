@@ -271,9 +271,12 @@ fn assemble(file: PlatformFile, routes: RouteTable) -> Platform {
         });
         host_count += count;
     }
+    let mut by_name: Vec<u32> = (0..).take(singles.len()).collect();
+    by_name.sort_by_key(|host| file.hosts[*host as usize].name.get_ref());
     Platform {
         file,
         singles,
+        by_name,
         clusters,
         wires,
         routes,

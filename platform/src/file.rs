@@ -7,6 +7,7 @@
 mod field;
 mod read;
 mod section;
+mod syntax;
 
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@
 //! `b` is a bit, `B` a byte; `k M G T P E` are powers of 1000, `Ki Mi Gi Ti Pi Ei` powers of 1024. A complete example:
 //!
 //! ```
-//! use platform::{FlowModel, Platform};
+//! use platform::Platform;
 //!
 //! let text = r#"
 //! version = 1                      # of the format; the only key that is always required
@@ -55,7 +55,7 @@
 //! assert_eq!(route.hops.len(), 3);
 //! assert_eq!(route.latency_s, 20e-6 + 100e-9 + 625e-9);
 //!
-//! let model = FlowModel::new(platform.into());
+//! let model = platform::model(platform.into());
 //! # let _ = model;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -88,7 +88,7 @@ pub mod units;
 
 pub use file::{NetworkModel, Protocol, Sharing};
 pub use mistake::{LoadError, Mistake, Mistakes, Unreadable};
-pub use model::FlowModel;
+pub use model::{FlowModel, model};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{LinkInfo, Platform};
 pub use route::{Hop, LinkId, NoRoute, Route};

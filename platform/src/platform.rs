@@ -31,6 +31,8 @@ pub struct Platform {
     pub(crate) file: PlatformFile,
     /// The hosts of `[hosts]`.
     pub(crate) singles: Vec<Cores>,
+    /// The numbers of the hosts of `[hosts]`, sorted by name.
+    pub(crate) by_name: Vec<u32>,
     pub(crate) clusters: Vec<Cluster>,
     /// The links of `[links]`, by physical number; the number after the last is the implicit loopback.
     pub(crate) wires: Vec<Wire>,
@@ -163,13 +165,12 @@ impl Platform {
     /// The host called `name`.
     #[must_use]
     pub fn host_by_name(&self, name: &str) -> Option<HostId> {
+        let hosts = &self.file.hosts;
         let single = self
-            .file
-            .hosts
-            .iter()
-            .position(|host| host.name.get_ref() == name);
-        if let Some(at) = single {
-            return u32::try_from(at).ok().map(HostId);
+            .by_name
+            .binary_search_by(|host| hosts[*host as usize].name.get_ref().as_str().cmp(name));
+        if let Ok(at) = single {
+            return Some(HostId(self.by_name[at]));
         }
         let named = self.file.clusters.iter().zip(&self.clusters);
         let mut found = named.filter_map(|(named, cluster)| {

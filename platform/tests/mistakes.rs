@@ -105,13 +105,13 @@ fn keys() {
         "bandwith",
         "p.toml:6:8: the link \"wan\" has no \"bandwidth\": expected the key \"bandwidth\" in it; \
          add: bandwidth = \"10Gbps\"\n\
-         p.toml:7:1: unknown key \"bandwith\": a link \"wan\" has the keys bandwidth, latency, sharing; \
+         p.toml:7:1: unknown key \"bandwith\": the link \"wan\" can have the keys bandwidth, latency, sharing; \
          did you mean \"bandwidth\"?",
     );
     check(
         "version = 1",
         "version = 1\nlink = 3",
-        "p.toml:2:1: unknown key \"link\": a platform file has the keys version, name, network, protocol, hosts, \
+        "p.toml:2:1: unknown key \"link\": the platform file can have the keys version, name, network, protocol, hosts, \
          links, clusters, routes; did you mean \"links\"?",
     );
     check(
@@ -268,6 +268,17 @@ fn clusters() {
         "n[0-9]",
         "backbone = { bandwidth = \"1Gbps\", latency = \"1us\", sharing = \"split-duplex\" }",
         "p.toml:18:62: a backbone has no directions: \"split-duplex\": expected \"shared\" or \"fatpipe\"",
+    );
+}
+
+#[test]
+fn a_pattern_where_one_host_is_meant() {
+    check(
+        "[hosts.bob]",
+        "[hosts.\"b[0-3]\"]",
+        "p.toml:4:8: brackets in the name of one host: \"b[0-3]\": expected a name without brackets; \
+         for many equal hosts, write [clusters.NAME] with hosts = \"node-[0-63]\"\n\
+         p.toml:11:6: unknown host or cluster \"bob\": expected the name of a [hosts.NAME] or [clusters.NAME] table",
     );
 }
 

@@ -3,13 +3,12 @@
 //! Names that belong to an entry with a mistake are kept, so that a route over a link whose bandwidth is misspelled does
 //! not add "unknown link" to the list.
 
-use std::ops::Range;
-
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::field::{Wrong, cut};
 use super::section::{Collector, Section, in_file_order};
+use super::syntax::syntax;
 use super::{
     ClusterEntry, Direction, HostEntry, LinkEntry, LinkUse, Named, NetworkEntry, NetworkModel,
     PlatformFile, Protocol, RouteEntry, Sharing, VERSION,
@@ -36,7 +35,7 @@ pub(crate) struct Read {
 pub(crate) fn read(text: &str) -> Result<Read, Vec<Mistake>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        return Err(syntax_all(text, &errors));
+        return Err(syntax(text, &errors));
     }
     let mut reader = Read::new();
     reader.document(document.get_ref());
@@ -44,71 +43,6 @@ pub(crate) fn read(text: &str) -> Result<Read, Vec<Mistake>> {
         return Err(reader.collector.mistakes);
     }
     Ok(reader)
-}
-
-/// The syntax errors of a text, without the duplicate keys that follow from a duplicate table.
-fn syntax_all(text: &str, errors: &[toml::de::Error]) -> Vec<Mistake> {
-    let mut tables_twice: Vec<usize> = Vec::new();
-    let mut mistakes = Vec::new();
-    for error in errors {
-        let span = error.span().unwrap_or(0..0);
-        let header = header_before(text, span.start);
-        if error.message() != DUPLICATE {
-            mistakes.push(syntax(text, error, span));
-        } else if !tables_twice.contains(&header) {
-            if !text[header..text.floor_char_boundary(span.start)].contains('\n') {
-                tables_twice.push(header);
-            }
-            mistakes.push(duplicate(text, &text[header..], span));
-        }
-    }
-    mistakes
-}
-
-/// What the TOML reader says of a key that is there twice.
-const DUPLICATE: &str = "duplicate key";
-
-/// Where the last line that begins with a bracket begins, before or around `offset`.
-fn header_before(text: &str, offset: usize) -> usize {
-    let before = &text[..text.floor_char_boundary(offset)];
-    let in_text = before.rfind("\n[").map(|at| at + 1);
-    in_text.unwrap_or(0)
-}
-
-fn syntax(text: &str, error: &toml::de::Error, span: Range<usize>) -> Mistake {
-    let message = error.message().lines().next().unwrap_or_default();
-    let found = text.get(span.clone()).unwrap_or_default();
-    Mistake {
-        span,
-        problem: format!("TOML syntax: {message}"),
-        expected: if found.trim().is_empty() {
-            "something is missing here".to_owned()
-        } else {
-            format!("found {:?}", cut(found))
-        },
-        help: None,
-    }
-}
-
-/// A key that is there twice; `header` is the text from the line of the table on.
-fn duplicate(text: &str, header: &str, span: Range<usize>) -> Mistake {
-    const KINDS: [(&str, &str); 3] = [
-        ("[hosts.", "host"),
-        ("[links.", "link"),
-        ("[clusters.", "cluster"),
-    ];
-    let same_line = text[..text.floor_char_boundary(span.start)].ends_with(['.', '[']);
-    let kind = KINDS
-        .iter()
-        .find(|(start, _)| same_line && header.starts_with(start))
-        .map_or("key", |(_, kind)| *kind);
-    let found = text.get(span.clone()).unwrap_or_default();
-    Mistake {
-        span,
-        problem: format!("duplicate {kind} {:?}", cut(found.trim())),
-        expected: "it is already declared above".to_owned(),
-        help: None,
-    }
 }
 
 impl Read {
@@ -250,6 +184,16 @@ impl Read {
 
     fn host(&mut self, name: Spanned<String>, value: &Spanned<DeValue<'_>>) {
         self.hosts.push(name.clone());
+        if name.get_ref().contains(['[', ']']) {
+            let problem = format!(
+                "brackets in the name of one host: {:?}",
+                cut(name.get_ref())
+            );
+            let help = "for many equal hosts, write [clusters.NAME] with hosts = \"node-[0-63]\"";
+            let expected = "expected a name without brackets";
+            self.collector
+                .add(name.span(), problem, expected, Some(help.to_owned()));
+        }
         let what = format!("host {:?}", cut(name.get_ref()));
         let collector = &mut self.collector;
         let Some(section) = collector.section(value, name.span(), what, &["speed", "cores"]) else {

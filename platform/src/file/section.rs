@@ -84,7 +84,7 @@ impl Collector {
             if !known.contains(&word) {
                 let help = self.suggest(word, known.iter().copied());
                 let problem = format!("unknown key {:?}", cut(word));
-                let expected = format!("a {what} has the keys {}", known.join(", "));
+                let expected = format!("the {what} can have the keys {}", known.join(", "));
                 self.add(key.span(), problem, expected, help);
             }
         }

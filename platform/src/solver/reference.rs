@@ -221,5 +221,8 @@ mod tests {
     fn very_different_weights_leave_nobody_standing() {
         let rates = solve(&[3.0], &[(1e20, 1.0, &[0]), (1.0, FREE, &[0])]);
         assert_eq!(rates, [1.0, 2.0]);
+        // Both capacities fill at the level 1e-17; rounding leaves exactly nothing of the second one for its own flow.
+        let rates = solve(&[1.0, 1.0], &[(1e17, FREE, &[0, 1]), (1.0, FREE, &[1])]);
+        assert_eq!(rates, [1.0, 1e-17]);
     }
 }

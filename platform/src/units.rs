@@ -7,6 +7,22 @@
 //! The value is the `f64` nearest to what is written: a decimal prefix is a shift of the decimal exponent before the one
 //! conversion to binary, and a binary prefix or bits instead of bytes is an exact multiplication by a power of two. So
 //! `"1.3us"` is exactly `1.3e-6`.
+//!
+//! ```
+//! use platform::units::{Bandwidth, Size};
+//!
+//! let size: Size = "64KiB".parse()?;
+//! assert_eq!(size.bytes(), 65_536);
+//! let bandwidth: Bandwidth = "100Gbps".parse()?;
+//! assert_eq!(bandwidth.bytes_per_s(), 12.5e9);
+//! assert_eq!(bandwidth.to_string(), "100Gbps");
+//!
+//! // As part of anything that serde reads and writes.
+//! let sizes: std::collections::BTreeMap<String, Size> = toml::from_str("small = '1kB'")?;
+//! assert_eq!(toml::to_string(&sizes)?, "small = \"1kB\"\n");
+//! assert!(toml::from_str::<std::collections::BTreeMap<String, Size>>("small = '1kb'").is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod bandwidth;
 mod decimal;

@@ -191,3 +191,39 @@ fn a_missing_route_is_found_up_front() {
     let last = platform.host_by_name("b999999").expect("a host");
     assert_eq!(last, HostId(2_000_000));
 }
+
+#[test]
+fn hosts_around_a_switch_and_a_declared_loopback() {
+    let platform = Platform::parse(
+        "p.toml",
+        r#"
+        version = 1
+        hosts = { a = { speed = "1f" }, b = { speed = "1f" } }
+        [links]
+        a = { bandwidth = "1Bps", latency = "1s", sharing = "split-duplex" }
+        b = { bandwidth = "2Bps", latency = "2s", sharing = "split-duplex" }
+        memory = { bandwidth = "9Bps", latency = "0s" }
+        [[routes]]
+        from = "a"
+        to = "b"
+        links = ["a", { link = "b", direction = "down" }]
+        [[routes]]
+        from = "a"
+        to = "a"
+        links = ["memory"]
+        "#,
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
+    let names = |from, to| -> Vec<String> {
+        let route = platform.route(HostId(from), HostId(to)).expect("a route");
+        let hops = route.hops.iter();
+        hops.map(|hop| platform.link(hop.link).name).collect()
+    };
+    assert_eq!(names(0, 1), ["a:up", "b:down"]);
+    assert_eq!(names(1, 0), ["b:up", "a:down"]);
+    assert_eq!(names(0, 0), ["memory"]);
+    assert_eq!(names(1, 1), ["loopback"]);
+    let printed = platform.to_toml();
+    let again = Platform::parse("p.toml", &printed).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(facts(&again), facts(&platform));
+}

@@ -17,8 +17,8 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::{Rc, Weak};
 
-use mpi::channel::{Channel, Event, Header, Level, Packet, Settings, Token};
 use mpi::Process;
+use mpi::channel::{Channel, Event, Header, Level, Packet, Settings, Token};
 use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, Parked, Span, Time, Work};
 
 /// Where the programs' own output and log lines go.
@@ -84,10 +84,22 @@ const fn actor(rank: u32) -> ActorId {
 impl Flow {
     /// A device for `ranks` ranks, attached to the kernel behind `port`.
     #[must_use]
-    pub fn new(port: DevicePort, ranks: u32, settings: Settings, console: Rc<dyn Console>) -> Rc<Self> {
+    pub fn new(
+        port: DevicePort,
+        ranks: u32,
+        settings: Settings,
+        console: Rc<dyn Console>,
+    ) -> Rc<Self> {
         let mut tables = Tables::default();
-        tables.endpoints.resize_with(ranks as usize, Endpoint::default);
-        let flow = Rc::new(Self { port: port.clone(), settings, console, tables: RefCell::new(tables) });
+        tables
+            .endpoints
+            .resize_with(ranks as usize, Endpoint::default);
+        let flow = Rc::new(Self {
+            port: port.clone(),
+            settings,
+            console,
+            tables: RefCell::new(tables),
+        });
         port.attach(Rc::clone(&flow) as Rc<dyn Device>);
         flow
     }
@@ -95,7 +107,10 @@ impl Flow {
     /// The rank's process over this device. The device keeps only a weak reference.
     #[must_use]
     pub fn process(self: &Rc<Self>, rank: u32) -> Rc<Process> {
-        let process = Process::new(Box::new(FlowChannel { flow: Rc::clone(self), rank }));
+        let process = Process::new(Box::new(FlowChannel {
+            flow: Rc::clone(self),
+            rank,
+        }));
         self.tables.borrow_mut().endpoints[rank as usize].process = Rc::downgrade(&process);
         process
     }
@@ -105,7 +120,9 @@ impl Tables {
     fn insert(&mut self, job: Job) -> u32 {
         if let Some(index) = self.free {
             let place = &mut self.jobs[index as usize];
-            let Job::Free { next } = *place else { unreachable!("the free list holds free places") };
+            let Job::Free { next } = *place else {
+                unreachable!("the free list holds free places")
+            };
             self.free = next;
             *place = job;
             return index;
@@ -130,8 +147,19 @@ impl Tables {
     /// Puts a packet behind those of its pair that are in flight.
     fn launch(&mut self, source: u32, destination: u32, packet: Packet) -> u32 {
         let ordered = packet.header.is_ordered();
-        let before = if ordered { self.last.get(&(source, destination)).copied() } else { None };
-        let in_flight = InFlight { source, destination, packet, arrived: false, before, after: None };
+        let before = if ordered {
+            self.last.get(&(source, destination)).copied()
+        } else {
+            None
+        };
+        let in_flight = InFlight {
+            source,
+            destination,
+            packet,
+            arrived: false,
+            before,
+            after: None,
+        };
         let index = self.insert(Job::Packet(in_flight));
         if ordered {
             self.last.insert((source, destination), index);
@@ -157,7 +185,10 @@ impl Tables {
                 return;
             }
             next = packet.after;
-            let (pair, ordered) = ((packet.source, packet.destination), packet.packet.header.is_ordered());
+            let (pair, ordered) = (
+                (packet.source, packet.destination),
+                packet.packet.header.is_ordered(),
+            );
             if ordered && next.is_none() {
                 self.last.remove(&pair);
             }
@@ -166,7 +197,13 @@ impl Tables {
     }
 
     fn deliver(&mut self, kernel: &mut Kernel, index: u32) {
-        let Job::Packet(InFlight { source, destination, packet, .. }) = self.remove(index) else {
+        let Job::Packet(InFlight {
+            source,
+            destination,
+            packet,
+            ..
+        }) = self.remove(index)
+        else {
             unreachable!("a packet is delivered once");
         };
         let (kind, detail) = match packet.header {
@@ -208,7 +245,13 @@ impl Device for Flow {
 
     fn describe(&self, blocked: ActorId) -> Option<Blocked> {
         let rank = blocked.number() - 1;
-        let process = self.tables.borrow().endpoints.get(rank as usize)?.process.upgrade()?;
+        let process = self
+            .tables
+            .borrow()
+            .endpoints
+            .get(rank as usize)?
+            .process
+            .upgrade()?;
         let waiting = process.waiting()?;
         Some(Blocked {
             actor: blocked,
@@ -223,7 +266,9 @@ impl Device for Flow {
 
 impl fmt::Debug for Flow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Flow").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("Flow")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }
 
@@ -239,7 +284,8 @@ impl Channel for FlowChannel {
     }
 
     fn size(&self) -> u32 {
-        u32::try_from(self.flow.tables.borrow().endpoints.len()).expect("ranks are counted in 32 bits")
+        u32::try_from(self.flow.tables.borrow().endpoints.len())
+            .expect("ranks are counted in 32 bits")
     }
 
     fn settings(&self) -> Settings {
@@ -256,17 +302,35 @@ impl Channel for FlowChannel {
 
     fn post(&self, peer: u32, packet: Packet) {
         let (control, length) = (packet.header.is_control(), packet.payload.len());
-        let index = self.flow.tables.borrow_mut().launch(self.rank, peer, packet);
+        let index = self
+            .flow
+            .tables
+            .borrow_mut()
+            .launch(self.rank, peer, packet);
         self.flow.port.with(|kernel| {
             if control {
                 kernel.set_device_timer(kernel.now(), u64::from(index));
                 return;
             }
-            #[expect(clippy::cast_precision_loss, reason = "messages of 2^53 bytes and more may be off by one")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "messages of 2^53 bytes and more may be off by one"
+            )]
             let bytes = length as f64;
             kernel.count_message(bytes);
-            let (from, to) = (kernel.host_of(actor(self.rank)), kernel.host_of(actor(peer)));
-            kernel.start_for_device(&Work::Transfer { from, to, bytes, rate: f64::INFINITY }, u64::from(index));
+            let (from, to) = (
+                kernel.host_of(actor(self.rank)),
+                kernel.host_of(actor(peer)),
+            );
+            kernel.start_for_device(
+                &Work::Transfer {
+                    from,
+                    to,
+                    bytes,
+                    rate: f64::INFINITY,
+                },
+                u64::from(index),
+            );
         });
     }
 
@@ -282,16 +346,29 @@ impl Channel for FlowChannel {
     }
 
     fn timer(&self, seconds: f64, token: Token) {
-        let index = self.flow.tables.borrow_mut().insert(Job::Elapse { rank: self.rank, token });
+        let index = self.flow.tables.borrow_mut().insert(Job::Elapse {
+            rank: self.rank,
+            token,
+        });
         let date = |now: Time| now + Span::from_secs(seconds);
-        self.flow.port.with(|kernel| kernel.set_device_timer(date(kernel.now()), u64::from(index)));
+        self.flow
+            .port
+            .with(|kernel| kernel.set_device_timer(date(kernel.now()), u64::from(index)));
     }
 
     fn compute(&self, flops: f64, token: Token) {
-        let index = self.flow.tables.borrow_mut().insert(Job::Elapse { rank: self.rank, token });
+        let index = self.flow.tables.borrow_mut().insert(Job::Elapse {
+            rank: self.rank,
+            token,
+        });
         self.flow.port.with(|kernel| {
             let host = kernel.host_of(actor(self.rank));
-            let work = Work::Exec { host, flops, priority: 1.0, bound: f64::INFINITY };
+            let work = Work::Exec {
+                host,
+                flops,
+                priority: 1.0,
+                bound: f64::INFINITY,
+            };
             kernel.start_for_device(&work, u64::from(index));
         });
     }
@@ -305,7 +382,9 @@ impl Channel for FlowChannel {
     }
 
     fn host_name(&self) -> String {
-        self.flow.port.with(|kernel| kernel.host_name(kernel.host_of(actor(self.rank))))
+        self.flow
+            .port
+            .with(|kernel| kernel.host_name(kernel.host_of(actor(self.rank))))
     }
 
     fn print(&self, text: fmt::Arguments<'_>) {
@@ -314,13 +393,20 @@ impl Channel for FlowChannel {
 
     fn log(&self, level: Level, text: fmt::Arguments<'_>) {
         if self.flow.console.wants(level, self.rank) {
-            self.flow.console.log(level, self.flow.port.now(), self.rank, &self.host_name(), text);
+            self.flow.console.log(
+                level,
+                self.flow.port.now(),
+                self.rank,
+                &self.host_name(),
+                text,
+            );
         }
     }
 
     fn abort(&self, code: i32) {
         let message = format!("called abort with code {code}");
-        self.flow.port.with(|kernel| kernel.fail_actor(actor(self.rank), message));
+        self.flow
+            .port
+            .with(|kernel| kernel.fail_actor(actor(self.rank), message));
     }
 }
-

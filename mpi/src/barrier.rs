@@ -24,7 +24,8 @@ impl Comm {
             let mut distance = 1;
             let mut round = 0;
             while distance < size {
-                let mut sending = inner.isend(Buffer::phantom(0), (rank + distance) % size, round)?;
+                let mut sending =
+                    inner.isend(Buffer::phantom(0), (rank + distance) % size, round)?;
                 let mut receiving =
                     inner.irecv(Buffer::phantom(0), (rank + size - distance) % size, round)?;
                 receiving.wait_in("barrier", location).await?;

@@ -22,13 +22,19 @@ impl Buffer {
     #[must_use]
     pub fn zeroed(length: u64) -> Self {
         let size = usize::try_from(length).expect("a real buffer fits into memory");
-        Self { bytes: Some(Rc::new(vec![0; size])), length }
+        Self {
+            bytes: Some(Rc::new(vec![0; size])),
+            length,
+        }
     }
 
     /// A buffer that has only a length.
     #[must_use]
     pub const fn phantom(length: u64) -> Self {
-        Self { bytes: None, length }
+        Self {
+            bytes: None,
+            length,
+        }
     }
 
     /// The length in bytes.
@@ -57,13 +63,18 @@ impl Buffer {
 
     /// The bytes to write to; `None` for a phantom.
     pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
-        self.bytes.as_mut().map(|bytes| Rc::make_mut(bytes).as_mut_slice())
+        self.bytes
+            .as_mut()
+            .map(|bytes| Rc::make_mut(bytes).as_mut_slice())
     }
 
     /// Takes over a message that has arrived and is not longer than this buffer. A shorter message leaves the rest of
     /// the buffer as it is.
     pub(crate) fn receive(&mut self, message: &Self) {
-        debug_assert!(message.length <= self.length, "truncation was excluded before");
+        debug_assert!(
+            message.length <= self.length,
+            "truncation was excluded before"
+        );
         if message.length == self.length {
             if message.bytes.is_some() && self.bytes.is_some() {
                 self.bytes.clone_from(&message.bytes);
@@ -77,7 +88,10 @@ impl Buffer {
 impl From<Vec<u8>> for Buffer {
     fn from(bytes: Vec<u8>) -> Self {
         let length = bytes.len() as u64;
-        Self { bytes: Some(Rc::new(bytes)), length }
+        Self {
+            bytes: Some(Rc::new(bytes)),
+            length,
+        }
     }
 }
 

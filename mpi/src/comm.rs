@@ -42,12 +42,18 @@ pub struct Comm {
 
 impl Comm {
     pub(crate) const fn world(process: Rc<Process>) -> Self {
-        Self { process, context: POINT_TO_POINT }
+        Self {
+            process,
+            context: POINT_TO_POINT,
+        }
     }
 
     /// The same ranks in the context of collectives.
     pub(crate) fn collective(&self) -> Self {
-        Self { process: Rc::clone(&self.process), context: self.context + COLLECTIVE }
+        Self {
+            process: Rc::clone(&self.process),
+            context: self.context + COLLECTIVE,
+        }
     }
 
     /// The number of this rank, from 0.
@@ -77,7 +83,11 @@ impl Comm {
     /// A buffer of `length` bytes, real and zero or phantom as the run wants.
     #[must_use]
     pub fn buffer(&self, length: u64) -> Buffer {
-        if self.process.channel().settings().phantom { Buffer::phantom(length) } else { Buffer::zeroed(length) }
+        if self.process.channel().settings().phantom {
+            Buffer::phantom(length)
+        } else {
+            Buffer::zeroed(length)
+        }
     }
 
     /// A buffer with these bytes, or a phantom of their length if the run wants.
@@ -102,7 +112,11 @@ impl Comm {
         if tag > TAG_UB {
             return Err(Error::Tag(tag));
         }
-        Ok(Envelope { context: self.context, source: self.process.channel().rank(), tag })
+        Ok(Envelope {
+            context: self.context,
+            source: self.process.channel().rank(),
+            tag,
+        })
     }
 
     fn pattern(&self, source: Source, tag: Tag) -> Result<Pattern> {
@@ -114,12 +128,18 @@ impl Comm {
             Tag::Is(tag) => Some(self.envelope(tag)?.tag),
             Tag::Any => None,
         };
-        Ok(Pattern { context: self.context, source, tag })
+        Ok(Pattern {
+            context: self.context,
+            source,
+            tag,
+        })
     }
 
     fn start_send(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Token> {
         let (peer, envelope) = (self.peer(destination)?, self.envelope(tag)?);
-        Ok(self.process.with_engine(|engine, channel| engine.send(channel, peer, envelope, buffer)))
+        Ok(self
+            .process
+            .with_engine(|engine, channel| engine.send(channel, peer, envelope, buffer)))
     }
 
     /// Starts a send: `MPI_Isend`.
@@ -135,9 +155,16 @@ impl Comm {
     ///
     /// # Errors
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
-    pub fn irecv(&self, buffer: Buffer, source: impl Into<Source>, tag: impl Into<Tag>) -> Result<Request> {
+    pub fn irecv(
+        &self,
+        buffer: Buffer,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Request> {
         let pattern = self.pattern(source.into(), tag.into())?;
-        let token = self.process.with_engine(|engine, channel| engine.receive(channel, pattern, buffer));
+        let token = self
+            .process
+            .with_engine(|engine, channel| engine.receive(channel, pattern, buffer));
         Ok(Request::new(Rc::clone(&self.process), token))
     }
 
@@ -148,7 +175,12 @@ impl Comm {
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
     #[track_caller]
     pub fn send(&self, buffer: &Buffer, destination: usize, tag: u32) -> Send<'_> {
-        Send { comm: self, message: Some((buffer.clone(), destination, tag)), token: None, location: Location::caller() }
+        Send {
+            comm: self,
+            message: Some((buffer.clone(), destination, tag)),
+            token: None,
+            location: Location::caller(),
+        }
     }
 
     /// Receives a message of at most the length of `buffer`: `MPI_Recv`.
@@ -156,7 +188,12 @@ impl Comm {
     /// # Errors
     /// [`Error::Truncated`] if the message is longer; [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
     #[track_caller]
-    pub fn recv<'a>(&'a self, buffer: &'a mut Buffer, source: impl Into<Source>, tag: impl Into<Tag>) -> Recv<'a> {
+    pub fn recv<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Recv<'a> {
         Recv {
             process: &self.process,
             buffer,
@@ -186,7 +223,14 @@ impl Comm {
         async move {
             let mut sending = self.isend(message, destination, send_tag)?;
             let pattern = self.pattern(source, recv_tag);
-            let status = Recv { process: &self.process, buffer: recv, pattern, token: None, location }.await?;
+            let status = Recv {
+                process: &self.process,
+                buffer: recv,
+                pattern,
+                token: None,
+                location,
+            }
+            .await?;
             sending.wait_at(location).await?;
             Ok(status)
         }
@@ -206,7 +250,8 @@ impl Comm {
         let pattern = self.pattern(source.into(), tag.into());
         async move {
             let pattern = pattern?;
-            let attempt = move |_: &Process, engine: &mut crate::engine::Engine| engine.probe(&pattern);
+            let attempt =
+                move |_: &Process, engine: &mut crate::engine::Engine| engine.probe(&pattern);
             Ok(Call::new(&self.process, location, Waits::Probe(pattern), attempt).await)
         }
     }
@@ -229,9 +274,13 @@ impl Comm {
             let question = (u64::from(pattern.source.map_or(0, |source| source + 1)) << 32)
                 | u64::from(pattern.tag.map_or(0, |tag| tag + 1))
                 | 1 << 63;
-            let attempt = move |process: &Process, engine: &mut crate::engine::Engine| match engine.probe(&pattern) {
+            let attempt = move |process: &Process, engine: &mut crate::engine::Engine| match engine
+                .probe(&pattern)
+            {
                 Some(status) => Some(Some(status)),
-                None => process.may_say_no(engine.events(), question).then_some(None),
+                None => process
+                    .may_say_no(engine.events(), question)
+                    .then_some(None),
             };
             Ok(Call::new(&self.process, location, Waits::Probe(pattern), attempt).await)
         }
@@ -243,8 +292,13 @@ impl Comm {
     /// If `seconds` is negative or not a number.
     #[track_caller]
     pub fn sleep(&self, seconds: f64) -> impl Future<Output = ()> + '_ {
-        assert!(seconds >= 0.0, "a duration must be at least 0 s, not {seconds}");
-        self.elapse(Location::caller(), move |process, token| process.channel().timer(seconds, token))
+        assert!(
+            seconds >= 0.0,
+            "a duration must be at least 0 s, not {seconds}"
+        );
+        self.elapse(Location::caller(), move |process, token| {
+            process.channel().timer(seconds, token)
+        })
     }
 
     /// Computes so many flop on the rank's host; messages go on arriving.
@@ -253,11 +307,20 @@ impl Comm {
     /// If `flops` is negative or not finite.
     #[track_caller]
     pub fn compute(&self, flops: f64) -> impl Future<Output = ()> + '_ {
-        assert!(flops >= 0.0 && flops.is_finite(), "an amount of flop must be finite and at least 0, not {flops}");
-        self.elapse(Location::caller(), move |process, token| process.channel().compute(flops, token))
+        assert!(
+            flops >= 0.0 && flops.is_finite(),
+            "an amount of flop must be finite and at least 0, not {flops}"
+        );
+        self.elapse(Location::caller(), move |process, token| {
+            process.channel().compute(flops, token)
+        })
     }
 
-    async fn elapse(&self, location: &'static Location<'static>, start: impl FnOnce(&Process, Token)) {
+    async fn elapse(
+        &self,
+        location: &'static Location<'static>,
+        start: impl FnOnce(&Process, Token),
+    ) {
         let token = self.process.with_engine(|engine, _| engine.elapse());
         start(&self.process, token);
         let mut request = Request::new(Rc::clone(&self.process), token);
@@ -285,7 +348,13 @@ impl Comm {
 
 impl fmt::Debug for Comm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Comm(rank {} of {}, context {})", self.rank(), self.size(), self.context)
+        write!(
+            f,
+            "Comm(rank {} of {}, context {})",
+            self.rank(),
+            self.size(),
+            self.context
+        )
     }
 }
 
@@ -310,11 +379,18 @@ impl Future for Send<'_> {
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
-        let Some(token) = this.token else { return Poll::Ready(Err(Error::Request)) };
+        let Some(token) = this.token else {
+            return Poll::Ready(Err(Error::Request));
+        };
         let waits = Waits::Operation(token);
-        let result = this.comm.process.poll_until(waits, this.location, |engine| {
-            engine.is_done(token).then(|| engine.take(token).0.map(drop))
-        });
+        let result = this
+            .comm
+            .process
+            .poll_until(waits, this.location, |engine| {
+                engine
+                    .is_done(token)
+                    .then(|| engine.take(token).0.map(drop))
+            });
         if result.is_ready() {
             this.token = None;
         }
@@ -325,7 +401,9 @@ impl Future for Send<'_> {
 impl Drop for Send<'_> {
     fn drop(&mut self) {
         if let Some(token) = self.token {
-            self.comm.process.with_engine(|engine, _| engine.release(token));
+            self.comm
+                .process
+                .with_engine(|engine, _| engine.release(token));
         }
     }
 }
@@ -371,7 +449,9 @@ impl Future for Recv<'_> {
 impl Drop for Recv<'_> {
     fn drop(&mut self) {
         if let Some(token) = self.token {
-            *self.buffer = self.process.with_engine(|engine, _| engine.cancel_receive(token));
+            *self.buffer = self
+                .process
+                .with_engine(|engine, _| engine.cancel_receive(token));
         }
     }
 }

@@ -27,17 +27,32 @@ pub(crate) enum State {
     /// The place is not used.
     Free { next: Option<Token> },
     /// The RTS has left; the message waits for the CTS.
-    AwaitCts { peer: u32, envelope: Envelope, buffer: Buffer },
+    AwaitCts {
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    },
     /// The data are leaving.
-    Sending { peer: u32, envelope: Envelope, buffer: Buffer },
+    Sending {
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    },
     /// The receive waits for a message.
     Posted { pattern: Pattern, buffer: Buffer },
     /// A message has matched; its data are on the way.
-    AwaitData { envelope: Envelope, length: u64, buffer: Buffer },
+    AwaitData {
+        envelope: Envelope,
+        length: u64,
+        buffer: Buffer,
+    },
     /// A timer or a computation runs.
     Elapsing,
     /// It is over.
-    Done { result: Result<Status, Error>, buffer: Buffer },
+    Done {
+        result: Result<Status, Error>,
+        buffer: Buffer,
+    },
 }
 
 /// An operation and whether its program still wants to know.
@@ -59,7 +74,11 @@ pub(crate) struct Engine {
 }
 
 fn status(envelope: Envelope, length: u64) -> Status {
-    Status { source: envelope.source as usize, tag: envelope.tag, length }
+    Status {
+        source: envelope.source as usize,
+        tag: envelope.tag,
+        length,
+    }
 }
 
 impl Engine {
@@ -69,16 +88,22 @@ impl Engine {
     }
 
     fn insert(&mut self, state: State) -> Token {
-        let operation = Operation { state, released: false };
+        let operation = Operation {
+            state,
+            released: false,
+        };
         if let Some(token) = self.free {
             let place = &mut self.operations[token as usize];
-            let State::Free { next } = place.state else { unreachable!("the free list holds free places") };
+            let State::Free { next } = place.state else {
+                unreachable!("the free list holds free places")
+            };
             self.free = next;
             *place = operation;
             return token;
         }
         self.operations.push(operation);
-        Token::try_from(self.operations.len() - 1).expect("operations at one time are counted in 32 bits")
+        Token::try_from(self.operations.len() - 1)
+            .expect("operations at one time are counted in 32 bits")
     }
 
     fn remove(&mut self, token: Token) -> State {
@@ -121,7 +146,10 @@ impl Engine {
     /// received and dropped.
     pub(crate) fn cancel_receive(&mut self, token: Token) -> Buffer {
         let place = &mut self.operations[token as usize].state;
-        let (State::Posted { buffer, .. } | State::AwaitData { buffer, .. } | State::Done { buffer, .. }) = place else {
+        let (State::Posted { buffer, .. }
+        | State::AwaitData { buffer, .. }
+        | State::Done { buffer, .. }) = place
+        else {
             unreachable!("only receives are cancelled here")
         };
         let length = buffer.len();
@@ -139,20 +167,49 @@ impl Engine {
     }
 
     /// Sends a message; the operation is done at once if it is eager.
-    pub(crate) fn send(&mut self, channel: &dyn Channel, peer: u32, envelope: Envelope, buffer: Buffer) -> Token {
+    pub(crate) fn send(
+        &mut self,
+        channel: &dyn Channel,
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    ) -> Token {
         let length = buffer.len();
         if length < channel.settings().eager_threshold {
-            let packet = Packet { header: Header::Eager { envelope }, payload: buffer.clone(), notify: None };
+            let packet = Packet {
+                header: Header::Eager { envelope },
+                payload: buffer.clone(),
+                notify: None,
+            };
             channel.post(peer, packet);
-            return self.insert(State::Done { result: Ok(status(envelope, length)), buffer });
+            return self.insert(State::Done {
+                result: Ok(status(envelope, length)),
+                buffer,
+            });
         }
-        let send = self.insert(State::AwaitCts { peer, envelope, buffer });
-        channel.post(peer, control(Header::Rts { envelope, length, send }));
+        let send = self.insert(State::AwaitCts {
+            peer,
+            envelope,
+            buffer,
+        });
+        channel.post(
+            peer,
+            control(Header::Rts {
+                envelope,
+                length,
+                send,
+            }),
+        );
         send
     }
 
     /// Posts a receive.
-    pub(crate) fn receive(&mut self, channel: &dyn Channel, pattern: Pattern, buffer: Buffer) -> Token {
+    pub(crate) fn receive(
+        &mut self,
+        channel: &dyn Channel,
+        pattern: Pattern,
+        buffer: Buffer,
+    ) -> Token {
         let receive = self.insert(State::Posted { pattern, buffer });
         if let Some(message) = self.matching.post(pattern, receive) {
             self.matched(channel, receive, message.envelope, message.content);
@@ -167,28 +224,38 @@ impl Engine {
 
     /// The message that a receive with this pattern would get.
     pub(crate) fn probe(&self, pattern: &Pattern) -> Option<Status> {
-        self.matching.find(pattern).map(|message| status(message.envelope, message.content.length()))
+        self.matching
+            .find(pattern)
+            .map(|message| status(message.envelope, message.content.length()))
     }
 
     /// Messages that have arrived and that nobody has received.
     pub(crate) fn unreceived(&self) -> impl Iterator<Item = Status> {
-        self.matching.unexpected().map(|message| status(message.envelope, message.content.length()))
+        self.matching
+            .unexpected()
+            .map(|message| status(message.envelope, message.content.length()))
     }
 
     /// Receives that wait for a message.
     pub(crate) fn posted(&self) -> impl Iterator<Item = &Pattern> {
-        self.operations.iter().filter_map(|operation| match &operation.state {
-            State::Posted { pattern, .. } => Some(pattern),
-            _ => None,
-        })
+        self.operations
+            .iter()
+            .filter_map(|operation| match &operation.state {
+                State::Posted { pattern, .. } => Some(pattern),
+                _ => None,
+            })
     }
 
     /// Sends that are not over.
     pub(crate) fn sending(&self) -> impl Iterator<Item = (u32, &Envelope)> {
-        self.operations.iter().filter_map(|operation| match &operation.state {
-            State::AwaitCts { peer, envelope, .. } | State::Sending { peer, envelope, .. } => Some((*peer, envelope)),
-            _ => None,
-        })
+        self.operations
+            .iter()
+            .filter_map(|operation| match &operation.state {
+                State::AwaitCts { peer, envelope, .. } | State::Sending { peer, envelope, .. } => {
+                    Some((*peer, envelope))
+                }
+                _ => None,
+            })
     }
 
     /// Moves on by one event.
@@ -198,7 +265,11 @@ impl Engine {
             Event::Packet { source, packet } => self.handle_packet(channel, source, packet),
             Event::Sent(token) => self.handle_sent(token),
             Event::Elapsed(token) => {
-                let nothing = Status { source: 0, tag: 0, length: 0 };
+                let nothing = Status {
+                    source: 0,
+                    tag: 0,
+                    length: 0,
+                };
                 self.finish(token, Ok(nothing), Buffer::phantom(0));
             }
         }
@@ -207,8 +278,14 @@ impl Engine {
     fn handle_packet(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
         let (envelope, content) = match packet.header {
             Header::Eager { envelope } => (envelope, Content::Eager(packet.payload)),
-            Header::Rts { envelope, length, send } => (envelope, Content::Rts { length, send }),
-            Header::Cts { send, receive } => return self.handle_cts(channel, source, send, receive),
+            Header::Rts {
+                envelope,
+                length,
+                send,
+            } => (envelope, Content::Rts { length, send }),
+            Header::Cts { send, receive } => {
+                return self.handle_cts(channel, source, send, receive);
+            }
             Header::Data { receive } => return self.handle_data(receive, &packet.payload),
         };
         if let Some((receive, content)) = self.matching.arrive(envelope, content) {
@@ -217,7 +294,13 @@ impl Engine {
     }
 
     /// A receive has got its message, or the announcement of it.
-    fn matched(&mut self, channel: &dyn Channel, receive: Token, envelope: Envelope, content: Content) {
+    fn matched(
+        &mut self,
+        channel: &dyn Channel,
+        receive: Token,
+        envelope: Envelope,
+        content: Content,
+    ) {
         let place = &mut self.operations[receive as usize].state;
         let State::Posted { buffer, .. } = std::mem::replace(place, State::Elapsing) else {
             unreachable!("only posted receives are matched");
@@ -225,17 +308,32 @@ impl Engine {
         match content {
             Content::Eager(message) => self.deliver(receive, envelope, buffer, &message),
             Content::Rts { length, send } => {
-                self.operations[receive as usize].state = State::AwaitData { envelope, length, buffer };
+                self.operations[receive as usize].state = State::AwaitData {
+                    envelope,
+                    length,
+                    buffer,
+                };
                 channel.post(envelope.source, control(Header::Cts { send, receive }));
             }
         }
     }
 
-    fn deliver(&mut self, receive: Token, envelope: Envelope, mut buffer: Buffer, message: &Buffer) {
+    fn deliver(
+        &mut self,
+        receive: Token,
+        envelope: Envelope,
+        mut buffer: Buffer,
+        message: &Buffer,
+    ) {
         let length = message.len();
         let result = if length > buffer.len() {
             let source = envelope.source as usize;
-            Err(Error::Truncated { source, tag: envelope.tag, length, buffer: buffer.len() })
+            Err(Error::Truncated {
+                source,
+                tag: envelope.tag,
+                length,
+                buffer: buffer.len(),
+            })
         } else {
             buffer.receive(message);
             Ok(status(envelope, length))
@@ -245,18 +343,37 @@ impl Engine {
 
     fn handle_cts(&mut self, channel: &dyn Channel, source: u32, send: Token, receive: Token) {
         let place = &mut self.operations[send as usize].state;
-        let State::AwaitCts { peer, envelope, buffer } = std::mem::replace(place, State::Elapsing) else {
+        let State::AwaitCts {
+            peer,
+            envelope,
+            buffer,
+        } = std::mem::replace(place, State::Elapsing)
+        else {
             unreachable!("a CTS answers an RTS");
         };
-        assert!(peer == source, "a CTS comes from the rank that the RTS went to");
-        let packet = Packet { header: Header::Data { receive }, payload: buffer.clone(), notify: Some(send) };
-        self.operations[send as usize].state = State::Sending { peer, envelope, buffer };
+        assert!(
+            peer == source,
+            "a CTS comes from the rank that the RTS went to"
+        );
+        let packet = Packet {
+            header: Header::Data { receive },
+            payload: buffer.clone(),
+            notify: Some(send),
+        };
+        self.operations[send as usize].state = State::Sending {
+            peer,
+            envelope,
+            buffer,
+        };
         channel.post(peer, packet);
     }
 
     fn handle_sent(&mut self, send: Token) {
         let place = &mut self.operations[send as usize].state;
-        let State::Sending { envelope, buffer, .. } = std::mem::replace(place, State::Elapsing) else {
+        let State::Sending {
+            envelope, buffer, ..
+        } = std::mem::replace(place, State::Elapsing)
+        else {
             unreachable!("only data are reported as sent");
         };
         let length = buffer.len();
@@ -265,7 +382,12 @@ impl Engine {
 
     fn handle_data(&mut self, receive: Token, message: &Buffer) {
         let place = &mut self.operations[receive as usize].state;
-        let State::AwaitData { envelope, length, buffer } = std::mem::replace(place, State::Elapsing) else {
+        let State::AwaitData {
+            envelope,
+            length,
+            buffer,
+        } = std::mem::replace(place, State::Elapsing)
+        else {
             unreachable!("data come for a receive that sent a CTS");
         };
         debug_assert_eq!(length, message.len(), "the RTS announced the length");
@@ -274,5 +396,9 @@ impl Engine {
 }
 
 fn control(header: Header) -> Packet {
-    Packet { header, payload: Buffer::phantom(0), notify: None }
+    Packet {
+        header,
+        payload: Buffer::phantom(0),
+        notify: None,
+    }
 }

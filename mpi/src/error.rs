@@ -37,10 +37,20 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truncated { source, tag, length, buffer } => {
-                write!(f, "message truncated: {length} bytes from rank {source} with tag {tag}, buffer of {buffer} bytes")
+            Self::Truncated {
+                source,
+                tag,
+                length,
+                buffer,
+            } => {
+                write!(
+                    f,
+                    "message truncated: {length} bytes from rank {source} with tag {tag}, buffer of {buffer} bytes"
+                )
             }
-            Self::Rank { rank, size } => write!(f, "invalid rank {rank}: expected 0 to {}", size - 1),
+            Self::Rank { rank, size } => {
+                write!(f, "invalid rank {rank}: expected 0 to {}", size - 1)
+            }
             Self::Tag(tag) => write!(f, "invalid tag {tag}: expected 0 to {TAG_UB}"),
             Self::Request => f.write_str("the request has been completed already"),
         }

@@ -46,8 +46,15 @@ pub(crate) struct Matching {
 
 impl Matching {
     /// A message has arrived: the receive that gets it, or the message is kept.
-    pub(crate) fn arrive(&mut self, envelope: Envelope, content: Content) -> Option<(Token, Content)> {
-        let position = self.posted.iter().position(|(pattern, _)| pattern.accepts(&envelope));
+    pub(crate) fn arrive(
+        &mut self,
+        envelope: Envelope,
+        content: Content,
+    ) -> Option<(Token, Content)> {
+        let position = self
+            .posted
+            .iter()
+            .position(|(pattern, _)| pattern.accepts(&envelope));
         match position.and_then(|position| self.posted.remove(position)) {
             Some((_, receive)) => Some((receive, content)),
             None => {
@@ -59,7 +66,9 @@ impl Matching {
 
     /// A receive is posted: the message that it gets, or the receive is kept.
     pub(crate) fn post(&mut self, pattern: Pattern, receive: Token) -> Option<Unexpected> {
-        let found = self.position(&pattern).and_then(|position| self.unexpected.remove(position));
+        let found = self
+            .position(&pattern)
+            .and_then(|position| self.unexpected.remove(position));
         if found.is_none() {
             self.posted.push_back((pattern, receive));
         }
@@ -68,11 +77,14 @@ impl Matching {
 
     /// The message that a receive with this pattern would get.
     pub(crate) fn find(&self, pattern: &Pattern) -> Option<&Unexpected> {
-        self.position(pattern).map(|position| &self.unexpected[position])
+        self.position(pattern)
+            .map(|position| &self.unexpected[position])
     }
 
     fn position(&self, pattern: &Pattern) -> Option<usize> {
-        self.unexpected.iter().position(|message| pattern.accepts(&message.envelope))
+        self.unexpected
+            .iter()
+            .position(|message| pattern.accepts(&message.envelope))
     }
 
     /// Withdraws a receive; false if it has been matched.
@@ -92,24 +104,52 @@ mod tests {
     use super::*;
 
     fn envelope(source: u32, tag: u32) -> Envelope {
-        Envelope { context: 0, source, tag }
+        Envelope {
+            context: 0,
+            source,
+            tag,
+        }
     }
 
     fn eager(length: u64) -> Content {
         Content::Eager(Buffer::phantom(length))
     }
 
-    const ANY: Pattern = Pattern { context: 0, source: None, tag: None };
+    const ANY: Pattern = Pattern {
+        context: 0,
+        source: None,
+        tag: None,
+    };
 
     #[test]
     fn the_oldest_message_that_fits() {
         let mut matching = Matching::default();
         for (source, tag, length) in [(1, 5, 10), (2, 6, 20), (1, 6, 30)] {
-            assert!(matching.arrive(envelope(source, tag), eager(length)).is_none());
+            assert!(
+                matching
+                    .arrive(envelope(source, tag), eager(length))
+                    .is_none()
+            );
         }
-        let mut take = |pattern| matching.post(pattern, 0).map(|message| message.content.length());
-        assert_eq!(take(Pattern { tag: Some(6), ..ANY }), Some(20));
-        assert_eq!(take(Pattern { source: Some(1), ..ANY }), Some(10));
+        let mut take = |pattern| {
+            matching
+                .post(pattern, 0)
+                .map(|message| message.content.length())
+        };
+        assert_eq!(
+            take(Pattern {
+                tag: Some(6),
+                ..ANY
+            }),
+            Some(20)
+        );
+        assert_eq!(
+            take(Pattern {
+                source: Some(1),
+                ..ANY
+            }),
+            Some(10)
+        );
         assert_eq!(take(Pattern { context: 1, ..ANY }), None);
         assert_eq!(take(ANY), Some(30));
     }
@@ -117,9 +157,29 @@ mod tests {
     #[test]
     fn the_oldest_receive_that_fits() {
         let mut matching = Matching::default();
-        assert!(matching.post(Pattern { source: Some(2), ..ANY }, 1).is_none());
+        assert!(
+            matching
+                .post(
+                    Pattern {
+                        source: Some(2),
+                        ..ANY
+                    },
+                    1
+                )
+                .is_none()
+        );
         assert!(matching.post(ANY, 2).is_none());
-        assert!(matching.post(Pattern { source: Some(1), ..ANY }, 3).is_none());
+        assert!(
+            matching
+                .post(
+                    Pattern {
+                        source: Some(1),
+                        ..ANY
+                    },
+                    3
+                )
+                .is_none()
+        );
         let receive = |found: Option<(Token, Content)>| found.map(|(receive, _)| receive);
         assert_eq!(receive(matching.arrive(envelope(1, 0), eager(0))), Some(2));
         assert!(matching.withdraw(1));

@@ -111,10 +111,17 @@ impl Process {
     pub(crate) fn may_say_no(&self, events: u64, question: u64) -> bool {
         let last = self.failures.get();
         if last.events != events || last.count == 0 {
-            self.failures.set(Failures { events, first: question, count: 1 });
+            self.failures.set(Failures {
+                events,
+                first: question,
+                count: 1,
+            });
             return true;
         }
-        self.failures.set(Failures { count: last.count.saturating_add(1), ..last });
+        self.failures.set(Failures {
+            count: last.count.saturating_add(1),
+            ..last
+        });
         last.first != question && last.count < FAILURES_MAX
     }
 
@@ -123,7 +130,9 @@ impl Process {
         let process = Rc::clone(self);
         let location = Location::caller();
         std::future::poll_fn(move |_| {
-            process.poll_until(Waits::Finalize, location, |engine| engine.sending().next().is_none().then_some(()))
+            process.poll_until(Waits::Finalize, location, |engine| {
+                engine.sending().next().is_none().then_some(())
+            })
         })
     }
 
@@ -150,33 +159,64 @@ impl Process {
             Waits::Operation(token) => describe(engine.state(token)),
             Waits::Collective(name, token) => (name.to_owned(), describe(engine.state(token)).1),
             Waits::Several(name) => {
-                let mut ranks: Vec<u32> = engine.posted().filter_map(|pattern| pattern.source).collect();
+                let mut ranks: Vec<u32> = engine
+                    .posted()
+                    .filter_map(|pattern| pattern.source)
+                    .collect();
                 ranks.extend(engine.sending().map(|(peer, _)| peer));
                 (name.to_owned(), ranks)
             }
-            Waits::Probe(pattern) => (format!("probe ({pattern})"), pattern.source.into_iter().collect()),
+            Waits::Probe(pattern) => (
+                format!("probe ({pattern})"),
+                pattern.source.into_iter().collect(),
+            ),
             Waits::Finalize => {
                 let ranks: Vec<u32> = engine.sending().map(|(peer, _)| peer).collect();
                 ("finalize, for its unfinished sends".to_owned(), ranks)
             }
         };
-        Some(Waiting { operation, location: format!("{}:{}", location.file(), location.line()), ranks })
+        Some(Waiting {
+            operation,
+            location: format!("{}:{}", location.file(), location.line()),
+            ranks,
+        })
     }
 }
 
 fn describe(state: &State) -> (String, Vec<u32>) {
     match state {
-        State::Posted { pattern, .. } => (format!("recv ({pattern})"), pattern.source.into_iter().collect()),
-        State::AwaitCts { peer, envelope, buffer } => {
+        State::Posted { pattern, .. } => (
+            format!("recv ({pattern})"),
+            pattern.source.into_iter().collect(),
+        ),
+        State::AwaitCts {
+            peer,
+            envelope,
+            buffer,
+        } => {
             let length = buffer.len();
-            (format!("send (destination {peer}, tag {}, {length} bytes, rendezvous)", envelope.tag), vec![*peer])
+            (
+                format!(
+                    "send (destination {peer}, tag {}, {length} bytes, rendezvous)",
+                    envelope.tag
+                ),
+                vec![*peer],
+            )
         }
-        State::Sending { peer, envelope, .. } => {
-            (format!("send (destination {peer}, tag {}), data leaving", envelope.tag), vec![*peer])
-        }
-        State::AwaitData { envelope, .. } => {
-            (format!("recv (source {}, tag {}), data coming", envelope.source, envelope.tag), vec![envelope.source])
-        }
+        State::Sending { peer, envelope, .. } => (
+            format!(
+                "send (destination {peer}, tag {}), data leaving",
+                envelope.tag
+            ),
+            vec![*peer],
+        ),
+        State::AwaitData { envelope, .. } => (
+            format!(
+                "recv (source {}, tag {}), data coming",
+                envelope.source, envelope.tag
+            ),
+            vec![envelope.source],
+        ),
         State::Elapsing => ("sleep or compute".to_owned(), Vec::new()),
         State::Done { .. } | State::Free { .. } => ("nothing".to_owned(), Vec::new()),
     }
@@ -184,7 +224,12 @@ fn describe(state: &State) -> (String, Vec<u32>) {
 
 impl std::fmt::Debug for Process {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Process(rank {} of {})", self.channel.rank(), self.channel.size())
+        write!(
+            f,
+            "Process(rank {} of {})",
+            self.channel.rank(),
+            self.channel.size()
+        )
     }
 }
 
@@ -204,7 +249,12 @@ impl<'a, F> Call<'a, F> {
         waits: Waits,
         attempt: F,
     ) -> Self {
-        Self { process, location, waits, attempt }
+        Self {
+            process,
+            location,
+            waits,
+            attempt,
+        }
     }
 }
 
@@ -214,7 +264,9 @@ impl<T, F: FnMut(&Process, &mut Engine) -> Option<T> + Unpin> Future for Call<'_
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
         let this = self.get_mut();
         let process = this.process;
-        process.poll_until(this.waits, this.location, |engine| (this.attempt)(process, engine))
+        process.poll_until(this.waits, this.location, |engine| {
+            (this.attempt)(process, engine)
+        })
     }
 }
 

@@ -37,7 +37,10 @@ fn completion(engine: &mut Engine, token: Token) -> Result<Completion> {
 
 impl Request {
     pub(crate) const fn new(process: Rc<Process>, token: Token) -> Self {
-        Self { process, token: Some(token) }
+        Self {
+            process,
+            token: Some(token),
+        }
     }
 
     /// Whether the operation has been waited for already: `MPI_REQUEST_NULL`.
@@ -52,15 +55,31 @@ impl Request {
     /// [`Error::Truncated`] for a receive; [`Error::Request`] if the request is null.
     #[track_caller]
     pub fn wait(&mut self) -> Wait<'_> {
-        Wait { request: self, location: Location::caller(), collective: None }
+        Wait {
+            request: self,
+            location: Location::caller(),
+            collective: None,
+        }
     }
 
-    pub(crate) fn wait_in(&mut self, collective: &'static str, location: &'static Location<'static>) -> Wait<'_> {
-        Wait { request: self, location, collective: Some(collective) }
+    pub(crate) fn wait_in(
+        &mut self,
+        collective: &'static str,
+        location: &'static Location<'static>,
+    ) -> Wait<'_> {
+        Wait {
+            request: self,
+            location,
+            collective: Some(collective),
+        }
     }
 
     pub(crate) fn wait_at(&mut self, location: &'static Location<'static>) -> Wait<'_> {
-        Wait { request: self, location, collective: None }
+        Wait {
+            request: self,
+            location,
+            collective: None,
+        }
     }
 
     /// The completion if the operation is over. The first *no* comes at once; asking again without anything having
@@ -70,11 +89,16 @@ impl Request {
     /// As [`Request::wait`].
     #[track_caller]
     pub fn test(&mut self) -> Test<'_> {
-        Test { request: self, location: Location::caller() }
+        Test {
+            request: self,
+            location: Location::caller(),
+        }
     }
 
     fn take(&mut self, engine: &mut Engine) -> Option<Result<Completion>> {
-        let Some(token) = self.token else { return Some(Err(Error::Request)) };
+        let Some(token) = self.token else {
+            return Some(Err(Error::Request));
+        };
         if !engine.is_done(token) {
             return None;
         }
@@ -112,7 +136,9 @@ impl Future for Wait<'_> {
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<Completion>> {
         let this = self.get_mut();
         let token = this.request.token.unwrap_or(0);
-        let waits = this.collective.map_or(Waits::Operation(token), |name| Waits::Collective(name, token));
+        let waits = this.collective.map_or(Waits::Operation(token), |name| {
+            Waits::Collective(name, token)
+        });
         let process = Rc::clone(&this.request.process);
         process.poll_until(waits, this.location, |engine| this.request.take(engine))
     }
@@ -133,12 +159,16 @@ impl Future for Test<'_> {
         let this = self.get_mut();
         let process = Rc::clone(&this.request.process);
         let question = u64::from(this.request.token.unwrap_or(0));
-        process.poll_until(Waits::Several("a loop of tests"), this.location, |engine| {
-            match this.request.take(engine) {
+        process.poll_until(
+            Waits::Several("a loop of tests"),
+            this.location,
+            |engine| match this.request.take(engine) {
                 Some(result) => Some(result.map(Some)),
-                None => process.may_say_no(engine.events(), question).then_some(Ok(None)),
-            }
-        })
+                None => process
+                    .may_say_no(engine.events(), question)
+                    .then_some(Ok(None)),
+            },
+        )
     }
 }
 
@@ -148,7 +178,10 @@ impl Future for Test<'_> {
 /// The first error in the order of the requests; all of them are over then.
 #[track_caller]
 pub fn waitall(requests: &mut [Request]) -> WaitAll<'_> {
-    WaitAll { requests, location: Location::caller() }
+    WaitAll {
+        requests,
+        location: Location::caller(),
+    }
 }
 
 /// The future of [`waitall`].
@@ -164,15 +197,19 @@ impl Future for WaitAll<'_> {
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let Some(first) = this.requests.first() else { return Poll::Ready(Ok(Vec::new())) };
+        let Some(first) = this.requests.first() else {
+            return Poll::Ready(Ok(Vec::new()));
+        };
         let process = Rc::clone(&first.process);
         process.poll_until(Waits::Several("waitall"), this.location, |engine| {
             let mut tokens = this.requests.iter().filter_map(|request| request.token);
             if !tokens.all(|token| engine.is_done(token)) {
                 return None;
             }
-            let mut finish = |request: &mut Request| request.token.take().map(|token| completion(engine, token));
-            let all: Vec<Option<Result<Completion>>> = this.requests.iter_mut().map(&mut finish).collect();
+            let mut finish =
+                |request: &mut Request| request.token.take().map(|token| completion(engine, token));
+            let all: Vec<Option<Result<Completion>>> =
+                this.requests.iter_mut().map(&mut finish).collect();
             Some(all.into_iter().map(Option::transpose).collect())
         })
     }
@@ -185,7 +222,10 @@ impl Future for WaitAll<'_> {
 /// As [`Request::wait`], of the request that is over.
 #[track_caller]
 pub fn waitany(requests: &mut [Request]) -> WaitAny<'_> {
-    WaitAny { requests, location: Location::caller() }
+    WaitAny {
+        requests,
+        location: Location::caller(),
+    }
 }
 
 /// The future of [`waitany`].

@@ -75,6 +75,18 @@ impl Actor {
         self.kernel.borrow().hosts.count()
     }
 
+    /// How many of whatever it makes the program should make: the `-n` of the command line, by default the number of
+    /// hosts.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        let kernel = self.kernel.borrow();
+        if kernel.count > 0 {
+            kernel.count
+        } else {
+            kernel.hosts.count()
+        }
+    }
+
     /// The present date.
     #[must_use]
     pub fn now(&self) -> Time {

@@ -20,7 +20,8 @@ use crate::simulation::Body;
 use crate::timers::Timers;
 use crate::trace::TraceSink;
 use crate::{
-    ActorId, Answer, Choice, Clock, Digest, End, Failure, HostId, Resource, Span, Stream, Time, Transition,
+    ActorId, Answer, Choice, Clock, Digest, End, Failure, HostId, Resource, Span, Stream, Time,
+    Transition,
 };
 
 mod activities;
@@ -124,6 +125,8 @@ pub struct Kernel {
     /// Names the actors that were not given a name.
     pub(crate) namer: fn(ActorId) -> String,
     pub(crate) seed: u64,
+    /// What `Actor::count` says, 0 for the number of hosts.
+    pub(crate) count: u32,
     pub(crate) draws: Option<Stream>,
     pub(crate) stop: Option<Stop>,
     pub(crate) events: u64,
@@ -184,6 +187,7 @@ impl Kernel {
             device: None,
             namer: |actor| format!("actor-{actor}"),
             seed,
+            count: 0,
             draws: None,
             stop: None,
             events: 0,

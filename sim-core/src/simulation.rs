@@ -173,6 +173,11 @@ impl Simulation {
         self.interrupt = Some(flag);
     }
 
+    /// Sets the number that [`Actor::count`] gives to programs: how many of whatever they make they should make.
+    pub fn set_count(&mut self, count: u32) {
+        self.kernel.borrow_mut().count = count;
+    }
+
     /// Names the actors that are not given a name; `actor-N` without.
     pub fn set_namer(&mut self, namer: fn(ActorId) -> String) {
         self.kernel.borrow_mut().namer = namer;

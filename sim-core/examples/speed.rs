@@ -1,6 +1,9 @@
 //! Rough timings.
 use sim_core::*;
 fn time(name: &str, n: f64, f: impl FnOnce()) {
+    if std::env::args().nth(1).is_some_and(|only| only != name) {
+        return;
+    }
     #[expect(clippy::disallowed_types)]
     let t = std::time::Instant::now();
     f();
@@ -21,24 +24,28 @@ fn main() {
         drop(s.run());
     });
     for n in [10_000u32, 1_000_000] {
-        time("sleep", f64::from(n) * 5.0, || {
-            let mut s = Simulation::with_constant_model(1);
-            for i in 0..n {
-                s.spawn_anonymous(0, move |me| async move {
-                    let mut x = u64::from(i)
-                        .wrapping_mul(0x9E3779B97F4A7C15)
-                        .wrapping_add(12345);
-                    for _ in 0..5 {
-                        x ^= x >> 12;
-                        x ^= x << 25;
-                        x ^= x >> 27;
-                        me.sleep(Span::from_secs((x >> 11) as f64 / 9007199254740992.0))
-                            .await;
-                    }
-                });
-            }
-            drop(s.run());
-        });
+        time(
+            if n < 100_000 { "sleep4" } else { "sleep6" },
+            f64::from(n) * 5.0,
+            || {
+                let mut s = Simulation::with_constant_model(1);
+                for i in 0..n {
+                    s.spawn_anonymous(0, move |me| async move {
+                        let mut x = u64::from(i)
+                            .wrapping_mul(0x9E3779B97F4A7C15)
+                            .wrapping_add(12345);
+                        for _ in 0..5 {
+                            x ^= x >> 12;
+                            x ^= x << 25;
+                            x ^= x >> 27;
+                            me.sleep(Span::from_secs((x >> 11) as f64 / 9007199254740992.0))
+                                .await;
+                        }
+                    });
+                }
+                drop(s.run());
+            },
+        );
     }
     println!(
         "{}",

@@ -67,11 +67,8 @@ impl Activity {
             activity: self.slot,
             owned: false,
         };
-        Operation::new(&self.kernel, wait, |kernel, transition, answer, _| {
-            let Transition::Wait { activity, .. } = transition else {
-                unreachable!("the operation waits")
-            };
-            Step::Return(end_result(answer).map(|()| kernel.take_message(activity)))
+        Operation::new(&self.kernel, wait, |kernel, code, answer, _| {
+            Step::Return(end_result(answer).map(|()| kernel.take_message(code.object())))
         })
     }
 

@@ -8,6 +8,7 @@ use std::future::Future;
 use std::rc::Rc;
 
 use crate::activity::{Activity, ActivityError, end_result};
+use crate::code::Code;
 use crate::kernel::Shared;
 use crate::mailbox::Mailbox;
 use crate::operation::{Operation, Step};
@@ -34,12 +35,7 @@ impl fmt::Display for TimedOut {
 
 impl std::error::Error for TimedOut {}
 
-pub(crate) const fn nothing(
-    _: &mut crate::Kernel,
-    _: Transition,
-    _: Answer,
-    _: &mut u32,
-) -> Step<()> {
+pub(crate) const fn nothing(_: &mut crate::Kernel, _: Code, _: Answer, _: &mut u32) -> Step<()> {
     Step::Return(())
 }
 
@@ -144,15 +140,12 @@ impl Actor {
             kernel: Rc::clone(&self.kernel),
             id: ActorId(id),
         }));
-        self.kernel.borrow_mut().newborn.push((id, body));
+        self.kernel.borrow_mut().actors[id as usize].body = Some(body);
         let create = Transition::Create { child: ActorId(id) };
-        Operation::new(&self.kernel, create, |kernel, transition, _, _| {
-            let Transition::Create { child } = transition else {
-                unreachable!("the operation creates")
-            };
+        Operation::new(&self.kernel, create, |kernel, code, _, _| {
             Step::Return(Self {
                 kernel: kernel.myself(),
-                id: child,
+                id: ActorId(code.object()),
             })
         })
     }
@@ -168,12 +161,9 @@ impl Actor {
             activity: exec,
             owned: true,
         };
-        Operation::new(&self.kernel, wait, |kernel, transition, answer, _| {
-            let Transition::Wait { activity, .. } = transition else {
-                unreachable!("the operation waits")
-            };
+        Operation::new(&self.kernel, wait, |kernel, code, answer, _| {
             let result = end_result(answer);
-            kernel.release_activity(activity, 0);
+            kernel.release_activity(code.object(), 0);
             Step::Return(result)
         })
     }
@@ -336,8 +326,8 @@ impl Actor {
         Operation::new(
             &self.kernel,
             Transition::WaitAny { list },
-            |kernel, transition, answer, _| {
-                kernel.free_list_of(transition);
+            |kernel, code, answer, _| {
+                kernel.free_list(code.object());
                 match answer {
                     Answer::Number(position) => Step::Return(position as usize),
                     other => unreachable!("a wait without a timeout has no answer {other:?}"),
@@ -367,8 +357,8 @@ impl Actor {
         Operation::new(
             &self.kernel,
             Transition::WaitAny { list },
-            |kernel, transition, answer, _| {
-                kernel.free_list_of(transition);
+            |kernel, code, answer, _| {
+                kernel.free_list(code.object());
                 match answer {
                     Answer::Number(position) => Step::Return(Ok(position as usize)),
                     _ => Step::Return(Err(TimedOut)),
@@ -385,8 +375,8 @@ impl Actor {
         Operation::new(
             &self.kernel,
             Transition::TestAny { list },
-            |kernel, transition, answer, _| {
-                kernel.free_list_of(transition);
+            |kernel, code, answer, _| {
+                kernel.free_list(code.object());
                 match answer {
                     Answer::Number(position) => Step::Return(Some(position as usize)),
                     _ => Step::Return(None),

@@ -15,8 +15,8 @@ use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
+use crate::code::{Code, Kinds};
 use crate::device::Device;
-use crate::simulation::Body;
 use crate::timers::Timers;
 use crate::trace::TraceSink;
 use crate::{
@@ -82,6 +82,9 @@ pub struct Kernel {
     pub(crate) clock: Clock,
     pub(crate) digest: Digest,
     pub(crate) myself: Weak<RefCell<Self>>,
+    /// The waker that futures are polled with, told by its address. (Comparing with `Waker::noop()` afresh is no
+    /// test: its table may exist once per unit of compilation.)
+    pub(crate) waker: &'static Waker,
     /// The actor whose future is being polled.
     pub(crate) current: u32,
     /// The actor whose transition is being executed.
@@ -108,8 +111,6 @@ pub struct Kernel {
     pub(crate) semaphores: Vec<semaphores::SemaphoreRecord>,
     pub(crate) barriers: Vec<barriers::BarrierRecord>,
     pub(crate) condvars: Vec<condvars::CondvarRecord>,
-    /// Actors created and not yet handed to the loop, with their futures.
-    pub(crate) newborn: Vec<(u32, Body)>,
     /// Actors whose futures the loop must drop.
     pub(crate) dying: Vec<u32>,
     /// Actors that are neither daemons nor dead.
@@ -153,6 +154,7 @@ impl Kernel {
             clock,
             digest: Digest::default(),
             myself: Weak::new(),
+            waker: Waker::noop(),
             current: NONE,
             acting: NONE,
             actors: Vec::new(),
@@ -172,7 +174,6 @@ impl Kernel {
             semaphores: Vec::new(),
             barriers: Vec::new(),
             condvars: Vec::new(),
-            newborn: Vec::new(),
             dying: Vec::new(),
             live: 0,
             chosen: false,
@@ -207,7 +208,7 @@ impl Kernel {
     #[inline]
     pub(crate) fn issue(
         &mut self,
-        transition: Transition,
+        code: Code,
         timeout: Span,
         location: &'static Location<'static>,
         waker: &Waker,
@@ -217,56 +218,22 @@ impl Kernel {
             actor != NONE,
             "an operation was polled outside of an actor, at {location}"
         );
-        if let Transition::Wait {
-            activity,
-            owned: true,
-        } = transition
-        {
+        if let Some(activity) = code.owned_activity() {
             self.begin_exec(activity);
         }
-        if !self.chosen
-            && !Self::must_queue(transition)
-            && self.is_enabled(actor, transition, false)
-        {
-            let answer = self.execute(actor, transition);
-            if !Self::must_pause(transition) {
+        if !code.is_among(Kinds::PARKED) && !self.chosen && self.is_enabled(actor, code, false) {
+            let answer = self.execute(actor, code);
+            if !code.is_among(Kinds::PAUSED) {
                 return Issued::Now(answer);
             }
             // The actor stops here: another one ends or stops before it goes on.
-            let ticket = self.park(actor, transition, Span::INFINITE, location, waker);
+            let ticket = self.park(actor, code, Span::INFINITE, location, waker);
             self.answer(actor, ticket, answer);
             self.ready.push_front(actor);
             self.actors[actor as usize].queued = true;
             return Issued::Parked(ticket);
         }
-        Issued::Parked(self.park(actor, transition, timeout, location, waker))
-    }
-
-    /// Whether the issuing actor takes its turn behind those that became runnable before it: at a barrier all go on
-    /// in the order of their arrival, the last one too.
-    const fn must_queue(transition: Transition) -> bool {
-        matches!(transition, Transition::BarrierWait { .. })
-    }
-
-    /// Whether the issuing actor must not run on in the same poll, because it may have stopped itself.
-    const fn must_pause(transition: Transition) -> bool {
-        matches!(
-            transition,
-            Transition::Kill { .. } | Transition::Suspend { .. }
-        )
-    }
-
-    /// Whether the time limit of an operation applies to this one of its transitions.
-    const fn has_timeout(transition: Transition) -> bool {
-        matches!(
-            transition,
-            Transition::Sleep
-                | Transition::Join { .. }
-                | Transition::Wait { .. }
-                | Transition::WaitAny { .. }
-                | Transition::SemaphoreWait { .. }
-                | Transition::CondvarWait { .. }
-        )
+        Issued::Parked(self.park(actor, code, timeout, location, waker))
     }
 
     /// The kernel as its handles share it.
@@ -280,60 +247,66 @@ impl Kernel {
     fn park(
         &mut self,
         actor: u32,
-        transition: Transition,
+        code: Code,
         timeout: Span,
         location: &'static Location<'static>,
         waker: &Waker,
     ) -> u32 {
-        let timed = timeout != Span::INFINITE
-            && self.clock == Clock::Timed
-            && Self::has_timeout(transition);
-        let timer = if timed {
-            self.set_timer(self.now + timeout, u64::from(actor))
-        } else {
+        let timer = if timeout == Span::INFINITE {
             0
+        } else {
+            self.set_timeout(actor, code, timeout)
+        };
+        let fired = code == Code::YIELD || (code == Code::SLEEP && timer == 0);
+        let state = if fired {
+            SlotState::Fired
+        } else {
+            SlotState::Waiting
         };
         let record = &mut self.actors[actor as usize];
-        record.tickets = record.tickets.wrapping_add(1).max(1);
-        let ticket = record.tickets;
-        let mut slot = Slot {
-            transition,
-            location,
-            timer,
-            ticket,
-            state: SlotState::Waiting,
-            answer: Answer::Done,
-        };
-        match transition {
-            Transition::Yield => slot.state = SlotState::Fired,
-            Transition::Sleep if !timed => slot.state = SlotState::Fired,
-            _ => {}
+        let ticket = record.tickets.wrapping_add(1).max(1);
+        record.tickets = ticket;
+        record.insert(Slot::new(code, location, timer, ticket, state));
+        if !std::ptr::eq(waker, self.waker) {
+            record.keep_waker(ticket, waker);
         }
-        let fired = slot.state == SlotState::Fired;
-        record.insert(slot, waker);
-        self.subscribe(actor, transition);
-        let asks = self.chosen || Self::must_queue(transition);
-        if fired || (asks && self.is_enabled(actor, transition, false)) {
+        if fired {
             self.schedule(actor);
-        } else if Self::is_poll(transition) {
-            self.pollers.push(actor);
+        } else {
+            self.subscribe(actor, code);
         }
         ticket
     }
 
-    /// Makes sure that what a parked transition waits for wakes the actor.
+    /// Sets the timer of an operation with a time limit, if the limit applies; returns its number, 0 if there is none.
     #[inline]
-    fn subscribe(&mut self, actor: u32, transition: Transition) {
-        match transition {
-            Transition::Wait { activity, .. } => self.await_activity(activity, actor),
-            Transition::WaitAny { list } => {
-                for position in 0..self.lists[list as usize].len() {
-                    let activity = self.lists[list as usize][position];
-                    self.await_activity(activity, actor);
+    fn set_timeout(&mut self, actor: u32, code: Code, timeout: Span) -> u64 {
+        if self.clock == Clock::Timed && code.is_among(Kinds::TIMED) {
+            self.set_timer(self.now + timeout, u64::from(actor))
+        } else {
+            0
+        }
+    }
+
+    /// Makes sure that what a parked transition waits for wakes the actor; wakes it at once where a decision about it
+    /// is due.
+    #[inline]
+    fn subscribe(&mut self, actor: u32, code: Code) {
+        if code.is_among(Kinds::SUBSCRIBED) {
+            match code.transition() {
+                Transition::Wait { activity, .. } => self.await_activity(activity, actor),
+                Transition::Join { target } => {
+                    self.actors[target.index()].extra().joiners.push(actor);
                 }
+                Transition::WaitAny { list } => self.await_any(list, actor),
+                _ => {}
             }
-            Transition::Join { target } => self.actors[target.index()].extra().joiners.push(actor),
-            _ => {}
+        }
+        let asks = self.chosen || code.is_among(Kinds::QUEUED);
+        if asks && self.is_enabled(actor, code, false) {
+            self.schedule(actor);
+        } else if code.is_among(Kinds::POLLS) {
+            self.pollers.push(actor);
         }
     }
 
@@ -341,25 +314,29 @@ impl Kernel {
     #[inline]
     pub(crate) fn collect(&mut self, actor: u32, ticket: u32) -> Option<Answer> {
         let record = &mut self.actors[actor as usize];
+        if record.extra.is_none() {
+            let slot = &mut record.first;
+            if slot.ticket != ticket || slot.state != SlotState::Answered {
+                return None;
+            }
+            let answer = slot.answer();
+            slot.state = SlotState::Free;
+            return Some(answer);
+        }
         let slot = record.slot_mut(ticket)?;
         if slot.state != SlotState::Answered {
             return None;
         }
-        let answer = slot.answer;
+        let answer = slot.answer();
         record.remove(ticket);
         Some(answer)
     }
 
     /// Puts an answer into a slot, so that the next poll of the operation finds it.
-    #[inline]
     pub(crate) fn answer(&mut self, actor: u32, ticket: u32, answer: Answer) {
         let record = &mut self.actors[actor as usize];
-        let timer = {
-            let slot = record.slot_mut(ticket).expect("the answered slot exists");
-            slot.answer = answer;
-            slot.state = SlotState::Answered;
-            std::mem::take(&mut slot.timer)
-        };
+        let slot = record.slot_mut(ticket).expect("the answered slot exists");
+        let timer = slot.set_answer(answer);
         record.wake(ticket);
         self.drop_timer(timer);
     }
@@ -369,17 +346,13 @@ impl Kernel {
         let Some(slot) = self.actors[actor as usize].remove(ticket) else {
             return;
         };
-        self.drop_timer(slot.timer);
+        self.drop_timer(slot.timer());
         if slot.state != SlotState::Answered {
-            self.abandon(actor, slot.transition);
-        } else if let Transition::Wait {
-            activity,
-            owned: true,
-        } = slot.transition
-        {
+            self.abandon(actor, slot.code.transition());
+        } else if let Some(activity) = slot.code.owned_activity() {
             self.release_activity(activity, actor);
         }
-        self.free_list_of(slot.transition);
+        self.free_list_of(slot.code.transition());
     }
 
     /// Makes an actor take its turn, unless it will anyway.
@@ -408,65 +381,68 @@ impl Kernel {
             record.start();
             return true;
         }
-        let first = record.first;
-        match first.state {
-            SlotState::Answered => return true,
-            SlotState::Waiting | SlotState::Fired if !record.has_more() => {
-                let fired = first.state == SlotState::Fired;
-                if !self.is_enabled(actor, first.transition, fired) {
-                    return false;
-                }
-                let answer = self.execute_slot(actor, &first);
-                self.answer(actor, first.ticket, answer);
-                return true;
-            }
-            _ => {}
+        if record.has_more() {
+            return self.resume_any(actor);
         }
-        self.resume_any(actor)
+        let (code, fired) = match record.first.state {
+            SlotState::Free => return false,
+            SlotState::Answered => return true,
+            SlotState::Waiting => (record.first.code, false),
+            SlotState::Fired => (record.first.code, true),
+        };
+        if !self.is_enabled(actor, code, fired) {
+            return false;
+        }
+        let answer = self.execute_slot(actor, code, fired);
+        let record = &mut self.actors[actor as usize];
+        let timer = record.first.set_answer(answer);
+        if record.extra.is_some() {
+            record.wake(record.first.ticket);
+        }
+        self.drop_timer(timer);
+        true
     }
 
     /// [`Kernel::resume`] for an actor with several pending operations: the first that is enabled happens.
+    #[cold]
     fn resume_any(&mut self, actor: u32) -> bool {
         let slots = self.actors[actor as usize].slots();
         if slots.iter().any(|slot| slot.state == SlotState::Answered) {
             return true;
         }
         let enabled =
-            |slot: &&Slot| self.is_enabled(actor, slot.transition, slot.state == SlotState::Fired);
+            |slot: &&Slot| self.is_enabled(actor, slot.code, slot.state == SlotState::Fired);
         let Some(&slot) = slots.iter().find(enabled) else {
             return false;
         };
-        let answer = self.execute_slot(actor, &slot);
+        let answer = self.execute_slot(actor, slot.code, slot.state == SlotState::Fired);
         self.answer(actor, slot.ticket, answer);
         true
     }
 
     /// Executes the transition of a slot that is enabled, or ends it because its time is up.
-    pub(crate) fn execute_slot(&mut self, actor: u32, slot: &Slot) -> Answer {
-        let expired = slot.state == SlotState::Fired
-            && !matches!(
-                slot.transition,
-                Transition::Yield | Transition::Sleep | Transition::Device
-            )
-            && !Self::is_poll(slot.transition)
-            && !self.is_enabled(actor, slot.transition, false);
-        if expired {
-            return self.expire(actor, slot.transition);
+    #[inline]
+    pub(crate) fn execute_slot(&mut self, actor: u32, code: Code, fired: bool) -> Answer {
+        if fired && !code.is_among(Kinds::LATER) && self.is_expired(actor, code) {
+            return self.expire(actor, code);
         }
-        self.execute(actor, slot.transition)
+        self.execute(actor, code)
+    }
+
+    fn is_expired(&self, actor: u32, code: Code) -> bool {
+        !code.is_among(Kinds::POLLS) && !self.is_enabled(actor, code, false)
     }
 
     /// Folds a transition into the digest, the schedule and the trace.
     #[inline]
-    pub(crate) fn record(&mut self, actor: u32, transition: Transition, answer: Answer) {
-        let (kind, first, second) = transition.code();
+    pub(crate) fn record(&mut self, actor: u32, code: Code, answer: Answer) {
         self.transitions += 1;
         self.digest.mix(
-            u64::from(actor) << 32 | u64::from(first),
-            u64::from(second) << 32 ^ answer.code() << 8 ^ u64::from(kind),
+            u64::from(actor) << 32 | u64::from(code.object()),
+            u64::from(code.detail()) << 32 ^ answer.code() << 8 ^ u64::from(code.kind()),
         );
         if self.schedule.is_some() || self.trace.is_some() {
-            self.write_down(actor, transition, answer);
+            self.write_down(actor, code, answer);
         }
     }
 }

@@ -52,6 +52,7 @@
 mod activity;
 mod actor;
 mod chooser;
+mod code;
 mod constant;
 mod device;
 mod digest;

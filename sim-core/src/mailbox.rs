@@ -4,6 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::activity::{Activity, ActivityError, end_result};
+use crate::code::Code;
 use crate::kernel::Shared;
 use crate::operation::{Operation, Step};
 use crate::{Actor, Answer, Kernel, Message, Span, Transition};
@@ -187,23 +188,23 @@ impl Mailbox {
 }
 
 /// After the send or the receive comes the wait for it.
-fn started(answer: Answer) -> Transition {
+fn started(answer: Answer) -> Code {
     let Answer::Number(activity) = answer else {
         unreachable!("posting answers with the communication")
     };
-    Transition::Wait {
+    Code::from(Transition::Wait {
         activity,
         owned: true,
-    }
+    })
 }
 
 fn follow_put(
     kernel: &mut Kernel,
-    transition: Transition,
+    code: Code,
     answer: Answer,
     _: &mut u32,
 ) -> Step<Result<(), ActivityError>> {
-    let Transition::Wait { activity, .. } = transition else {
+    let Some(activity) = code.owned_activity() else {
         return Step::Then(started(answer));
     };
     if answer != Answer::Timeout {
@@ -214,11 +215,11 @@ fn follow_put(
 
 fn follow_get(
     kernel: &mut Kernel,
-    transition: Transition,
+    code: Code,
     answer: Answer,
     _: &mut u32,
 ) -> Step<Result<Message, ActivityError>> {
-    let Transition::Wait { activity, .. } = transition else {
+    let Some(activity) = code.owned_activity() else {
         return Step::Then(started(answer));
     };
     let result = end_result(answer).map(|()| kernel.take_message(activity));
@@ -228,7 +229,7 @@ fn follow_get(
     Step::Return(result)
 }
 
-fn follow_async(kernel: &mut Kernel, _: Transition, answer: Answer, _: &mut u32) -> Step<Activity> {
+fn follow_async(kernel: &mut Kernel, _: Code, answer: Answer, _: &mut u32) -> Step<Activity> {
     let Answer::Number(activity) = answer else {
         unreachable!("posting answers with the communication")
     };

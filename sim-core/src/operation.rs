@@ -10,6 +10,7 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use crate::code::Code;
 use crate::kernel::{Issued, Kernel, Shared};
 use crate::{Answer, Span, Transition};
 
@@ -18,18 +19,18 @@ pub(crate) enum Step<T> {
     /// The operation is over.
     Return(T),
     /// The operation goes on with another transition.
-    Then(Transition),
+    Then(Code),
 }
 
 /// Decides what follows, given the transition that was executed and its answer. The number is the operation's own.
-pub(crate) type Follow<T> = fn(&mut Kernel, Transition, Answer, &mut u32) -> Step<T>;
+pub(crate) type Follow<T> = fn(&mut Kernel, Code, Answer, &mut u32) -> Step<T>;
 
 /// An operation of an actor: a future that is polled by the actor that makes it.
 #[must_use = "an operation does nothing until it is awaited"]
 pub struct Operation<'a, T> {
     kernel: &'a Shared,
     follow: Follow<T>,
-    transition: Transition,
+    code: Code,
     timeout: Span,
     location: &'static Location<'static>,
     actor: u32,
@@ -47,12 +48,13 @@ enum State {
 }
 
 impl<'a, T> Operation<'a, T> {
+    #[inline]
     #[track_caller]
     pub(crate) fn new(kernel: &'a Shared, transition: Transition, follow: Follow<T>) -> Self {
         Self {
             kernel,
             follow,
-            transition,
+            code: Code::from(transition),
             timeout: Span::INFINITE,
             location: Location::caller(),
             actor: 0,
@@ -63,6 +65,7 @@ impl<'a, T> Operation<'a, T> {
     }
 
     /// Applies a time limit to the waits of the operation.
+    #[inline]
     pub(crate) fn within(mut self, timeout: Span) -> Self {
         self.timeout = timeout;
         self
@@ -84,12 +87,7 @@ impl<T> Future for Operation<'_, T> {
         loop {
             let answer = if this.ticket == 0 {
                 this.actor = kernel.current;
-                match kernel.issue(
-                    this.transition,
-                    this.timeout,
-                    this.location,
-                    context.waker(),
-                ) {
+                match kernel.issue(this.code, this.timeout, this.location, context.waker()) {
                     Issued::Now(answer) => answer,
                     Issued::Parked(ticket) => {
                         this.ticket = ticket;
@@ -103,12 +101,12 @@ impl<T> Future for Operation<'_, T> {
                 this.ticket = 0;
                 answer
             };
-            match (this.follow)(&mut kernel, this.transition, answer, &mut this.memo) {
+            match (this.follow)(&mut kernel, this.code, answer, &mut this.memo) {
                 Step::Return(value) => {
                     this.state = State::Over;
                     return Poll::Ready(value);
                 }
-                Step::Then(next) => this.transition = next,
+                Step::Then(next) => this.code = next,
             }
         }
     }
@@ -125,7 +123,7 @@ impl<T> Drop for Operation<'_, T> {
             State::Running => {}
             State::Fresh => {
                 let mut kernel = self.kernel.borrow_mut();
-                kernel.forget(self.transition);
+                kernel.forget(self.code.transition());
             }
         }
     }
@@ -151,6 +149,11 @@ impl Kernel {
 
 impl<T> fmt::Debug for Operation<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Operation({:?} at {})", self.transition, self.location)
+        write!(
+            f,
+            "Operation({:?} at {})",
+            self.code.transition(),
+            self.location
+        )
     }
 }

@@ -82,7 +82,9 @@ const POLLS_BETWEEN_LOOKS: u32 = 4096;
 /// A simulation, to be filled with actors and run once.
 pub struct Simulation {
     kernel: Shared,
-    bodies: Vec<Option<Body>>,
+    waker: &'static Waker,
+    /// The future that is being polled.
+    running: Option<Body>,
     chooser: Option<Box<dyn Chooser>>,
     until: Time,
     events_max: u64,
@@ -102,9 +104,11 @@ impl Simulation {
             Clock::Timed,
         )));
         kernel.borrow_mut().myself = Rc::downgrade(&kernel);
+        let waker = kernel.borrow().waker;
         Self {
+            waker,
             kernel,
-            bodies: Vec::new(),
+            running: None,
             chooser: None,
             until: Time::NEVER,
             events_max: u64::MAX,
@@ -217,8 +221,9 @@ impl Simulation {
             id: ActorId(id),
         };
         let body = into_body(program(actor.clone()));
-        self.adopt(id, body);
-        self.kernel.borrow_mut().start_actor(id);
+        let mut kernel = self.kernel.borrow_mut();
+        kernel.actors[id as usize].body = Some(body);
+        kernel.start_actor(id);
         self.spawned += 1;
         actor
     }
@@ -260,14 +265,6 @@ impl Simulation {
     #[must_use]
     pub fn new_condvar(&self) -> Condvar {
         Condvar::new(&self.kernel)
-    }
-
-    fn adopt(&mut self, actor: u32, body: Body) {
-        let index = actor as usize;
-        if self.bodies.len() <= index {
-            self.bodies.resize_with(index + 1, || None);
-        }
-        self.bodies[index] = Some(body);
     }
 
     /// Runs to the end, whatever it is.
@@ -375,56 +372,50 @@ impl Simulation {
     /// Polls the future of the current actor once.
     #[inline]
     fn poll(&mut self, actor: u32) -> Option<Outcome> {
-        let body = self.bodies[actor as usize]
-            .as_mut()
-            .expect("an actor that is not dead has a future");
+        // The future leaves its record, which must not be borrowed while user code runs.
+        std::mem::swap(
+            &mut self.running,
+            &mut self.kernel.borrow_mut().actors[actor as usize].body,
+        );
+        let body = self.running.as_mut();
         let result = body
+            .expect("an actor that is not dead has a future")
             .as_mut()
-            .poll_program(&mut Context::from_waker(Waker::noop()));
-        let mut kernel = self.kernel.borrow_mut();
-        kernel.current = NONE;
-        match result {
-            Poll::Pending => {
-                let record = &kernel.actors[actor as usize];
-                if !record.is_parked() {
-                    let message =
-                        "it awaited a future that does not belong to the simulation".to_owned();
-                    return Some(Outcome::ForeignFuture(
-                        kernel.failure(actor, message, false),
-                    ));
+            .poll_program(&mut Context::from_waker(self.waker));
+        {
+            let mut kernel = self.kernel.borrow_mut();
+            let kernel = &mut *kernel;
+            kernel.current = NONE;
+            let record = &mut kernel.actors[actor as usize];
+            std::mem::swap(&mut self.running, &mut record.body);
+            match result {
+                Poll::Pending => {
+                    if record.has_more() {
+                        kernel.schedule(actor);
+                    } else if record.first.state == SlotState::Free {
+                        return Some(kernel.foreign_future(actor));
+                    }
+                    if kernel.dying.is_empty() && self.polls < POLLS_BETWEEN_LOOKS {
+                        self.polls += 1;
+                        return None;
+                    }
                 }
-                if record.has_more() {
-                    kernel.schedule(actor);
+                Poll::Ready(result) => {
+                    if let Err(message) = result {
+                        kernel.fail(actor, message, false);
+                    }
+                    kernel.dying.push(actor);
                 }
-                if kernel.newborn.is_empty()
-                    && kernel.dying.is_empty()
-                    && self.polls < POLLS_BETWEEN_LOOKS
-                {
-                    self.polls += 1;
-                    return None;
-                }
-            }
-            Poll::Ready(result) => {
-                if let Err(message) = result {
-                    kernel.fail(actor, message, false);
-                }
-                kernel.dying.push(actor);
             }
         }
-        drop(kernel);
         self.after_poll()
     }
 
-    /// The rarer things after a poll: births, deaths, and requests to stop.
+    /// The rarer things after a poll: deaths, and requests to stop.
     fn after_poll(&mut self) -> Option<Outcome> {
         self.polls = 0;
         loop {
             let mut kernel = self.kernel.borrow_mut();
-            if let Some((actor, body)) = kernel.newborn.pop() {
-                drop(kernel);
-                self.adopt(actor, body);
-                continue;
-            }
             if kernel.dying.is_empty() {
                 let stop = kernel.stop.take().map(outcome_of);
                 let interrupted = self
@@ -445,8 +436,12 @@ impl Simulation {
     /// Drops the future of an actor and everything that it asked for.
     fn bury(&mut self, actor: u32) {
         // The actor is the current one while its destructors run, so that a panic there is its failure.
-        self.kernel.borrow_mut().current = actor;
-        drop(self.bodies[actor as usize].take());
+        let body = {
+            let mut kernel = self.kernel.borrow_mut();
+            kernel.current = actor;
+            kernel.actors[actor as usize].body.take()
+        };
+        drop(body);
         let (hooks, failed) = {
             let mut kernel = self.kernel.borrow_mut();
             let failed = kernel.actors[actor as usize].killed || kernel.stop.is_some();
@@ -501,10 +496,15 @@ impl Simulation {
     /// Drops all futures while the kernel is still there for their destructors.
     fn dismiss(&mut self) {
         self.kernel.borrow_mut().current = NONE;
-        let newborn = std::mem::take(&mut self.kernel.borrow_mut().newborn);
-        let bodies = std::mem::take(&mut self.bodies);
         // A panic in a destructor after the end of the run has nothing left to report to.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop((newborn, bodies))));
+        let running = self.running.take();
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
+        let mut next = 0;
+        while next < self.kernel.borrow().actors.len() {
+            let body = self.kernel.borrow_mut().actors[next].body.take();
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
+            next += 1;
+        }
         let mut hooks = Vec::new();
         for record in &mut self.kernel.borrow_mut().actors {
             if let Some(extra) = &mut record.extra {
@@ -520,7 +520,20 @@ impl Simulation {
     }
 }
 
+impl Drop for Simulation {
+    /// The actors' handles of the kernel and the kernel's futures of the actors keep each other alive until here.
+    fn drop(&mut self) {
+        self.dismiss();
+    }
+}
+
 impl Kernel {
+    #[cold]
+    fn foreign_future(&self, actor: u32) -> Outcome {
+        let message = "it awaited a future that does not belong to the simulation".to_owned();
+        Outcome::ForeignFuture(self.failure(actor, message, false))
+    }
+
     /// Takes an actor that is new or has an answer out of the queue.
     fn take_answered(&mut self) -> Option<u32> {
         let position = self.ready.iter().position(|&actor| {
@@ -562,7 +575,7 @@ impl Kernel {
                     u32::try_from(branches.len()).expect("branches are counted in 32 bits");
                 candidates.push(Candidate {
                     actor: ActorId(actor),
-                    transition: slot.transition,
+                    transition: slot.code.transition(),
                     branches,
                 });
                 self.schedule(actor);
@@ -575,8 +588,8 @@ impl Kernel {
     fn enabled_branches(&self, actor: u32) -> Vec<(crate::kernel::Slot, u32)> {
         let mut all = Vec::new();
         for slot in self.actors[actor as usize].slots() {
-            if self.is_enabled(actor, slot.transition, slot.state == SlotState::Fired) {
-                all.extend((0..self.branches(slot.transition)).map(|branch| (slot, branch)));
+            if self.is_enabled(actor, slot.code, slot.state == SlotState::Fired) {
+                all.extend((0..self.branches(slot.code.transition())).map(|branch| (slot, branch)));
             }
         }
         all
@@ -597,7 +610,7 @@ impl Kernel {
         }
         self.actors[actor as usize].queued = false;
         self.branch = branch;
-        let answer = self.execute_slot(actor, &slot);
+        let answer = self.execute_slot(actor, slot.code, slot.state == SlotState::Fired);
         self.branch = 0;
         self.answer(actor, slot.ticket, answer);
         self.current = actor;
@@ -620,7 +633,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
 impl fmt::Debug for Simulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Simulation")
-            .field("actors", &self.bodies.len())
+            .field("actors", &self.spawned)
             .finish_non_exhaustive()
     }
 }

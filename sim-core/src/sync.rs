@@ -9,6 +9,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::actor::{TimedOut, nothing};
+use crate::code::Code;
 use crate::kernel::Shared;
 use crate::operation::{Operation, Step};
 use crate::{Answer, Kernel, Span, Transition};
@@ -35,9 +36,9 @@ impl Mutex {
         Operation::new(
             &self.kernel,
             Transition::MutexAsyncLock { mutex: self.number },
-            |_, transition, _, _| match transition {
+            |_, code, _, _| match code.transition() {
                 Transition::MutexAsyncLock { mutex } => {
-                    Step::Then(Transition::MutexWait { mutex, owned: true })
+                    Step::Then(Code::from(Transition::MutexWait { mutex, owned: true }))
                 }
                 _ => Step::Return(()),
             },
@@ -115,14 +116,14 @@ pub struct Semaphore {
     number: u32,
 }
 
-fn follow_acquire<T>(transition: Transition, answer: Answer, result: fn(Answer) -> T) -> Step<T> {
-    match (transition, answer) {
+fn follow_acquire<T>(code: Code, answer: Answer, result: fn(Answer) -> T) -> Step<T> {
+    match (code.transition(), answer) {
         (Transition::SemaphoreAsyncLock { semaphore }, Answer::Number(request)) => {
-            Step::Then(Transition::SemaphoreWait {
+            Step::Then(Code::from(Transition::SemaphoreWait {
                 semaphore,
                 request,
                 owned: true,
-            })
+            }))
         }
         (_, answer) => Step::Return(result(answer)),
     }
@@ -146,8 +147,8 @@ impl Semaphore {
     /// Takes a unit, waiting for one if there is none.
     #[track_caller]
     pub fn acquire(&self) -> Operation<'_, ()> {
-        Operation::new(&self.kernel, self.ask(), |_, transition, answer, _| {
-            follow_acquire(transition, answer, |_| ())
+        Operation::new(&self.kernel, self.ask(), |_, code, answer, _| {
+            follow_acquire(code, answer, |_| ())
         })
     }
 
@@ -157,8 +158,8 @@ impl Semaphore {
     /// [`TimedOut`] if there was no unit in time.
     #[track_caller]
     pub fn acquire_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
-        Operation::new(&self.kernel, self.ask(), |_, transition, answer, _| {
-            follow_acquire(transition, answer, |answer| {
+        Operation::new(&self.kernel, self.ask(), |_, code, answer, _| {
+            follow_acquire(code, answer, |answer| {
                 if answer == Answer::Timeout {
                     Err(TimedOut)
                 } else {
@@ -210,14 +211,14 @@ impl Barrier {
         let arrive = Transition::BarrierAsyncLock {
             barrier: self.number,
         };
-        Operation::new(&self.kernel, arrive, |_, transition, answer, _| {
-            match (transition, answer) {
+        Operation::new(&self.kernel, arrive, |_, code, answer, _| {
+            match (code.transition(), answer) {
                 (Transition::BarrierAsyncLock { barrier }, Answer::Number(round)) => {
-                    Step::Then(Transition::BarrierWait {
+                    Step::Then(Code::from(Transition::BarrierWait {
                         barrier,
                         round,
                         owned: true,
-                    })
+                    }))
                 }
                 (_, answer) => Step::Return(answer == Answer::Bool(true)),
             }
@@ -236,22 +237,22 @@ pub struct Condvar {
 /// mutex until the wait begins, and after that whether the time was up.
 fn follow_wait(
     _: &mut Kernel,
-    transition: Transition,
+    code: Code,
     answer: Answer,
     memo: &mut u32,
 ) -> Step<Result<(), TimedOut>> {
-    match (transition, answer) {
+    match (code.transition(), answer) {
         (Transition::CondvarAsyncLock { condvar, mutex }, Answer::Number(request)) => {
             *memo = 0;
-            Step::Then(Transition::CondvarWait {
+            Step::Then(Code::from(Transition::CondvarWait {
                 condvar,
                 mutex,
                 request,
-            })
+            }))
         }
         (Transition::CondvarWait { mutex, .. }, answer) => {
             *memo = u32::from(answer == Answer::Timeout);
-            Step::Then(Transition::MutexWait { mutex, owned: true })
+            Step::Then(Code::from(Transition::MutexWait { mutex, owned: true }))
         }
         _ => Step::Return(if *memo == 0 { Ok(()) } else { Err(TimedOut) }),
     }

@@ -251,6 +251,14 @@ impl Kernel {
         }
     }
 
+    /// Makes sure that the end of any activity of a list wakes the actor.
+    pub(crate) fn await_any(&mut self, list: u32, actor: u32) {
+        for position in 0..self.lists[list as usize].len() {
+            let activity = self.lists[list as usize][position];
+            self.await_activity(activity, actor);
+        }
+    }
+
     #[inline]
     pub(crate) fn has_ended(&self, slot: u32) -> bool {
         self.activities.get(slot).status == Status::Ended

@@ -8,7 +8,8 @@ use std::panic::Location;
 use std::task::Waker;
 
 use super::{Kernel, NONE, Stop};
-use crate::simulation::ExitHook;
+use crate::code::Code;
+use crate::simulation::{Body, ExitHook};
 use crate::{ActorId, Answer, Clock, Failure, HostId, Span, Time, Transition};
 
 /// The state of a slot.
@@ -27,13 +28,70 @@ pub(crate) enum SlotState {
 /// One pending operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
-    pub(crate) transition: Transition,
+    pub(crate) code: Code,
     pub(crate) location: &'static Location<'static>,
-    /// The number of its timer, 0 if there is none.
-    pub(crate) timer: u64,
-    pub(crate) answer: Answer,
+    /// Before the answer the number of its timer, 0 if there is none; then [`Answer::code`].
+    word: u64,
     pub(crate) ticket: u32,
     pub(crate) state: SlotState,
+}
+
+impl Slot {
+    #[inline]
+    pub(crate) const fn new(
+        code: Code,
+        location: &'static Location<'static>,
+        timer: u64,
+        ticket: u32,
+        state: SlotState,
+    ) -> Self {
+        Self {
+            code,
+            location,
+            word: timer,
+            ticket,
+            state,
+        }
+    }
+
+    /// The number of its timer, 0 if there is none.
+    #[inline]
+    pub(crate) fn timer(&self) -> u64 {
+        if self.state == SlotState::Answered {
+            0
+        } else {
+            self.word
+        }
+    }
+
+    /// Changes or forgets the timer of a slot without an answer.
+    #[inline]
+    pub(crate) fn set_timer(&mut self, timer: u64) {
+        debug_assert!(
+            self.state != SlotState::Answered,
+            "an answered slot has no timer"
+        );
+        self.word = timer;
+    }
+
+    /// The answer of a slot that has one.
+    #[inline]
+    pub(crate) fn answer(&self) -> Answer {
+        debug_assert!(
+            self.state == SlotState::Answered,
+            "an answer is read once it is there"
+        );
+        Answer::from_code(self.word)
+    }
+
+    /// Gives the slot its answer; returns the timer that it no longer needs, 0 if there is none.
+    #[inline]
+    pub(crate) fn set_answer(&mut self, answer: Answer) -> u64 {
+        let timer = self.timer();
+        self.word = answer.code();
+        self.state = SlotState::Answered;
+        timer
+    }
 }
 
 /// What few actors have.
@@ -48,17 +106,19 @@ pub(crate) struct Extra {
     pub(crate) mutexes: Vec<u32>,
     /// How long the sleep that a suspension interrupted still lasts, per ticket.
     pub(crate) frozen: Vec<(u32, Span)>,
+    /// The value of [`Kernel::progress`] at the last test that failed.
+    pub(crate) failed_at: u64,
+    /// What that test was about: the first since the progress.
+    pub(crate) failed_on: u32,
+    pub(crate) failures: u32,
 }
 
 /// One actor.
 pub(crate) struct ActorRecord {
     pub(crate) first: Slot,
     pub(crate) extra: Option<Box<Extra>>,
-    /// The value of [`Kernel::progress`] at the last test that failed.
-    pub(crate) failed_at: u64,
-    /// What that test was about: the first since the progress.
-    pub(crate) failed_on: u32,
-    pub(crate) failures: u32,
+    /// The future; none while it is polled and after the end.
+    pub(crate) body: Option<Body>,
     pub(crate) host: HostId,
     pub(crate) tickets: u32,
     pub(crate) queued: bool,
@@ -74,20 +134,10 @@ pub(crate) struct ActorRecord {
 
 impl ActorRecord {
     pub(crate) fn new(host: HostId) -> Self {
-        let nothing = Slot {
-            transition: Transition::Yield,
-            location: Location::caller(),
-            timer: 0,
-            answer: Answer::Done,
-            ticket: 0,
-            state: SlotState::Free,
-        };
         Self {
-            first: nothing,
+            first: Slot::new(Code::YIELD, Location::caller(), 0, 0, SlotState::Free),
             extra: None,
-            failed_at: 0,
-            failed_on: NONE,
-            failures: 0,
+            body: None,
             host,
             tickets: 0,
             queued: false,
@@ -121,15 +171,23 @@ impl ActorRecord {
     }
 
     #[inline]
-    pub(crate) fn insert(&mut self, slot: Slot, waker: &Waker) {
-        if !waker.will_wake(Waker::noop()) {
-            self.extra().wakers.push((slot.ticket, waker.clone()));
-        }
+    pub(crate) fn insert(&mut self, slot: Slot) {
         if self.first.state == SlotState::Free {
             self.first = slot;
         } else {
-            self.extra().slots.push(slot);
+            self.insert_more(slot);
         }
+    }
+
+    /// Keeps the waker of a combinator, which polls only those of its futures that were woken.
+    #[cold]
+    pub(crate) fn keep_waker(&mut self, ticket: u32, waker: &Waker) {
+        self.extra().wakers.push((ticket, waker.clone()));
+    }
+
+    #[cold]
+    fn insert_more(&mut self, slot: Slot) {
+        self.extra().slots.push(slot);
     }
 
     #[inline]
@@ -181,12 +239,6 @@ impl ActorRecord {
                 waker.wake_by_ref();
             }
         }
-    }
-
-    /// Whether a poll that returned *pending* left something that will wake the actor.
-    #[inline]
-    pub(crate) fn is_parked(&self) -> bool {
-        self.first.state != SlotState::Free || self.has_more()
     }
 }
 
@@ -296,16 +348,16 @@ impl Kernel {
         }
         record.suspended = true;
         for slot in record.slots() {
-            if slot.transition == Transition::Sleep && slot.timer != 0 {
-                let date = self.timer_date(slot.timer);
+            if slot.code == Code::SLEEP && slot.timer() != 0 {
+                let date = self.timer_date(slot.timer());
                 let left = date.since(self.now);
                 let record = &mut self.actors[actor as usize];
                 record
                     .slot_mut(slot.ticket)
                     .expect("the slot was just listed")
-                    .timer = 0;
+                    .set_timer(0);
                 record.extra().frozen.push((slot.ticket, left));
-                self.drop_timer(slot.timer);
+                self.drop_timer(slot.timer());
             }
         }
         self.freeze_execs(actor, true);
@@ -331,7 +383,7 @@ impl Kernel {
                 self.actors[actor as usize]
                     .slot_mut(ticket)
                     .expect("just found")
-                    .timer = timer;
+                    .set_timer(timer);
             }
         }
         self.freeze_execs(actor, false);
@@ -343,7 +395,7 @@ impl Kernel {
     /// Suspends or resumes the computations that the actor waits for.
     fn freeze_execs(&mut self, actor: u32, freeze: bool) {
         for slot in self.actors[actor as usize].slots() {
-            if let Transition::Wait { activity, .. } = slot.transition {
+            if let Transition::Wait { activity, .. } = slot.code.transition() {
                 self.freeze_exec(activity, freeze);
             }
         }

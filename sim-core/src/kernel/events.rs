@@ -155,18 +155,18 @@ impl super::ActorRecord {
         if self.dead {
             return false;
         }
-        if self.first.timer == number && self.first.state == SlotState::Waiting {
-            self.first.timer = 0;
+        if self.first.state == SlotState::Waiting && self.first.timer() == number {
+            self.first.set_timer(0);
             self.first.state = SlotState::Fired;
             return true;
         }
         let Some(extra) = &mut self.extra else {
             return false;
         };
-        let Some(slot) = extra.slots.iter_mut().find(|slot| slot.timer == number) else {
+        let Some(slot) = extra.slots.iter_mut().find(|slot| slot.timer() == number) else {
             return false;
         };
-        slot.timer = 0;
+        slot.set_timer(0);
         slot.state = SlotState::Fired;
         true
     }
@@ -181,9 +181,9 @@ fn is_awaited(actors: &[super::ActorRecord], timer: &Timer) -> bool {
     }
     let record = &actors[actor];
     !record.dead
-        && (record.first.timer == timer.number
+        && ((record.first.state != SlotState::Free && record.first.timer() == timer.number)
             || record
                 .extra
                 .as_ref()
-                .is_some_and(|extra| extra.slots.iter().any(|slot| slot.timer == timer.number)))
+                .is_some_and(|extra| extra.slots.iter().any(|slot| slot.timer() == timer.number)))
 }

@@ -3,12 +3,22 @@
 //! One flat match per question, because a new transition must be considered in each of them.
 
 use super::{Kernel, NONE};
+use crate::code::{Code, Kinds};
 use crate::{Answer, Transition};
 
 impl Kernel {
     /// Whether a transition can happen now. `fired` tells that its timer has expired, or that a poll may look again.
     #[inline]
-    pub(crate) fn is_enabled(&self, actor: u32, transition: Transition, fired: bool) -> bool {
+    pub(crate) fn is_enabled(&self, actor: u32, code: Code, fired: bool) -> bool {
+        code.is_among(Kinds::FREE)
+            || if code.is_among(Kinds::LATER) {
+                fired
+            } else {
+                self.is_ready(actor, code.transition(), fired)
+            }
+    }
+
+    fn is_ready(&self, actor: u32, transition: Transition, fired: bool) -> bool {
         match transition {
             Transition::Yield | Transition::Sleep | Transition::Device => fired,
             Transition::Join { target } => fired || self.actors[target.index()].dead,
@@ -60,14 +70,20 @@ impl Kernel {
 
     /// Executes an enabled transition of an actor.
     #[inline]
-    pub(crate) fn execute(&mut self, actor: u32, transition: Transition) -> Answer {
+    pub(crate) fn execute(&mut self, actor: u32, code: Code) -> Answer {
+        let answer = if code.is_among(Kinds::SILENT) {
+            Answer::Done
+        } else {
+            self.act(actor, code.transition())
+        };
+        self.record(actor, code, answer);
+        answer
+    }
+
+    /// Executes a transition that has an answer or changes something.
+    fn act(&mut self, actor: u32, transition: Transition) -> Answer {
         self.acting = actor;
-        let answer = match transition {
-            Transition::Yield
-            | Transition::Sleep
-            | Transition::Device
-            | Transition::Join { .. } => Answer::Done,
-            Transition::MutexWait { .. } | Transition::SemaphoreWait { .. } => Answer::Done,
+        match transition {
             Transition::Wait { activity, .. } => Answer::Number(self.end_of(activity) as u32),
             Transition::WaitAny { list } => {
                 Answer::Number(self.first_ended(list, self.branch).unwrap_or(0))
@@ -81,9 +97,7 @@ impl Kernel {
                 self.progress += 1;
                 self.change(actor, other)
             }
-        };
-        self.record(actor, transition, answer);
-        answer
+        }
     }
 
     /// Executes a transition that changes the state of an object.
@@ -155,13 +169,14 @@ impl Kernel {
                 self.broadcast(condvar);
                 Answer::Done
             }
-            pure => unreachable!("{pure:?} changes nothing and is handled by execute"),
+            silent => unreachable!("{silent:?} changes nothing and is handled before"),
         }
     }
 
     /// Ends a wait whose time is up.
-    pub(crate) fn expire(&mut self, actor: u32, transition: Transition) -> Answer {
+    pub(crate) fn expire(&mut self, actor: u32, code: Code) -> Answer {
         self.progress += 1;
+        let transition = code.transition();
         if let Transition::CondvarWait {
             condvar,
             mutex,
@@ -173,7 +188,7 @@ impl Kernel {
         } else {
             self.abandon(actor, transition);
         }
-        self.record(actor, transition, Answer::Timeout);
+        self.record(actor, code, Answer::Timeout);
         Answer::Timeout
     }
 
@@ -243,7 +258,7 @@ impl Kernel {
 
     /// Keeps a decision and shows it to the trace.
     #[cold]
-    pub(crate) fn write_down(&mut self, actor: u32, transition: Transition, answer: Answer) {
+    pub(crate) fn write_down(&mut self, actor: u32, code: Code, answer: Answer) {
         let branch = std::mem::take(&mut self.branch);
         let actor = crate::ActorId(actor);
         if let Some(schedule) = &mut self.schedule {
@@ -254,7 +269,7 @@ impl Kernel {
             (sink.0)(&crate::TraceEvent {
                 time,
                 actor,
-                transition,
+                transition: code.transition(),
                 answer,
             });
         }

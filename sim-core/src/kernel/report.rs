@@ -1,6 +1,7 @@
 //! The wait graph of a deadlock: what each blocked actor waits for, in words, and who could end it.
 
 use super::{Activities, Kernel, NONE, Slot, Status};
+use crate::code::Code;
 use crate::{ActorId, Blocked, Transition, WaitGraph};
 
 impl Kernel {
@@ -20,11 +21,10 @@ impl Kernel {
     fn blocked(&self, actor: u32) -> Blocked {
         let record = &self.actors[actor as usize];
         let slots = record.slots();
-        let device = self.device.as_ref().filter(|_| {
-            slots
-                .iter()
-                .any(|slot| slot.transition == Transition::Device)
-        });
+        let device = self
+            .device
+            .as_ref()
+            .filter(|_| slots.iter().any(|slot| slot.code == Code::DEVICE));
         if let Some(waiting) = device.and_then(|device| device.describe(ActorId(actor))) {
             return Blocked {
                 name: self.actor_name(actor),
@@ -66,7 +66,7 @@ impl Kernel {
     }
 
     fn describe(&self, actor: u32, slot: &Slot) -> String {
-        match slot.transition {
+        match slot.code.transition() {
             Transition::Join { target } => format!("join of {}", self.actor_name(target.0)),
             Transition::Wait { activity, .. } => self.describe_activity(activity, actor),
             Transition::WaitAny { list } => {
@@ -123,7 +123,7 @@ impl Kernel {
 
     /// The actors that hold what the operation waits for.
     fn holders(&self, actor: u32, slot: &Slot) -> Vec<ActorId> {
-        let found: Vec<u32> = match slot.transition {
+        let found: Vec<u32> = match slot.code.transition() {
             Transition::Join { target } => vec![target.0],
             Transition::MutexWait { mutex, .. }
             | Transition::MutexTryLock { mutex }

@@ -61,6 +61,7 @@ impl Activity {
     ///
     /// # Errors
     /// How it ended, if not well.
+    #[inline]
     #[track_caller]
     pub fn wait(&self) -> Operation<'_, Result<Message, ActivityError>> {
         let wait = Transition::Wait {
@@ -76,12 +77,14 @@ impl Activity {
     ///
     /// # Errors
     /// How it ended, if not well, or that it has not.
+    #[inline]
     #[track_caller]
     pub fn wait_timeout(&self, timeout: Span) -> Operation<'_, Result<Message, ActivityError>> {
         self.wait().within(timeout)
     }
 
     /// Whether it has ended, well or not.
+    #[inline]
     #[track_caller]
     pub fn test(&self) -> Operation<'_, bool> {
         Operation::new(
@@ -94,6 +97,7 @@ impl Activity {
     }
 
     /// Ends it without success, if it has not ended.
+    #[inline]
     #[track_caller]
     pub fn cancel(&self) -> Operation<'_, ()> {
         Operation::new(

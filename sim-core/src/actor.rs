@@ -87,6 +87,7 @@ impl Actor {
     ///
     /// # Panics
     /// If `limit` is 0.
+    #[inline]
     #[track_caller]
     pub fn random(&self, limit: u32) -> Operation<'_, u32> {
         assert!(limit > 0, "a random choice needs at least one value");
@@ -101,12 +102,14 @@ impl Actor {
     }
 
     /// Lets every other runnable actor go first.
+    #[inline]
     #[track_caller]
     pub fn yield_now(&self) -> Operation<'_, ()> {
         Operation::new(&self.kernel, Transition::Yield, nothing)
     }
 
     /// Sleeps for a duration of virtual time.
+    #[inline]
     #[track_caller]
     pub fn sleep(&self, span: Span) -> Operation<'_, ()> {
         // Even a sleep of no time goes through the queue: it ends after what was due before.
@@ -119,6 +122,7 @@ impl Actor {
     }
 
     /// Sleeps until a date; not at all if it is past.
+    #[inline]
     #[track_caller]
     pub fn sleep_until(&self, date: Time) -> Operation<'_, ()> {
         self.sleep(date.since(self.now()))
@@ -128,6 +132,7 @@ impl Actor {
     ///
     /// # Panics
     /// If there is no such host.
+    #[inline]
     #[track_caller]
     pub fn spawn<F, Fut>(&self, name: &str, host: HostId, program: F) -> Operation<'_, Self>
     where
@@ -154,6 +159,7 @@ impl Actor {
     ///
     /// # Errors
     /// [`ActivityError`] if the host fails.
+    #[inline]
     #[track_caller]
     pub fn execute(&self, flops: f64) -> Operation<'_, Result<(), ActivityError>> {
         let exec = self.prepare_exec(flops, 1.0, f64::INFINITY);
@@ -200,6 +206,7 @@ impl Actor {
     }
 
     /// Waits until the actor has ended.
+    #[inline]
     #[track_caller]
     pub fn join(&self) -> Operation<'_, ()> {
         Operation::new(&self.kernel, Transition::Join { target: self.id }, nothing)
@@ -209,6 +216,7 @@ impl Actor {
     ///
     /// # Errors
     /// [`TimedOut`] if it has not.
+    #[inline]
     #[track_caller]
     pub fn join_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
         Operation::new(
@@ -227,12 +235,14 @@ impl Actor {
 
     /// Ends the actor: its destructors run, and what it asked for is withdrawn, before anybody else goes on. An actor
     /// may end itself; it does not return from that.
+    #[inline]
     #[track_caller]
     pub fn kill(&self) -> Operation<'_, ()> {
         Operation::new(&self.kernel, Transition::Kill { target: self.id }, nothing)
     }
 
     /// Stops the actor, also its sleep or computation in progress, until it is resumed.
+    #[inline]
     #[track_caller]
     pub fn suspend(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -243,6 +253,7 @@ impl Actor {
     }
 
     /// Lets a suspended actor go on.
+    #[inline]
     #[track_caller]
     pub fn resume(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -316,6 +327,7 @@ impl Actor {
     ///
     /// # Panics
     /// If the list is empty.
+    #[inline]
     #[track_caller]
     pub fn wait_any<'a>(&'a self, activities: &[&'a Activity]) -> Operation<'a, usize> {
         assert!(
@@ -343,6 +355,7 @@ impl Actor {
     ///
     /// # Panics
     /// If the list is empty.
+    #[inline]
     #[track_caller]
     pub fn wait_any_timeout<'a>(
         &'a self,
@@ -369,6 +382,7 @@ impl Actor {
     }
 
     /// Whether any of the activities has ended: its position.
+    #[inline]
     #[track_caller]
     pub fn test_any<'a>(&'a self, activities: &[&'a Activity]) -> Operation<'a, Option<usize>> {
         let list = self.list(activities);

@@ -223,15 +223,10 @@ impl Kernel {
         }
         if !code.is_among(Kinds::PARKED) && !self.chosen && self.is_enabled(actor, code, false) {
             let answer = self.execute(actor, code);
-            if !code.is_among(Kinds::PAUSED) {
-                return Issued::Now(answer);
+            if code.is_among(Kinds::PAUSED) {
+                return Issued::Parked(self.pause(actor, code, answer, location, waker));
             }
-            // The actor stops here: another one ends or stops before it goes on.
-            let ticket = self.park(actor, code, Span::INFINITE, location, waker);
-            self.answer(actor, ticket, answer);
-            self.ready.push_front(actor);
-            self.actors[actor as usize].queued = true;
-            return Issued::Parked(ticket);
+            return Issued::Now(answer);
         }
         Issued::Parked(self.park(actor, code, timeout, location, waker))
     }
@@ -243,7 +238,26 @@ impl Kernel {
             .expect("the kernel is alive while it is used")
     }
 
+    /// Stops an actor that has an answer: another one ends or stops before it goes on. Returns the ticket.
+    #[cold]
+    #[inline(never)]
+    fn pause(
+        &mut self,
+        actor: u32,
+        code: Code,
+        answer: Answer,
+        location: &'static Location<'static>,
+        waker: &Waker,
+    ) -> u32 {
+        let ticket = self.park(actor, code, Span::INFINITE, location, waker);
+        self.answer(actor, ticket, answer);
+        self.ready.push_front(actor);
+        self.actors[actor as usize].queued = true;
+        ticket
+    }
+
     /// Puts an operation that cannot happen yet into a slot of the actor; returns its ticket.
+    #[inline]
     fn park(
         &mut self,
         actor: u32,
@@ -270,10 +284,11 @@ impl Kernel {
         if !std::ptr::eq(waker, self.waker) {
             record.keep_waker(ticket, waker);
         }
-        if fired {
-            self.schedule(actor);
-        } else {
+        if !fired {
             self.subscribe(actor, code);
+        } else if !record.queued {
+            record.queued = true;
+            self.ready.push_back(actor);
         }
         ticket
     }

@@ -37,6 +37,7 @@ impl Mailbox {
     }
 
     /// Prepares a send; the operation issues it.
+    #[inline]
     fn send(&self, message: Message, bytes: f64, rate: f64, detached: bool) -> Transition {
         assert!(
             bytes >= 0.0 && bytes.is_finite(),
@@ -53,6 +54,7 @@ impl Mailbox {
         }
     }
 
+    #[inline]
     fn receive(&self) -> Transition {
         let mut kernel = self.kernel.borrow_mut();
         let comm = kernel.prepare_comm(self.number, Message::Empty, 0.0, f64::INFINITY, false);
@@ -69,6 +71,7 @@ impl Mailbox {
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
+    #[inline]
     #[track_caller]
     pub fn put(
         &self,
@@ -89,6 +92,7 @@ impl Mailbox {
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
+    #[inline]
     #[track_caller]
     pub fn put_timeout(
         &self,
@@ -103,6 +107,7 @@ impl Mailbox {
     ///
     /// # Errors
     /// How the communication ended, if not well.
+    #[inline]
     #[track_caller]
     pub fn get(&self) -> Operation<'_, Result<Message, ActivityError>> {
         Operation::new(&self.kernel, self.receive(), follow_get)
@@ -112,6 +117,7 @@ impl Mailbox {
     ///
     /// # Errors
     /// How the communication ended, if not well.
+    #[inline]
     #[track_caller]
     pub fn get_timeout(&self, timeout: Span) -> Operation<'_, Result<Message, ActivityError>> {
         self.get().within(timeout)
@@ -121,6 +127,7 @@ impl Mailbox {
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
+    #[inline]
     #[track_caller]
     pub fn put_async(&self, message: impl Into<Message>, bytes: f64) -> Operation<'_, Activity> {
         Operation::new(
@@ -134,6 +141,7 @@ impl Mailbox {
     ///
     /// # Panics
     /// If `bytes` is negative or not finite, or `rate` is not above 0.
+    #[inline]
     #[track_caller]
     pub fn put_async_with_rate(
         &self,
@@ -152,6 +160,7 @@ impl Mailbox {
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
+    #[inline]
     #[track_caller]
     pub fn put_detached(&self, message: impl Into<Message>, bytes: f64) -> Operation<'_, ()> {
         Operation::new(
@@ -162,12 +171,14 @@ impl Mailbox {
     }
 
     /// Starts to get a message; the handle tells of its end and then has the message.
+    #[inline]
     #[track_caller]
     pub fn get_async(&self) -> Operation<'_, Activity> {
         Operation::new(&self.kernel, self.receive(), follow_async)
     }
 
     /// Whether a get would find a put.
+    #[inline]
     #[track_caller]
     pub fn probe(&self) -> Operation<'_, bool> {
         Operation::new(

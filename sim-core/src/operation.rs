@@ -8,7 +8,7 @@ use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use crate::code::Code;
 use crate::kernel::{Issued, Kernel, Shared};
@@ -25,17 +25,22 @@ pub(crate) enum Step<T> {
 /// Decides what follows, given the transition that was executed and its answer. The number is the operation's own.
 pub(crate) type Follow<T> = fn(&mut Kernel, Code, Answer, &mut u32) -> Step<T>;
 
+/// What the kernel needs to know of an operation, whatever its result.
+pub(crate) struct Request {
+    pub(crate) code: Code,
+    pub(crate) timeout: Span,
+    pub(crate) location: &'static Location<'static>,
+    pub(crate) actor: u32,
+    /// The ticket of the parked transition, 0 if there is none.
+    pub(crate) ticket: u32,
+}
+
 /// An operation of an actor: a future that is polled by the actor that makes it.
 #[must_use = "an operation does nothing until it is awaited"]
 pub struct Operation<'a, T> {
     kernel: &'a Shared,
     follow: Follow<T>,
-    code: Code,
-    timeout: Span,
-    location: &'static Location<'static>,
-    actor: u32,
-    /// The ticket of the parked transition, 0 if there is none.
-    ticket: u32,
+    request: Request,
     memo: u32,
     state: State,
 }
@@ -54,11 +59,13 @@ impl<'a, T> Operation<'a, T> {
         Self {
             kernel,
             follow,
-            code: Code::from(transition),
-            timeout: Span::INFINITE,
-            location: Location::caller(),
-            actor: 0,
-            ticket: 0,
+            request: Request {
+                code: Code::from(transition),
+                timeout: Span::INFINITE,
+                location: Location::caller(),
+                actor: 0,
+                ticket: 0,
+            },
             memo: 0,
             state: State::Fresh,
         }
@@ -67,7 +74,7 @@ impl<'a, T> Operation<'a, T> {
     /// Applies a time limit to the waits of the operation.
     #[inline]
     pub(crate) fn within(mut self, timeout: Span) -> Self {
-        self.timeout = timeout;
+        self.request.timeout = timeout;
         self
     }
 }
@@ -84,52 +91,58 @@ impl<T> Future for Operation<'_, T> {
         );
         this.state = State::Running;
         let mut kernel = this.kernel.borrow_mut();
-        loop {
-            let answer = if this.ticket == 0 {
-                this.actor = kernel.current;
-                match kernel.issue(this.code, this.timeout, this.location, context.waker()) {
-                    Issued::Now(answer) => answer,
-                    Issued::Parked(ticket) => {
-                        this.ticket = ticket;
-                        return Poll::Pending;
-                    }
-                }
-            } else {
-                let Some(answer) = kernel.collect(this.actor, this.ticket) else {
-                    return Poll::Pending;
-                };
-                this.ticket = 0;
-                answer
-            };
-            match (this.follow)(&mut kernel, this.code, answer, &mut this.memo) {
+        while let Some(answer) = kernel.drive(&mut this.request, context.waker()) {
+            match (this.follow)(&mut kernel, this.request.code, answer, &mut this.memo) {
                 Step::Return(value) => {
                     this.state = State::Over;
                     return Poll::Ready(value);
                 }
-                Step::Then(next) => this.code = next,
+                Step::Then(next) => this.request.code = next,
             }
         }
+        Poll::Pending
     }
 }
 
 impl<T> Drop for Operation<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        match self.state {
-            State::Over => {}
-            State::Running if self.ticket != 0 => {
-                self.kernel.borrow_mut().withdraw(self.actor, self.ticket)
-            }
-            State::Running => {}
-            State::Fresh => {
-                let mut kernel = self.kernel.borrow_mut();
-                kernel.forget(self.code.transition());
-            }
+        if self.state != State::Over {
+            self.kernel
+                .borrow_mut()
+                .drop_request(&self.request, self.state == State::Fresh);
         }
     }
 }
 
 impl Kernel {
+    /// Goes one transition further with an operation: its answer, or `None` while there is none.
+    pub(crate) fn drive(&mut self, request: &mut Request, waker: &Waker) -> Option<Answer> {
+        if request.ticket != 0 {
+            let answer = self.collect(request.actor, request.ticket)?;
+            request.ticket = 0;
+            return Some(answer);
+        }
+        request.actor = self.current;
+        match self.issue(request.code, request.timeout, request.location, waker) {
+            Issued::Now(answer) => Some(answer),
+            Issued::Parked(ticket) => {
+                request.ticket = ticket;
+                None
+            }
+        }
+    }
+
+    /// An operation was dropped before its end.
+    #[cold]
+    fn drop_request(&mut self, request: &Request, fresh: bool) {
+        if fresh {
+            self.forget(request.code.transition());
+        } else if request.ticket != 0 {
+            self.withdraw(request.actor, request.ticket);
+        }
+    }
+
     /// Frees what was prepared for an operation that was never polled.
     fn forget(&mut self, transition: Transition) {
         match transition {
@@ -152,8 +165,8 @@ impl<T> fmt::Debug for Operation<'_, T> {
         write!(
             f,
             "Operation({:?} at {})",
-            self.code.transition(),
-            self.location
+            self.request.code.transition(),
+            self.request.location
         )
     }
 }

@@ -370,7 +370,7 @@ impl Simulation {
     }
 
     /// Polls the future of the current actor once.
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, actor: u32) -> Option<Outcome> {
         // The future leaves its record, which must not be borrowed while user code runs.
         std::mem::swap(

@@ -31,6 +31,7 @@ impl Mutex {
     }
 
     /// Joins the queue and waits to be the owner. Asking twice without unlocking fails the actor.
+    #[inline]
     #[track_caller]
     pub fn lock(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -46,6 +47,7 @@ impl Mutex {
     }
 
     /// Joins the queue without waiting: [`Mutex::test`] or [`Mutex::wait`] follow, or [`Mutex::cancel`].
+    #[inline]
     #[track_caller]
     pub fn lock_async(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -56,6 +58,7 @@ impl Mutex {
     }
 
     /// Whether the actor is the owner.
+    #[inline]
     #[track_caller]
     pub fn test(&self) -> Operation<'_, bool> {
         Operation::new(
@@ -66,6 +69,7 @@ impl Mutex {
     }
 
     /// Waits to be the owner, after [`Mutex::lock_async`].
+    #[inline]
     #[track_caller]
     pub fn wait(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -79,6 +83,7 @@ impl Mutex {
     }
 
     /// Becomes the owner if nobody is in the queue.
+    #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> Operation<'_, bool> {
         Operation::new(
@@ -89,6 +94,7 @@ impl Mutex {
     }
 
     /// Gives the mutex to the next in the queue. Unlocking a mutex that the actor has not asked for fails the actor.
+    #[inline]
     #[track_caller]
     pub fn unlock(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -99,6 +105,7 @@ impl Mutex {
     }
 
     /// Leaves the queue from wherever the actor is in it: a waiter withdraws.
+    #[inline]
     #[track_caller]
     pub fn cancel(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -138,6 +145,7 @@ impl Semaphore {
         }
     }
 
+    #[inline]
     fn ask(&self) -> Transition {
         Transition::SemaphoreAsyncLock {
             semaphore: self.number,
@@ -145,6 +153,7 @@ impl Semaphore {
     }
 
     /// Takes a unit, waiting for one if there is none.
+    #[inline]
     #[track_caller]
     pub fn acquire(&self) -> Operation<'_, ()> {
         Operation::new(&self.kernel, self.ask(), |_, code, answer, _| {
@@ -156,6 +165,7 @@ impl Semaphore {
     ///
     /// # Errors
     /// [`TimedOut`] if there was no unit in time.
+    #[inline]
     #[track_caller]
     pub fn acquire_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
         Operation::new(&self.kernel, self.ask(), |_, code, answer, _| {
@@ -171,6 +181,7 @@ impl Semaphore {
     }
 
     /// Gives a unit back: to the oldest request if there is one.
+    #[inline]
     #[track_caller]
     pub fn release(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -206,6 +217,7 @@ impl Barrier {
     }
 
     /// Arrives and waits for the others; true for the actor that arrived last.
+    #[inline]
     #[track_caller]
     pub fn wait(&self) -> Operation<'_, bool> {
         let arrive = Transition::BarrierAsyncLock {
@@ -269,6 +281,7 @@ impl Condvar {
 
     /// Releases the mutex, waits for a signal, and owns the mutex again at the end. Without owning the mutex the
     /// actor fails.
+    #[inline]
     #[track_caller]
     pub fn wait(&self, mutex: &Mutex) -> Operation<'_, Result<(), TimedOut>> {
         let enter = Transition::CondvarAsyncLock {
@@ -282,6 +295,7 @@ impl Condvar {
     ///
     /// # Errors
     /// [`TimedOut`] if no signal came in time.
+    #[inline]
     #[track_caller]
     pub fn wait_timeout(
         &self,
@@ -292,6 +306,7 @@ impl Condvar {
     }
 
     /// Wakes the actor that has waited longest, if any.
+    #[inline]
     #[track_caller]
     pub fn signal(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -304,6 +319,7 @@ impl Condvar {
     }
 
     /// Wakes all that wait, in the order in which they came.
+    #[inline]
     #[track_caller]
     pub fn broadcast(&self) -> Operation<'_, ()> {
         Operation::new(

@@ -172,8 +172,14 @@ impl ActorRecord {
 
     #[inline]
     pub(crate) fn insert(&mut self, slot: Slot) {
-        if self.first.state == SlotState::Free {
-            self.first = slot;
+        let first = &mut self.first;
+        if first.state == SlotState::Free {
+            // Field by field: a slot that is put together elsewhere and copied costs more than all the rest.
+            first.code = slot.code;
+            first.location = slot.location;
+            first.word = slot.word;
+            first.ticket = slot.ticket;
+            first.state = slot.state;
         } else {
             self.insert_more(slot);
         }

@@ -236,7 +236,7 @@ impl Code {
 }
 
 impl From<Transition> for Code {
-    #[inline]
+    #[inline(always)]
     fn from(transition: Transition) -> Self {
         match transition {
             Transition::Yield => Self::YIELD,

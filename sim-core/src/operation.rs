@@ -53,7 +53,7 @@ enum State {
 }
 
 impl<'a, T> Operation<'a, T> {
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub(crate) fn new(kernel: &'a Shared, transition: Transition, follow: Follow<T>) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl<'a, T> Operation<'a, T> {
     }
 
     /// Applies a time limit to the waits of the operation.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn within(mut self, timeout: Span) -> Self {
         self.request.timeout = timeout;
         self

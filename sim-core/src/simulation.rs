@@ -373,13 +373,11 @@ impl Simulation {
     #[inline(always)]
     fn poll(&mut self, actor: u32) -> Option<Outcome> {
         // The future leaves its record, which must not be borrowed while user code runs.
-        std::mem::swap(
-            &mut self.running,
-            &mut self.kernel.borrow_mut().actors[actor as usize].body,
-        );
-        let body = self.running.as_mut();
-        let result = body
-            .expect("an actor that is not dead has a future")
+        let body = self.kernel.borrow_mut().actors[actor as usize].body.take();
+        let body = body.expect("an actor that is not dead has a future");
+        let result = self
+            .running
+            .insert(body)
             .as_mut()
             .poll_program(&mut Context::from_waker(self.waker));
         {
@@ -387,7 +385,7 @@ impl Simulation {
             let kernel = &mut *kernel;
             kernel.current = NONE;
             let record = &mut kernel.actors[actor as usize];
-            std::mem::swap(&mut self.running, &mut record.body);
+            record.body = self.running.take();
             match result {
                 Poll::Pending => {
                     if record.has_more() {

@@ -45,11 +45,13 @@ pub struct Operation<'a, T> {
     state: State,
 }
 
+/// Where an operation is. `Fresh` is not 0, because a new operation would else end in 13 bytes of zeros, written as
+/// two words that overlap in the ticket; reading the ticket right after that costs a stall of 4 ns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
+    Over,
     Fresh,
     Running,
-    Over,
 }
 
 impl<'a, T> Operation<'a, T> {

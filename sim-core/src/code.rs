@@ -122,7 +122,6 @@ impl Code {
 
     /// The object that the transition is about.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "a half fits")]
     pub(crate) const fn object(self) -> u32 {
         (self.head >> 32) as u32
     }
@@ -159,7 +158,6 @@ impl Code {
     )]
     pub(crate) const fn transition(self) -> Transition {
         let (first, second, owned) = (self.object(), self.detail(), self.head >> 8 & 1 == 1);
-        #[expect(clippy::cast_possible_truncation, reason = "a half fits")]
         let third = (self.tail >> 32) as u32;
         match self.kind() {
             YIELD => Transition::Yield,

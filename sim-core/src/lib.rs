@@ -61,6 +61,7 @@ mod mailbox;
 mod message;
 mod operation;
 mod outcome;
+mod prefetch;
 mod random;
 mod resource;
 mod simulation;

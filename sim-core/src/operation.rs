@@ -149,7 +149,7 @@ impl Kernel {
     fn forget(&mut self, transition: Transition) {
         match transition {
             Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
-                self.discard_prepared(comm)
+                self.discard_prepared(comm);
             }
             Transition::Create { child } => self.actors[child.index()].dead = true,
             Transition::WaitAny { list } | Transition::TestAny { list } => self.free_list(list),

@@ -64,6 +64,9 @@ impl Stream {
     }
 
     /// Puts `items` into random order (Fisher and Yates).
+    ///
+    /// # Panics
+    /// Never: a position in a list is a number below 2^64.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last as u64 + 1);

@@ -268,6 +268,9 @@ impl Simulation {
     }
 
     /// Runs to the end, whatever it is.
+    ///
+    /// # Panics
+    /// If an invariant of the kernel is broken. A panic of an actor is an outcome.
     #[must_use]
     pub fn run(mut self) -> Report {
         let outcome = self.run_to_outcome();
@@ -354,9 +357,7 @@ impl Simulation {
         loop {
             let actor = {
                 let mut kernel = self.kernel.borrow_mut();
-                let Some(actor) = kernel.ready.pop_front() else {
-                    return None;
-                };
+                let actor = kernel.ready.pop_front()?;
                 if !kernel.resume(actor) {
                     continue;
                 }
@@ -513,7 +514,7 @@ impl Simulation {
             hooks
                 .into_iter()
                 .rev()
-                .for_each(|hook: ExitHook| hook(true))
+                .for_each(|hook: ExitHook| hook(true));
         }));
     }
 }

@@ -4,6 +4,7 @@
 //! numbers, that is, in the order in which they were created.
 
 use super::{Kernel, SlotState};
+use crate::prefetch::prefetch;
 use crate::timers::Timer;
 use crate::{ActivityId, Clock, End, Time};
 
@@ -11,6 +12,9 @@ use crate::{ActivityId, Clock, End, Time};
 pub(crate) const DEVICE_TARGET: u64 = 1 << 63;
 /// Marks the end of a device's work among its targets; otherwise it is a timer of the device.
 pub(crate) const DEVICE_WORK: u64 = 1 << 62;
+
+/// Of groups of at most this many timers that come near, the futures are asked for.
+const FUTURES_NEAR: usize = 16;
 
 impl Kernel {
     /// Puts a date into the queue; returns its number.
@@ -45,10 +49,10 @@ impl Kernel {
     pub(crate) fn next_date(&mut self) -> Option<Time> {
         if self.clock == Clock::Untimed {
             // Only what devices do at this very date; sleeps and timeouts never enter the queue.
-            return self.timers.next_date().filter(|&date| date <= self.now);
+            return self.first_date().filter(|&date| date <= self.now);
         }
         while self.stale_timers > 0 {
-            match self.timers.peek() {
+            match self.first_timer() {
                 Some(timer) if !is_awaited(&self.actors, &timer) => {
                     self.timers.pop();
                     self.stale_timers -= 1;
@@ -56,12 +60,35 @@ impl Kernel {
                 _ => break,
             }
         }
-        let timer = self.timers.next_date();
+        let timer = self.first_date();
         let resource = self.resource.next_date(self.now);
         match (timer, resource) {
             (Some(timer), Some(resource)) => Some(timer.min(resource)),
             (timer, resource) => timer.or(resource),
         }
+    }
+
+    /// The earliest timer. The actors whose timers come near are asked for from memory: first their records, then,
+    /// when those have arrived, their futures.
+    #[inline]
+    fn first_timer(&mut self) -> Option<Timer> {
+        let actors = &self.actors;
+        self.timers.peek(|timers| {
+            let near = timers
+                .iter()
+                .filter_map(|timer| actors.get(usize::try_from(timer.target).ok()?));
+            if timers.len() > FUTURES_NEAR {
+                near.for_each(prefetch);
+            } else {
+                near.filter_map(|record| record.body.as_deref())
+                    .for_each(prefetch);
+            }
+        })
+    }
+
+    #[inline]
+    fn first_date(&mut self) -> Option<Time> {
+        self.first_timer().map(|first| Time::from_bits(first.date))
     }
 
     /// Moves the clock to `date` and lets everything due there happen.
@@ -92,7 +119,7 @@ impl Kernel {
 
     #[inline]
     fn due(&mut self, date: Time) -> Option<Timer> {
-        let first = self.timers.peek()?;
+        let first = self.first_timer()?;
         if first.date > date.to_bits() {
             None
         } else {

@@ -68,7 +68,7 @@ impl Activity {
             activity: self.slot,
             owned: false,
         };
-        Operation::new(&self.kernel, wait, |kernel, code, answer, _| {
+        Operation::new(&self.kernel, wait, |kernel, code, answer| {
             Step::Return(end_result(answer).map(|()| kernel.take_message(code.object())))
         })
     }
@@ -92,7 +92,7 @@ impl Activity {
             Transition::Test {
                 activity: self.slot,
             },
-            |_, _, answer, _| Step::Return(answer == Answer::Bool(true)),
+            |_, _, answer| Step::Return(answer == Answer::Bool(true)),
         )
     }
 

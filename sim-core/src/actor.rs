@@ -35,7 +35,7 @@ impl fmt::Display for TimedOut {
 
 impl std::error::Error for TimedOut {}
 
-pub(crate) const fn nothing(_: &mut crate::Kernel, _: Code, _: Answer, _: &mut u32) -> Step<()> {
+pub(crate) const fn nothing(_: &mut crate::Kernel, _: Code, _: Answer) -> Step<()> {
     Step::Return(())
 }
 
@@ -94,7 +94,7 @@ impl Actor {
         Operation::new(
             &self.kernel,
             Transition::Random { limit },
-            |_, _, answer, _| match answer {
+            |_, _, answer| match answer {
                 Answer::Number(value) => Step::Return(value),
                 other => unreachable!("a draw answers with a number, not {other:?}"),
             },
@@ -147,7 +147,7 @@ impl Actor {
         }));
         self.kernel.borrow_mut().actors[id as usize].body = Some(body);
         let create = Transition::Create { child: ActorId(id) };
-        Operation::new(&self.kernel, create, |kernel, code, _, _| {
+        Operation::new(&self.kernel, create, |kernel, code, _| {
             Step::Return(Self {
                 kernel: kernel.myself(),
                 id: ActorId(code.object()),
@@ -167,7 +167,7 @@ impl Actor {
             activity: exec,
             owned: true,
         };
-        Operation::new(&self.kernel, wait, |kernel, code, answer, _| {
+        Operation::new(&self.kernel, wait, |kernel, code, answer| {
             let result = end_result(answer);
             kernel.release_activity(code.object(), 0);
             Step::Return(result)
@@ -222,7 +222,7 @@ impl Actor {
         Operation::new(
             &self.kernel,
             Transition::Join { target: self.id },
-            |_, _, answer, _| {
+            |_, _, answer| {
                 Step::Return(if answer == Answer::Timeout {
                     Err(TimedOut)
                 } else {
@@ -338,7 +338,7 @@ impl Actor {
         Operation::new(
             &self.kernel,
             Transition::WaitAny { list },
-            |kernel, code, answer, _| {
+            |kernel, code, answer| {
                 kernel.free_list(code.object());
                 match answer {
                     Answer::Number(position) => Step::Return(position as usize),
@@ -370,7 +370,7 @@ impl Actor {
         Operation::new(
             &self.kernel,
             Transition::WaitAny { list },
-            |kernel, code, answer, _| {
+            |kernel, code, answer| {
                 kernel.free_list(code.object());
                 match answer {
                     Answer::Number(position) => Step::Return(Ok(position as usize)),
@@ -389,7 +389,7 @@ impl Actor {
         Operation::new(
             &self.kernel,
             Transition::TestAny { list },
-            |kernel, code, answer, _| {
+            |kernel, code, answer| {
                 kernel.free_list(code.object());
                 match answer {
                     Answer::Number(position) => Step::Return(Some(position as usize)),

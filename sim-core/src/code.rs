@@ -83,7 +83,7 @@ impl Kinds {
 /// One transition: kind, mark of ownership and up to three numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Code {
-    /// The kind in the lowest 8 bits, `owned` in bit 8, the first number in the upper half.
+    /// The kind in the lowest 8 bits, `owned` in bit 8, a mark in bit 9, the first number in the upper half.
     head: u64,
     /// The second number, and the third in the upper half.
     tail: u64,
@@ -106,6 +106,18 @@ impl Code {
     const fn owned(mut self, owned: bool) -> Self {
         self.head |= (owned as u64) << 8;
         self
+    }
+
+    /// A note of the operation to itself, which is no part of the transition.
+    #[inline]
+    pub(crate) const fn marked(mut self, marked: bool) -> Self {
+        self.head |= (marked as u64) << 9;
+        self
+    }
+
+    #[inline]
+    pub(crate) const fn is_marked(self) -> bool {
+        self.head >> 9 & 1 == 1
     }
 
     #[inline]

@@ -17,6 +17,7 @@ use std::task::Waker;
 
 use crate::code::{Code, Kinds};
 use crate::device::Device;
+use crate::operation::TICKET_MAX;
 use crate::timers::Timers;
 use crate::trace::TraceSink;
 use crate::{
@@ -257,7 +258,7 @@ impl Kernel {
     }
 
     /// Puts an operation that cannot happen yet into a slot of the actor; returns its ticket.
-    #[inline]
+    #[inline(always)]
     fn park(
         &mut self,
         actor: u32,
@@ -278,7 +279,11 @@ impl Kernel {
             SlotState::Waiting
         };
         let record = &mut self.actors[actor as usize];
-        let ticket = record.tickets.wrapping_add(1).max(1);
+        let ticket = if record.tickets < TICKET_MAX {
+            record.tickets + 1
+        } else {
+            1
+        };
         record.tickets = ticket;
         record.insert(Slot::new(code, location, timer, ticket, state));
         if !std::ptr::eq(waker, self.waker) {
@@ -305,7 +310,7 @@ impl Kernel {
 
     /// Makes sure that what a parked transition waits for wakes the actor; wakes it at once where a decision about it
     /// is due.
-    #[inline]
+    #[inline(never)]
     fn subscribe(&mut self, actor: u32, code: Code) {
         if code.is_among(Kinds::SUBSCRIBED) {
             match code.transition() {
@@ -351,7 +356,7 @@ impl Kernel {
     pub(crate) fn answer(&mut self, actor: u32, ticket: u32, answer: Answer) {
         let record = &mut self.actors[actor as usize];
         let slot = record.slot_mut(ticket).expect("the answered slot exists");
-        let timer = slot.set_answer(answer);
+        let timer = slot.set_answer(answer.code());
         record.wake(ticket);
         self.drop_timer(timer);
     }
@@ -399,18 +404,17 @@ impl Kernel {
         if record.has_more() {
             return self.resume_any(actor);
         }
-        let (code, fired) = match record.first.state {
-            SlotState::Free => return false,
-            SlotState::Answered => return true,
-            SlotState::Waiting => (record.first.code, false),
-            SlotState::Fired => (record.first.code, true),
-        };
-        if !self.is_enabled(actor, code, fired) {
+        let (code, state) = (record.first.code, record.first.state);
+        if state == SlotState::Answered {
+            return true;
+        }
+        let fired = state == SlotState::Fired;
+        if state == SlotState::Free || !self.is_enabled(actor, code, fired) {
             return false;
         }
         let answer = self.execute_slot(actor, code, fired);
         let record = &mut self.actors[actor as usize];
-        let timer = record.first.set_answer(answer);
+        let timer = record.first.set_answer(answer.code());
         if record.extra.is_some() {
             record.wake(record.first.ticket);
         }

@@ -186,7 +186,7 @@ impl Mailbox {
             Transition::Probe {
                 mailbox: self.number,
             },
-            |_, _, answer, _| Step::Return(answer == Answer::Bool(true)),
+            |_, _, answer| Step::Return(answer == Answer::Bool(true)),
         )
     }
 
@@ -209,12 +209,7 @@ fn started(answer: Answer) -> Code {
     })
 }
 
-fn follow_put(
-    kernel: &mut Kernel,
-    code: Code,
-    answer: Answer,
-    _: &mut u32,
-) -> Step<Result<(), ActivityError>> {
+fn follow_put(kernel: &mut Kernel, code: Code, answer: Answer) -> Step<Result<(), ActivityError>> {
     let Some(activity) = code.owned_activity() else {
         return Step::Then(started(answer));
     };
@@ -228,7 +223,6 @@ fn follow_get(
     kernel: &mut Kernel,
     code: Code,
     answer: Answer,
-    _: &mut u32,
 ) -> Step<Result<Message, ActivityError>> {
     let Some(activity) = code.owned_activity() else {
         return Step::Then(started(answer));
@@ -240,7 +234,7 @@ fn follow_get(
     Step::Return(result)
 }
 
-fn follow_async(kernel: &mut Kernel, _: Code, answer: Answer, _: &mut u32) -> Step<Activity> {
+fn follow_async(kernel: &mut Kernel, _: Code, answer: Answer) -> Step<Activity> {
     let Answer::Number(activity) = answer else {
         unreachable!("posting answers with the communication")
     };

@@ -22,8 +22,8 @@ pub(crate) enum Step<T> {
     Then(Code),
 }
 
-/// Decides what follows, given the transition that was executed and its answer. The number is the operation's own.
-pub(crate) type Follow<T> = fn(&mut Kernel, Code, Answer, &mut u32) -> Step<T>;
+/// Decides what follows, given the transition that was executed and its answer.
+pub(crate) type Follow<T> = fn(&mut Kernel, Code, Answer) -> Step<T>;
 
 /// What the kernel needs to know of an operation, whatever its result.
 pub(crate) struct Request {
@@ -31,9 +31,18 @@ pub(crate) struct Request {
     pub(crate) timeout: Span,
     pub(crate) location: &'static Location<'static>,
     pub(crate) actor: u32,
-    /// The ticket of the parked transition, 0 if there is none.
-    pub(crate) ticket: u32,
+    /// The ticket of the parked transition, or where the operation is.
+    ticket: u32,
 }
+
+/// The tickets of operations that have no ticket: never polled; between two transitions; over. (A new operation
+/// should not end in an odd number of zeros: they would be written as words that overlap in the ticket, and reading
+/// it right after that costs a stall of 4 ns.)
+const FRESH: u32 = u32::MAX;
+const RUNNING: u32 = 0;
+const OVER: u32 = u32::MAX - 1;
+/// Tickets are at most this.
+pub(crate) const TICKET_MAX: u32 = u32::MAX - 2;
 
 /// An operation of an actor: a future that is polled by the actor that makes it.
 #[must_use = "an operation does nothing until it is awaited"]
@@ -41,17 +50,6 @@ pub struct Operation<'a, T> {
     kernel: &'a Shared,
     follow: Follow<T>,
     request: Request,
-    memo: u32,
-    state: State,
-}
-
-/// Where an operation is. `Fresh` is not 0, because a new operation would else end in 13 bytes of zeros, written as
-/// two words that overlap in the ticket; reading the ticket right after that costs a stall of 4 ns.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Over,
-    Fresh,
-    Running,
 }
 
 impl<'a, T> Operation<'a, T> {
@@ -66,10 +64,8 @@ impl<'a, T> Operation<'a, T> {
                 timeout: Span::INFINITE,
                 location: Location::caller(),
                 actor: 0,
-                ticket: 0,
+                ticket: FRESH,
             },
-            memo: 0,
-            state: State::Fresh,
         }
     }
 
@@ -88,15 +84,14 @@ impl<T> Future for Operation<'_, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let this = self.get_mut();
         assert!(
-            this.state != State::Over,
+            this.request.ticket != OVER,
             "an operation was polled after its end"
         );
-        this.state = State::Running;
         let mut kernel = this.kernel.borrow_mut();
         while let Some(answer) = kernel.drive(&mut this.request, context.waker()) {
-            match (this.follow)(&mut kernel, this.request.code, answer, &mut this.memo) {
+            match (this.follow)(&mut kernel, this.request.code, answer) {
                 Step::Return(value) => {
-                    this.state = State::Over;
+                    this.request.ticket = OVER;
                     return Poll::Ready(value);
                 }
                 Step::Then(next) => this.request.code = next,
@@ -109,10 +104,8 @@ impl<T> Future for Operation<'_, T> {
 impl<T> Drop for Operation<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if self.state != State::Over {
-            self.kernel
-                .borrow_mut()
-                .drop_request(&self.request, self.state == State::Fresh);
+        if self.request.ticket != OVER && self.request.ticket != RUNNING {
+            self.kernel.borrow_mut().drop_request(&self.request);
         }
     }
 }
@@ -120,12 +113,14 @@ impl<T> Drop for Operation<'_, T> {
 impl Kernel {
     /// Goes one transition further with an operation: its answer, or `None` while there is none.
     pub(crate) fn drive(&mut self, request: &mut Request, waker: &Waker) -> Option<Answer> {
-        if request.ticket != 0 {
+        if request.ticket == FRESH || request.ticket == RUNNING {
+            request.actor = self.current;
+            request.ticket = RUNNING;
+        } else {
             let answer = self.collect(request.actor, request.ticket)?;
-            request.ticket = 0;
+            request.ticket = RUNNING;
             return Some(answer);
         }
-        request.actor = self.current;
         match self.issue(request.code, request.timeout, request.location, waker) {
             Issued::Now(answer) => Some(answer),
             Issued::Parked(ticket) => {
@@ -137,10 +132,10 @@ impl Kernel {
 
     /// An operation was dropped before its end.
     #[cold]
-    fn drop_request(&mut self, request: &Request, fresh: bool) {
-        if fresh {
+    fn drop_request(&mut self, request: &Request) {
+        if request.ticket == FRESH {
             self.forget(request.code.transition());
-        } else if request.ticket != 0 {
+        } else {
             self.withdraw(request.actor, request.ticket);
         }
     }

@@ -37,7 +37,7 @@ impl Mutex {
         Operation::new(
             &self.kernel,
             Transition::MutexAsyncLock { mutex: self.number },
-            |_, code, _, _| match code.transition() {
+            |_, code, _| match code.transition() {
                 Transition::MutexAsyncLock { mutex } => {
                     Step::Then(Code::from(Transition::MutexWait { mutex, owned: true }))
                 }
@@ -64,7 +64,7 @@ impl Mutex {
         Operation::new(
             &self.kernel,
             Transition::MutexTest { mutex: self.number },
-            |_, _, answer, _| Step::Return(answer == Answer::Bool(true)),
+            |_, _, answer| Step::Return(answer == Answer::Bool(true)),
         )
     }
 
@@ -89,7 +89,7 @@ impl Mutex {
         Operation::new(
             &self.kernel,
             Transition::MutexTryLock { mutex: self.number },
-            |_, _, answer, _| Step::Return(answer == Answer::Bool(true)),
+            |_, _, answer| Step::Return(answer == Answer::Bool(true)),
         )
     }
 
@@ -156,7 +156,7 @@ impl Semaphore {
     #[inline]
     #[track_caller]
     pub fn acquire(&self) -> Operation<'_, ()> {
-        Operation::new(&self.kernel, self.ask(), |_, code, answer, _| {
+        Operation::new(&self.kernel, self.ask(), |_, code, answer| {
             follow_acquire(code, answer, |_| ())
         })
     }
@@ -168,7 +168,7 @@ impl Semaphore {
     #[inline]
     #[track_caller]
     pub fn acquire_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
-        Operation::new(&self.kernel, self.ask(), |_, code, answer, _| {
+        Operation::new(&self.kernel, self.ask(), |_, code, answer| {
             follow_acquire(code, answer, |answer| {
                 if answer == Answer::Timeout {
                     Err(TimedOut)
@@ -223,7 +223,7 @@ impl Barrier {
         let arrive = Transition::BarrierAsyncLock {
             barrier: self.number,
         };
-        Operation::new(&self.kernel, arrive, |_, code, answer, _| {
+        Operation::new(&self.kernel, arrive, |_, code, answer| {
             match (code.transition(), answer) {
                 (Transition::BarrierAsyncLock { barrier }, Answer::Number(round)) => {
                     Step::Then(Code::from(Transition::BarrierWait {
@@ -245,17 +245,11 @@ pub struct Condvar {
     number: u32,
 }
 
-/// Release the mutex and queue; wait for the signal or the end of the time; wait for the mutex. The memo keeps the
-/// mutex until the wait begins, and after that whether the time was up.
-fn follow_wait(
-    _: &mut Kernel,
-    code: Code,
-    answer: Answer,
-    memo: &mut u32,
-) -> Step<Result<(), TimedOut>> {
+/// Release the mutex and queue; wait for the signal or the end of the time; wait for the mutex, with a mark if the
+/// time was up.
+fn follow_wait(_: &mut Kernel, code: Code, answer: Answer) -> Step<Result<(), TimedOut>> {
     match (code.transition(), answer) {
         (Transition::CondvarAsyncLock { condvar, mutex }, Answer::Number(request)) => {
-            *memo = 0;
             Step::Then(Code::from(Transition::CondvarWait {
                 condvar,
                 mutex,
@@ -263,10 +257,14 @@ fn follow_wait(
             }))
         }
         (Transition::CondvarWait { mutex, .. }, answer) => {
-            *memo = u32::from(answer == Answer::Timeout);
-            Step::Then(Code::from(Transition::MutexWait { mutex, owned: true }))
+            let wait = Code::from(Transition::MutexWait { mutex, owned: true });
+            Step::Then(wait.marked(answer == Answer::Timeout))
         }
-        _ => Step::Return(if *memo == 0 { Ok(()) } else { Err(TimedOut) }),
+        _ => Step::Return(if code.is_marked() {
+            Err(TimedOut)
+        } else {
+            Ok(())
+        }),
     }
 }
 

@@ -86,9 +86,9 @@ impl Slot {
 
     /// Gives the slot its answer; returns the timer that it no longer needs, 0 if there is none.
     #[inline]
-    pub(crate) fn set_answer(&mut self, answer: Answer) -> u64 {
+    pub(crate) fn set_answer(&mut self, code: u64) -> u64 {
         let timer = self.timer();
-        self.word = answer.code();
+        self.word = code;
         self.state = SlotState::Answered;
         timer
     }

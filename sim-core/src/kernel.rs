@@ -225,9 +225,10 @@ impl Kernel {
         if !code.is_among(Kinds::PARKED) && !self.chosen && self.is_enabled(actor, code, false) {
             let answer = self.execute(actor, code);
             if code.is_among(Kinds::PAUSED) {
+                let answer = Answer::from_code(answer);
                 return Issued::Parked(self.pause(actor, code, answer, location, waker));
             }
-            return Issued::Now(answer);
+            return Issued::Now(Answer::from_code(answer));
         }
         Issued::Parked(self.park(actor, code, timeout, location, waker))
     }
@@ -267,12 +268,12 @@ impl Kernel {
         location: &'static Location<'static>,
         waker: &Waker,
     ) -> u32 {
-        let timer = if timeout == Span::INFINITE {
+        let timer = if timeout.as_secs() == f64::INFINITY {
             0
         } else {
             self.set_timeout(actor, code, timeout)
         };
-        let fired = code == Code::YIELD || (code == Code::SLEEP && timer == 0);
+        let fired = code.is_due(timer);
         let state = if fired {
             SlotState::Fired
         } else {
@@ -331,18 +332,22 @@ impl Kernel {
     }
 
     /// Gives the answer of a parked operation, once there is one.
-    #[inline]
     pub(crate) fn collect(&mut self, actor: u32, ticket: u32) -> Option<Answer> {
         let record = &mut self.actors[actor as usize];
-        if record.extra.is_none() {
+        let slot = &mut record.first;
+        let is_first = slot.ticket == ticket && slot.state == SlotState::Answered;
+        if is_first && !record.has_wakers() {
             let slot = &mut record.first;
-            if slot.ticket != ticket || slot.state != SlotState::Answered {
-                return None;
-            }
             let answer = slot.answer();
             slot.state = SlotState::Free;
             return Some(answer);
         }
+        self.collect_any(actor, ticket)
+    }
+
+    #[cold]
+    fn collect_any(&mut self, actor: u32, ticket: u32) -> Option<Answer> {
+        let record = &mut self.actors[actor as usize];
         let slot = record.slot_mut(ticket)?;
         if slot.state != SlotState::Answered {
             return None;
@@ -414,7 +419,7 @@ impl Kernel {
         }
         let answer = self.execute_slot(actor, code, fired);
         let record = &mut self.actors[actor as usize];
-        let timer = record.first.set_answer(answer.code());
+        let timer = record.first.set_answer(answer);
         if record.extra.is_some() {
             record.wake(record.first.ticket);
         }
@@ -435,15 +440,15 @@ impl Kernel {
             return false;
         };
         let answer = self.execute_slot(actor, slot.code, slot.state == SlotState::Fired);
-        self.answer(actor, slot.ticket, answer);
+        self.answer(actor, slot.ticket, Answer::from_code(answer));
         true
     }
 
     /// Executes the transition of a slot that is enabled, or ends it because its time is up.
     #[inline]
-    pub(crate) fn execute_slot(&mut self, actor: u32, code: Code, fired: bool) -> Answer {
+    pub(crate) fn execute_slot(&mut self, actor: u32, code: Code, fired: bool) -> u64 {
         if fired && !code.is_among(Kinds::LATER) && self.is_expired(actor, code) {
-            return self.expire(actor, code);
+            return self.expire(actor, code).code();
         }
         self.execute(actor, code)
     }
@@ -454,14 +459,14 @@ impl Kernel {
 
     /// Folds a transition into the digest, the schedule and the trace.
     #[inline]
-    pub(crate) fn record(&mut self, actor: u32, code: Code, answer: Answer) {
+    pub(crate) fn record(&mut self, actor: u32, code: Code, answer: u64) {
         self.transitions += 1;
         self.digest.mix(
             u64::from(actor) << 32 | u64::from(code.object()),
-            u64::from(code.detail()) << 32 ^ answer.code() << 8 ^ u64::from(code.kind()),
+            u64::from(code.detail()) << 32 ^ answer << 8 ^ u64::from(code.kind()),
         );
         if self.schedule.is_some() || self.trace.is_some() {
-            self.write_down(actor, code, answer);
+            self.write_down(actor, code, Answer::from_code(answer));
         }
     }
 }

@@ -88,16 +88,31 @@ impl<T> Future for Operation<'_, T> {
             "an operation was polled after its end"
         );
         let mut kernel = this.kernel.borrow_mut();
-        while let Some(answer) = kernel.drive(&mut this.request, context.waker()) {
-            match (this.follow)(&mut kernel, this.request.code, answer) {
+        let request = &mut this.request;
+        let mut next = if request.is_parked() {
+            kernel.collect(request.actor, request.ticket)
+        } else {
+            kernel.start(request, context.waker())
+        };
+        while let Some(answer) = next {
+            request.ticket = RUNNING;
+            match (this.follow)(&mut kernel, request.code, answer) {
                 Step::Return(value) => {
-                    this.request.ticket = OVER;
+                    request.ticket = OVER;
                     return Poll::Ready(value);
                 }
-                Step::Then(next) => this.request.code = next,
+                Step::Then(code) => request.code = code,
             }
+            next = kernel.start(request, context.waker());
         }
         Poll::Pending
+    }
+}
+
+impl Request {
+    #[inline]
+    const fn is_parked(&self) -> bool {
+        self.ticket != FRESH && self.ticket != RUNNING
     }
 }
 
@@ -111,16 +126,10 @@ impl<T> Drop for Operation<'_, T> {
 }
 
 impl Kernel {
-    /// Goes one transition further with an operation: its answer, or `None` while there is none.
-    pub(crate) fn drive(&mut self, request: &mut Request, waker: &Waker) -> Option<Answer> {
-        if request.ticket == FRESH || request.ticket == RUNNING {
-            request.actor = self.current;
-            request.ticket = RUNNING;
-        } else {
-            let answer = self.collect(request.actor, request.ticket)?;
-            request.ticket = RUNNING;
-            return Some(answer);
-        }
+    /// Begins the next transition of an operation: its answer, or `None` while there is none.
+    pub(crate) fn start(&mut self, request: &mut Request, waker: &Waker) -> Option<Answer> {
+        request.actor = self.current;
+        request.ticket = RUNNING;
         match self.issue(request.code, request.timeout, request.location, waker) {
             Issued::Now(answer) => Some(answer),
             Issued::Parked(ticket) => {

@@ -24,8 +24,8 @@ use crate::mailbox::Mailbox;
 use crate::sync::{Barrier, Condvar, Mutex, Semaphore};
 use crate::trace::TraceSink;
 use crate::{
-    Actor, ActorId, Candidate, Chooser, Clock, HostId, Kernel, Limit, Outcome, Report, Resource,
-    Schedule, Time, TraceEvent,
+    Actor, ActorId, Answer, Candidate, Chooser, Clock, HostId, Kernel, Limit, Outcome, Report,
+    Resource, Schedule, Time, TraceEvent,
 };
 
 /// A function to be called when an actor has ended, with true if it was killed or failed.
@@ -611,7 +611,7 @@ impl Kernel {
         self.branch = branch;
         let answer = self.execute_slot(actor, slot.code, slot.state == SlotState::Fired);
         self.branch = 0;
-        self.answer(actor, slot.ticket, answer);
+        self.answer(actor, slot.ticket, Answer::from_code(answer));
         self.current = actor;
     }
 }

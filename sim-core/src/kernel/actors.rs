@@ -170,6 +170,14 @@ impl ActorRecord {
             .is_some_and(|extra| !extra.slots.is_empty())
     }
 
+    /// Whether combinators keep wakers of their own.
+    #[inline]
+    pub(crate) fn has_wakers(&self) -> bool {
+        self.extra
+            .as_ref()
+            .is_some_and(|extra| !extra.wakers.is_empty())
+    }
+
     #[inline]
     pub(crate) fn insert(&mut self, slot: Slot) {
         let first = &mut self.first;

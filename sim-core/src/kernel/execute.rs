@@ -68,13 +68,13 @@ impl Kernel {
         }
     }
 
-    /// Executes an enabled transition of an actor.
+    /// Executes an enabled transition of an actor; returns [`Answer::code`].
     #[inline]
-    pub(crate) fn execute(&mut self, actor: u32, code: Code) -> Answer {
+    pub(crate) fn execute(&mut self, actor: u32, code: Code) -> u64 {
         let answer = if code.is_among(Kinds::SILENT) {
-            Answer::Done
+            const { Answer::Done.code() }
         } else {
-            self.act(actor, code.transition())
+            self.act(actor, code.transition()).code()
         };
         self.record(actor, code, answer);
         answer
@@ -188,7 +188,7 @@ impl Kernel {
         } else {
             self.abandon(actor, transition);
         }
-        self.record(actor, code, Answer::Timeout);
+        self.record(actor, code, Answer::Timeout.code());
         Answer::Timeout
     }
 

@@ -51,6 +51,8 @@
 
 mod activity;
 mod actor;
+#[doc(hidden)]
+pub mod bench_support;
 mod chooser;
 mod code;
 mod constant;

@@ -219,16 +219,31 @@ impl Kernel {
             actor != NONE,
             "an operation was polled outside of an actor, at {location}"
         );
+        if code.is_among(Kinds::PARKED) {
+            return Issued::Parked(self.park(actor, code, timeout, location, waker));
+        }
+        self.issue_now(actor, code, timeout, location, waker)
+    }
+
+    /// [`Kernel::issue`] for what may happen at once.
+    #[inline(never)]
+    fn issue_now(
+        &mut self,
+        actor: u32,
+        code: Code,
+        timeout: Span,
+        location: &'static Location<'static>,
+        waker: &Waker,
+    ) -> Issued {
         if let Some(activity) = code.owned_activity() {
             self.begin_exec(activity);
         }
-        if !code.is_among(Kinds::PARKED) && !self.chosen && self.is_enabled(actor, code, false) {
-            let answer = self.execute(actor, code);
+        if !self.chosen && self.is_enabled(actor, code, false) {
+            let answer = Answer::from_code(self.execute(actor, code));
             if code.is_among(Kinds::PAUSED) {
-                let answer = Answer::from_code(answer);
                 return Issued::Parked(self.pause(actor, code, answer, location, waker));
             }
-            return Issued::Now(Answer::from_code(answer));
+            return Issued::Now(answer);
         }
         Issued::Parked(self.park(actor, code, timeout, location, waker))
     }
@@ -410,6 +425,18 @@ impl Kernel {
             return self.resume_any(actor);
         }
         let (code, state) = (record.first.code, record.first.state);
+        if state == SlotState::Fired && code.is_among(Kinds::LATER) && record.extra.is_none() {
+            const DONE: u64 = Answer::Done.code();
+            record.first.set_answer(DONE);
+            self.record(actor, code, DONE);
+            return true;
+        }
+        self.resume_waiting(actor, code, state)
+    }
+
+    /// [`Kernel::resume`] for an actor with one operation that may have to wait on.
+    #[inline(never)]
+    fn resume_waiting(&mut self, actor: u32, code: Code, state: SlotState) -> bool {
         if state == SlotState::Answered {
             return true;
         }

@@ -33,15 +33,25 @@ pub(crate) type ExitHook = Box<dyn FnOnce(bool)>;
 
 /// The future of an actor, whatever its output.
 pub(crate) trait Program {
-    fn poll_program(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), String>>;
+    /// Polls the future; the text of an error goes to `error`.
+    fn poll_program(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        error: &mut Option<String>,
+    ) -> Poll<()>;
 }
 
 impl<F: Future> Program for F
 where
     F::Output: ActorResult,
 {
-    fn poll_program(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), String>> {
-        self.poll(context).map(ActorResult::into_result)
+    fn poll_program(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        error: &mut Option<String>,
+    ) -> Poll<()> {
+        self.poll(context)
+            .map(|result| *error = result.into_result().err())
     }
 }
 
@@ -83,6 +93,8 @@ const POLLS_BETWEEN_LOOKS: u32 = 4096;
 pub struct Simulation {
     kernel: Shared,
     waker: &'static Waker,
+    /// The text of the error with which the last program ended.
+    error: Option<String>,
     /// The future that is being polled.
     running: Option<Body>,
     chooser: Option<Box<dyn Chooser>>,
@@ -108,6 +120,7 @@ impl Simulation {
         Self {
             waker,
             kernel,
+            error: None,
             running: None,
             chooser: None,
             until: Time::NEVER,
@@ -380,7 +393,7 @@ impl Simulation {
             .running
             .insert(body)
             .as_mut()
-            .poll_program(&mut Context::from_waker(self.waker));
+            .poll_program(&mut Context::from_waker(self.waker), &mut self.error);
         {
             let mut kernel = self.kernel.borrow_mut();
             let kernel = &mut *kernel;
@@ -399,8 +412,8 @@ impl Simulation {
                         return None;
                     }
                 }
-                Poll::Ready(result) => {
-                    if let Err(message) = result {
+                Poll::Ready(()) => {
+                    if let Some(message) = self.error.take() {
                         kernel.fail(actor, message, false);
                     }
                     kernel.dying.push(actor);

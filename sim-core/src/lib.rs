@@ -46,7 +46,7 @@
 //!
 //! # Limits
 //!
-//! At most 2^32 - 1 actors over a run. The record of an actor that has ended stays (about 100 bytes), so that its
+//! At most 2^32 - 1 actors over a run. The record of an actor that has ended stays (80 bytes), so that its
 //! number is never used again.
 
 mod activity;

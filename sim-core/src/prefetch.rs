@@ -31,3 +31,19 @@ pub(crate) fn prefetch<T: ?Sized>(value: &T) {
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = value;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::prefetch;
+
+    #[test]
+    fn any_value_can_be_asked_for() {
+        let numbers = vec![1_u64; 1000];
+        let text: &dyn std::fmt::Display = &"text";
+        prefetch(&());
+        prefetch(&numbers[..]);
+        prefetch(&numbers[..0]);
+        prefetch(text);
+        assert_eq!(numbers[999], 1);
+    }
+}

@@ -35,7 +35,11 @@ pub(crate) fn markdown(
     let mut notes = String::new();
     for measured in results {
         for row in measured.workload.rows {
-            text.push_str(&line(measured, row, quick));
+            let (line, reached) = line(measured, row, quick);
+            text.push_str(&line);
+            if let (Some(limit), Some(false), false) = (row.limit, reached, quick) {
+                let _ = writeln!(notes, "* What limits \"{}\": {limit}.", row.title);
+            }
         }
         if let (Err(reason), Some(_), Some(_)) =
             (&measured.theirs, simgrid, measured.workload.program)
@@ -54,7 +58,8 @@ pub(crate) fn markdown(
     text
 }
 
-fn line(measured: &Measured, row: &Row, quick: bool) -> String {
+/// One line, and whether the goal is reached, if that can be told.
+fn line(measured: &Measured, row: &Row, quick: bool) -> (String, Option<bool>) {
     #[expect(clippy::cast_precision_loss, reason = "sizes are far below 2^53")]
     let size = measured.workload.size(quick) as f64;
     let ours = measured.ours.figure(row.metric, size);
@@ -67,7 +72,7 @@ fn line(measured: &Measured, row: &Row, quick: bool) -> String {
         Goal::Times(times) => ratio.map(|ratio| ratio >= times),
     };
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    format!(
+    let text = format!(
         "| {} | {} | {} | {} | {} | {} |\n",
         row.title,
         amount(row.metric, ours),
@@ -75,7 +80,8 @@ fn line(measured: &Measured, row: &Row, quick: bool) -> String {
         or_dash(ratio.map(|ratio| format!("{ratio:.1}×"))),
         goal(row),
         or_dash(reached.map(|reached| if reached { "yes" } else { "no" }.to_owned())),
-    )
+    );
+    (text, reached)
 }
 
 fn goal(row: &Row) -> String {

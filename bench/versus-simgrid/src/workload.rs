@@ -29,6 +29,8 @@ pub(crate) struct Row {
     pub(crate) title: &'static str,
     pub(crate) metric: Metric,
     pub(crate) goal: Goal,
+    /// What limits us where the goal is not reached, for the table.
+    pub(crate) limit: Option<&'static str>,
 }
 
 /// What a line tells.

@@ -15,6 +15,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         title: "acquisitions of a mutex, 1000 actors × 1000",
         metric: Metric::PerSecond,
         goal: Goal::Times(5.0),
+        limit: None,
     }],
 };
 

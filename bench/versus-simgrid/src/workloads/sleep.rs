@@ -8,6 +8,7 @@ const BYTES_EACH: Row = Row {
     title: "memory per sleeping actor, 1e6",
     metric: Metric::BytesEach,
     goal: Goal::AtMost(300.0),
+    limit: None,
 };
 
 pub(crate) const SMALL: Workload = Workload {
@@ -21,6 +22,7 @@ pub(crate) const SMALL: Workload = Workload {
         title: "sleeps, 1e4 actors",
         metric: Metric::PerSecond,
         goal: Goal::Times(20.0),
+        limit: None,
     }],
 };
 
@@ -36,6 +38,7 @@ pub(crate) const LARGE: Workload = Workload {
             title: "sleeps, 1e6 actors",
             metric: Metric::PerSecond,
             goal: Goal::Times(15.0),
+            limit: None,
         },
         BYTES_EACH,
     ],
@@ -53,11 +56,13 @@ pub(crate) const HUGE: Workload = Workload {
             title: "sleeps, 1e7 actors",
             metric: Metric::PerSecond,
             goal: Goal::AtLeast(0.0),
+            limit: None,
         },
         Row {
             title: "memory of 1e7 sleeping actors",
             metric: Metric::Gigabytes,
             goal: Goal::AtMost(4.0),
+            limit: None,
         },
     ],
 };

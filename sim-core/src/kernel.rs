@@ -425,7 +425,7 @@ impl Kernel {
             return self.resume_any(actor);
         }
         let (code, state) = (record.first.code, record.first.state);
-        if state == SlotState::Fired && code.is_among(Kinds::LATER) && record.extra.is_none() {
+        if state == SlotState::Fired && code.is_among(Kinds::LATER) && !record.has_wakers() {
             const DONE: u64 = Answer::Done.code();
             record.first.set_answer(DONE);
             self.record(actor, code, DONE);
@@ -457,10 +457,10 @@ impl Kernel {
     /// [`Kernel::resume`] for an actor with several pending operations: the first that is enabled happens.
     #[cold]
     fn resume_any(&mut self, actor: u32) -> bool {
-        let slots = self.actors[actor as usize].slots();
-        if slots.iter().any(|slot| slot.state == SlotState::Answered) {
+        if self.actors[actor as usize].is_answered() {
             return true;
         }
+        let slots = self.actors[actor as usize].slots();
         let enabled =
             |slot: &&Slot| self.is_enabled(actor, slot.code, slot.state == SlotState::Fired);
         let Some(&slot) = slots.iter().find(enabled) else {

@@ -103,6 +103,8 @@ pub struct Simulation {
     interrupt: Option<Arc<AtomicBool>>,
     polls: u32,
     spawned: u32,
+    /// Whether the futures are gone.
+    dismissed: bool,
 }
 
 impl Simulation {
@@ -128,6 +130,7 @@ impl Simulation {
             interrupt: None,
             polls: 0,
             spawned: 0,
+            dismissed: false,
         }
     }
 
@@ -507,6 +510,9 @@ impl Simulation {
 
     /// Drops all futures while the kernel is still there for their destructors.
     fn dismiss(&mut self) {
+        if std::mem::replace(&mut self.dismissed, true) {
+            return;
+        }
         self.kernel.borrow_mut().current = NONE;
         // A panic in a destructor after the end of the run has nothing left to report to.
         let running = self.running.take();
@@ -550,13 +556,7 @@ impl Kernel {
     fn take_answered(&mut self) -> Option<u32> {
         let position = self.ready.iter().position(|&actor| {
             let record = &self.actors[actor as usize];
-            !record.dead
-                && !record.suspended
-                && (record.is_new()
-                    || record
-                        .slots()
-                        .iter()
-                        .any(|slot| slot.state == SlotState::Answered))
+            !record.dead && !record.suspended && (record.is_new() || record.is_answered())
         })?;
         let actor = self
             .ready

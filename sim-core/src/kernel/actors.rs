@@ -170,6 +170,13 @@ impl ActorRecord {
             .is_some_and(|extra| !extra.slots.is_empty())
     }
 
+    /// Whether any pending operation has its answer.
+    pub(crate) fn is_answered(&self) -> bool {
+        let mut more = self.extra.iter().flat_map(|extra| &extra.slots);
+        self.first.state == SlotState::Answered
+            || more.any(|slot| slot.state == SlotState::Answered)
+    }
+
     /// Whether combinators keep wakers of their own.
     #[inline]
     pub(crate) fn has_wakers(&self) -> bool {

@@ -271,6 +271,10 @@ impl Simulation {
     }
 
     /// Runs to the end, whatever it is.
+    ///
+    /// # Panics
+    /// If a chooser panics or picks what is not possible, or if an invariant of the kernel is broken; never because of
+    /// an actor.
     #[must_use]
     pub fn run(mut self) -> Report {
         let outcome = self.run_to_outcome();
@@ -357,9 +361,7 @@ impl Simulation {
         loop {
             let actor = {
                 let mut kernel = self.kernel.borrow_mut();
-                let Some(actor) = kernel.ready.pop_front() else {
-                    return None;
-                };
+                let actor = kernel.ready.pop_front()?;
                 if !kernel.resume(actor) {
                     continue;
                 }
@@ -515,7 +517,7 @@ impl Simulation {
             hooks
                 .into_iter()
                 .rev()
-                .for_each(|hook: ExitHook| hook(true))
+                .for_each(|hook: ExitHook| hook(true));
         }));
     }
 }

@@ -204,7 +204,7 @@ impl Kernel {
                 self.release_activity(activity, actor);
             }
             Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
-                self.discard_prepared(comm)
+                self.discard_prepared(comm);
             }
             Transition::Create { child } => self.actors[child.index()].dead = true,
             Transition::Join { target } => {

@@ -30,6 +30,18 @@ struct Running {
     left: Span,
     /// Units of work (flop or bytes) per second, to tell what remains.
     rate: f64,
+    is_exec: bool,
+}
+
+impl Running {
+    /// How long it has left, suspended or not.
+    fn left_at(&self, now: Time) -> Span {
+        if self.end == Time::NEVER {
+            self.left
+        } else {
+            self.end.since(now)
+        }
+    }
 }
 
 impl Constant {
@@ -83,6 +95,7 @@ impl Resource for Constant {
             end,
             left: Span::ZERO,
             rate,
+            is_exec: matches!(work, Work::Exec { .. }),
         });
         self.ends
             .push(Reverse((end, activity.number, activity.slot)));
@@ -111,10 +124,19 @@ impl Resource for Constant {
     fn update(&mut self, activity: ActivityId, change: Change, now: Time) {
         let speed = self.speed;
         let running = self.get(activity);
-        if let Change::Bound(bound) = change {
-            let left = running.end.since(now).as_secs() * running.rate;
-            running.rate = speed.min(bound);
-            running.end = now + Span::from_secs(left / running.rate);
+        let Change::Bound(bound) = change else {
+            return;
+        };
+        if !running.is_exec {
+            return;
+        }
+        let amount = running.left_at(now).as_secs() * running.rate;
+        running.rate = speed.min(bound);
+        let left = Span::from_secs(amount / running.rate);
+        if running.end == Time::NEVER {
+            running.left = left;
+        } else {
+            running.end = now + left;
             let end = running.end;
             self.ends
                 .push(Reverse((end, activity.number, activity.slot)));
@@ -123,12 +145,7 @@ impl Resource for Constant {
 
     fn remaining(&mut self, activity: ActivityId, now: Time) -> f64 {
         let running = self.get(activity);
-        let left = if running.end == Time::NEVER {
-            running.left
-        } else {
-            running.end.since(now)
-        };
-        left.as_secs() * running.rate
+        running.left_at(now).as_secs() * running.rate
     }
 
     fn next_date(&mut self, _now: Time) -> Option<Time> {

@@ -89,6 +89,12 @@ pub struct Kernel {
     pub(crate) actors: Vec<ActorRecord>,
     /// Actors that may be able to go on, in the order in which they became so.
     pub(crate) ready: VecDeque<u32>,
+    /// Actors that have been created and not polled: they go first, up to their first operation.
+    pub(crate) births: VecDeque<u32>,
+    /// Whether operations stop before their first transition: always under a chooser, and while there are births.
+    pub(crate) stepping: bool,
+    /// Whether the actor being polled is polled for the first time.
+    opening: bool,
     /// Actors whose test or probe failed and that wait until anything has changed.
     pub(crate) pollers: Vec<u32>,
     /// Grows whenever anything happens that a test could observe.
@@ -157,6 +163,9 @@ impl Kernel {
             acting: NONE,
             actors: Vec::new(),
             ready: VecDeque::new(),
+            births: VecDeque::new(),
+            stepping: false,
+            opening: false,
             pollers: Vec::new(),
             progress: 1,
             numbers: 0,
@@ -224,7 +233,7 @@ impl Kernel {
         {
             self.begin_exec(activity);
         }
-        if !self.chosen
+        if !self.stepping
             && !Self::must_queue(transition)
             && self.is_enabled(actor, transition, false)
         {
@@ -235,8 +244,7 @@ impl Kernel {
             // The actor stops here: another one ends or stops before it goes on.
             let ticket = self.park(actor, transition, Span::INFINITE, location, waker);
             self.answer(actor, ticket, answer);
-            self.ready.push_front(actor);
-            self.actors[actor as usize].queued = true;
+            self.schedule_first(actor);
             return Issued::Parked(ticket);
         }
         Issued::Parked(self.park(actor, transition, timeout, location, waker))
@@ -249,7 +257,7 @@ impl Kernel {
     }
 
     /// Whether the issuing actor must not run on in the same poll, because it may have stopped itself.
-    const fn must_pause(transition: Transition) -> bool {
+    pub(crate) const fn must_pause(transition: Transition) -> bool {
         matches!(
             transition,
             Transition::Kill { .. } | Transition::Suspend { .. }
@@ -306,15 +314,20 @@ impl Kernel {
         };
         match transition {
             Transition::Yield => slot.state = SlotState::Fired,
-            Transition::Sleep if !timed => slot.state = SlotState::Fired,
+            Transition::Sleep if self.clock == Clock::Untimed => slot.state = SlotState::Fired,
             _ => {}
         }
         let fired = slot.state == SlotState::Fired;
         record.insert(slot, waker);
         self.subscribe(actor, transition);
-        let asks = self.chosen || Self::must_queue(transition);
-        if fired || (asks && self.is_enabled(actor, transition, false)) {
-            self.schedule(actor);
+        let queues = Self::must_queue(transition);
+        if fired || ((self.stepping || queues) && self.is_enabled(actor, transition, false)) {
+            if fired || queues || self.chosen || self.opening {
+                self.schedule(actor);
+            } else {
+                // It only lets those begin that it has created; it is still its turn.
+                self.schedule_first(actor);
+            }
         } else if Self::is_poll(transition) {
             self.pollers.push(actor);
         }
@@ -370,14 +383,10 @@ impl Kernel {
             return;
         };
         self.drop_timer(slot.timer);
-        if slot.state != SlotState::Answered {
+        if slot.state == SlotState::Answered {
+            self.undo(actor, slot.transition, slot.answer);
+        } else {
             self.abandon(actor, slot.transition);
-        } else if let Transition::Wait {
-            activity,
-            owned: true,
-        } = slot.transition
-        {
-            self.release_activity(activity, actor);
         }
         self.free_list_of(slot.transition);
     }
@@ -392,6 +401,36 @@ impl Kernel {
         }
     }
 
+    /// Makes an actor the next to take its turn.
+    pub(crate) fn schedule_first(&mut self, actor: u32) {
+        let record = &mut self.actors[actor as usize];
+        if !record.queued && !record.dead {
+            record.queued = true;
+            self.ready.push_front(actor);
+        }
+    }
+
+    /// Takes the next actor that begins; it is then the current one. After the last the actors take their turns.
+    pub(crate) fn next_birth(&mut self) -> Option<u32> {
+        while let Some(actor) = self.births.pop_front() {
+            let record = &mut self.actors[actor as usize];
+            if record.dead {
+                continue;
+            }
+            if record.suspended {
+                record.deferred = true;
+                continue;
+            }
+            record.start();
+            self.current = actor;
+            self.opening = true;
+            return Some(actor);
+        }
+        self.opening = false;
+        self.stepping = self.chosen;
+        None
+    }
+
     /// Gives an actor its turn: executes one enabled transition of it. True if its future is to be polled.
     #[inline]
     pub(crate) fn resume(&mut self, actor: u32) -> bool {
@@ -404,10 +443,6 @@ impl Kernel {
             record.deferred = true;
             return false;
         }
-        if record.is_new() {
-            record.start();
-            return true;
-        }
         let first = record.first;
         match first.state {
             SlotState::Answered => return true,
@@ -418,7 +453,7 @@ impl Kernel {
                 }
                 let answer = self.execute_slot(actor, &first);
                 self.answer(actor, first.ticket, answer);
-                return true;
+                return !self.pauses(actor, first.transition);
             }
             _ => {}
         }
@@ -428,7 +463,8 @@ impl Kernel {
     /// [`Kernel::resume`] for an actor with several pending operations: the first that is enabled happens.
     fn resume_any(&mut self, actor: u32) -> bool {
         let slots = self.actors[actor as usize].slots();
-        if slots.iter().any(|slot| slot.state == SlotState::Answered) {
+        if let Some(slot) = slots.iter().find(|slot| slot.state == SlotState::Answered) {
+            self.actors[actor as usize].bring_forward(slot.ticket);
             return true;
         }
         let enabled =
@@ -437,8 +473,19 @@ impl Kernel {
             return false;
         };
         let answer = self.execute_slot(actor, &slot);
+        self.actors[actor as usize].bring_forward(slot.ticket);
         self.answer(actor, slot.ticket, answer);
-        true
+        !self.pauses(actor, slot.transition)
+    }
+
+    /// Whether another actor, or this one, must end or stop before this one goes on; it is then the next.
+    #[inline]
+    pub(crate) fn pauses(&mut self, actor: u32, transition: Transition) -> bool {
+        let pauses = Self::must_pause(transition);
+        if pauses {
+            self.schedule_first(actor);
+        }
+        pauses
     }
 
     /// Executes the transition of a slot that is enabled, or ends it because its time is up.

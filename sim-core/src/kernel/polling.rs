@@ -33,7 +33,7 @@ impl Kernel {
         } else {
             object
         };
-        object.wrapping_mul(8).wrapping_add(kind as u32)
+        object.wrapping_mul(64).wrapping_add(kind as u32)
     }
 
     /// Whether the answer is yes.
@@ -79,6 +79,12 @@ impl Kernel {
             }
             _ => Answer::Bool(true),
         }
+    }
+
+    /// Whether a test or a probe is pending.
+    pub(crate) fn has_poll(&self, actor: u32) -> bool {
+        let slots = self.actors[actor as usize].slots();
+        slots.iter().any(|slot| Self::is_poll(slot.transition))
     }
 
     /// Lets those look again whose last test failed before the latest event. True if there are any.

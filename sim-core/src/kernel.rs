@@ -313,7 +313,8 @@ impl Kernel {
             answer: Answer::Done,
         };
         match transition {
-            Transition::Yield => slot.state = SlotState::Fired,
+            // The turn that a new actor takes with its first operation is not yet the one that it gives away.
+            Transition::Yield if self.chosen || !self.opening => slot.state = SlotState::Fired,
             Transition::Sleep if self.clock == Clock::Untimed => slot.state = SlotState::Fired,
             _ => {}
         }
@@ -321,8 +322,12 @@ impl Kernel {
         record.insert(slot, waker);
         self.subscribe(actor, transition);
         let queues = Self::must_queue(transition);
-        if fired || ((self.stepping || queues) && self.is_enabled(actor, transition, false)) {
-            if fired || queues || self.chosen || self.opening {
+        let yields = transition == Transition::Yield;
+        if fired
+            || yields
+            || ((self.stepping || queues) && self.is_enabled(actor, transition, false))
+        {
+            if fired || yields || queues || self.chosen || self.opening {
                 self.schedule(actor);
             } else {
                 // It only lets those begin that it has created; it is still its turn.
@@ -449,6 +454,9 @@ impl Kernel {
             SlotState::Waiting | SlotState::Fired if !record.has_more() => {
                 let fired = first.state == SlotState::Fired;
                 if !self.is_enabled(actor, first.transition, fired) {
+                    if first.transition == Transition::Yield {
+                        self.give_turn_away(actor);
+                    }
                     return false;
                 }
                 let answer = self.execute_slot(actor, &first);
@@ -470,12 +478,26 @@ impl Kernel {
         let enabled =
             |slot: &&Slot| self.is_enabled(actor, slot.transition, slot.state == SlotState::Fired);
         let Some(&slot) = slots.iter().find(enabled) else {
+            self.give_turn_away(actor);
             return false;
         };
         let answer = self.execute_slot(actor, &slot);
         self.actors[actor as usize].bring_forward(slot.ticket);
         self.answer(actor, slot.ticket, answer);
         !self.pauses(actor, slot.transition)
+    }
+
+    /// Begins the yields that a new actor has come with: it goes behind all that are runnable.
+    #[cold]
+    fn give_turn_away(&mut self, actor: u32) {
+        for slot in self.actors[actor as usize].slots() {
+            if slot.transition == Transition::Yield && slot.state == SlotState::Waiting {
+                let record = &mut self.actors[actor as usize];
+                let pending = record.slot_mut(slot.ticket).expect("just listed");
+                pending.state = SlotState::Fired;
+                self.schedule(actor);
+            }
+        }
     }
 
     /// Whether another actor, or this one, must end or stop before this one goes on; it is then the next.

@@ -76,6 +76,26 @@ impl<E: fmt::Display> ActorResult for Result<(), E> {
     }
 }
 
+/// The type of what never returns, which has no name of its own in stable Rust.
+trait Returns {
+    type Output;
+}
+
+impl<T> Returns for fn() -> T {
+    type Output = T;
+}
+
+/// A program that never ends by itself, such as the loop of a daemon.
+#[expect(
+    private_interfaces,
+    reason = "the trait only spells the type, which everybody can name as `!` in a return type"
+)]
+impl ActorResult for <fn() -> ! as Returns>::Output {
+    fn into_result(self) -> Result<(), String> {
+        self
+    }
+}
+
 /// How often, in polls, the interrupt flag is looked at.
 const POLLS_BETWEEN_LOOKS: u32 = 4096;
 

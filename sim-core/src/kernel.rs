@@ -89,11 +89,12 @@ pub struct Kernel {
     pub(crate) actors: Vec<ActorRecord>,
     /// Actors that may be able to go on, in the order in which they became so.
     pub(crate) ready: VecDeque<u32>,
-    /// Actors that have been created and not polled: they go first, up to their first operation.
+    /// Actors that have been created, or resumed after they suspended themselves: they go first, up to their next
+    /// operation.
     pub(crate) births: VecDeque<u32>,
     /// Whether operations stop before their first transition: always under a chooser, and while there are births.
     pub(crate) stepping: bool,
-    /// Whether the actor being polled is polled for the first time.
+    /// Whether the actor being polled is one of the births.
     opening: bool,
     /// Actors whose test or probe failed and that wait until anything has changed.
     pub(crate) pollers: Vec<u32>,

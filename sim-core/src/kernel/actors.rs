@@ -335,9 +335,15 @@ impl Kernel {
         }
         record.suspended = false;
         let deferred = std::mem::take(&mut record.deferred);
-        let is_new = record.is_new();
+        let slots = record.slots();
+        let answered = slots.iter().find(|slot| slot.state == SlotState::Answered);
+        if let Some(slot) = answered {
+            record.bring_forward(slot.ticket);
+        }
+        let is_polled = record.is_new() || answered.is_some();
         self.freeze_execs(actor, false);
-        if deferred && is_new {
+        if deferred && is_polled {
+            // It has no transition to choose before it comes to its next operation.
             self.births.push_back(actor);
             self.stepping = true;
         } else if deferred {

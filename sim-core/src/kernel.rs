@@ -320,7 +320,12 @@ impl Kernel {
             _ => {}
         }
         let fired = slot.state == SlotState::Fired;
-        record.insert(slot, waker);
+        let looks =
+            Self::is_poll(transition) && self.stepping && self.is_enabled(actor, transition, false);
+        if looks {
+            slot.state = SlotState::Fired;
+        }
+        self.actors[actor as usize].insert(slot, waker);
         self.subscribe(actor, transition);
         let queues = Self::must_queue(transition);
         let yields = transition == Transition::Yield;
@@ -410,10 +415,16 @@ impl Kernel {
     /// Makes an actor the next to take its turn.
     pub(crate) fn schedule_first(&mut self, actor: u32) {
         let record = &mut self.actors[actor as usize];
-        if !record.queued && !record.dead {
-            record.queued = true;
-            self.ready.push_front(actor);
+        if record.dead {
+            return;
         }
+        if std::mem::replace(&mut record.queued, true) {
+            // What it waited for before has woken it too: rare, and not long ago.
+            if let Some(position) = self.ready.iter().rposition(|&other| other == actor) {
+                self.ready.remove(position);
+            }
+        }
+        self.ready.push_front(actor);
     }
 
     /// Takes the next actor that begins; it is then the current one. After the last the actors take their turns.
@@ -453,8 +464,7 @@ impl Kernel {
         match first.state {
             SlotState::Answered => return true,
             SlotState::Waiting | SlotState::Fired if !record.has_more() => {
-                let fired = first.state == SlotState::Fired;
-                if !self.is_enabled(actor, first.transition, fired) {
+                if !self.can_happen(actor, &first) {
                     if first.transition == Transition::Yield {
                         self.give_turn_away(actor);
                     }
@@ -476,9 +486,7 @@ impl Kernel {
             self.actors[actor as usize].bring_forward(slot.ticket);
             return true;
         }
-        let enabled =
-            |slot: &&Slot| self.is_enabled(actor, slot.transition, slot.state == SlotState::Fired);
-        let Some(&slot) = slots.iter().find(enabled) else {
+        let Some(&slot) = slots.iter().find(|slot| self.can_happen(actor, slot)) else {
             self.give_turn_away(actor);
             return false;
         };
@@ -486,6 +494,13 @@ impl Kernel {
         self.actors[actor as usize].bring_forward(slot.ticket);
         self.answer(actor, slot.ticket, answer);
         !self.pauses(actor, slot.transition)
+    }
+
+    /// Whether a pending operation can happen. A test that waits for the next event looks again only when it is told to.
+    #[inline]
+    pub(crate) fn can_happen(&self, actor: u32, slot: &Slot) -> bool {
+        let fired = slot.state == SlotState::Fired;
+        (fired || !Self::is_poll(slot.transition)) && self.is_enabled(actor, slot.transition, fired)
     }
 
     /// Begins the yields that a new actor has come with: it goes behind all that are runnable.

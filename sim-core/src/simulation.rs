@@ -620,8 +620,6 @@ impl Kernel {
                     branches,
                 });
                 self.schedule(actor);
-            } else if self.has_poll(actor) {
-                self.pollers.push(actor);
             }
         }
         candidates
@@ -631,7 +629,7 @@ impl Kernel {
     fn enabled_branches(&self, actor: u32) -> Vec<(crate::kernel::Slot, u32)> {
         let mut all = Vec::new();
         for slot in self.actors[actor as usize].slots() {
-            if self.is_enabled(actor, slot.transition, slot.state == SlotState::Fired) {
+            if self.can_happen(actor, &slot) {
                 all.extend((0..self.branches(slot.transition)).map(|branch| (slot, branch)));
             }
         }

@@ -81,12 +81,6 @@ impl Kernel {
         }
     }
 
-    /// Whether a test or a probe is pending.
-    pub(crate) fn has_poll(&self, actor: u32) -> bool {
-        let slots = self.actors[actor as usize].slots();
-        slots.iter().any(|slot| Self::is_poll(slot.transition))
-    }
-
     /// Lets those look again whose last test failed before the latest event. True if there are any.
     pub(crate) fn wake_pollers(&mut self) -> bool {
         if self.pollers.is_empty() {

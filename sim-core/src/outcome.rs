@@ -202,7 +202,7 @@ pub struct Report {
     pub messages: u64,
     /// Their bytes.
     pub bytes: f64,
-    /// Actors that were started.
+    /// Actors that were numbered, whether or not they came to run.
     pub actors: u32,
     /// The fingerprint of the run.
     pub digest: Digest,

@@ -3,7 +3,9 @@
 use futures::future::{Either, join, join_all, select};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt, select_biased};
-use sim_core::{HostId, Outcome, Simulation, Span, Time};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use sim_core::{Candidate, Choice, Chooser, HostId, Outcome, Replay, Simulation, Span, Time};
 
 fn secs(seconds: f64) -> Span {
     Span::from_secs(seconds)
@@ -150,4 +152,77 @@ fn what_is_ready_at_once_is_no_wait() {
         assert!(mutex.try_lock().await);
     });
     assert_eq!(simulation.run().time, Time::ZERO);
+}
+
+/// Takes the last branch of the last candidate.
+struct Last;
+
+impl Chooser for Last {
+    fn choose(&mut self, candidates: &[Candidate]) -> Option<Choice> {
+        let last = candidates.last()?;
+        Some(Choice {
+            actor: last.actor,
+            branch: last.branches - 1,
+        })
+    }
+}
+
+/// Each actor joins branches that sleep, yield (0) or pass a semaphore of one unit (7) in turn.
+fn joins(actors: &[Vec<Vec<u8>>]) -> Simulation {
+    let mut simulation = Simulation::with_constant_model(1);
+    let semaphore = simulation.new_semaphore(1);
+    for branches in actors.iter().cloned() {
+        let semaphore = semaphore.clone();
+        simulation.spawn_anonymous(0, |me| async move {
+            let (me, semaphore) = (&me, &semaphore);
+            join_all(branches.into_iter().map(|steps| async move {
+                for step in steps {
+                    match step {
+                        0 => me.yield_now().await,
+                        7 => {
+                            semaphore.acquire().await;
+                            me.yield_now().await;
+                            semaphore.release().await;
+                        }
+                        quarters => me.sleep(secs(f64::from(quarters) / 4.0)).await,
+                    }
+                }
+            }))
+            .await;
+        });
+    }
+    simulation
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(1),
+        ..ProptestConfig::default()
+    })]
+
+    /// No wake-up is lost: a run lasts as long as its longest branch, also with wakers of the combinator's own, also
+    /// under a chooser; and what a chooser did replays.
+    #[test]
+    fn joins_of_sleeps_last_as_long_as_the_longest(actors in proptest::collection::vec(
+        proptest::collection::vec(proptest::collection::vec(0..8_u8, 0..6), 0..40), 1..4,
+    )) {
+        let quarters = |steps: &Vec<u8>| steps.iter().filter(|&&step| step != 7).map(|&step| u32::from(step)).sum();
+        let longest: u32 = actors.iter().flatten().map(quarters).max().unwrap_or(0);
+        let end = Time::from_secs(f64::from(longest) / 4.0);
+        let plain = joins(&actors).run();
+        prop_assert_eq!(&plain.outcome, &Outcome::Finished);
+        prop_assert_eq!(plain.time, end);
+        let mut chosen = joins(&actors);
+        chosen.set_chooser(Box::new(Last));
+        chosen.record_schedule();
+        let chosen = chosen.run();
+        prop_assert_eq!(&chosen.outcome, &Outcome::Finished);
+        prop_assert_eq!(chosen.time, end);
+        let mut again = joins(&actors);
+        again.set_chooser(Box::new(Replay::new(chosen.schedule.clone().unwrap())));
+        again.record_schedule();
+        prop_assert_eq!(again.run(), chosen);
+    }
 }

@@ -1,7 +1,13 @@
 //! Rough timings.
+#![expect(
+    clippy::print_stdout,
+    clippy::too_many_lines,
+    clippy::unwrap_used,
+    reason = "a sketch of the benchmarks to come"
+)]
 use sim_core::*;
 fn time(name: &str, n: f64, f: impl FnOnce()) {
-    #[expect(clippy::disallowed_types)]
+    #[expect(clippy::disallowed_types, reason = "a benchmark reads the clock")]
     let t = std::time::Instant::now();
     f();
     let e = t.elapsed().as_secs_f64();
@@ -14,7 +20,7 @@ fn main() {
         for _ in 0..2 {
             s.spawn_anonymous(0, |me| async move {
                 for _ in 0..10_000_000 {
-                    me.yield_now().await
+                    me.yield_now().await;
                 }
             });
         }

@@ -90,6 +90,13 @@ pub struct Kernel {
     pub(crate) actors: Vec<ActorRecord>,
     /// Actors that may be able to go on, in the order in which they became so.
     pub(crate) ready: VecDeque<u32>,
+    /// Actors that have been created, or resumed after they suspended themselves: they go first, up to their next
+    /// operation.
+    pub(crate) births: VecDeque<u32>,
+    /// Whether operations stop before their first transition: always under a chooser, and while there are births.
+    pub(crate) stepping: bool,
+    /// Whether the actor being polled is one of the births.
+    opening: bool,
     /// Actors whose test or probe failed and that wait until anything has changed.
     pub(crate) pollers: Vec<u32>,
     /// Grows whenever anything happens that a test could observe.
@@ -162,6 +169,9 @@ impl Kernel {
             acting: NONE,
             actors: Vec::new(),
             ready: VecDeque::new(),
+            births: VecDeque::new(),
+            stepping: false,
+            opening: false,
             pollers: Vec::new(),
             progress: 1,
             numbers: 0,
@@ -231,7 +241,7 @@ impl Kernel {
         {
             self.begin_exec(activity);
         }
-        if !self.chosen
+        if !self.stepping
             && !Self::must_queue(transition)
             && self.is_enabled(actor, transition, false)
         {
@@ -242,8 +252,7 @@ impl Kernel {
             // The actor stops here: another one ends or stops before it goes on.
             let ticket = self.park(actor, transition, Span::INFINITE, location, waker);
             self.answer(actor, ticket, answer);
-            self.ready.push_front(actor);
-            self.actors[actor as usize].queued = true;
+            self.schedule_first(actor);
             return Issued::Parked(ticket);
         }
         Issued::Parked(self.park(actor, transition, timeout, location, waker))
@@ -256,7 +265,7 @@ impl Kernel {
     }
 
     /// Whether the issuing actor must not run on in the same poll, because it may have stopped itself.
-    const fn must_pause(transition: Transition) -> bool {
+    pub(crate) const fn must_pause(transition: Transition) -> bool {
         matches!(
             transition,
             Transition::Kill { .. } | Transition::Suspend { .. }
@@ -312,16 +321,31 @@ impl Kernel {
             answer: Answer::Done,
         };
         match transition {
-            Transition::Yield => slot.state = SlotState::Fired,
-            Transition::Sleep if !timed => slot.state = SlotState::Fired,
+            // The turn that a new actor takes with its first operation is not yet the one that it gives away.
+            Transition::Yield if self.chosen || !self.opening => slot.state = SlotState::Fired,
+            Transition::Sleep if self.clock == Clock::Untimed => slot.state = SlotState::Fired,
             _ => {}
         }
         let fired = slot.state == SlotState::Fired;
-        record.insert(slot, waker);
+        let looks =
+            Self::is_poll(transition) && self.stepping && self.is_enabled(actor, transition, false);
+        if looks {
+            slot.state = SlotState::Fired;
+        }
+        self.actors[actor as usize].insert(slot, waker);
         self.subscribe(actor, transition);
-        let asks = self.chosen || Self::must_queue(transition);
-        if fired || (asks && self.is_enabled(actor, transition, false)) {
-            self.schedule(actor);
+        let queues = Self::must_queue(transition);
+        let yields = transition == Transition::Yield;
+        if fired
+            || yields
+            || ((self.stepping || queues) && self.is_enabled(actor, transition, false))
+        {
+            if fired || yields || queues || self.chosen || self.opening {
+                self.schedule(actor);
+            } else {
+                // It only lets those begin that it has created; it is still its turn.
+                self.schedule_first(actor);
+            }
         } else if Self::is_poll(transition) {
             self.pollers.push(actor);
         }
@@ -377,14 +401,10 @@ impl Kernel {
             return;
         };
         self.drop_timer(slot.timer);
-        if slot.state != SlotState::Answered {
+        if slot.state == SlotState::Answered {
+            self.undo(actor, slot.transition, slot.answer);
+        } else {
             self.abandon(actor, slot.transition);
-        } else if let Transition::Wait {
-            activity,
-            owned: true,
-        } = slot.transition
-        {
-            self.release_activity(activity, actor);
         }
         self.free_list_of(slot.transition);
     }
@@ -399,6 +419,42 @@ impl Kernel {
         }
     }
 
+    /// Makes an actor the next to take its turn.
+    pub(crate) fn schedule_first(&mut self, actor: u32) {
+        let record = &mut self.actors[actor as usize];
+        if record.dead {
+            return;
+        }
+        if std::mem::replace(&mut record.queued, true) {
+            // What it waited for before has woken it too: rare, and not long ago.
+            if let Some(position) = self.ready.iter().rposition(|&other| other == actor) {
+                self.ready.remove(position);
+            }
+        }
+        self.ready.push_front(actor);
+    }
+
+    /// Takes the next actor that begins; it is then the current one. After the last the actors take their turns.
+    pub(crate) fn next_birth(&mut self) -> Option<u32> {
+        while let Some(actor) = self.births.pop_front() {
+            let record = &mut self.actors[actor as usize];
+            if record.dead {
+                continue;
+            }
+            if record.suspended {
+                record.deferred = true;
+                continue;
+            }
+            record.start();
+            self.current = actor;
+            self.opening = true;
+            return Some(actor);
+        }
+        self.opening = false;
+        self.stepping = self.chosen;
+        None
+    }
+
     /// Gives an actor its turn: executes one enabled transition of it. True if its future is to be polled.
     #[inline]
     pub(crate) fn resume(&mut self, actor: u32) -> bool {
@@ -411,21 +467,19 @@ impl Kernel {
             record.deferred = true;
             return false;
         }
-        if record.is_new() {
-            record.start();
-            return true;
-        }
         let first = record.first;
         match first.state {
             SlotState::Answered => return true,
             SlotState::Waiting | SlotState::Fired if !record.has_more() => {
-                let fired = first.state == SlotState::Fired;
-                if !self.is_enabled(actor, first.transition, fired) {
+                if !self.can_happen(actor, &first) {
+                    if first.transition == Transition::Yield {
+                        self.give_turn_away(actor);
+                    }
                     return false;
                 }
                 let answer = self.execute_slot(actor, &first);
                 self.answer(actor, first.ticket, answer);
-                return true;
+                return !self.pauses(actor, first.transition);
             }
             _ => {}
         }
@@ -435,17 +489,48 @@ impl Kernel {
     /// [`Kernel::resume`] for an actor with several pending operations: the first that is enabled happens.
     fn resume_any(&mut self, actor: u32) -> bool {
         let slots = self.actors[actor as usize].slots();
-        if slots.iter().any(|slot| slot.state == SlotState::Answered) {
+        if let Some(slot) = slots.iter().find(|slot| slot.state == SlotState::Answered) {
+            self.actors[actor as usize].bring_forward(slot.ticket);
             return true;
         }
-        let enabled =
-            |slot: &&Slot| self.is_enabled(actor, slot.transition, slot.state == SlotState::Fired);
-        let Some(&slot) = slots.iter().find(enabled) else {
+        let Some(&slot) = slots.iter().find(|slot| self.can_happen(actor, slot)) else {
+            self.give_turn_away(actor);
             return false;
         };
         let answer = self.execute_slot(actor, &slot);
+        self.actors[actor as usize].bring_forward(slot.ticket);
         self.answer(actor, slot.ticket, answer);
-        true
+        !self.pauses(actor, slot.transition)
+    }
+
+    /// Whether a pending operation can happen. A test that waits for the next event looks again only when it is told to.
+    #[inline]
+    pub(crate) fn can_happen(&self, actor: u32, slot: &Slot) -> bool {
+        let fired = slot.state == SlotState::Fired;
+        (fired || !Self::is_poll(slot.transition)) && self.is_enabled(actor, slot.transition, fired)
+    }
+
+    /// Begins the yields that a new actor has come with: it goes behind all that are runnable.
+    #[cold]
+    fn give_turn_away(&mut self, actor: u32) {
+        for slot in self.actors[actor as usize].slots() {
+            if slot.transition == Transition::Yield && slot.state == SlotState::Waiting {
+                let record = &mut self.actors[actor as usize];
+                let pending = record.slot_mut(slot.ticket).expect("just listed");
+                pending.state = SlotState::Fired;
+                self.schedule(actor);
+            }
+        }
+    }
+
+    /// Whether another actor, or this one, must end or stop before this one goes on; it is then the next.
+    #[inline]
+    pub(crate) fn pauses(&mut self, actor: u32, transition: Transition) -> bool {
+        let pauses = Self::must_pause(transition);
+        if pauses {
+            self.schedule_first(actor);
+        }
+        pauses
     }
 
     /// Executes the transition of a slot that is enabled, or ends it because its time is up.

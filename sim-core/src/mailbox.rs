@@ -228,11 +228,17 @@ fn follow_get(
     Step::Return(result)
 }
 
-fn follow_async(kernel: &mut Kernel, _: Transition, answer: Answer, _: &mut u32) -> Step<Activity> {
+fn follow_async(
+    kernel: &mut Kernel,
+    transition: Transition,
+    answer: Answer,
+    _: &mut u32,
+) -> Step<Activity> {
     let Answer::Number(activity) = answer else {
         unreachable!("posting answers with the communication")
     };
-    Step::Return(Activity::new(kernel.myself(), activity))
+    let gets = matches!(transition, Transition::AsyncReceive { .. });
+    Step::Return(Activity::new(kernel.myself(), activity, gets))
 }
 
 impl fmt::Debug for Mailbox {

@@ -120,7 +120,7 @@ impl<T> Drop for Operation<'_, T> {
         match self.state {
             State::Over => {}
             State::Running if self.ticket != 0 => {
-                self.kernel.borrow_mut().withdraw(self.actor, self.ticket)
+                self.kernel.borrow_mut().withdraw(self.actor, self.ticket);
             }
             State::Running => {}
             State::Fresh => {
@@ -136,9 +136,9 @@ impl Kernel {
     fn forget(&mut self, transition: Transition) {
         match transition {
             Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
-                self.discard_prepared(comm)
+                self.discard_prepared(comm);
             }
-            Transition::Create { child } => self.actors[child.index()].dead = true,
+            Transition::Create { child } => self.kill(child.0),
             Transition::WaitAny { list } | Transition::TestAny { list } => self.free_list(list),
             Transition::Wait {
                 activity,

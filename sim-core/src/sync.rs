@@ -210,18 +210,21 @@ impl Barrier {
         let arrive = Transition::BarrierAsyncLock {
             barrier: self.number,
         };
-        Operation::new(&self.kernel, arrive, |_, transition, answer, _| {
-            match (transition, answer) {
+        Operation::new(
+            &self.kernel,
+            arrive,
+            |kernel, transition, answer, last| match (transition, answer) {
                 (Transition::BarrierAsyncLock { barrier }, Answer::Number(round)) => {
+                    *last = u32::from(kernel.is_complete(barrier, round));
                     Step::Then(Transition::BarrierWait {
                         barrier,
                         round,
                         owned: true,
                     })
                 }
-                (_, answer) => Step::Return(answer == Answer::Bool(true)),
-            }
-        })
+                _ => Step::Return(*last != 0),
+            },
+        )
     }
 }
 

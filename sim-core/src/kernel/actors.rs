@@ -9,7 +9,7 @@ use std::task::Waker;
 
 use super::{Kernel, NONE, Stop};
 use crate::simulation::ExitHook;
-use crate::{ActorId, Answer, Clock, Failure, HostId, Span, Time, Transition};
+use crate::{ActorId, Answer, Failure, HostId, Transition};
 
 /// The state of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,8 +46,6 @@ pub(crate) struct Extra {
     pub(crate) hooks: Vec<ExitHook>,
     /// The mutexes that the actor has asked for and not released: its request set.
     pub(crate) mutexes: Vec<u32>,
-    /// How long the sleep that a suspension interrupted still lasts, per ticket.
-    pub(crate) frozen: Vec<(u32, Span)>,
 }
 
 /// One actor.
@@ -68,6 +66,8 @@ pub(crate) struct ActorRecord {
     /// Its turn came while it was suspended.
     pub(crate) deferred: bool,
     pub(crate) started: bool,
+    /// Its creation has happened: it counts as alive.
+    pub(crate) created: bool,
     /// Failed or killed, for those who join it.
     pub(crate) killed: bool,
 }
@@ -96,6 +96,7 @@ impl ActorRecord {
             suspended: false,
             deferred: false,
             started: false,
+            created: false,
             killed: false,
         }
     }
@@ -160,6 +161,22 @@ impl ActorRecord {
         Some(extra.slots.remove(position))
     }
 
+    /// Moves an operation into the first place. The one that is about to be answered must be there, so that what is left
+    /// is seen as *more* when it has been taken.
+    pub(crate) fn bring_forward(&mut self, ticket: u32) {
+        let Some(extra) = &mut self.extra else {
+            return;
+        };
+        let Some(position) = extra.slots.iter().position(|slot| slot.ticket == ticket) else {
+            return;
+        };
+        if self.first.state == SlotState::Free {
+            self.first = extra.slots.remove(position);
+        } else {
+            std::mem::swap(&mut self.first, &mut extra.slots[position]);
+        }
+    }
+
     /// All pending operations, in the order in which they were issued.
     pub(crate) fn slots(&self) -> Vec<Slot> {
         let mut slots = Vec::new();
@@ -210,10 +227,16 @@ impl Kernel {
 
     /// Starts an actor that was added.
     pub(crate) fn start_actor(&mut self, actor: u32) {
-        if !self.actors[actor as usize].daemon {
+        let record = &mut self.actors[actor as usize];
+        if record.dead {
+            return;
+        }
+        record.created = true;
+        if !record.daemon {
             self.live += 1;
         }
-        self.schedule(actor);
+        self.births.push_back(actor);
+        self.stepping = true;
     }
 
     pub(crate) fn actor_name(&self, actor: u32) -> String {
@@ -232,6 +255,9 @@ impl Kernel {
             return;
         }
         record.daemon = daemon;
+        if !record.created {
+            return;
+        }
         if daemon {
             self.live -= 1;
         } else {
@@ -248,8 +274,9 @@ impl Kernel {
         }
         record.dead = true;
         record.first.state = SlotState::Free;
-        let (daemon, extra) = (record.daemon, record.extra.take());
-        if !daemon {
+        let counted = record.created && !record.daemon;
+        let extra = record.extra.take();
+        if counted {
             self.live -= 1;
         }
         self.progress += 1;
@@ -272,6 +299,7 @@ impl Kernel {
 
     /// Ends the run because an actor failed.
     pub(crate) fn fail(&mut self, actor: u32, message: String, panicked: bool) {
+        self.actors[actor as usize].killed = true;
         if self.stop.is_none() {
             self.stop = Some(Stop::Failed(self.failure(actor, message, panicked)));
         }
@@ -288,26 +316,14 @@ impl Kernel {
         }
     }
 
-    /// Stops an actor: what it does in simulated time stops too, until [`Kernel::wake_up`].
+    /// Stops an actor, and the computation that it waits for, until [`Kernel::wake_up`]. Its timers go on; what they
+    /// end is seen when it is resumed.
     pub(crate) fn suspend(&mut self, actor: u32) {
         let record = &mut self.actors[actor as usize];
         if record.suspended || record.dead {
             return;
         }
         record.suspended = true;
-        for slot in record.slots() {
-            if slot.transition == Transition::Sleep && slot.timer != 0 {
-                let date = self.timer_date(slot.timer);
-                let left = date.since(self.now);
-                let record = &mut self.actors[actor as usize];
-                record
-                    .slot_mut(slot.ticket)
-                    .expect("the slot was just listed")
-                    .timer = 0;
-                record.extra().frozen.push((slot.ticket, left));
-                self.drop_timer(slot.timer);
-            }
-        }
         self.freeze_execs(actor, true);
     }
 
@@ -319,23 +335,18 @@ impl Kernel {
         }
         record.suspended = false;
         let deferred = std::mem::take(&mut record.deferred);
-        let frozen = record
-            .extra
-            .as_mut()
-            .map(|extra| std::mem::take(&mut extra.frozen))
-            .unwrap_or_default();
-        for (ticket, left) in frozen {
-            if self.clock == Clock::Timed && self.actors[actor as usize].slot_mut(ticket).is_some()
-            {
-                let timer = self.set_timer(self.now + left, u64::from(actor));
-                self.actors[actor as usize]
-                    .slot_mut(ticket)
-                    .expect("just found")
-                    .timer = timer;
-            }
+        let slots = record.slots();
+        let answered = slots.iter().find(|slot| slot.state == SlotState::Answered);
+        if let Some(slot) = answered {
+            record.bring_forward(slot.ticket);
         }
+        let is_polled = record.is_new() || answered.is_some();
         self.freeze_execs(actor, false);
-        if deferred {
+        if deferred && is_polled {
+            // It has no transition to choose before it comes to its next operation.
+            self.births.push_back(actor);
+            self.stepping = true;
+        } else if deferred {
             self.schedule(actor);
         }
     }
@@ -347,10 +358,5 @@ impl Kernel {
                 self.freeze_exec(activity, freeze);
             }
         }
-    }
-
-    /// The date of a timer in the queue.
-    fn timer_date(&self, number: u64) -> Time {
-        self.timers.find(number).map_or(self.now, Time::from_bits)
     }
 }

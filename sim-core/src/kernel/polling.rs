@@ -33,7 +33,7 @@ impl Kernel {
         } else {
             object
         };
-        object.wrapping_mul(8).wrapping_add(kind as u32)
+        object.wrapping_mul(64).wrapping_add(kind as u32)
     }
 
     /// Whether the answer is yes.

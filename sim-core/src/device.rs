@@ -139,6 +139,15 @@ impl DevicePort {
         self.kernel.borrow().now
     }
 
+    /// An actor, for its name, its host and its output.
+    #[must_use]
+    pub fn actor(&self, id: ActorId) -> crate::Actor {
+        crate::Actor {
+            kernel: Rc::clone(&self.kernel),
+            id,
+        }
+    }
+
     /// Makes `device` the one that the kernel tells of ends and timers.
     pub fn attach(&self, device: Rc<dyn Device>) {
         self.kernel.borrow_mut().device = Some(device);

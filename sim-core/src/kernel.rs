@@ -129,6 +129,7 @@ pub struct Kernel {
     pub(crate) branch: u32,
     pub(crate) trace: Option<TraceSink>,
     pub(crate) device: Option<Rc<dyn Device>>,
+    pub(crate) console: Option<Rc<dyn crate::Console>>,
     /// Names the actors that were not given a name.
     pub(crate) namer: fn(ActorId) -> String,
     pub(crate) seed: u64,
@@ -195,6 +196,7 @@ impl Kernel {
             branch: 0,
             trace: None,
             device: None,
+            console: None,
             namer: |actor| format!("actor-{actor}"),
             seed,
             count: 0,

@@ -53,6 +53,7 @@
 mod activity;
 mod actor;
 mod chooser;
+mod console;
 mod constant;
 mod device;
 mod digest;
@@ -73,6 +74,7 @@ mod transition;
 pub use activity::{Activity, ActivityError};
 pub use actor::{Actor, TimedOut};
 pub use chooser::{BadSchedule, Candidate, Choice, Chooser, Clock, Replay, Schedule};
+pub use console::{Console, Level, LogLine};
 pub use constant::Constant;
 pub use device::{DEVICE_TOKENS, Device, DevicePort, Parked};
 pub use digest::Digest;

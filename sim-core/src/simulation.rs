@@ -193,6 +193,11 @@ impl Simulation {
         self.interrupt = Some(flag);
     }
 
+    /// Where the actors' output and log lines go; without, nowhere.
+    pub fn set_console(&mut self, console: Rc<dyn crate::Console>) {
+        self.kernel.borrow_mut().console = Some(console);
+    }
+
     /// Sets the number that [`Actor::count`] gives to programs: how many of whatever they make they should make.
     pub fn set_count(&mut self, count: u32) {
         self.kernel.borrow_mut().count = count;

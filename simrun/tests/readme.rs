@@ -4,6 +4,8 @@
 //! (real time, rates, the revision) is replaced before the comparison. A block without output only has to succeed.
 //! With `UPDATE_EXPECT=1` the README is rewritten instead.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::path::Path;
 use std::process::Command;
 

@@ -14,6 +14,8 @@ use crate::{Answer, Change, End, Kernel, Message, Span, Transition};
 pub struct Activity {
     kernel: Shared,
     slot: u32,
+    /// Whether this is the handle of a get, which gives the message.
+    gets: bool,
 }
 
 /// How an activity ended without success.
@@ -49,15 +51,15 @@ pub(crate) fn end_result(answer: Answer) -> Result<(), ActivityError> {
 }
 
 impl Activity {
-    pub(crate) const fn new(kernel: Shared, slot: u32) -> Self {
-        Self { kernel, slot }
+    pub(crate) const fn new(kernel: Shared, slot: u32, gets: bool) -> Self {
+        Self { kernel, slot, gets }
     }
 
     pub(crate) const fn slot(&self) -> u32 {
         self.slot
     }
 
-    /// Waits for the end. The receiver of a communication gets the message, everybody else an empty one.
+    /// Waits for the end. The handle of a get gives the message, once; every other handle an empty one.
     ///
     /// # Errors
     /// How it ended, if not well.
@@ -68,6 +70,11 @@ impl Activity {
             activity: self.slot,
             owned: false,
         };
+        if !self.gets {
+            return Operation::new(&self.kernel, wait, |_, _, answer| {
+                Step::Return(end_result(answer).map(|()| Message::Empty))
+            });
+        }
         Operation::new(&self.kernel, wait, |kernel, code, answer| {
             Step::Return(end_result(answer).map(|()| kernel.take_message(code.object())))
         })
@@ -123,15 +130,9 @@ impl Activity {
 }
 
 impl Kernel {
-    /// Takes the message if the actor being polled is the receiver.
+    /// Takes the message, for the get.
     pub(crate) fn take_message(&mut self, slot: u32) -> Message {
-        let current = self.current;
-        let record = self.activities.get_mut(slot);
-        if record.destination == current {
-            std::mem::take(&mut record.message)
-        } else {
-            Message::Empty
-        }
+        std::mem::take(&mut self.activities.get_mut(slot).message)
     }
 }
 
@@ -158,6 +159,7 @@ impl Clone for Activity {
         Self {
             kernel: Rc::clone(&self.kernel),
             slot: self.slot,
+            gets: self.gets,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Actors: the handle through which a program reaches the simulation.
 //!
-//! An actor is a future; `me` is the handle that it gets. The same type names other actors. A new actor runs when
-//! its turn comes, after the actors that were runnable before it.
+//! An actor is a future; `me` is the handle that it gets. The same type names other actors. A new actor runs
+//! up to its first operation before anybody else goes on; that operation takes its turn behind what was runnable before.
 
 use std::fmt;
 use std::future::Future;
@@ -71,6 +71,18 @@ impl Actor {
         self.kernel.borrow().hosts.count()
     }
 
+    /// How many of whatever it makes the program should make: the `-n` of the command line, by default the number of
+    /// hosts.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        let kernel = self.kernel.borrow();
+        if kernel.count > 0 {
+            kernel.count
+        } else {
+            kernel.hosts.count()
+        }
+    }
+
     /// The present date.
     #[must_use]
     pub fn now(&self) -> Time {
@@ -108,16 +120,12 @@ impl Actor {
         Operation::new(&self.kernel, Transition::Yield, nothing)
     }
 
-    /// Sleeps for a duration of virtual time.
+    /// Sleeps for a duration of virtual time. A sleep of [`Span::INFINITE`] has no end, and is reported as a deadlock
+    /// when nothing else is left.
     #[inline]
     #[track_caller]
     pub fn sleep(&self, span: Span) -> Operation<'_, ()> {
         // Even a sleep of no time goes through the queue: it ends after what was due before.
-        let span = if span == Span::INFINITE {
-            Span::from_secs(f64::MAX)
-        } else {
-            span
-        };
         Operation::new(&self.kernel, Transition::Sleep, nothing).within(span)
     }
 
@@ -128,7 +136,7 @@ impl Actor {
         self.sleep(date.since(self.now()))
     }
 
-    /// Starts an actor on a host. It runs when its turn comes.
+    /// Starts an actor on a host. It runs up to its first operation when this actor has come to its next one.
     ///
     /// # Panics
     /// If there is no such host.
@@ -188,7 +196,7 @@ impl Actor {
     pub fn start_execution_with(&self, flops: f64, priority: f64, bound: f64) -> Activity {
         let slot = self.prepare_exec(flops, priority, bound);
         self.kernel.borrow_mut().begin_exec(slot);
-        Activity::new(Rc::clone(&self.kernel), slot)
+        Activity::new(Rc::clone(&self.kernel), slot, false)
     }
 
     fn prepare_exec(&self, flops: f64, priority: f64, bound: f64) -> u32 {
@@ -241,7 +249,9 @@ impl Actor {
         Operation::new(&self.kernel, Transition::Kill { target: self.id }, nothing)
     }
 
-    /// Stops the actor, also its sleep or computation in progress, until it is resumed.
+    /// Stops the actor until it is resumed, also the computation that it waits for. Its sleep goes on: an actor that
+    /// should have woken in the meantime wakes when it is resumed. So do the other things that it waits for, with
+    /// their timeouts.
     #[inline]
     #[track_caller]
     pub fn suspend(&self) -> Operation<'_, ()> {

@@ -47,8 +47,15 @@ impl Kinds {
     /// Tests and probes.
     pub(crate) const POLLS: Self = Self::of(&[TEST, TEST_ANY, PROBE, MUTEX_TEST, MUTEX_TRY_LOCK]);
     /// They change nothing when they happen and answer nothing.
-    pub(crate) const SILENT: Self =
-        Self::of(&[YIELD, SLEEP, DEVICE, JOIN, MUTEX_WAIT, SEMAPHORE_WAIT]);
+    pub(crate) const SILENT: Self = Self::of(&[
+        YIELD,
+        SLEEP,
+        DEVICE,
+        JOIN,
+        MUTEX_WAIT,
+        SEMAPHORE_WAIT,
+        BARRIER_WAIT,
+    ]);
     /// Always possible.
     pub(crate) const FREE: Self = Self::of(&[
         RANDOM,
@@ -149,12 +156,6 @@ impl Code {
     pub(crate) const fn is_among(self, kinds: Kinds) -> bool {
         // A kind is below 64, so the shift never wraps; saying so costs less than the check of a plain shift.
         kinds.0.wrapping_shr(self.kind() as u32) & 1 == 1
-    }
-
-    /// Whether it is a yield, or a sleep without a timer: it can happen at the actor's next turn.
-    #[inline]
-    pub(crate) const fn is_due(self, timer: u64) -> bool {
-        self.kind() == YIELD || (self.kind() == SLEEP && timer == 0)
     }
 
     /// The activity of a wait that belongs to a compound operation.

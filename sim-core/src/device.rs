@@ -83,6 +83,17 @@ impl Kernel {
         self.stop.get_or_insert(Stop::BadInput(message));
     }
 
+    /// Ends the run as a failure of an actor.
+    pub fn fail_actor(&mut self, actor: ActorId, message: String) {
+        self.fail(actor.0, message, false);
+    }
+
+    /// The name of a host.
+    #[must_use]
+    pub fn host_name(&self, host: HostId) -> String {
+        self.hosts.name(host)
+    }
+
     /// Whether simulated time passes.
     #[must_use]
     pub fn is_timed(&self) -> bool {
@@ -127,6 +138,15 @@ impl DevicePort {
     #[must_use]
     pub fn now(&self) -> Time {
         self.kernel.borrow().now
+    }
+
+    /// An actor, for its name, its host and its output.
+    #[must_use]
+    pub fn actor(&self, id: ActorId) -> crate::Actor {
+        crate::Actor {
+            kernel: Rc::clone(&self.kernel),
+            id,
+        }
     }
 
     /// Makes `device` the one that the kernel tells of ends and timers.

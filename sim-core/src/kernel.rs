@@ -21,7 +21,8 @@ use crate::operation::TICKET_MAX;
 use crate::timers::Timers;
 use crate::trace::TraceSink;
 use crate::{
-    Answer, Choice, Clock, Digest, End, Failure, HostId, Resource, Span, Stream, Time, Transition,
+    ActorId, Answer, Choice, Clock, Digest, End, Failure, HostId, Resource, Span, Stream, Time,
+    Transition,
 };
 
 mod activities;
@@ -93,6 +94,13 @@ pub struct Kernel {
     pub(crate) actors: Vec<ActorRecord>,
     /// Actors that may be able to go on, in the order in which they became so.
     pub(crate) ready: VecDeque<u32>,
+    /// Actors that have been created, or resumed after they suspended themselves: they go first, up to their next
+    /// operation.
+    pub(crate) births: VecDeque<u32>,
+    /// Whether operations stop before their first transition: always under a chooser, and while there are births.
+    pub(crate) stepping: bool,
+    /// Whether the actor being polled is one of the births.
+    opening: bool,
     /// Actors whose test or probe failed and that wait until anything has changed.
     pub(crate) pollers: Vec<u32>,
     /// Grows whenever anything happens that a test could observe.
@@ -123,7 +131,12 @@ pub struct Kernel {
     pub(crate) branch: u32,
     pub(crate) trace: Option<TraceSink>,
     pub(crate) device: Option<Rc<dyn Device>>,
+    pub(crate) console: Option<Rc<dyn crate::Console>>,
+    /// Names the actors that were not given a name.
+    pub(crate) namer: fn(ActorId) -> String,
     pub(crate) seed: u64,
+    /// What `Actor::count` says, 0 for the number of hosts.
+    pub(crate) count: u32,
     pub(crate) draws: Option<Stream>,
     pub(crate) stop: Option<Stop>,
     pub(crate) events: u64,
@@ -160,6 +173,9 @@ impl Kernel {
             acting: NONE,
             actors: Vec::new(),
             ready: VecDeque::new(),
+            births: VecDeque::new(),
+            stepping: false,
+            opening: false,
             pollers: Vec::new(),
             progress: 1,
             numbers: 0,
@@ -182,7 +198,10 @@ impl Kernel {
             branch: 0,
             trace: None,
             device: None,
+            console: None,
+            namer: |actor| format!("actor-{actor}"),
             seed,
+            count: 0,
             draws: None,
             stop: None,
             events: 0,
@@ -238,7 +257,7 @@ impl Kernel {
         if let Some(activity) = code.owned_activity() {
             self.begin_exec(activity);
         }
-        if !self.chosen && self.is_enabled(actor, code, false) {
+        if !self.stepping && self.is_enabled(actor, code, false) {
             let answer = Answer::from_code(self.execute(actor, code));
             if code.is_among(Kinds::PAUSED) {
                 return Issued::Parked(self.pause(actor, code, answer, location, waker));
@@ -268,8 +287,7 @@ impl Kernel {
     ) -> u32 {
         let ticket = self.park(actor, code, Span::INFINITE, location, waker);
         self.answer(actor, ticket, answer);
-        self.ready.push_front(actor);
-        self.actors[actor as usize].queued = true;
+        self.schedule_first(actor);
         ticket
     }
 
@@ -288,7 +306,12 @@ impl Kernel {
         } else {
             self.set_timeout(actor, code, timeout)
         };
-        let fired = code.is_due(timer);
+        // The turn that a new actor takes with its first operation is not yet the one that it gives away.
+        let fired = match code {
+            Code::YIELD => self.chosen || !self.opening,
+            Code::SLEEP => self.clock == Clock::Untimed,
+            _ => false,
+        };
         let state = if fired {
             SlotState::Fired
         } else {
@@ -306,7 +329,7 @@ impl Kernel {
             record.keep_waker(ticket, waker);
         }
         if !fired {
-            self.subscribe(actor, code);
+            self.settle(actor, code, ticket);
         } else if !record.queued {
             record.queued = true;
             self.ready.push_back(actor);
@@ -324,25 +347,40 @@ impl Kernel {
         }
     }
 
-    /// Makes sure that what a parked transition waits for wakes the actor; wakes it at once where a decision about it
-    /// is due.
+    /// Makes sure that what a parked transition waits for wakes the actor; gives it its turn at once where a decision
+    /// about it is due.
     #[inline(never)]
-    fn subscribe(&mut self, actor: u32, code: Code) {
+    fn settle(&mut self, actor: u32, code: Code, ticket: u32) {
         if code.is_among(Kinds::SUBSCRIBED) {
-            match code.transition() {
-                Transition::Wait { activity, .. } => self.await_activity(activity, actor),
-                Transition::Join { target } => {
-                    self.actors[target.index()].extra().joiners.push(actor);
-                }
-                Transition::WaitAny { list } => self.await_any(list, actor),
-                _ => {}
-            }
+            self.subscribe(actor, code.transition());
         }
-        let asks = self.chosen || code.is_among(Kinds::QUEUED);
-        if asks && self.is_enabled(actor, code, false) {
-            self.schedule(actor);
-        } else if code.is_among(Kinds::POLLS) {
+        let (queues, yields) = (code.is_among(Kinds::QUEUED), code == Code::YIELD);
+        let polls = code.is_among(Kinds::POLLS);
+        let enabled = (self.stepping || queues) && self.is_enabled(actor, code, false);
+        if polls && enabled {
+            let slot = self.actors[actor as usize].slot_mut(ticket);
+            slot.expect("it was just parked").state = SlotState::Fired;
+        }
+        if yields || enabled {
+            if yields || queues || self.chosen || self.opening {
+                self.schedule(actor);
+            } else {
+                // It only lets those begin that it has created; it is still its turn.
+                self.schedule_first(actor);
+            }
+        } else if polls {
             self.pollers.push(actor);
+        }
+    }
+
+    fn subscribe(&mut self, actor: u32, transition: Transition) {
+        match transition {
+            Transition::Wait { activity, .. } => self.await_activity(activity, actor),
+            Transition::Join { target } => {
+                self.actors[target.index()].extra().joiners.push(actor);
+            }
+            Transition::WaitAny { list } => self.await_any(list, actor),
+            _ => {}
         }
     }
 
@@ -387,10 +425,10 @@ impl Kernel {
             return;
         };
         self.drop_timer(slot.timer());
-        if slot.state != SlotState::Answered {
+        if slot.state == SlotState::Answered {
+            self.undo(actor, slot.code.transition(), slot.answer());
+        } else {
             self.abandon(actor, slot.code.transition());
-        } else if let Some(activity) = slot.code.owned_activity() {
-            self.release_activity(activity, actor);
         }
         self.free_list_of(slot.code.transition());
     }
@@ -405,6 +443,42 @@ impl Kernel {
         }
     }
 
+    /// Makes an actor the next to take its turn.
+    pub(crate) fn schedule_first(&mut self, actor: u32) {
+        let record = &mut self.actors[actor as usize];
+        if record.dead {
+            return;
+        }
+        if std::mem::replace(&mut record.queued, true) {
+            // What it waited for before has woken it too: rare, and not long ago.
+            if let Some(position) = self.ready.iter().rposition(|&other| other == actor) {
+                self.ready.remove(position);
+            }
+        }
+        self.ready.push_front(actor);
+    }
+
+    /// Takes the next actor that begins; it is then the current one. After the last the actors take their turns.
+    pub(crate) fn next_birth(&mut self) -> Option<u32> {
+        while let Some(actor) = self.births.pop_front() {
+            let record = &mut self.actors[actor as usize];
+            if record.dead {
+                continue;
+            }
+            if record.suspended {
+                record.deferred = true;
+                continue;
+            }
+            record.start();
+            self.current = actor;
+            self.opening = true;
+            return Some(actor);
+        }
+        self.opening = false;
+        self.stepping = self.chosen;
+        None
+    }
+
     /// Gives an actor its turn: executes one enabled transition of it. True if its future is to be polled.
     #[inline]
     pub(crate) fn resume(&mut self, actor: u32) -> bool {
@@ -416,10 +490,6 @@ impl Kernel {
         if record.suspended {
             record.deferred = true;
             return false;
-        }
-        if record.is_new() {
-            record.start();
-            return true;
         }
         if record.has_more() {
             return self.resume_any(actor);
@@ -441,7 +511,11 @@ impl Kernel {
             return true;
         }
         let fired = state == SlotState::Fired;
-        if state == SlotState::Free || !self.is_enabled(actor, code, fired) {
+        let looks = fired || !code.is_among(Kinds::POLLS);
+        if state == SlotState::Free || !looks || !self.is_enabled(actor, code, fired) {
+            if code == Code::YIELD {
+                self.give_turn_away(actor);
+            }
             return false;
         }
         let answer = self.execute_slot(actor, code, fired);
@@ -451,24 +525,55 @@ impl Kernel {
             record.wake(record.first.ticket);
         }
         self.drop_timer(timer);
-        true
+        !self.pauses(actor, code)
     }
 
     /// [`Kernel::resume`] for an actor with several pending operations: the first that is enabled happens.
     #[cold]
     fn resume_any(&mut self, actor: u32) -> bool {
-        if self.actors[actor as usize].is_answered() {
+        let slots = self.actors[actor as usize].slots();
+        if let Some(slot) = slots.iter().find(|slot| slot.state == SlotState::Answered) {
+            self.actors[actor as usize].bring_forward(slot.ticket);
             return true;
         }
-        let slots = self.actors[actor as usize].slots();
-        let enabled =
-            |slot: &&Slot| self.is_enabled(actor, slot.code, slot.state == SlotState::Fired);
-        let Some(&slot) = slots.iter().find(enabled) else {
+        let Some(&slot) = slots.iter().find(|slot| self.can_happen(actor, slot)) else {
+            self.give_turn_away(actor);
             return false;
         };
         let answer = self.execute_slot(actor, slot.code, slot.state == SlotState::Fired);
+        self.actors[actor as usize].bring_forward(slot.ticket);
         self.answer(actor, slot.ticket, Answer::from_code(answer));
-        true
+        !self.pauses(actor, slot.code)
+    }
+
+    /// Whether a pending operation can happen. A test that waits for the next event looks again only when it is told to.
+    #[inline]
+    pub(crate) fn can_happen(&self, actor: u32, slot: &Slot) -> bool {
+        let fired = slot.state == SlotState::Fired;
+        (fired || !slot.code.is_among(Kinds::POLLS)) && self.is_enabled(actor, slot.code, fired)
+    }
+
+    /// Begins the yields that a new actor has come with: it goes behind all that are runnable.
+    #[cold]
+    fn give_turn_away(&mut self, actor: u32) {
+        for slot in self.actors[actor as usize].slots() {
+            if slot.code == Code::YIELD && slot.state == SlotState::Waiting {
+                let record = &mut self.actors[actor as usize];
+                let pending = record.slot_mut(slot.ticket).expect("just listed");
+                pending.state = SlotState::Fired;
+                self.schedule(actor);
+            }
+        }
+    }
+
+    /// Whether another actor, or this one, must end or stop before this one goes on; it is then the next.
+    #[inline]
+    pub(crate) fn pauses(&mut self, actor: u32, code: Code) -> bool {
+        let pauses = code.is_among(Kinds::PAUSED);
+        if pauses {
+            self.schedule_first(actor);
+        }
+        pauses
     }
 
     /// Executes the transition of a slot that is enabled, or ends it because its time is up.

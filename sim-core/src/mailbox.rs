@@ -234,11 +234,12 @@ fn follow_get(
     Step::Return(result)
 }
 
-fn follow_async(kernel: &mut Kernel, _: Code, answer: Answer) -> Step<Activity> {
+fn follow_async(kernel: &mut Kernel, code: Code, answer: Answer) -> Step<Activity> {
     let Answer::Number(activity) = answer else {
         unreachable!("posting answers with the communication")
     };
-    Step::Return(Activity::new(kernel.myself(), activity))
+    let gets = matches!(code.transition(), Transition::AsyncReceive { .. });
+    Step::Return(Activity::new(kernel.myself(), activity, gets))
 }
 
 impl fmt::Debug for Mailbox {

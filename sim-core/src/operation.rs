@@ -155,7 +155,7 @@ impl Kernel {
             Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
                 self.discard_prepared(comm);
             }
-            Transition::Create { child } => self.actors[child.index()].dead = true,
+            Transition::Create { child } => self.kill(child.0),
             Transition::WaitAny { list } | Transition::TestAny { list } => self.free_list(list),
             Transition::Wait {
                 activity,

@@ -86,6 +86,26 @@ impl<E: fmt::Display> ActorResult for Result<(), E> {
     }
 }
 
+/// The type of what never returns, which has no name of its own in stable Rust.
+trait Returns {
+    type Output;
+}
+
+impl<T> Returns for fn() -> T {
+    type Output = T;
+}
+
+/// A program that never ends by itself, such as the loop of a daemon.
+#[expect(
+    private_interfaces,
+    reason = "the trait only spells the type, which everybody can name as `!` in a return type"
+)]
+impl ActorResult for <fn() -> ! as Returns>::Output {
+    fn into_result(self) -> Result<(), String> {
+        self
+    }
+}
+
 /// How often, in polls, the interrupt flag is looked at.
 const POLLS_BETWEEN_LOOKS: u32 = 4096;
 
@@ -193,6 +213,21 @@ impl Simulation {
         self.interrupt = Some(flag);
     }
 
+    /// Where the actors' output and log lines go; without, nowhere.
+    pub fn set_console(&mut self, console: Rc<dyn crate::Console>) {
+        self.kernel.borrow_mut().console = Some(console);
+    }
+
+    /// Sets the number that [`Actor::count`] gives to programs: how many of whatever they make they should make.
+    pub fn set_count(&mut self, count: u32) {
+        self.kernel.borrow_mut().count = count;
+    }
+
+    /// Names the actors that are not given a name; `actor-N` without.
+    pub fn set_namer(&mut self, namer: fn(ActorId) -> String) {
+        self.kernel.borrow_mut().namer = namer;
+    }
+
     /// A way to the kernel for devices.
     #[must_use]
     pub fn port(&self) -> DevicePort {
@@ -286,7 +321,8 @@ impl Simulation {
     /// Runs to the end, whatever it is.
     ///
     /// # Panics
-    /// If an invariant of the kernel is broken. A panic of an actor is an outcome.
+    /// If a chooser panics or picks what is not possible, or if an invariant of the kernel is broken; never because of
+    /// an actor.
     #[must_use]
     pub fn run(mut self) -> Report {
         let outcome = self.run_to_outcome();
@@ -315,11 +351,10 @@ impl Simulation {
                 Err(panic) => {
                     let kernel = self.kernel.borrow();
                     let message = panic_message(&*panic);
-                    assert!(
-                        kernel.current != NONE,
-                        "a broken invariant of the kernel: {message}"
-                    );
-                    return Outcome::Failed(kernel.failure(kernel.current, message, true));
+                    // The actor that was polled, or whose pending transition was being executed.
+                    let actor = kernel.current.min(kernel.acting);
+                    assert!(actor != NONE, "a broken invariant of the kernel: {message}");
+                    return Outcome::Failed(kernel.failure(actor, message, true));
                 }
             }
             if let Some(outcome) = self.next_instant() {
@@ -373,12 +408,27 @@ impl Simulation {
         loop {
             let actor = {
                 let mut kernel = self.kernel.borrow_mut();
-                let actor = kernel.ready.pop_front()?;
-                if !kernel.resume(actor) {
-                    continue;
+                let birth = if kernel.stepping {
+                    kernel.next_birth()
+                } else {
+                    None
+                };
+                if let Some(actor) = birth {
+                    actor
+                } else {
+                    let actor = kernel.ready.pop_front()?;
+                    if !kernel.resume(actor) {
+                        if !kernel.dying.is_empty() {
+                            drop(kernel);
+                            if let Some(outcome) = self.after_poll() {
+                                return Some(outcome);
+                            }
+                        }
+                        continue;
+                    }
+                    kernel.current = actor;
+                    actor
                 }
-                kernel.current = actor;
-                actor
             };
             if let Some(outcome) = self.poll(actor) {
                 return Some(outcome);
@@ -459,7 +509,7 @@ impl Simulation {
         drop(body);
         let (hooks, failed) = {
             let mut kernel = self.kernel.borrow_mut();
-            let failed = kernel.actors[actor as usize].killed || kernel.stop.is_some();
+            let failed = kernel.actors[actor as usize].killed;
             (kernel.bury(actor), failed)
         };
         for hook in hooks.into_iter().rev() {
@@ -482,9 +532,14 @@ impl Simulation {
             let Some(choice) = chooser.choose(&candidates) else {
                 return Some(Outcome::Stopped);
             };
-            self.kernel.borrow_mut().take(choice);
-            if let Some(outcome) = self.poll(choice.actor.0) {
-                return Some(outcome);
+            let goes_on = self.kernel.borrow_mut().take(choice);
+            let outcome = if goes_on {
+                self.poll(choice.actor.0)
+            } else {
+                self.after_poll()
+            };
+            if outcome.is_some() {
+                return outcome;
             }
         }
     }
@@ -514,7 +569,8 @@ impl Simulation {
             return;
         }
         self.kernel.borrow_mut().current = NONE;
-        // A panic in a destructor after the end of the run has nothing left to report to.
+        // A panic after the end of the run has nothing left to report to. Each is caught alone: two at a time would end
+        // the process.
         let running = self.running.take();
         let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
         let mut next = 0;
@@ -523,18 +579,20 @@ impl Simulation {
             let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
             next += 1;
         }
-        let mut hooks = Vec::new();
+        let mut hooks: Vec<ExitHook> = Vec::new();
         for record in &mut self.kernel.borrow_mut().actors {
             if let Some(extra) = &mut record.extra {
-                hooks.append(&mut extra.hooks);
+                hooks.extend(std::mem::take(&mut extra.hooks).into_iter().rev());
             }
         }
-        let _ = catch_unwind(AssertUnwindSafe(|| {
-            hooks
-                .into_iter()
-                .rev()
-                .for_each(|hook: ExitHook| hook(true));
-        }));
+        for hook in hooks {
+            let _ = catch_unwind(AssertUnwindSafe(|| hook(true)));
+        }
+        // Messages that nobody got may hold handles, and those the kernel.
+        let messages = self.kernel.borrow_mut().activities.take_messages();
+        for message in messages {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
+        }
     }
 }
 
@@ -554,17 +612,34 @@ impl Kernel {
 
     /// Takes an actor that is new or has an answer out of the queue.
     fn take_answered(&mut self) -> Option<u32> {
-        let position = self.ready.iter().position(|&actor| {
-            let record = &self.actors[actor as usize];
-            !record.dead && !record.suspended && (record.is_new() || record.is_answered())
-        })?;
+        if let Some(actor) = self.next_birth() {
+            return Some(actor);
+        }
+        let answered = |record: &crate::kernel::ActorRecord| {
+            if !record.is_answered() {
+                return None;
+            }
+            let slots = record.slots();
+            let answered = slots.iter().find(|slot| slot.state == SlotState::Answered);
+            answered.map(|slot| slot.ticket)
+        };
+        let (position, ticket) = self
+            .ready
+            .iter()
+            .enumerate()
+            .find_map(|(position, &actor)| {
+                let record = &self.actors[actor as usize];
+                let waits = record.dead || record.suspended;
+                let ticket = answered(record).filter(|_| !waits)?;
+                Some((position, ticket))
+            })?;
         let actor = self
             .ready
             .remove(position)
             .expect("the position was just found");
         let record = &mut self.actors[actor as usize];
         record.queued = false;
-        record.start();
+        record.bring_forward(ticket);
         Some(actor)
     }
 
@@ -600,18 +675,18 @@ impl Kernel {
     fn enabled_branches(&self, actor: u32) -> Vec<(crate::kernel::Slot, u32)> {
         let mut all = Vec::new();
         for slot in self.actors[actor as usize].slots() {
-            if self.is_enabled(actor, slot.code, slot.state == SlotState::Fired) {
+            if self.can_happen(actor, &slot) {
                 all.extend((0..self.branches(slot.code.transition())).map(|branch| (slot, branch)));
             }
         }
         all
     }
 
-    /// Executes a decision of the chooser; the actor is then the current one.
+    /// Executes a decision of the chooser. True if the actor goes on; it is then the current one.
     ///
     /// # Panics
     /// If the decision is not among the candidates: the chooser is broken.
-    fn take(&mut self, choice: crate::Choice) {
+    fn take(&mut self, choice: crate::Choice) -> bool {
         let actor = choice.actor.0;
         let branches = self.enabled_branches(actor);
         let found = branches.get(choice.branch as usize).copied();
@@ -624,8 +699,16 @@ impl Kernel {
         self.branch = branch;
         let answer = self.execute_slot(actor, slot.code, slot.state == SlotState::Fired);
         self.branch = 0;
+        if let Some(last) = self.schedule.as_mut().and_then(|steps| steps.last_mut()) {
+            *last = choice;
+        }
+        self.actors[actor as usize].bring_forward(slot.ticket);
         self.answer(actor, slot.ticket, Answer::from_code(answer));
+        if self.pauses(actor, slot.code) {
+            return false;
+        }
         self.current = actor;
+        true
     }
 }
 

@@ -223,16 +223,18 @@ impl Barrier {
         let arrive = Transition::BarrierAsyncLock {
             barrier: self.number,
         };
-        Operation::new(&self.kernel, arrive, |_, code, answer| {
+        Operation::new(&self.kernel, arrive, |kernel, code, answer| {
             match (code.transition(), answer) {
                 (Transition::BarrierAsyncLock { barrier }, Answer::Number(round)) => {
-                    Step::Then(Code::from(Transition::BarrierWait {
+                    let last = kernel.is_complete(barrier, round);
+                    let wait = Code::from(Transition::BarrierWait {
                         barrier,
                         round,
                         owned: true,
-                    }))
+                    });
+                    Step::Then(wait.marked(last))
                 }
-                (_, answer) => Step::Return(answer == Answer::Bool(true)),
+                _ => Step::Return(code.is_marked()),
             }
         })
     }

@@ -108,14 +108,6 @@ impl Timers {
         Some(first)
     }
 
-    /// The date of the entry with this number, by a search through all entries.
-    pub(crate) fn find(&self, number: u64) -> Option<u64> {
-        let early = self.early.iter().map(|Reverse(timer)| timer);
-        let mut all = early.chain(self.buckets.iter().flatten());
-        all.find(|timer| timer.number == number)
-            .map(|timer| timer.date)
-    }
-
     /// Raises `floor` to the earliest date in the buckets; false if there is none.
     fn refill(&mut self, mut near: impl FnMut(&[Timer])) -> bool {
         self.taken = 0;

@@ -10,7 +10,7 @@ use std::task::Waker;
 use super::{Kernel, NONE, Stop};
 use crate::code::Code;
 use crate::simulation::{Body, ExitHook};
-use crate::{ActorId, Answer, Clock, Failure, HostId, Span, Time, Transition};
+use crate::{ActorId, Answer, Failure, HostId, Transition};
 
 /// The state of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,8 +104,6 @@ pub(crate) struct Extra {
     pub(crate) hooks: Vec<ExitHook>,
     /// The mutexes that the actor has asked for and not released: its request set.
     pub(crate) mutexes: Vec<u32>,
-    /// How long the sleep that a suspension interrupted still lasts, per ticket.
-    pub(crate) frozen: Vec<(u32, Span)>,
     /// The value of [`Kernel::progress`] at the last test that failed.
     pub(crate) failed_at: u64,
     /// What that test was about: the first since the progress.
@@ -128,6 +126,8 @@ pub(crate) struct ActorRecord {
     /// Its turn came while it was suspended.
     pub(crate) deferred: bool,
     pub(crate) started: bool,
+    /// Its creation has happened: it counts as alive.
+    pub(crate) created: bool,
     /// Failed or killed, for those who join it.
     pub(crate) killed: bool,
 }
@@ -146,6 +146,7 @@ impl ActorRecord {
             suspended: false,
             deferred: false,
             started: false,
+            created: false,
             killed: false,
         }
     }
@@ -239,6 +240,22 @@ impl ActorRecord {
         Some(extra.slots.remove(position))
     }
 
+    /// Moves an operation into the first place. The one that is about to be answered must be there, so that what is left
+    /// is seen as *more* when it has been taken.
+    pub(crate) fn bring_forward(&mut self, ticket: u32) {
+        let Some(extra) = &mut self.extra else {
+            return;
+        };
+        let Some(position) = extra.slots.iter().position(|slot| slot.ticket == ticket) else {
+            return;
+        };
+        if self.first.state == SlotState::Free {
+            self.first = extra.slots.remove(position);
+        } else {
+            std::mem::swap(&mut self.first, &mut extra.slots[position]);
+        }
+    }
+
     /// All pending operations, in the order in which they were issued.
     pub(crate) fn slots(&self) -> Vec<Slot> {
         let mut slots = Vec::new();
@@ -283,10 +300,16 @@ impl Kernel {
 
     /// Starts an actor that was added.
     pub(crate) fn start_actor(&mut self, actor: u32) {
-        if !self.actors[actor as usize].daemon {
+        let record = &mut self.actors[actor as usize];
+        if record.dead {
+            return;
+        }
+        record.created = true;
+        if !record.daemon {
             self.live += 1;
         }
-        self.schedule(actor);
+        self.births.push_back(actor);
+        self.stepping = true;
     }
 
     pub(crate) fn actor_name(&self, actor: u32) -> String {
@@ -295,7 +318,7 @@ impl Kernel {
             .extra
             .as_ref()
             .and_then(|extra| extra.name.as_deref());
-        name.map_or_else(|| format!("actor-{}", ActorId(actor)), str::to_owned)
+        name.map_or_else(|| (self.namer)(ActorId(actor)), str::to_owned)
     }
 
     /// Marks an actor as a daemon, or not.
@@ -305,6 +328,9 @@ impl Kernel {
             return;
         }
         record.daemon = daemon;
+        if !record.created {
+            return;
+        }
         if daemon {
             self.live -= 1;
         } else {
@@ -321,8 +347,9 @@ impl Kernel {
         }
         record.dead = true;
         record.first.state = SlotState::Free;
-        let (daemon, extra) = (record.daemon, record.extra.take());
-        if !daemon {
+        let counted = record.created && !record.daemon;
+        let extra = record.extra.take();
+        if counted {
             self.live -= 1;
         }
         self.progress += 1;
@@ -345,6 +372,7 @@ impl Kernel {
 
     /// Ends the run because an actor failed.
     pub(crate) fn fail(&mut self, actor: u32, message: String, panicked: bool) {
+        self.actors[actor as usize].killed = true;
         if self.stop.is_none() {
             self.stop = Some(Stop::Failed(self.failure(actor, message, panicked)));
         }
@@ -361,26 +389,14 @@ impl Kernel {
         }
     }
 
-    /// Stops an actor: what it does in simulated time stops too, until [`Kernel::wake_up`].
+    /// Stops an actor, and the computation that it waits for, until [`Kernel::wake_up`]. Its timers go on; what they
+    /// end is seen when it is resumed.
     pub(crate) fn suspend(&mut self, actor: u32) {
         let record = &mut self.actors[actor as usize];
         if record.suspended || record.dead {
             return;
         }
         record.suspended = true;
-        for slot in record.slots() {
-            if slot.code == Code::SLEEP && slot.timer() != 0 {
-                let date = self.timer_date(slot.timer());
-                let left = date.since(self.now);
-                let record = &mut self.actors[actor as usize];
-                record
-                    .slot_mut(slot.ticket)
-                    .expect("the slot was just listed")
-                    .set_timer(0);
-                record.extra().frozen.push((slot.ticket, left));
-                self.drop_timer(slot.timer());
-            }
-        }
         self.freeze_execs(actor, true);
     }
 
@@ -392,23 +408,18 @@ impl Kernel {
         }
         record.suspended = false;
         let deferred = std::mem::take(&mut record.deferred);
-        let frozen = record
-            .extra
-            .as_mut()
-            .map(|extra| std::mem::take(&mut extra.frozen))
-            .unwrap_or_default();
-        for (ticket, left) in frozen {
-            if self.clock == Clock::Timed && self.actors[actor as usize].slot_mut(ticket).is_some()
-            {
-                let timer = self.set_timer(self.now + left, u64::from(actor));
-                self.actors[actor as usize]
-                    .slot_mut(ticket)
-                    .expect("just found")
-                    .set_timer(timer);
-            }
+        let slots = record.slots();
+        let answered = slots.iter().find(|slot| slot.state == SlotState::Answered);
+        if let Some(slot) = answered {
+            record.bring_forward(slot.ticket);
         }
+        let is_polled = record.is_new() || answered.is_some();
         self.freeze_execs(actor, false);
-        if deferred {
+        if deferred && is_polled {
+            // It has no transition to choose before it comes to its next operation.
+            self.births.push_back(actor);
+            self.stepping = true;
+        } else if deferred {
             self.schedule(actor);
         }
     }
@@ -420,11 +431,6 @@ impl Kernel {
                 self.freeze_exec(activity, freeze);
             }
         }
-    }
-
-    /// The date of a timer in the queue.
-    fn timer_date(&self, number: u64) -> Time {
-        self.timers.find(number).map_or(self.now, Time::from_bits)
     }
 }
 

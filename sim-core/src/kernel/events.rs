@@ -214,3 +214,27 @@ fn is_awaited(actors: &[super::ActorRecord], timer: &Timer) -> bool {
                 .as_ref()
                 .is_some_and(|extra| extra.slots.iter().any(|slot| slot.timer() == timer.number)))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Outcome, Simulation, Span, Time};
+
+    #[test]
+    fn timers_that_nobody_waits_for_do_not_pile_up() {
+        // Ten thousand waits that end long before their timeouts of an hour.
+        let mut simulation = Simulation::with_constant_model(1);
+        let port = simulation.port();
+        simulation.spawn_anonymous(0, |me| async move {
+            for _ in 0..10_000 {
+                let work = me.start_execution(1e6);
+                work.wait_timeout(Span::from_secs(3600.0)).await.unwrap();
+                let entries = port.with(|kernel| kernel.timers.len());
+                assert!(entries < 200, "{entries} timers are in the queue");
+            }
+        });
+        let report = simulation.run();
+        assert_eq!(report.outcome, Outcome::Finished);
+        // Nor do they move the clock: 10 000 times 1 ms.
+        assert!(report.time < Time::from_secs(10.001), "{}", report.time);
+    }
+}

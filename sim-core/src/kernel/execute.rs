@@ -83,7 +83,7 @@ impl Kernel {
     /// Executes a transition that has an answer or changes something.
     fn act(&mut self, actor: u32, transition: Transition) -> Answer {
         self.acting = actor;
-        match transition {
+        let answer = match transition {
             Transition::Wait { activity, .. } => Answer::Number(self.end_of(activity) as u32),
             Transition::WaitAny { list } => {
                 Answer::Number(self.first_ended(list, self.branch).unwrap_or(0))
@@ -97,7 +97,9 @@ impl Kernel {
                 self.progress += 1;
                 self.change(actor, other)
             }
-        }
+        };
+        self.acting = NONE;
+        answer
     }
 
     /// Executes a transition that changes the state of an object.
@@ -146,9 +148,6 @@ impl Kernel {
                 Answer::Done
             }
             Transition::BarrierAsyncLock { barrier } => Answer::Number(self.arrive(barrier, actor)),
-            Transition::BarrierWait { barrier, round, .. } => {
-                Answer::Bool(self.leave_barrier(barrier, round, actor))
-            }
             Transition::CondvarAsyncLock { condvar, mutex } => {
                 Answer::Number(self.enter_condvar(condvar, mutex, actor))
             }
@@ -177,6 +176,7 @@ impl Kernel {
     pub(crate) fn expire(&mut self, actor: u32, code: Code) -> Answer {
         self.progress += 1;
         let transition = code.transition();
+        self.acting = actor;
         if let Transition::CondvarWait {
             condvar,
             mutex,
@@ -189,13 +189,14 @@ impl Kernel {
             self.abandon(actor, transition);
         }
         self.record(actor, code, Answer::Timeout.code());
+        self.acting = NONE;
         Answer::Timeout
     }
 
     /// Takes back what a pending wait asked for, because the wait is over without success.
     pub(crate) fn abandon(&mut self, actor: u32, transition: Transition) {
         match transition {
-            Transition::MutexWait { mutex, owned: true } => self.leave_mutex_of(mutex, actor),
+            Transition::MutexWait { mutex, owned: true } => self.leave_mutex_if_asked(mutex, actor),
             Transition::SemaphoreWait {
                 semaphore,
                 request,
@@ -221,7 +222,7 @@ impl Kernel {
             Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
                 self.discard_prepared(comm);
             }
-            Transition::Create { child } => self.actors[child.index()].dead = true,
+            Transition::Create { child } => self.kill(child.0),
             Transition::Join { target } => {
                 if let Some(extra) = &mut self.actors[target.index()].extra {
                     extra.joiners.retain(|&joiner| joiner != actor);
@@ -231,8 +232,50 @@ impl Kernel {
         }
     }
 
+    /// Takes back what an operation got: it was dropped before its future saw the answer.
+    pub(crate) fn undo(&mut self, actor: u32, transition: Transition, answer: Answer) {
+        match (transition, answer) {
+            (
+                Transition::Wait {
+                    activity,
+                    owned: true,
+                },
+                _,
+            ) => self.release_activity(activity, actor),
+            (Transition::AsyncReceive { .. }, Answer::Number(comm)) => self.drop_handle(comm),
+            // A detached send has no handle and goes on.
+            (Transition::AsyncSend { .. }, Answer::Number(comm))
+                if !self.activities.get(comm).detached =>
+            {
+                self.drop_handle(comm);
+            }
+            (Transition::MutexTryLock { mutex }, Answer::Bool(true))
+            | (Transition::MutexAsyncLock { mutex }, _)
+            | (Transition::MutexWait { mutex, owned: true }, Answer::Done)
+            | (Transition::CondvarWait { mutex, .. }, _) => {
+                self.leave_mutex_if_asked(mutex, actor);
+            }
+            (Transition::SemaphoreAsyncLock { semaphore }, Answer::Number(request))
+            | (
+                Transition::SemaphoreWait {
+                    semaphore,
+                    request,
+                    owned: true,
+                },
+                Answer::Done,
+            ) => self.withdraw_from_semaphore(semaphore, request),
+            (Transition::BarrierAsyncLock { barrier }, Answer::Number(round)) => {
+                self.withdraw_from_barrier(barrier, round, actor);
+            }
+            (Transition::CondvarAsyncLock { condvar, .. }, Answer::Number(request)) => {
+                self.withdraw_from_condvar(condvar, request);
+            }
+            _ => {}
+        }
+    }
+
     /// Marks an actor for its end; the loop drops its future before anything else runs.
-    fn kill(&mut self, target: u32) {
+    pub(crate) fn kill(&mut self, target: u32) {
         let record = &mut self.actors[target as usize];
         if record.dead {
             return;
@@ -260,6 +303,8 @@ impl Kernel {
     #[cold]
     pub(crate) fn write_down(&mut self, actor: u32, code: Code, answer: Answer) {
         let branch = std::mem::take(&mut self.branch);
+        // A panic of the trace is told as one of this actor.
+        self.acting = actor;
         let actor = crate::ActorId(actor);
         if let Some(schedule) = &mut self.schedule {
             schedule.push(crate::Choice { actor, branch });

@@ -22,7 +22,7 @@ impl Kernel {
         } else {
             code.object()
         };
-        object.wrapping_mul(8).wrapping_add(u32::from(code.kind()))
+        object.wrapping_mul(64).wrapping_add(u32::from(code.kind()))
     }
 
     /// Whether the answer is yes.

@@ -1,0 +1,39 @@
+//! The barrier, by dissemination: in round k each rank sends to the rank 2^k above it and receives from the rank 2^k
+//! below it, modulo the number of ranks; after ceil(log2 n) rounds everybody has heard of everybody.
+//!
+//! Source: D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization", International Journal of
+//! Parallel Programming 17(1), 1988. The messages are empty and travel in the context of collectives, so they never
+//! meet the program's own.
+
+use std::future::Future;
+use std::panic::Location;
+
+use crate::{Buffer, Comm, Result};
+
+impl Comm {
+    /// Waits until every rank of the communicator has called it: `MPI_Barrier`.
+    ///
+    /// # Errors
+    /// None so far; a later version may report ranks that went away.
+    #[track_caller]
+    pub fn barrier(&self) -> impl Future<Output = Result<()>> + '_ {
+        let location = Location::caller();
+        let inner = self.collective();
+        async move {
+            let (rank, size) = (inner.rank(), inner.size());
+            let mut distance = 1;
+            let mut round = 0;
+            while distance < size {
+                let mut sending =
+                    inner.isend(Buffer::phantom(0), (rank + distance) % size, round)?;
+                let mut receiving =
+                    inner.irecv(Buffer::phantom(0), (rank + size - distance) % size, round)?;
+                receiving.wait_in("barrier", location).await?;
+                sending.wait_in("barrier", location).await?;
+                distance *= 2;
+                round += 1;
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Message buffers: bytes, or only a length.
+//!
+//! A *phantom* buffer stands for bytes that nobody looks at, so that a study of a million ranks moves no memory.
+//! Whether buffers are phantom is an option of the run, not of the program. Real buffers are shared, not copied,
+//! between the program and the messages in flight; writing to a shared one copies it first, so a program can never
+//! change a message that it has sent.
+
+use std::rc::Rc;
+
+/// The content of a message.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    bytes: Option<Rc<Vec<u8>>>,
+    length: u64,
+}
+
+impl Buffer {
+    /// A buffer of zeros.
+    ///
+    /// # Panics
+    /// If there is not enough memory for `length` bytes.
+    #[must_use]
+    pub fn zeroed(length: u64) -> Self {
+        let size = usize::try_from(length).expect("a real buffer fits into memory");
+        Self {
+            bytes: Some(Rc::new(vec![0; size])),
+            length,
+        }
+    }
+
+    /// A buffer that has only a length.
+    #[must_use]
+    pub const fn phantom(length: u64) -> Self {
+        Self {
+            bytes: None,
+            length,
+        }
+    }
+
+    /// The length in bytes.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether the length is 0.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Whether there are no bytes behind the length.
+    #[must_use]
+    pub const fn is_phantom(&self) -> bool {
+        self.bytes.is_none()
+    }
+
+    /// The bytes; `None` for a phantom.
+    #[must_use]
+    pub fn bytes(&self) -> Option<&[u8]> {
+        self.bytes.as_deref().map(Vec::as_slice)
+    }
+
+    /// The bytes to write to; `None` for a phantom.
+    pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        self.bytes
+            .as_mut()
+            .map(|bytes| Rc::make_mut(bytes).as_mut_slice())
+    }
+
+    /// Takes over a message that has arrived and is not longer than this buffer. A shorter message leaves the rest of
+    /// the buffer as it is.
+    pub(crate) fn receive(&mut self, message: &Self) {
+        debug_assert!(
+            message.length <= self.length,
+            "truncation was excluded before"
+        );
+        if message.length == self.length {
+            if message.bytes.is_some() && self.bytes.is_some() {
+                self.bytes.clone_from(&message.bytes);
+            }
+        } else if let (Some(source), Some(target)) = (message.bytes(), self.bytes_mut()) {
+            target[..source.len()].copy_from_slice(source);
+        }
+    }
+}
+
+impl From<Vec<u8>> for Buffer {
+    fn from(bytes: Vec<u8>) -> Self {
+        let length = bytes.len() as u64;
+        Self {
+            bytes: Some(Rc::new(bytes)),
+            length,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sent_message_does_not_change() {
+        let mut buffer = Buffer::from(vec![1, 2, 3]);
+        let message = buffer.clone();
+        buffer.bytes_mut().unwrap()[0] = 9;
+        assert_eq!(message.bytes(), Some(&[1, 2, 3][..]));
+        assert_eq!(buffer.bytes(), Some(&[9, 2, 3][..]));
+    }
+
+    #[test]
+    fn a_shorter_message_leaves_the_rest() {
+        let mut buffer = Buffer::from(vec![7; 4]);
+        buffer.receive(&Buffer::from(vec![1, 2]));
+        assert_eq!(buffer.bytes(), Some(&[1, 2, 7, 7][..]));
+    }
+
+    #[test]
+    fn phantoms_meet_real_buffers() {
+        let mut real = Buffer::zeroed(2);
+        real.receive(&Buffer::phantom(2));
+        assert_eq!(real.bytes(), Some(&[0, 0][..]));
+        let mut phantom = Buffer::phantom(2);
+        phantom.receive(&Buffer::from(vec![1, 2]));
+        assert!(phantom.is_phantom());
+    }
+}

@@ -1,0 +1,159 @@
+//! The seam between the message layer and whatever carries its packets: one rank's view of a device and its world.
+//!
+//! A channel takes packets and hands out events; it never blocks and never calls back. Everything that takes time
+//! ends as an [`Event`] with the token under which it was started. A channel decides no protocol: it does not know
+//! what a tag is.
+//!
+//! Ordering guarantee: packets with an envelope ([`Header::is_ordered`]) from one rank to another are delivered in
+//! the order in which they were posted. Between different pairs there is no order at all: a message relayed by a
+//! third rank may overtake a direct one.
+//!
+//! Units: seconds, flop, bytes.
+
+use std::fmt;
+
+use crate::{Buffer, Envelope};
+
+/// Something that a channel was asked to tell the end of; chosen by the message layer.
+pub type Token = u32;
+
+/// What a packet is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Header {
+    /// A whole message, sent without asking.
+    Eager {
+        /// What it is matched by.
+        envelope: Envelope,
+    },
+    /// Request to send: announces a message that waits at the sender.
+    Rts {
+        /// What it is matched by.
+        envelope: Envelope,
+        /// The length of the message in bytes.
+        length: u64,
+        /// The sender's operation, to be echoed.
+        send: Token,
+    },
+    /// Clear to send: the receiver has a buffer for the message.
+    Cts {
+        /// The sender's operation.
+        send: Token,
+        /// The receiver's operation, to be echoed.
+        receive: Token,
+    },
+    /// The message that was cleared.
+    Data {
+        /// The receiver's operation.
+        receive: Token,
+    },
+}
+
+impl Header {
+    /// Whether the packet takes part in the order between two ranks.
+    #[must_use]
+    pub const fn is_ordered(&self) -> bool {
+        matches!(self, Self::Eager { .. } | Self::Rts { .. })
+    }
+
+    /// Whether the packet only controls the protocol and carries no message.
+    #[must_use]
+    pub const fn is_control(&self) -> bool {
+        matches!(self, Self::Rts { .. } | Self::Cts { .. })
+    }
+}
+
+/// What travels from one rank to another.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// What it is about.
+    pub header: Header,
+    /// The content; empty for control packets.
+    pub payload: Buffer,
+    /// If given, the sender is told by [`Event::Sent`] when the packet has left it for good.
+    pub notify: Option<Token>,
+}
+
+/// Something that happened at a rank's channel.
+#[derive(Debug)]
+pub enum Event {
+    /// A packet has arrived.
+    Packet {
+        /// The rank that sent it.
+        source: u32,
+        /// The packet.
+        packet: Packet,
+    },
+    /// A packet posted with this token has left for good.
+    Sent(Token),
+    /// A timer or a computation started with this token has ended.
+    Elapsed(Token),
+}
+
+/// How important a line of the log is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Level {
+    /// Something went wrong.
+    Error,
+    /// Something to check before a result is trusted.
+    Warn,
+    /// A milestone.
+    Info,
+    /// For those who debug the program.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+/// The parameters of the message layer, the same at every rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// Messages shorter than this many bytes are sent eagerly; the others by rendezvous.
+    pub eager_threshold: u64,
+    /// Whether buffers made by [`Comm::buffer`](crate::Comm::buffer) have only a length.
+    pub phantom: bool,
+}
+
+/// One rank's view of a device and of its world.
+pub trait Channel {
+    /// The number of this rank, from 0.
+    fn rank(&self) -> u32;
+
+    /// The number of ranks.
+    fn size(&self) -> u32;
+
+    /// The parameters of the message layer.
+    fn settings(&self) -> Settings;
+
+    /// The time in seconds since an arbitrary moment, the same for all ranks.
+    fn now(&self) -> f64;
+
+    /// The largest payload of a packet, in bytes.
+    fn max_packet(&self) -> u64;
+
+    /// Sends a packet to a rank.
+    fn post(&self, peer: u32, packet: Packet);
+
+    /// The next event, if there is one.
+    fn poll_event(&self) -> Option<Event>;
+
+    /// Tells [`Event::Elapsed`] after so many seconds.
+    fn timer(&self, seconds: f64, token: Token);
+
+    /// Tells [`Event::Elapsed`] after so many flop on this rank's host.
+    fn compute(&self, flops: f64, token: Token);
+
+    /// Says that the rank has nothing to do until the next event. May be said more than once.
+    fn park(&self);
+
+    /// The name of the host on which the rank runs.
+    fn host_name(&self) -> String;
+
+    /// Prints a line of the program's own output.
+    fn print(&self, text: fmt::Arguments<'_>);
+
+    /// Writes a line to the log, unless its level is filtered out.
+    fn log(&self, level: Level, text: fmt::Arguments<'_>);
+
+    /// Ends the whole run, because the program wants so.
+    fn abort(&self, code: i32);
+}

@@ -1,0 +1,457 @@
+//! Communicators: the calls that a program makes.
+//!
+//! Calls that do not wait (`isend`, `irecv`) act at once; those that may wait are futures that act when they are
+//! first polled. A blocking send keeps a share of the buffer, so nothing that the program does later can change the
+//! message; a receive borrows its buffer until it is over.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use crate::channel::{Level, Token};
+use crate::process::{Call, Process, Waits};
+use crate::{Buffer, Envelope, Error, Pattern, Request, Result, Source, Status, TAG_UB, Tag};
+
+/// The context of a communicator's point-to-point messages; collectives use the next one.
+const POINT_TO_POINT: u32 = 0;
+pub(crate) const COLLECTIVE: u32 = 1;
+
+/// A group of ranks that exchange messages.
+///
+/// ```no_run
+/// # use mpi::{Comm, Result};
+/// async fn hello(world: Comm) -> Result<()> {
+///     let mut token = world.buffer(8);
+///     if world.rank() == 0 {
+///         world.send(&token, 1, 0).await?;
+///     } else if world.rank() == 1 {
+///         let status = world.recv(&mut token, mpi::ANY_SOURCE, mpi::ANY_TAG).await?;
+///         world.println(format_args!("{} bytes from rank {}", status.length, status.source));
+///     }
+///     Ok(())
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Comm {
+    process: Rc<Process>,
+    context: u32,
+}
+
+impl Comm {
+    pub(crate) const fn world(process: Rc<Process>) -> Self {
+        Self {
+            process,
+            context: POINT_TO_POINT,
+        }
+    }
+
+    /// The same ranks in the context of collectives.
+    pub(crate) fn collective(&self) -> Self {
+        Self {
+            process: Rc::clone(&self.process),
+            context: self.context + COLLECTIVE,
+        }
+    }
+
+    /// The number of this rank, from 0.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.process.channel().rank() as usize
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.process.channel().size() as usize
+    }
+
+    /// The time in seconds since the start.
+    #[must_use]
+    pub fn wtime(&self) -> f64 {
+        self.process.channel().now()
+    }
+
+    /// The name of the host on which the rank runs: `MPI_Get_processor_name`.
+    #[must_use]
+    pub fn host_name(&self) -> String {
+        self.process.channel().host_name()
+    }
+
+    /// A buffer of `length` bytes, real and zero or phantom as the run wants.
+    #[must_use]
+    pub fn buffer(&self, length: u64) -> Buffer {
+        if self.process.channel().settings().phantom {
+            Buffer::phantom(length)
+        } else {
+            Buffer::zeroed(length)
+        }
+    }
+
+    /// A buffer with these bytes, or a phantom of their length if the run wants.
+    #[must_use]
+    pub fn buffer_from(&self, bytes: &[u8]) -> Buffer {
+        if self.process.channel().settings().phantom {
+            Buffer::phantom(bytes.len() as u64)
+        } else {
+            Buffer::from(bytes.to_vec())
+        }
+    }
+
+    fn peer(&self, rank: usize) -> Result<u32> {
+        let size = self.size();
+        if rank >= size {
+            return Err(Error::Rank { rank, size });
+        }
+        Ok(u32::try_from(rank).expect("ranks are counted in 32 bits"))
+    }
+
+    fn envelope(&self, tag: u32) -> Result<Envelope> {
+        if tag > TAG_UB {
+            return Err(Error::Tag(tag));
+        }
+        Ok(Envelope {
+            context: self.context,
+            source: self.process.channel().rank(),
+            tag,
+        })
+    }
+
+    fn pattern(&self, source: Source, tag: Tag) -> Result<Pattern> {
+        let source = match source {
+            Source::Rank(rank) => Some(self.peer(rank)?),
+            Source::Any => None,
+        };
+        let tag = match tag {
+            Tag::Is(tag) => Some(self.envelope(tag)?.tag),
+            Tag::Any => None,
+        };
+        Ok(Pattern {
+            context: self.context,
+            source,
+            tag,
+        })
+    }
+
+    fn start_send(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Token> {
+        let (peer, envelope) = (self.peer(destination)?, self.envelope(tag)?);
+        Ok(self
+            .process
+            .with_engine(|engine, channel| engine.send(channel, peer, envelope, buffer)))
+    }
+
+    /// Starts a send: `MPI_Isend`.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    pub fn isend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
+        let token = self.start_send(buffer, destination, tag)?;
+        Ok(Request::new(Rc::clone(&self.process), token))
+    }
+
+    /// Starts a receive of at most the length of `buffer`: `MPI_Irecv`.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    pub fn irecv(
+        &self,
+        buffer: Buffer,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Request> {
+        let pattern = self.pattern(source.into(), tag.into())?;
+        let token = self
+            .process
+            .with_engine(|engine, channel| engine.receive(channel, pattern, buffer));
+        Ok(Request::new(Rc::clone(&self.process), token))
+    }
+
+    /// Sends a message: `MPI_Send`. Over when the buffer could be used again: at once if the message is eager, when
+    /// the data have left if it goes by rendezvous.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    #[track_caller]
+    pub fn send(&self, buffer: &Buffer, destination: usize, tag: u32) -> Send<'_> {
+        Send {
+            comm: self,
+            message: Some((buffer.clone(), destination, tag)),
+            token: None,
+            location: Location::caller(),
+        }
+    }
+
+    /// Receives a message of at most the length of `buffer`: `MPI_Recv`.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`] if the message is longer; [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    #[track_caller]
+    pub fn recv<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Recv<'a> {
+        Recv {
+            process: &self.process,
+            buffer,
+            pattern: self.pattern(source.into(), tag.into()),
+            token: None,
+            location: Location::caller(),
+        }
+    }
+
+    /// Sends one message and receives another at the same time: `MPI_Sendrecv`.
+    ///
+    /// # Errors
+    /// As [`Comm::send`] and [`Comm::recv`].
+    #[track_caller]
+    pub fn sendrecv<'a>(
+        &'a self,
+        send: &Buffer,
+        destination: usize,
+        send_tag: u32,
+        recv: &'a mut Buffer,
+        source: impl Into<Source>,
+        recv_tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Status>> + 'a {
+        let location = Location::caller();
+        let message = send.clone();
+        let (source, recv_tag) = (source.into(), recv_tag.into());
+        async move {
+            let mut sending = self.isend(message, destination, send_tag)?;
+            let pattern = self.pattern(source, recv_tag);
+            let status = Recv {
+                process: &self.process,
+                buffer: recv,
+                pattern,
+                token: None,
+                location,
+            }
+            .await?;
+            sending.wait_at(location).await?;
+            Ok(status)
+        }
+    }
+
+    /// Waits until a message could be received, without receiving it: `MPI_Probe`.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    #[track_caller]
+    pub fn probe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Status>> + '_ {
+        let location = Location::caller();
+        let pattern = self.pattern(source.into(), tag.into());
+        async move {
+            let pattern = pattern?;
+            let attempt =
+                move |_: &Process, engine: &mut crate::engine::Engine| engine.probe(&pattern);
+            Ok(Call::new(&self.process, location, Waits::Probe(pattern), attempt).await)
+        }
+    }
+
+    /// What a receive would get, if there is a message: `MPI_Iprobe`. The first *no* comes at once; asking again
+    /// without anything having happened at this rank waits for its next event.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    #[track_caller]
+    pub fn iprobe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Option<Status>>> + '_ {
+        let location = Location::caller();
+        let pattern = self.pattern(source.into(), tag.into());
+        async move {
+            let pattern = pattern?;
+            let question = (u64::from(pattern.source.map_or(0, |source| source + 1)) << 32)
+                | u64::from(pattern.tag.map_or(0, |tag| tag + 1))
+                | 1 << 63;
+            let attempt = move |process: &Process, engine: &mut crate::engine::Engine| match engine
+                .probe(&pattern)
+            {
+                Some(status) => Some(Some(status)),
+                None => process
+                    .may_say_no(engine.events(), question)
+                    .then_some(None),
+            };
+            Ok(Call::new(&self.process, location, Waits::Probe(pattern), attempt).await)
+        }
+    }
+
+    /// Sleeps for so many seconds; messages go on arriving.
+    ///
+    /// # Panics
+    /// If `seconds` is negative or not a number.
+    #[track_caller]
+    pub fn sleep(&self, seconds: f64) -> impl Future<Output = ()> + '_ {
+        assert!(
+            seconds >= 0.0,
+            "a duration must be at least 0 s, not {seconds}"
+        );
+        self.elapse(Location::caller(), move |process, token| {
+            process.channel().timer(seconds, token);
+        })
+    }
+
+    /// Computes so many flop on the rank's host; messages go on arriving.
+    ///
+    /// # Panics
+    /// If `flops` is negative or not finite.
+    #[track_caller]
+    pub fn compute(&self, flops: f64) -> impl Future<Output = ()> + '_ {
+        assert!(
+            flops >= 0.0 && flops.is_finite(),
+            "an amount of flop must be finite and at least 0, not {flops}"
+        );
+        self.elapse(Location::caller(), move |process, token| {
+            process.channel().compute(flops, token);
+        })
+    }
+
+    async fn elapse(
+        &self,
+        location: &'static Location<'static>,
+        start: impl FnOnce(&Process, Token),
+    ) {
+        let token = self.process.with_engine(|engine, _| engine.elapse());
+        start(&self.process, token);
+        let mut request = Request::new(Rc::clone(&self.process), token);
+        let _ = request.wait_at(location).await;
+    }
+
+    /// Prints a line of the program's own output, such as `world.println(format_args!("{x}"))`.
+    pub fn println(&self, text: fmt::Arguments<'_>) {
+        self.process.channel().print(text);
+    }
+
+    /// Writes a line to the log, stamped with the time, the rank and its host. Nothing is formatted if the level is
+    /// filtered out.
+    pub fn log(&self, level: Level, text: fmt::Arguments<'_>) {
+        self.process.channel().log(level, text);
+    }
+
+    /// Ends the whole run: `MPI_Abort`. Does not return.
+    pub async fn abort(&self, code: i32) -> ! {
+        self.process.channel().abort(code);
+        self.process.channel().park();
+        std::future::pending().await
+    }
+}
+
+impl fmt::Debug for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Comm(rank {} of {}, context {})",
+            self.rank(),
+            self.size(),
+            self.context
+        )
+    }
+}
+
+/// The future of [`Comm::send`]. Dropped before its end, the message still goes out.
+#[must_use = "an operation does nothing until it is awaited"]
+#[derive(Debug)]
+pub struct Send<'a> {
+    comm: &'a Comm,
+    message: Option<(Buffer, usize, u32)>,
+    token: Option<Token>,
+    location: &'static Location<'static>,
+}
+
+impl Future for Send<'_> {
+    type Output = Result<()>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+        let this = self.get_mut();
+        if let Some((buffer, destination, tag)) = this.message.take() {
+            match this.comm.start_send(buffer, destination, tag) {
+                Ok(token) => this.token = Some(token),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        let Some(token) = this.token else {
+            return Poll::Ready(Err(Error::Request));
+        };
+        let waits = Waits::Operation(token);
+        let result = this
+            .comm
+            .process
+            .poll_until(waits, this.location, |engine| {
+                engine
+                    .is_done(token)
+                    .then(|| engine.take(token).0.map(drop))
+            });
+        if result.is_ready() {
+            this.token = None;
+        }
+        result
+    }
+}
+
+impl Drop for Send<'_> {
+    fn drop(&mut self) {
+        if let Some(token) = self.token {
+            self.comm
+                .process
+                .with_engine(|engine, _| engine.release(token));
+        }
+    }
+}
+
+/// The future of [`Comm::recv`]. Dropped before its end, it is withdrawn; a message that had met it already is lost.
+#[must_use = "an operation does nothing until it is awaited"]
+#[derive(Debug)]
+pub struct Recv<'a> {
+    process: &'a Process,
+    buffer: &'a mut Buffer,
+    pattern: Result<Pattern>,
+    token: Option<Token>,
+    location: &'static Location<'static>,
+}
+
+impl Future for Recv<'_> {
+    type Output = Result<Status>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<Status>> {
+        let this = self.get_mut();
+        let pattern = match this.pattern {
+            Ok(pattern) => pattern,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
+        let process = this.process;
+        let token = *this.token.get_or_insert_with(|| {
+            let buffer = std::mem::replace(this.buffer, Buffer::phantom(0));
+            process.with_engine(|engine, channel| engine.receive(channel, pattern, buffer))
+        });
+        let done = process.poll_until(Waits::Operation(token), this.location, |engine| {
+            engine.is_done(token).then(|| engine.take(token))
+        });
+        done.map(|(result, buffer)| {
+            this.token = None;
+            // A second poll after the end would be a new receive; futures must not be polled again.
+            this.pattern = Err(Error::Request);
+            *this.buffer = buffer;
+            result
+        })
+    }
+}
+
+impl Drop for Recv<'_> {
+    fn drop(&mut self) {
+        if let Some(token) = self.token {
+            *self.buffer = self
+                .process
+                .with_engine(|engine, _| engine.cancel_receive(token));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What messages are matched by: context, source and tag, with wildcards on the receiving side (MPI 4.1, section
+//! 3.2.3 and 3.2.4).
+
+use std::fmt;
+
+/// A message's address label.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Envelope {
+    /// The communication context: messages of different contexts never meet.
+    pub context: u32,
+    /// The sending rank.
+    pub source: u32,
+    /// The tag, below [`TAG_UB`].
+    pub tag: u32,
+}
+
+/// Tags are at most this; the same upper bound as MPI requires at least (MPI 4.1, section 9.1.2).
+pub const TAG_UB: u32 = 32767;
+
+/// The rank that a receive accepts messages from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// One rank.
+    Rank(usize),
+    /// Every rank.
+    Any,
+}
+
+/// A receive from every rank.
+pub const ANY_SOURCE: Source = Source::Any;
+
+impl From<usize> for Source {
+    fn from(rank: usize) -> Self {
+        Self::Rank(rank)
+    }
+}
+
+/// The tag that a receive accepts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tag {
+    /// One tag.
+    Is(u32),
+    /// Every tag.
+    Any,
+}
+
+/// A receive with every tag.
+pub const ANY_TAG: Tag = Tag::Any;
+
+impl From<u32> for Tag {
+    fn from(tag: u32) -> Self {
+        Self::Is(tag)
+    }
+}
+
+/// What a receive or a probe accepts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pattern {
+    /// The context.
+    pub context: u32,
+    /// The source, `None` for every rank.
+    pub source: Option<u32>,
+    /// The tag, `None` for every tag.
+    pub tag: Option<u32>,
+}
+
+impl Pattern {
+    /// Whether a message with this envelope is accepted.
+    #[must_use]
+    pub fn accepts(&self, envelope: &Envelope) -> bool {
+        self.context == envelope.context
+            && self.source.is_none_or(|source| source == envelope.source)
+            && self.tag.is_none_or(|tag| tag == envelope.tag)
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source {
+            Some(source) => write!(f, "source {source}")?,
+            None => f.write_str("any source")?,
+        }
+        match self.tag {
+            Some(tag) => write!(f, ", tag {tag}"),
+            None => f.write_str(", any tag"),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Message passing in the sense of MPI, as an asynchronous Rust API over any channel.
+//!
+//! A program is an `async fn` that gets its world:
+//!
+//! ```no_run
+//! use mpi::{Comm, Result};
+//!
+//! async fn ring(world: Comm) -> Result<()> {
+//!     let (rank, size) = (world.rank(), world.size());
+//!     let mut token = world.buffer(1024);
+//!     if rank == 0 {
+//!         world.send(&token, 1 % size, 0).await?;
+//!     }
+//!     world.recv(&mut token, (rank + size - 1) % size, 0).await?;
+//!     if rank != 0 {
+//!         world.send(&token, (rank + 1) % size, 0).await?;
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Layers
+//!
+//! 1. The API: [`Comm`], [`Request`], [`waitall`], [`waitany`], collectives.
+//! 2. Matching: which receive gets which message.
+//! 3. The protocols: eager and rendezvous, without I/O and without a clock.
+//! 4. [`Channel`]: the seam to a device. This crate does not know the simulator; a simulated network, sockets and
+//!    adapters all implement the same trait.
+//!
+//! # What is defined
+//!
+//! * *Order*: messages from one rank to another that a receive could both get are received in the order in which
+//!   they were sent (non-overtaking). Between different senders there is no order.
+//! * *Eager or rendezvous*: below the threshold a send is over at once; from the threshold on it is over when a
+//!   receive has met it and the data have left. Two ranks that both send first and receive then finish in the first
+//!   case and deadlock in the second.
+//! * *Progress*: protocols advance also while a rank computes or sleeps.
+//! * *The end of a rank*: when the program returns `Ok`, the rank goes on until its own sends are over
+//!   (`MPI_Finalize`). A receive that never got a message and a message that nobody received are warnings. An `Err`
+//!   or a panic ends the run as a failure of that rank, and so does [`Comm::abort`].
+//! * *Dropped requests*: see [`Request`].
+//!
+//! *Not modelled* here: time. What a message costs is the channel's business.
+
+mod barrier;
+mod buffer;
+pub mod channel;
+mod comm;
+mod engine;
+mod envelope;
+mod error;
+mod matching;
+mod process;
+mod request;
+
+pub use buffer::Buffer;
+pub use channel::{Channel, Level, Settings};
+pub use comm::{Comm, Recv, Send};
+pub use engine::Status;
+pub use envelope::{ANY_SOURCE, ANY_TAG, Envelope, Pattern, Source, TAG_UB, Tag};
+pub use error::{Error, Result};
+pub use process::{Call, Process, Waiting};
+pub use request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waitall, waitany};

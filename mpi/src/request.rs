@@ -1,0 +1,255 @@
+//! Requests: handles of operations in progress, and the ways to wait for them.
+//!
+//! A request owns the buffer of its operation until the operation is over; waiting gives the buffer back. Dropping a
+//! request means `MPI_Request_free`: a send goes on to its end, a receive that no message has met is withdrawn.
+
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use crate::channel::Token;
+use crate::engine::Engine;
+use crate::process::{Process, Waits};
+use crate::{Buffer, Error, Result, Status};
+
+/// A completed operation: what it says about its message, and the buffer.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    /// Source, tag and length of the message.
+    pub status: Status,
+    /// The buffer that was given to the operation, filled by a receive.
+    pub buffer: Buffer,
+}
+
+/// An operation in progress.
+#[must_use = "dropping a request means not to wait for it"]
+pub struct Request {
+    process: Rc<Process>,
+    token: Option<Token>,
+}
+
+fn completion(engine: &mut Engine, token: Token) -> Result<Completion> {
+    let (result, buffer) = engine.take(token);
+    result.map(|status| Completion { status, buffer })
+}
+
+impl Request {
+    pub(crate) const fn new(process: Rc<Process>, token: Token) -> Self {
+        Self {
+            process,
+            token: Some(token),
+        }
+    }
+
+    /// Whether the operation has been waited for already: `MPI_REQUEST_NULL`.
+    #[must_use]
+    pub const fn is_null(&self) -> bool {
+        self.token.is_none()
+    }
+
+    /// Waits for the end of the operation. Completing it makes the request null.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`] for a receive; [`Error::Request`] if the request is null.
+    #[track_caller]
+    pub fn wait(&mut self) -> Wait<'_> {
+        Wait {
+            request: self,
+            location: Location::caller(),
+            collective: None,
+        }
+    }
+
+    pub(crate) fn wait_in(
+        &mut self,
+        collective: &'static str,
+        location: &'static Location<'static>,
+    ) -> Wait<'_> {
+        Wait {
+            request: self,
+            location,
+            collective: Some(collective),
+        }
+    }
+
+    pub(crate) fn wait_at(&mut self, location: &'static Location<'static>) -> Wait<'_> {
+        Wait {
+            request: self,
+            location,
+            collective: None,
+        }
+    }
+
+    /// The completion if the operation is over. The first *no* comes at once; asking again without anything having
+    /// happened at this rank waits for its next event.
+    ///
+    /// # Errors
+    /// As [`Request::wait`].
+    #[track_caller]
+    pub fn test(&mut self) -> Test<'_> {
+        Test {
+            request: self,
+            location: Location::caller(),
+        }
+    }
+
+    fn take(&mut self, engine: &mut Engine) -> Option<Result<Completion>> {
+        let Some(token) = self.token else {
+            return Some(Err(Error::Request));
+        };
+        if !engine.is_done(token) {
+            return None;
+        }
+        self.token = None;
+        Some(completion(engine, token))
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if let Some(token) = self.token {
+            self.process.with_engine(|engine, _| engine.release(token));
+        }
+    }
+}
+
+impl std::fmt::Debug for Request {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Request({:?})", self.token)
+    }
+}
+
+/// The future of [`Request::wait`].
+#[must_use = "an operation does nothing until it is awaited"]
+#[derive(Debug)]
+pub struct Wait<'a> {
+    request: &'a mut Request,
+    location: &'static Location<'static>,
+    collective: Option<&'static str>,
+}
+
+impl Future for Wait<'_> {
+    type Output = Result<Completion>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<Completion>> {
+        let this = self.get_mut();
+        let token = this.request.token.unwrap_or(0);
+        let waits = this.collective.map_or(Waits::Operation(token), |name| {
+            Waits::Collective(name, token)
+        });
+        let process = Rc::clone(&this.request.process);
+        process.poll_until(waits, this.location, |engine| this.request.take(engine))
+    }
+}
+
+/// The future of [`Request::test`].
+#[must_use = "an operation does nothing until it is awaited"]
+#[derive(Debug)]
+pub struct Test<'a> {
+    request: &'a mut Request,
+    location: &'static Location<'static>,
+}
+
+impl Future for Test<'_> {
+    type Output = Result<Option<Completion>>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let process = Rc::clone(&this.request.process);
+        let question = u64::from(this.request.token.unwrap_or(0));
+        process.poll_until(
+            Waits::Several("a loop of tests"),
+            this.location,
+            |engine| match this.request.take(engine) {
+                Some(result) => Some(result.map(Some)),
+                None => process
+                    .may_say_no(engine.events(), question)
+                    .then_some(Ok(None)),
+            },
+        )
+    }
+}
+
+/// Waits for the end of all requests that are not null; the completions in their order, `None` for null requests.
+///
+/// # Errors
+/// The first error in the order of the requests; all of them are over then.
+#[track_caller]
+pub fn waitall(requests: &mut [Request]) -> WaitAll<'_> {
+    WaitAll {
+        requests,
+        location: Location::caller(),
+    }
+}
+
+/// The future of [`waitall`].
+#[must_use = "an operation does nothing until it is awaited"]
+#[derive(Debug)]
+pub struct WaitAll<'a> {
+    requests: &'a mut [Request],
+    location: &'static Location<'static>,
+}
+
+impl Future for WaitAll<'_> {
+    type Output = Result<Vec<Option<Completion>>>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let Some(first) = this.requests.first() else {
+            return Poll::Ready(Ok(Vec::new()));
+        };
+        let process = Rc::clone(&first.process);
+        process.poll_until(Waits::Several("waitall"), this.location, |engine| {
+            let mut tokens = this.requests.iter().filter_map(|request| request.token);
+            if !tokens.all(|token| engine.is_done(token)) {
+                return None;
+            }
+            let mut finish =
+                |request: &mut Request| request.token.take().map(|token| completion(engine, token));
+            let all: Vec<Option<Result<Completion>>> =
+                this.requests.iter_mut().map(&mut finish).collect();
+            Some(all.into_iter().map(Option::transpose).collect())
+        })
+    }
+}
+
+/// Waits for the end of any request that is not null: its position and completion, the lowest position if several
+/// are over; `None` if all are null.
+///
+/// # Errors
+/// As [`Request::wait`], of the request that is over.
+#[track_caller]
+pub fn waitany(requests: &mut [Request]) -> WaitAny<'_> {
+    WaitAny {
+        requests,
+        location: Location::caller(),
+    }
+}
+
+/// The future of [`waitany`].
+#[must_use = "an operation does nothing until it is awaited"]
+#[derive(Debug)]
+pub struct WaitAny<'a> {
+    requests: &'a mut [Request],
+    location: &'static Location<'static>,
+}
+
+impl Future for WaitAny<'_> {
+    type Output = Result<Option<(usize, Completion)>>;
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let Some(first) = this.requests.iter().find(|request| !request.is_null()) else {
+            return Poll::Ready(Ok(None));
+        };
+        let process = Rc::clone(&first.process);
+        process.poll_until(Waits::Several("waitany"), this.location, |engine| {
+            let done = |request: &Request| request.token.is_some_and(|token| engine.is_done(token));
+            let position = this.requests.iter().position(done)?;
+            let token = this.requests[position].token.take()?;
+            Some(completion(engine, token).map(|completion| Some((position, completion))))
+        })
+    }
+}

@@ -1,0 +1,192 @@
+//! A platform file as typed data, before it becomes a [`Platform`](crate::Platform).
+//!
+//! The reader ([`read`]) turns TOML into these types and reports every mistake with its place; names are resolved later,
+//! by the crate's `build` module. Writing them back ([`PlatformFile::to_toml`]) keeps the texts of all quantities and
+//! spells out every default, so that the copy in the record of a run means the same when a default changes.
+
+mod field;
+mod read;
+mod section;
+mod syntax;
+
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use crate::pattern::HostPattern;
+use crate::units::{Bandwidth, Duration, Size, Speed};
+
+pub(crate) use field::cut;
+pub(crate) use read::{Read, read};
+pub(crate) use section::Collector;
+
+/// The version of the format that this crate reads and writes.
+pub(crate) const VERSION: i64 = 1;
+
+/// A whole platform file.
+#[derive(Clone, Serialize, Debug)]
+pub(crate) struct PlatformFile {
+    pub(crate) version: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    pub(crate) network: NetworkEntry,
+    pub(crate) protocol: Protocol,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub(crate) hosts: Vec<Named<HostEntry>>,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub(crate) links: Vec<Named<LinkEntry>>,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub(crate) clusters: Vec<Named<ClusterEntry>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) routes: Vec<RouteEntry>,
+}
+
+/// An entry of a table of tables, with the name that is its key.
+#[derive(Clone, Debug)]
+pub(crate) struct Named<T> {
+    pub(crate) name: Spanned<String>,
+    pub(crate) entry: T,
+}
+
+/// `[network]`
+#[derive(Clone, Serialize, Debug)]
+pub(crate) struct NetworkEntry {
+    pub(crate) model: NetworkModel,
+}
+
+/// `[protocol]`: what the message layer needs to know; the platform only carries it.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct Protocol {
+    /// Messages below this size are sent eagerly, messages of at least this size by rendezvous.
+    pub eager_threshold: Size,
+}
+
+/// `[hosts.NAME]`
+#[derive(Clone, Serialize, Debug)]
+pub(crate) struct HostEntry {
+    pub(crate) speed: Speed,
+    pub(crate) cores: u32,
+}
+
+/// `[links.NAME]`, and the links that belong to a cluster.
+#[derive(Clone, Serialize, Debug)]
+pub(crate) struct LinkEntry {
+    pub(crate) bandwidth: Bandwidth,
+    pub(crate) latency: Duration,
+    pub(crate) sharing: Sharing,
+}
+
+/// `[clusters.NAME]`
+#[derive(Clone, Serialize, Debug)]
+pub(crate) struct ClusterEntry {
+    #[serde(serialize_with = "pattern_text")]
+    pub(crate) hosts: HostPattern,
+    pub(crate) speed: Speed,
+    pub(crate) cores: u32,
+    #[serde(flatten)]
+    pub(crate) link: LinkEntry,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) backbone: Option<LinkEntry>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) loopback: Option<LinkEntry>,
+}
+
+/// `[[routes]]`
+#[derive(Clone, Serialize, Debug)]
+pub(crate) struct RouteEntry {
+    pub(crate) from: Spanned<String>,
+    pub(crate) to: Spanned<String>,
+    pub(crate) links: Vec<Spanned<LinkUse>>,
+    pub(crate) symmetric: bool,
+}
+
+/// A link in a route: its name, or a table with its direction.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkUse {
+    pub(crate) link: String,
+    pub(crate) direction: Direction,
+}
+
+/// Which of the two directions of a split-duplex link a route takes.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Direction {
+    Up,
+    Down,
+}
+
+/// How the transfers that cross a link at the same time share it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// All transfers, of both directions, share the bandwidth.
+    Shared,
+    /// Each direction has the whole bandwidth for the transfers of that direction.
+    SplitDuplex,
+    /// Each transfer has the whole bandwidth; transfers do not slow each other.
+    #[serde(rename = "fatpipe")]
+    FatPipe,
+}
+
+/// The network models, by the name in `[network] model`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkModel {
+    /// Latency, then max-min fair sharing: see [`FlowModel`](crate::FlowModel).
+    Flow,
+}
+
+impl NetworkModel {
+    /// Its name in a platform file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flow => "flow",
+        }
+    }
+}
+
+impl PlatformFile {
+    /// The file as TOML, with the original text of each quantity and every default spelled out.
+    ///
+    /// # Panics
+    /// Never: all keys are strings and all values have a TOML form.
+    pub(crate) fn to_toml(&self) -> String {
+        toml::to_string(self).expect("every part of a platform file has a TOML form")
+    }
+}
+
+impl Default for Protocol {
+    /// 64 KiB: SimGrid's `smpi/send-is-detached-thresh`, 65536 bytes with the same meaning of below and above.
+    fn default() -> Self {
+        let eager_threshold = "64KiB".parse().expect("a size");
+        Self { eager_threshold }
+    }
+}
+
+impl Serialize for LinkUse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.direction == Direction::Up {
+            return serializer.serialize_str(&self.link);
+        }
+        let mut table = serializer.serialize_map(Some(2))?;
+        table.serialize_entry("link", &self.link)?;
+        table.serialize_entry("direction", &self.direction)?;
+        table.end()
+    }
+}
+
+fn as_map<S: Serializer, T: Serialize>(
+    entries: &[Named<T>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(
+        entries
+            .iter()
+            .map(|named| (named.name.get_ref(), &named.entry)),
+    )
+}
+
+fn pattern_text<S: Serializer>(pattern: &HostPattern, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(pattern.text())
+}

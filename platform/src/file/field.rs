@@ -1,0 +1,179 @@
+//! The value of one key, as a type: what is accepted, and what is said about anything else.
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::{Direction, NetworkModel, Sharing};
+use crate::nearest::nearest;
+use crate::pattern::{HostPattern, PatternError};
+use crate::units::{Kind, Quantity};
+
+/// A value that does not fit: what was found, what was expected, and the way out.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    pub(super) problem: String,
+    pub(super) expected: String,
+    pub(super) help: Option<String>,
+}
+
+/// A type that a TOML value can be read as.
+pub(super) trait Field: Sized {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong>;
+}
+
+impl Wrong {
+    pub(super) fn kind(value: &DeValue<'_>, expected: &str) -> Self {
+        let found = match value {
+            DeValue::String(text) => format!("the string {:?}", cut(text)),
+            DeValue::Integer(number) => format!("the number {}", cut(&number.to_string())),
+            DeValue::Float(number) => format!("the number {}", cut(&number.to_string())),
+            DeValue::Boolean(truth) => format!("{truth}"),
+            DeValue::Datetime(date) => format!("the date {date}"),
+            DeValue::Array(_) => "an array".to_owned(),
+            DeValue::Table(_) => "a table".to_owned(),
+        };
+        Self {
+            problem: format!("wrong type: {found}"),
+            expected: format!("expected {expected}"),
+            help: None,
+        }
+    }
+
+    /// A word that is none of `known`.
+    fn word(what: &str, found: &str, known: &[&'static str]) -> Self {
+        let list: Vec<String> = known.iter().map(|word| format!("{word:?}")).collect();
+        Self {
+            problem: format!("unknown {what} {:?}", cut(found)),
+            expected: format!("expected {}", list.join(" or ")),
+            help: did_you_mean(nearest(found, known.iter().copied())),
+        }
+    }
+}
+
+/// The help line that suggests `near`.
+pub(crate) fn did_you_mean(near: Option<&str>) -> Option<String> {
+    near.map(|near| format!("did you mean {near:?}?"))
+}
+
+/// A text short enough for a message.
+pub(crate) fn cut(text: &str) -> String {
+    const LENGTH_MAX: usize = 80;
+    if text.chars().count() <= LENGTH_MAX {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(LENGTH_MAX - 1).collect();
+    format!("{start}…")
+}
+
+impl<K: Kind> Field for Quantity<K> {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        let expected = || format!("{} in quotes, such as {}", K::NAME, K::EXAMPLES);
+        let text = value
+            .get_ref()
+            .as_str()
+            .ok_or_else(|| Wrong::kind(value.get_ref(), &expected()))?;
+        if text.len() > 64 {
+            return Err(Wrong::kind(value.get_ref(), &expected()));
+        }
+        text.parse::<Self>().map_err(|error| Wrong {
+            problem: error.problem(),
+            expected: error.expected(),
+            help: did_you_mean(error.suggestion()),
+        })
+    }
+}
+
+impl Field for String {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        match value.get_ref().as_str() {
+            Some(text) => Ok(text.to_owned()),
+            None => Err(Wrong::kind(value.get_ref(), "a string in quotes")),
+        }
+    }
+}
+
+impl<T: Field> Field for Spanned<T> {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        T::read(value).map(|read| Self::new(value.span(), read))
+    }
+}
+
+impl Field for bool {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        value
+            .get_ref()
+            .as_bool()
+            .ok_or_else(|| Wrong::kind(value.get_ref(), "true or false"))
+    }
+}
+
+impl Field for u32 {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        const EXPECTED: &str = "a whole number, at least 1, without quotes";
+        let wrong = || Wrong::kind(value.get_ref(), EXPECTED);
+        let number = value.get_ref().as_integer().ok_or_else(wrong)?;
+        match Self::from_str_radix(number.as_str(), number.radix()) {
+            Ok(0) => Err(Wrong {
+                problem: "zero is not possible here".to_owned(),
+                expected: format!("expected {EXPECTED}"),
+                help: None,
+            }),
+            Ok(number) => Ok(number),
+            Err(_) => Err(Wrong {
+                problem: format!("number out of range: {}", cut(&number.to_string())),
+                expected: format!("expected {EXPECTED}, below 2^32"),
+                help: None,
+            }),
+        }
+    }
+}
+
+/// Reads one of the words of `known`.
+fn word<T: Copy>(
+    value: &Spanned<DeValue<'_>>,
+    what: &str,
+    words: &[&'static str],
+    values: &[T],
+) -> Result<T, Wrong> {
+    let text = String::read(value)?;
+    words
+        .iter()
+        .position(|known| *known == text)
+        .and_then(|at| values.get(at).copied())
+        .ok_or_else(|| Wrong::word(what, &text, words))
+}
+
+impl Field for Sharing {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        const WORDS: [&str; 3] = ["shared", "split-duplex", "fatpipe"];
+        const VALUES: [Sharing; 3] = [Sharing::Shared, Sharing::SplitDuplex, Sharing::FatPipe];
+        word(value, "sharing", &WORDS, &VALUES)
+    }
+}
+
+impl Field for NetworkModel {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        word(value, "network model", &["flow"], &[Self::Flow])
+    }
+}
+
+impl Field for Direction {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        word(value, "direction", &["up", "down"], &[Self::Up, Self::Down])
+    }
+}
+
+impl Field for HostPattern {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        let text = String::read(value)?;
+        Self::parse(&text).map_err(|error| Wrong {
+            problem: format!("{error}: {:?}", cut(&text)),
+            expected: "expected names such as \"node-[0-63]\", \"n[0-3,8-11]\" or \"node-[00-63]\""
+                .to_owned(),
+            help: match &error {
+                PatternError::Backwards { swapped, .. } => did_you_mean(Some(swapped)),
+                _ => None,
+            },
+        })
+    }
+}

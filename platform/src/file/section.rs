@@ -1,0 +1,167 @@
+//! Walking through the tables of a file while collecting mistakes: a missing key, an unknown key, a wrong value.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::field::{Field, Wrong, cut, did_you_mean};
+use crate::mistake::Mistake;
+use crate::nearest::nearest;
+
+/// Beyond this number of mistakes no further suggestions are searched for.
+const SUGGESTIONS_MAX: usize = 100;
+
+/// All mistakes found so far.
+#[derive(Default, Debug)]
+pub(crate) struct Collector {
+    pub(crate) mistakes: Vec<Mistake>,
+}
+
+/// A table whose keys are known.
+#[derive(Debug)]
+pub(super) struct Section<'t> {
+    table: &'t DeTable<'t>,
+    /// What the table describes, such as `host "alice"`.
+    what: String,
+    span: Range<usize>,
+}
+
+impl Collector {
+    pub(crate) fn add(
+        &mut self,
+        span: Range<usize>,
+        problem: String,
+        expected: impl Into<String>,
+        help: Option<String>,
+    ) {
+        self.mistakes.push(Mistake {
+            span,
+            problem,
+            expected: expected.into(),
+            help,
+        });
+    }
+
+    /// A help line with the known word nearest to `word`.
+    pub(crate) fn suggest<'k>(
+        &self,
+        word: &str,
+        known: impl IntoIterator<Item = &'k str>,
+    ) -> Option<String> {
+        if self.mistakes.len() >= SUGGESTIONS_MAX {
+            return None;
+        }
+        did_you_mean(nearest(word, known))
+    }
+
+    /// Opens the table in `value`, whose keys must be among `known`.
+    pub(super) fn section<'t>(
+        &mut self,
+        value: &'t Spanned<DeValue<'t>>,
+        span: Range<usize>,
+        what: String,
+        known: &[&'static str],
+    ) -> Option<Section<'t>> {
+        let Some(table) = value.get_ref().as_table() else {
+            let wrong = Wrong::kind(value.get_ref(), &format!("a table for the {what}"));
+            self.wrong(value.span(), wrong);
+            return None;
+        };
+        Some(self.open(table, span, what, known))
+    }
+
+    /// Opens `table`, whose keys must be among `known`.
+    pub(super) fn open<'t>(
+        &mut self,
+        table: &'t DeTable<'t>,
+        span: Range<usize>,
+        what: String,
+        known: &[&'static str],
+    ) -> Section<'t> {
+        for (key, _) in table {
+            let word: &str = key.get_ref();
+            if !known.contains(&word) {
+                let help = self.suggest(word, known.iter().copied());
+                let problem = format!("unknown key {:?}", cut(word));
+                let expected = format!("the {what} can have the keys {}", known.join(", "));
+                self.add(key.span(), problem, expected, help);
+            }
+        }
+        Section { table, what, span }
+    }
+
+    /// The value of a key that must be there.
+    pub(super) fn required<T: Field>(
+        &mut self,
+        section: &Section<'_>,
+        key: &'static str,
+        example: &str,
+    ) -> Option<T> {
+        let Some(value) = section.table.get(key) else {
+            let problem = format!("the {} has no {key:?}", section.what);
+            let help = Some(format!("add: {key} = {example}"));
+            self.add(
+                section.span.clone(),
+                problem,
+                format!("expected the key {key:?} in it"),
+                help,
+            );
+            return None;
+        };
+        self.value(value)
+    }
+
+    /// The value of a key that may be absent: `None` if it is wrong, `Some(None)` if it is not there.
+    #[expect(
+        clippy::option_option,
+        reason = "wrong and absent differ, and the mistake is already recorded"
+    )]
+    pub(super) fn optional<T: Field>(
+        &mut self,
+        section: &Section<'_>,
+        key: &'static str,
+    ) -> Option<Option<T>> {
+        match section.table.get(key) {
+            Some(value) => self.value(value).map(Some),
+            None => Some(None),
+        }
+    }
+
+    /// A value of any key.
+    pub(super) fn value<T: Field>(&mut self, value: &Spanned<DeValue<'_>>) -> Option<T> {
+        T::read(value)
+            .map_err(|wrong| self.wrong(value.span(), wrong))
+            .ok()
+    }
+
+    pub(super) fn wrong(&mut self, span: Range<usize>, wrong: Wrong) {
+        self.add(span, wrong.problem, wrong.expected, wrong.help);
+    }
+}
+
+impl<'t> Section<'t> {
+    /// The value of `key` as it stands in the file.
+    pub(super) fn get(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
+        self.table.get(key)
+    }
+
+    pub(super) fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+}
+
+/// The entries of a table in the order of the file.
+pub(super) fn in_file_order<'t>(
+    table: &'t DeTable<'t>,
+) -> Vec<(Spanned<String>, &'t Spanned<DeValue<'t>>)> {
+    let mut entries: Vec<_> = table
+        .iter()
+        .map(|(key, value)| {
+            let name = Spanned::new(key.span(), key.get_ref().to_string());
+            (name, value)
+        })
+        .collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    entries
+}

@@ -1,0 +1,280 @@
+//! What is wrong with a platform file, shown at its place.
+//!
+//! [`LoadError`] prints one line per mistake (`file:line:column: problem: what was expected`); [`LoadError::report`]
+//! shows each with the source line. All mistakes of a file come at once, in the order of the file.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+
+use miette::{
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
+};
+
+/// How many mistakes are shown; further ones are counted.
+const SHOWN_MAX: usize = 100;
+
+/// Why there is no platform.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LoadError {
+    /// The file cannot be read as text.
+    Unreadable(Unreadable),
+    /// The text is not a platform.
+    Mistakes(Mistakes),
+}
+
+/// A file that cannot be read as text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unreadable {
+    file: String,
+    problem: String,
+    help: Option<String>,
+}
+
+/// The mistakes in the text of one platform file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mistakes {
+    file: String,
+    text: String,
+    list: Vec<Mistake>,
+}
+
+/// One mistake at one place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mistake {
+    /// Byte positions in the text.
+    pub(crate) span: Range<usize>,
+    /// The problem, with the value found.
+    pub(crate) problem: String,
+    /// What was expected there.
+    pub(crate) expected: String,
+    /// What was probably meant, or the way out.
+    pub(crate) help: Option<String>,
+}
+
+impl Unreadable {
+    /// The file at `path` could not be opened or read.
+    pub(crate) fn io(path: &Path, error: &std::io::Error) -> Self {
+        let file = path.display().to_string();
+        let (problem, help) = match error.kind() {
+            std::io::ErrorKind::NotFound => ("there is no such file".to_owned(), None),
+            std::io::ErrorKind::IsADirectory => (
+                "it is a directory".to_owned(),
+                Some("name a .toml file in it".to_owned()),
+            ),
+            _ => (error.to_string(), None),
+        };
+        Self {
+            file,
+            problem,
+            help,
+        }
+    }
+
+    /// The file at `path` is not UTF-8: the first bad byte is at `valid_up_to` of `bytes`.
+    pub(crate) fn not_utf8(path: &Path, bytes: &[u8], valid_up_to: usize) -> Self {
+        let good = String::from_utf8_lossy(&bytes[..valid_up_to]);
+        let (line, column) = position(&good, good.len());
+        let byte = bytes.get(valid_up_to).copied().unwrap_or_default();
+        Self {
+            file: path.display().to_string(),
+            problem: format!(
+                "it is not UTF-8 text: byte 0x{byte:02x} at line {line}, column {column}"
+            ),
+            help: None,
+        }
+    }
+}
+
+impl Mistakes {
+    /// The mistakes of `file` in the order of their places; `list` is not empty.
+    pub(crate) fn new(file: &str, text: &str, mut list: Vec<Mistake>) -> Self {
+        list.sort_by_key(|mistake| (mistake.span.start, mistake.span.end));
+        Self {
+            file: file.to_owned(),
+            text: text.to_owned(),
+            list,
+        }
+    }
+
+    /// The mistakes in the order of the file.
+    #[must_use]
+    pub fn list(&self) -> &[Mistake] {
+        &self.list
+    }
+
+    /// The line and the column, both from 1, of a mistake of this list.
+    #[must_use]
+    pub fn position(&self, mistake: &Mistake) -> (usize, usize) {
+        position(&self.text, mistake.span.start)
+    }
+}
+
+impl Mistake {
+    /// The problem, with the value found.
+    #[must_use]
+    pub fn problem(&self) -> &str {
+        &self.problem
+    }
+
+    /// What was expected there.
+    #[must_use]
+    pub fn expected(&self) -> &str {
+        &self.expected
+    }
+}
+
+impl LoadError {
+    /// The full report for people: every mistake with its source line, the value found and what was expected.
+    ///
+    /// With `colour` the report contains terminal colours; without, it is plain text for a pipe.
+    #[must_use]
+    pub fn report(&self, colour: bool) -> String {
+        let theme = if colour {
+            GraphicalTheme::unicode()
+        } else {
+            GraphicalTheme::unicode_nocolor()
+        };
+        let handler = GraphicalReportHandler::new_themed(theme)
+            .with_width(100)
+            .with_links(false)
+            .with_context_lines(1)
+            .without_syntax_highlighting();
+        let mistakes = match self {
+            Self::Unreadable(unreadable) => return format!("{unreadable}\n"),
+            Self::Mistakes(mistakes) => mistakes,
+        };
+        let source = NamedSource::new(&mistakes.file, mistakes.text.clone());
+        let mut report = String::new();
+        for mistake in mistakes.list.iter().take(SHOWN_MAX) {
+            let shown = Shown {
+                mistake,
+                source: &source,
+                span: first_line_of(&mistakes.text, &mistake.span),
+            };
+            if is_too_long(&mistakes.text, mistake.span.start)
+                || handler.render_report(&mut report, &shown).is_err()
+            {
+                report.push_str(&mistakes.line(mistake));
+                report.push('\n');
+            }
+        }
+        report.push_str(&match mistakes.list.len() {
+            1 => "1 mistake\n".to_owned(),
+            count if count > SHOWN_MAX => {
+                format!("{count} mistakes, the first {SHOWN_MAX} shown\n")
+            }
+            count => format!("{count} mistakes\n"),
+        });
+        report
+    }
+}
+
+impl Mistakes {
+    fn line(&self, mistake: &Mistake) -> String {
+        let (line, column) = self.position(mistake);
+        format!("{}:{line}:{column}: {mistake}", self.file)
+    }
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.problem)?;
+        if !self.expected.is_empty() {
+            write!(f, ": {}", self.expected)?;
+        }
+        match &self.help {
+            Some(help) => write!(f, "; {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "cannot read platform file {:?}: {}",
+            self.file, self.problem
+        )?;
+        match &self.help {
+            Some(help) => write!(f, "; {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(unreadable) => unreadable.fmt(f),
+            Self::Mistakes(mistakes) => {
+                for (at, mistake) in mistakes.list.iter().take(SHOWN_MAX).enumerate() {
+                    let separator = if at == 0 { "" } else { "\n" };
+                    write!(f, "{separator}{}", mistakes.line(mistake))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// A mistake with its source, as miette wants it.
+#[derive(Debug)]
+struct Shown<'m> {
+    mistake: &'m Mistake,
+    source: &'m NamedSource<String>,
+    /// The part of the place that is underlined.
+    span: Range<usize>,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.mistake.problem)
+    }
+}
+
+impl std::error::Error for Shown<'_> {}
+
+impl Diagnostic for Shown<'_> {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        let help = self.mistake.help.as_deref()?;
+        Some(Box::new(help))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(self.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let label = Some(self.mistake.expected.clone()).filter(|label| !label.is_empty());
+        let span = LabeledSpan::new_with_span(label, self.span.clone());
+        Some(Box::new(std::iter::once(span)))
+    }
+}
+
+/// The part of a place that is on its first line.
+fn first_line_of(text: &str, span: &Range<usize>) -> Range<usize> {
+    let shown = text.get(span.clone()).unwrap_or_default();
+    let end = shown.find('\n').unwrap_or(shown.len());
+    span.start..span.start + end
+}
+
+/// Whether the line of a place, or one of those around it, is too long to be shown (and underlined) on a screen.
+fn is_too_long(text: &str, offset: usize) -> bool {
+    const LENGTH_MAX: usize = 2_000;
+    let (before, after) = text.split_at(text.floor_char_boundary(offset));
+    let mut lengths = before.rsplit('\n').take(3).chain(after.split('\n').take(3));
+    lengths.any(|part| part.len() > LENGTH_MAX)
+}
+
+/// Line and column, both from 1, of a byte position; the column counts characters.
+pub(crate) fn position(text: &str, offset: usize) -> (usize, usize) {
+    let offset = text.floor_char_boundary(offset);
+    let before = &text[..offset];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    (line, before[line_start..].chars().count() + 1)
+}

@@ -1,0 +1,502 @@
+//! Closed forms of the flow model, and its laws on random networks.
+//!
+//! Each closed form is derived in a comment; the numbers are chosen so that it is exact or within 1e-12.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use sim_core::{ActivityId, Change, End, HostId, Resource, Time, Work};
+
+use super::{FlowModel, Phase};
+use crate::Platform;
+use crate::solver::Problem;
+use crate::solver::reference::Reference;
+
+/// A model with the part of a kernel that a test needs: a clock, and numbers for activities.
+struct Lab {
+    model: FlowModel,
+    now: Time,
+    count: u32,
+}
+
+const UNLIMITED: f64 = f64::INFINITY;
+
+impl Lab {
+    fn new(text: &str) -> Self {
+        let platform = Platform::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
+        Self {
+            model: FlowModel::new(Arc::new(platform)),
+            now: Time::ZERO,
+            count: 0,
+        }
+    }
+
+    fn host(&self, name: &str) -> HostId {
+        self.model.platform.host_by_name(name).expect("a host")
+    }
+
+    fn start(&mut self, work: &Work) -> ActivityId {
+        let id = ActivityId {
+            number: 100 + u64::from(self.count),
+            slot: self.count,
+        };
+        self.count += 1;
+        self.model
+            .start(id, work, self.now)
+            .unwrap_or_else(|error| panic!("{error}"));
+        id
+    }
+
+    fn send(&mut self, from: &str, to: &str, bytes: f64) -> ActivityId {
+        self.send_at_most(from, to, bytes, UNLIMITED)
+    }
+
+    fn send_at_most(&mut self, from: &str, to: &str, bytes: f64, rate: f64) -> ActivityId {
+        let (from, to) = (self.host(from), self.host(to));
+        self.start(&Work::Transfer {
+            from,
+            to,
+            bytes,
+            rate,
+        })
+    }
+
+    fn exec(&mut self, host: &str, flops: f64, priority: f64, bound: f64) -> ActivityId {
+        let host = self.host(host);
+        self.start(&Work::Exec {
+            host,
+            flops,
+            priority,
+            bound,
+        })
+    }
+
+    /// Moves to `seconds`, where nothing may end before.
+    fn wait_until(&mut self, seconds: f64) {
+        let target = Time::from_secs(seconds);
+        while let Some(date) = self
+            .model
+            .next_date(self.now)
+            .filter(|date| *date <= target)
+        {
+            let mut ended = Vec::new();
+            self.now = date;
+            self.model.advance(date, &mut ended);
+            assert_eq!(ended, [], "at {date}");
+        }
+        self.now = target;
+    }
+
+    /// Moves to the next date at which activities end: the date, and their numbers less 100.
+    fn next_end(&mut self) -> Option<(f64, Vec<u64>)> {
+        let mut ended = Vec::new();
+        while ended.is_empty() {
+            let date = self.model.next_date(self.now)?;
+            assert!(date >= self.now);
+            self.now = date;
+            self.model.advance(date, &mut ended);
+        }
+        assert!(ended.iter().all(|(_, end)| *end == End::Done));
+        let mut numbers: Vec<u64> = ended.iter().map(|(id, _)| id.number - 100).collect();
+        numbers.sort_unstable();
+        Some((self.now.as_secs(), numbers))
+    }
+
+    #[track_caller]
+    fn expect_ends(&mut self, ends: &[(f64, &[u64])]) {
+        for (date, numbers) in ends {
+            let (found, ended) = self.next_end().expect("something ends");
+            assert!(
+                (found - date).abs() <= 1e-12 * date.max(1.0),
+                "{found} instead of {date}"
+            );
+            assert_eq!(ended, *numbers);
+        }
+        assert_eq!(self.next_end(), None);
+    }
+}
+
+/// Three hosts and a link of 100 bytes/s and 1 s between each pair, of the sharing given.
+fn triangle(sharing: &str) -> Lab {
+    Lab::new(&format!(
+        r#"
+        version = 1
+        [hosts]
+        a = {{ speed = "10f" }}
+        b = {{ speed = "10f", cores = 2 }}
+        c = {{ speed = "10f" }}
+        [links.wire]
+        bandwidth = "100Bps"
+        latency = "1s"
+        sharing = "{sharing}"
+        [[routes]]
+        from = "a"
+        to = "b"
+        links = ["wire"]
+        [[routes]]
+        from = "a"
+        to = "c"
+        links = ["wire"]
+        "#
+    ))
+}
+
+#[test]
+fn one_transfer_takes_latency_plus_size_over_bandwidth() {
+    let mut lab = triangle("shared");
+    lab.send("a", "b", 200.0);
+    lab.expect_ends(&[(3.0, &[0])]);
+}
+
+#[test]
+fn no_bytes_take_the_latency() {
+    let mut lab = triangle("shared");
+    lab.send("a", "b", 0.0);
+    lab.expect_ends(&[(1.0, &[0])]);
+}
+
+#[test]
+fn two_transfers_share_and_the_longer_one_speeds_up_again() {
+    // From 1 s on 50 bytes/s each; the first has its 100 bytes at 3 s; then the second has 200 left at 100 bytes/s.
+    let mut lab = triangle("shared");
+    lab.send("a", "b", 100.0);
+    lab.send("c", "a", 300.0);
+    lab.expect_ends(&[(3.0, &[0]), (5.0, &[1])]);
+}
+
+#[test]
+fn a_transfer_that_starts_later_takes_its_share_after_its_latency() {
+    // The first is alone from 1 s to 3 s (200 of 300 bytes), then 50 bytes/s: its last 100 bytes end at 5 s. The second has
+    // 100 of 200 bytes by then and ends at 6 s.
+    let mut lab = triangle("shared");
+    lab.send("a", "b", 300.0);
+    lab.wait_until(2.0);
+    lab.send("a", "c", 200.0);
+    lab.expect_ends(&[(5.0, &[0]), (6.0, &[1])]);
+}
+
+#[test]
+fn what_ends_together_comes_together() {
+    let mut lab = triangle("shared");
+    for _ in 0..3 {
+        lab.send("a", "b", 100.0);
+    }
+    lab.expect_ends(&[(4.0, &[0, 1, 2])]);
+}
+
+#[test]
+fn a_fatpipe_limits_each_transfer_but_is_not_shared() {
+    let mut lab = triangle("fatpipe");
+    lab.send("a", "b", 100.0);
+    lab.send("b", "a", 100.0);
+    lab.send("a", "c", 200.0);
+    lab.expect_ends(&[(2.0, &[0, 1]), (3.0, &[2])]);
+}
+
+#[test]
+fn opposite_directions_of_a_split_duplex_link_do_not_interact() {
+    let mut lab = triangle("split-duplex");
+    lab.send("a", "b", 100.0);
+    lab.send("b", "a", 100.0);
+    lab.expect_ends(&[(2.0, &[0, 1])]);
+    lab.send("a", "b", 100.0);
+    lab.send("a", "c", 100.0);
+    lab.expect_ends(&[(5.0, &[2, 3])]);
+}
+
+#[test]
+fn the_slowest_of_three_links_decides() {
+    // Latencies 1 + 2 + 3 s, then 100 bytes at 10 bytes/s. The transfer over the last link alone has 0 + 3 s latency and
+    // then the 90 bytes/s that the long one leaves from 6 s on: 3 s at 100, then 540 - 300 = 240 at 90.
+    let mut lab = Lab::new(
+        r#"
+        version = 1
+        hosts = { a = { speed = "1f" }, b = { speed = "1f" }, c = { speed = "1f" } }
+        [links]
+        one = { bandwidth = "50Bps", latency = "1s" }
+        two = { bandwidth = "10Bps", latency = "2s" }
+        three = { bandwidth = "100Bps", latency = "3s" }
+        [[routes]]
+        from = "a"
+        to = "b"
+        links = ["one", "two", "three"]
+        [[routes]]
+        from = "c"
+        to = "b"
+        links = ["three"]
+        "#,
+    );
+    lab.send("b", "a", 100.0);
+    lab.send("c", "b", 540.0);
+    lab.expect_ends(&[(6.0 + 240.0 / 90.0, &[1]), (16.0, &[0])]);
+}
+
+#[test]
+fn a_rate_limit_leaves_the_rest_to_others_and_can_change() {
+    // 25 + 75 bytes/s from 1 s on. At 3 s the limit rises to 1000: 50 + 50, 100 - 50 = 50 left of the first and
+    // 250 - 150 = 100 of the second: 4 s, then 50 left at 100 bytes/s.
+    let mut lab = triangle("shared");
+    let limited = lab.send_at_most("a", "b", 100.0, 25.0);
+    let other = lab.send("a", "b", 250.0);
+    lab.wait_until(3.0);
+    assert_eq!(lab.model.remaining(limited, lab.now), 50.0);
+    assert_eq!(lab.model.remaining(other, lab.now), 100.0);
+    lab.model.update(limited, Change::Bound(1000.0), lab.now);
+    lab.expect_ends(&[(4.0, &[0]), (4.5, &[1])]);
+}
+
+#[test]
+fn a_host_reaches_itself_over_the_implicit_loopback() {
+    let mut lab = triangle("shared");
+    lab.send("a", "a", 1e10);
+    lab.send("a", "a", 2e10);
+    lab.send_at_most("a", "a", 3e10, 1e10);
+    lab.expect_ends(&[(1.0, &[0]), (2.0, &[1]), (3.0, &[2])]);
+}
+
+#[test]
+fn cores_are_shared_when_there_are_not_enough() {
+    // One core of 10 flop/s: 5 each. Two cores: three computations have 20/3 each, two have 10 each.
+    let mut lab = triangle("shared");
+    lab.exec("a", 10.0, 1.0, UNLIMITED);
+    lab.expect_ends(&[(1.0, &[0])]);
+    lab.exec("a", 10.0, 1.0, UNLIMITED);
+    lab.exec("a", 10.0, 1.0, UNLIMITED);
+    lab.expect_ends(&[(3.0, &[1, 2])]);
+    lab.exec("b", 10.0, 1.0, UNLIMITED);
+    lab.exec("b", 10.0, 1.0, UNLIMITED);
+    lab.expect_ends(&[(4.0, &[3, 4])]);
+    for _ in 0..3 {
+        lab.exec("b", 10.0, 1.0, UNLIMITED);
+    }
+    lab.expect_ends(&[(5.5, &[5, 6, 7])]);
+    lab.exec("b", 10.0, 1.0, 2.0);
+    lab.exec("b", 0.0, 1.0, UNLIMITED);
+    lab.expect_ends(&[(5.5, &[9]), (10.5, &[8])]);
+}
+
+#[test]
+fn priorities_are_shares() {
+    // 2 : 1 of 30 flop/s on one core: after 1 s the first has its 20, the second 20 left.
+    let mut lab = Lab::new("version = 1\nhosts.a.speed = \"30f\"");
+    lab.exec("a", 20.0, 2.0, UNLIMITED);
+    let second = lab.exec("a", 30.0, 1.0, UNLIMITED);
+    assert_eq!(lab.next_end(), Some((1.0, vec![0])));
+    lab.exec("a", 40.0, 1.0, UNLIMITED);
+    // 3 : 1 now: 22.5 and 7.5 flop/s; the second ends 20 / 22.5 s later, and the third has 40 - 20/3 left at 30.
+    lab.model.update(second, Change::Priority(3.0), lab.now);
+    let middle = 1.0 + 20.0 / 22.5;
+    lab.expect_ends(&[(middle, &[1]), (middle + (40.0 - 20.0 / 3.0) / 30.0, &[2])]);
+}
+
+#[test]
+fn suspended_work_stands_still_and_leaves_its_share() {
+    // Both at 50 bytes/s from 1 s to 2 s. The first sleeps to 3 s, the second has 100 bytes/s. From 3 s 50 each: the second
+    // has 50 left and ends at 4 s; the first then has 100 left.
+    let mut lab = triangle("shared");
+    let first = lab.send("a", "b", 200.0);
+    lab.send("a", "b", 200.0);
+    lab.wait_until(2.0);
+    lab.model.suspend(first, lab.now);
+    lab.wait_until(3.0);
+    assert_eq!(lab.model.remaining(first, lab.now), 150.0);
+    lab.model.resume(first, lab.now);
+    lab.expect_ends(&[(4.0, &[1]), (5.0, &[0])]);
+}
+
+#[test]
+fn a_latency_being_paid_stops_too() {
+    let mut lab = triangle("shared");
+    let id = lab.send("a", "b", 100.0);
+    lab.wait_until(0.5);
+    lab.model.suspend(id, lab.now);
+    lab.wait_until(3.0);
+    lab.model.resume(id, lab.now);
+    lab.expect_ends(&[(4.5, &[0])]);
+}
+
+#[test]
+fn what_is_cancelled_leaves_its_share_and_is_not_reported() {
+    let mut lab = triangle("shared");
+    let working = lab.send("a", "b", 200.0);
+    lab.send("a", "b", 200.0);
+    let paying = lab.send("a", "b", 200.0);
+    lab.model.cancel(paying, lab.now);
+    lab.wait_until(2.0);
+    lab.model.cancel(working, lab.now);
+    lab.expect_ends(&[(3.5, &[1])]);
+}
+
+#[test]
+fn nonsense_and_missing_routes_are_refused() {
+    let mut lab = triangle("shared");
+    let mut refused = |from: &str, to: &str, bytes, rate| {
+        let work = Work::Transfer {
+            from: lab.host(from),
+            to: lab.host(to),
+            bytes,
+            rate,
+        };
+        let id = ActivityId { number: 0, slot: 0 };
+        let error = lab.model.start(id, &work, Time::ZERO);
+        error.expect_err("refused").to_string()
+    };
+    assert_eq!(
+        refused("b", "c", 1.0, UNLIMITED),
+        "no route from host \"b\" to host \"c\": the platform file needs [[routes]] with from = \"b\" and to = \"c\""
+    );
+    assert!(refused("a", "b", f64::NAN, UNLIMITED).starts_with("an amount of work"));
+    assert!(refused("a", "b", 1.0, 0.0).starts_with("a priority or a rate limit"));
+}
+
+impl FlowModel {
+    /// Asserts that the current rates are max-min fair and what solving everything at once gives.
+    fn assert_exact(&self) {
+        let mut problem = Problem::default();
+        let mut local: Vec<(u32, u32)> = Vec::new();
+        let mut rates = Vec::new();
+        for activity in &self.activities.0 {
+            let sharing = activity.phase == Phase::Work && !activity.suspended;
+            if !sharing {
+                continue;
+            }
+            for used in &activity.share.uses {
+                let known = local.iter().find(|(number, _)| *number == used.number);
+                let at = known.map_or(problem.capacities.len() as u32, |(_, at)| *at);
+                if known.is_none() {
+                    local.push((used.number, at));
+                    problem.capacities.push(used.capacity());
+                }
+                problem.uses.push(at);
+            }
+            problem.finish_flow(activity.share.weight, activity.share.bound);
+            rates.push(activity.rate);
+        }
+        problem.assert_fair(&rates, 1e-9);
+        let mut wanted = Vec::new();
+        Reference::default().solve(&problem, &mut wanted);
+        for (found, wanted) in rates.iter().zip(&wanted) {
+            assert!(
+                (found - wanted).abs() <= 1e-12 * wanted,
+                "{found} instead of {wanted}"
+            );
+        }
+    }
+}
+
+/// A step of a random history.
+#[derive(Clone, Debug)]
+enum Step {
+    Send(u32, u32, f64, f64),
+    Exec(u32, f64, f64),
+    Cancel(prop::sample::Index),
+    Suspend(prop::sample::Index),
+    Resume(prop::sample::Index),
+    Bound(prop::sample::Index, f64),
+    Advance,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let rate = prop_oneof![Just(UNLIMITED), 1.0..200.0];
+    let step = prop_oneof![
+        4 => (0_u32..12, 0_u32..12, 0.0..1000.0, rate)
+            .prop_map(|(from, to, bytes, rate)| Step::Send(from, to, bytes, rate)),
+        1 => (0_u32..12, 0.0..100.0, 0.5..4.0)
+            .prop_map(|(host, flops, priority)| Step::Exec(host, flops, priority)),
+        1 => any::<prop::sample::Index>().prop_map(Step::Cancel),
+        1 => any::<prop::sample::Index>().prop_map(Step::Suspend),
+        1 => any::<prop::sample::Index>().prop_map(Step::Resume),
+        1 => (any::<prop::sample::Index>(), 1.0..200.0).prop_map(|(at, rate)| Step::Bound(at, rate)),
+        4 => Just(Step::Advance),
+    ];
+    prop::collection::vec(step, 1..120)
+}
+
+/// Two clusters of six, one with a backbone, and a slow link between them.
+const TWO_SITES: &str = r#"
+    version = 1
+    [links]
+    wan = { bandwidth = "90Bps", latency = "500ms" }
+    [clusters.east]
+    hosts = "e[0-5]"
+    speed = "10f"
+    cores = 2
+    bandwidth = "100Bps"
+    latency = "100ms"
+    backbone = { bandwidth = "250Bps", latency = "50ms" }
+    [clusters.west]
+    hosts = "w[0-5]"
+    speed = "10f"
+    bandwidth = "70Bps"
+    latency = "0s"
+    sharing = "shared"
+    loopback = { bandwidth = "150Bps", latency = "0s", sharing = "shared" }
+    [[routes]]
+    from = "east"
+    to = "west"
+    links = ["wan"]
+"#;
+
+/// Plays a history; returns the bits of all dates at which something ended, with the numbers.
+fn play(steps: &[Step], check: bool) -> Vec<(u64, Vec<u64>)> {
+    let mut lab = Lab::new(TWO_SITES);
+    let mut running: Vec<ActivityId> = Vec::new();
+    let mut history = Vec::new();
+    for step in steps {
+        match step {
+            Step::Send(from, to, bytes, rate) => {
+                let id = lab.start(&Work::Transfer {
+                    from: HostId(*from),
+                    to: HostId(*to),
+                    bytes: *bytes,
+                    rate: *rate,
+                });
+                running.push(id);
+            }
+            Step::Exec(host, flops, priority) => {
+                let id = lab.start(&Work::Exec {
+                    host: HostId(*host),
+                    flops: *flops,
+                    priority: *priority,
+                    bound: UNLIMITED,
+                });
+                running.push(id);
+            }
+            Step::Advance => {
+                let Some((date, ended)) = lab.next_end() else {
+                    continue;
+                };
+                running.retain(|id| !ended.contains(&(id.number - 100)));
+                history.push((date.to_bits(), ended));
+            }
+            _ if running.is_empty() => {}
+            Step::Cancel(at) => {
+                let id = running.swap_remove(at.index(running.len()));
+                lab.model.cancel(id, lab.now);
+            }
+            Step::Suspend(at) => lab.model.suspend(*at.get(&running), lab.now),
+            Step::Resume(at) => lab.model.resume(*at.get(&running), lab.now),
+            Step::Bound(at, rate) => {
+                lab.model
+                    .update(*at.get(&running), Change::Bound(*rate), lab.now);
+            }
+        }
+        if check {
+            lab.model.next_date(lab.now);
+            lab.model.assert_exact();
+        }
+    }
+    history
+}
+
+proptest! {
+    #[test]
+    fn rates_are_always_those_of_a_full_solve(steps in steps()) {
+        play(&steps, true);
+    }
+
+    #[test]
+    fn the_same_calls_give_the_same_bits(steps in steps()) {
+        prop_assert_eq!(play(&steps, false), play(&steps, false));
+    }
+}

@@ -1,0 +1,86 @@
+//! Max-min fair sharing: the problem that all solvers answer.
+//!
+//! Flows cross capacities (links, hosts). Flow `f` has a weight `w_f` and a bound `b_f`; its rate is `x_f = w_f × level_f`.
+//! An allocation is max-min fair when no capacity is exceeded and each flow is at its bound, or crosses a full capacity
+//! on which no flow has a higher level. That allocation is unique.
+//!
+//! A capacity that occurs twice on the way of a flow is used twice. Links that nobody shares (`fatpipe`) are no capacities:
+//! they are folded into the bound of each flow.
+
+pub(crate) mod reference;
+
+/// A sharing problem in flat arrays, whose memory is used again.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Problem {
+    /// Flop/s or bytes/s of each capacity, above 0.
+    pub(crate) capacities: Vec<f64>,
+    /// Weight of each flow, above 0.
+    pub(crate) weights: Vec<f64>,
+    /// Upper limit of the rate of each flow, above 0, possibly infinite.
+    pub(crate) bounds: Vec<f64>,
+    /// Where the capacities of each flow end in `uses`.
+    pub(crate) ends: Vec<u32>,
+    /// The capacities of all flows, one flow after the other.
+    pub(crate) uses: Vec<u32>,
+}
+
+impl Problem {
+    /// Makes it empty, keeping its memory.
+    pub(crate) fn clear(&mut self) {
+        self.capacities.clear();
+        self.weights.clear();
+        self.bounds.clear();
+        self.ends.clear();
+        self.uses.clear();
+    }
+
+    /// The capacities that a flow crosses.
+    pub(crate) fn uses_of(&self, flow: usize) -> &[u32] {
+        let begin = flow.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.uses[begin as usize..self.ends[flow] as usize]
+    }
+
+    /// Adds a flow, after its uses were pushed to `uses`.
+    pub(crate) fn finish_flow(&mut self, weight: f64, bound: f64) {
+        self.weights.push(weight);
+        self.bounds.push(bound);
+        let end = u32::try_from(self.uses.len()).expect("fewer than 2^32 uses of capacities");
+        self.ends.push(end);
+    }
+
+    /// Asserts that `rates` is the max-min fair allocation, up to `tolerance` (relative).
+    #[cfg(test)]
+    pub(crate) fn assert_fair(&self, rates: &[f64], tolerance: f64) {
+        let level = |flow: usize| rates[flow] / self.weights[flow];
+        let mut load = vec![0.0; self.capacities.len()];
+        let mut level_max = vec![0.0_f64; self.capacities.len()];
+        for (flow, rate) in rates.iter().enumerate() {
+            assert!(*rate > 0.0, "flow {flow} stands still");
+            assert!(*rate <= self.bounds[flow] * (1.0 + tolerance));
+            for capacity in self.uses_of(flow) {
+                let at = *capacity as usize;
+                load[at] += rate;
+                level_max[at] = level_max[at].max(level(flow));
+            }
+        }
+        for (at, capacity) in self.capacities.iter().enumerate() {
+            assert!(
+                load[at] <= capacity * (1.0 + tolerance),
+                "capacity {at} is over-full: {} of {capacity}",
+                load[at]
+            );
+        }
+        for (flow, rate) in rates.iter().enumerate() {
+            let at_bound = *rate >= self.bounds[flow] * (1.0 - tolerance);
+            let bottleneck = self.uses_of(flow).iter().any(|capacity| {
+                let at = *capacity as usize;
+                load[at] >= self.capacities[at] * (1.0 - tolerance)
+                    && level(flow) >= level_max[at] * (1.0 - tolerance)
+            });
+            assert!(
+                at_bound || bottleneck,
+                "flow {flow} could be faster than {rate}"
+            );
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Quantities with their unit in the text: `"100Gbps"`, `"1.3us"`, `"16Gf"`, `"64KiB"`.
+//!
+//! A [`Quantity`] keeps the text that it was read from and prints it back, and the value in the base unit of its kind
+//! (bytes/s, seconds, flop/s, bytes). Units are case-sensitive: `b` is a bit and `B` is a byte, `M` is 10^6 and `Mi` is
+//! 2^20.
+//!
+//! The value is the `f64` nearest to what is written: a decimal prefix is a shift of the decimal exponent before the one
+//! conversion to binary, and a binary prefix or bits instead of bytes is an exact multiplication by a power of two. So
+//! `"1.3us"` is exactly `1.3e-6`.
+//!
+//! ```
+//! use platform::units::{Bandwidth, Size};
+//!
+//! let size: Size = "64KiB".parse()?;
+//! assert_eq!(size.bytes(), 65_536);
+//! let bandwidth: Bandwidth = "100Gbps".parse()?;
+//! assert_eq!(bandwidth.bytes_per_s(), 12.5e9);
+//! assert_eq!(bandwidth.to_string(), "100Gbps");
+//!
+//! // As part of anything that serde reads and writes.
+//! let sizes: std::collections::BTreeMap<String, Size> = toml::from_str("small = '1kB'")?;
+//! assert_eq!(toml::to_string(&sizes)?, "small = \"1kB\"\n");
+//! assert!(toml::from_str::<std::collections::BTreeMap<String, Size>>("small = '1kb'").is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bandwidth;
+mod decimal;
+mod duration;
+mod error;
+mod size;
+mod speed;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub use bandwidth::{Bandwidth, OfBandwidth};
+pub use duration::{Duration, OfDuration};
+pub use error::UnitError;
+pub use size::{OfSize, Size};
+pub use speed::{OfSpeed, Speed};
+
+use crate::nearest::nearest;
+
+/// A kind of quantity: which units it knows and which values make sense.
+pub trait Kind {
+    /// What the quantity is called in messages, with its article, such as `a bandwidth`.
+    const NAME: &'static str;
+    /// Texts that show how to write it, for messages.
+    const EXAMPLES: &'static str;
+    /// All units, the usual spellings first.
+    const UNITS: &'static [Unit];
+    /// Whether zero makes sense.
+    const ZERO: bool;
+    /// Whether only whole numbers of the base unit make sense, up to 2^63.
+    const WHOLE: bool = false;
+}
+
+/// A unit of some kind: its spelling and its size in the base unit, `10^decimal × 2^binary`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unit {
+    /// As it is written, such as `Gbps`.
+    pub name: &'static str,
+    /// Power of ten.
+    pub decimal: i32,
+    /// Power of two.
+    pub binary: i32,
+}
+
+/// 2^63: where whole quantities end.
+const WHOLE_END: f64 = 2.0 * (1_u64 << 62) as f64;
+
+/// A quantity that remembers how it was written.
+pub struct Quantity<K> {
+    text: Box<str>,
+    value: f64,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K: Kind> Quantity<K> {
+    /// The text that it was read from.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl<K: Kind> FromStr for Quantity<K> {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let trimmed = text.trim();
+        let error = |problem| UnitError::new::<K>(text, problem);
+        let (number, unit) = decimal::split(trimmed);
+        if number.is_empty() {
+            return Err(error(error::Problem::NoNumber));
+        }
+        if unit.is_empty() {
+            return Err(error(error::Problem::NoUnit));
+        }
+        if decimal::is_not_finite(number) {
+            return Err(error(error::Problem::NotFinite));
+        }
+        let Some(unit) = K::UNITS.iter().find(|known| known.name == unit) else {
+            let near = nearest(unit, K::UNITS.iter().map(|known| known.name));
+            return Err(error(error::Problem::UnknownUnit {
+                unit: unit.to_owned(),
+                suggestion: near.map(|near| format!("{number}{near}")),
+            }));
+        };
+        let value = decimal::scaled(number, unit).ok_or_else(|| error(error::Problem::NoNumber))?;
+        if !value.is_finite() {
+            return Err(error(error::Problem::NotFinite));
+        }
+        if value < 0.0 || number.starts_with('-') {
+            return Err(error(error::Problem::Negative));
+        }
+        if value == 0.0 && !K::ZERO {
+            return Err(error(error::Problem::Zero));
+        }
+        if K::WHOLE && (value.fract() != 0.0 || value >= WHOLE_END) {
+            return Err(error(error::Problem::NotWhole));
+        }
+        Ok(Self {
+            text: trimmed.into(),
+            value,
+            kind: PhantomData,
+        })
+    }
+}
+
+impl<K> fmt::Display for Quantity<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+impl<K> fmt::Debug for Quantity<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} = {}", self.text, self.value)
+    }
+}
+
+impl<K> Clone for Quantity<K> {
+    fn clone(&self) -> Self {
+        Self {
+            text: self.text.clone(),
+            value: self.value,
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<K> PartialEq for Quantity<K> {
+    /// Equal when worth the same, however written.
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<K> Serialize for Quantity<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de, K: Kind> Deserialize<'de> for Quantity<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bandwidth(text: &str) -> f64 {
+        text.parse::<Bandwidth>()
+            .expect("a bandwidth")
+            .bytes_per_s()
+    }
+
+    fn message<K: Kind>(text: &str) -> String {
+        text.parse::<Quantity<K>>()
+            .expect_err("a mistake")
+            .to_string()
+    }
+
+    #[test]
+    fn values_are_the_nearest_doubles() {
+        assert_eq!(bandwidth("100Gbps"), 12.5e9);
+        assert_eq!(bandwidth("12.5GBps"), 12.5e9);
+        assert_eq!(bandwidth("12.5GB/s"), 12.5e9);
+        assert_eq!(bandwidth("1.25e1 GB/s"), 12.5e9);
+        assert_eq!(bandwidth("8Kibps"), 1024.0);
+        assert_eq!(bandwidth("1.5MiBps"), 1_572_864.0);
+        let seconds = |text: &str| text.parse::<Duration>().expect("a duration").as_secs();
+        assert_eq!(seconds("1.3us"), 1.3e-6);
+        assert_eq!(seconds("1.3µs"), 1.3e-6);
+        assert_eq!(seconds("500ns"), 500e-9);
+        assert_eq!(seconds("0s"), 0.0);
+        assert_eq!(
+            "16.7Gf".parse::<Speed>().expect("a speed").flop_per_s(),
+            16.7e9
+        );
+        assert_eq!("1MiB".parse::<Size>().expect("a size").bytes(), 1 << 20);
+        assert_eq!("1.5kB".parse::<Size>().expect("a size").bytes(), 1500);
+    }
+
+    #[test]
+    fn they_print_back_what_they_read() {
+        let read: Bandwidth = "1.00e2 Gbps".parse().expect("a bandwidth");
+        assert_eq!(read.to_string(), "1.00e2 Gbps");
+    }
+
+    #[test]
+    fn mistakes_name_what_was_found_and_what_is_expected() {
+        assert_eq!(
+            message::<OfBandwidth>("100Gbs"),
+            "unknown unit \"Gbs\" in \"100Gbs\": expected a bandwidth, such as \"100Gbps\" (bits/s) or \
+             \"12.5GBps\" (bytes/s); did you mean \"100Gbps\"?"
+        );
+        assert_eq!(
+            message::<OfBandwidth>("-1Gbps"),
+            "negative value \"-1Gbps\": expected a bandwidth, such as \"100Gbps\" (bits/s) or \"12.5GBps\" (bytes/s)"
+        );
+        assert!(message::<OfBandwidth>("infGbps").starts_with("infinite or undefined value"));
+        assert!(message::<OfBandwidth>("nan").starts_with("no unit in \"nan\""));
+        assert!(message::<OfBandwidth>("1e999Gbps").starts_with("infinite or undefined value"));
+        assert!(message::<OfBandwidth>("0Gbps").starts_with("zero is not possible"));
+        assert!(message::<OfBandwidth>("100").starts_with("no unit in \"100\""));
+        assert!(message::<OfBandwidth>("fast").starts_with("no number in \"fast\""));
+        assert!(message::<OfSize>("0.5B").starts_with("not a whole number of bytes"));
+        assert!(message::<OfDuration>("1ks").starts_with("unknown unit \"ks\""));
+        assert!(message::<OfSpeed>("1..2Gf").starts_with("no number in"));
+    }
+}

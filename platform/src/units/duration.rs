@@ -1,0 +1,46 @@
+//! Durations: seconds and their decimal parts.
+
+use super::{Kind, Quantity, Unit};
+
+/// A duration, such as `"1.3us"`, `"500ns"`, `"20ms"` or `"1s"`; finite, zero allowed.
+pub type Duration = Quantity<OfDuration>;
+
+/// The kind of [`Duration`].
+#[derive(Debug)]
+pub struct OfDuration;
+
+impl Kind for OfDuration {
+    const NAME: &'static str = "a duration";
+    const EXAMPLES: &'static str = "\"1.3us\", \"500ns\", \"20ms\" or \"1s\"";
+    const ZERO: bool = true;
+    const UNITS: &'static [Unit] = &[
+        unit("s", 0, 0),
+        unit("ms", -3, 0),
+        unit("us", -6, 0),
+        unit("ns", -9, 0),
+        unit("ps", -12, 0),
+        unit("µs", -6, 0),
+    ];
+}
+
+const fn unit(name: &'static str, decimal: i32, binary: i32) -> Unit {
+    Unit {
+        name,
+        decimal,
+        binary,
+    }
+}
+
+impl Quantity<OfDuration> {
+    /// The duration in seconds.
+    #[must_use]
+    pub const fn as_secs(&self) -> f64 {
+        self.value
+    }
+
+    /// The duration as a span of virtual time.
+    #[must_use]
+    pub fn span(&self) -> sim_core::Span {
+        sim_core::Span::from_secs(self.value)
+    }
+}

@@ -1,0 +1,143 @@
+//! Promise: no text makes the reader panic, hang or use much memory, and every mistake can be shown.
+
+use platform::Platform;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+const FILES: [&str; 4] = [
+    include_str!("../../platforms/cluster.toml"),
+    include_str!("../../platforms/two-hosts.toml"),
+    include_str!("../../platforms/grid.toml"),
+    r#"version = 1
+network = { model = "flow" }
+hosts = { a = { speed = "1Gf", cores = 2 }, b = { speed = "1.5e3f" } }
+[links]
+one = { bandwidth = "1Gbps", latency = "1us", sharing = "split-duplex" }
+"two µ" = { bandwidth = "8Kibps", latency = "1µs", sharing = "fatpipe" }
+[clusters.c]
+hosts = "n[0-3,08-11]x"
+speed = "1Gf"
+bandwidth = "1GB/s"
+latency = "0s"
+loopback = { bandwidth = "10GBps", latency = "1ns" }
+[[routes]]
+from = "a"
+to = "c"
+links = ["one", { link = "one", direction = "down" }, "two µ"]
+symmetric = false
+"#,
+];
+
+/// Pieces that have a meaning somewhere in the format.
+const PIECES: [&str; 24] = [
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "{",
+    "}",
+    "\"",
+    "=",
+    ",",
+    ".",
+    "-",
+    "\n",
+    "0",
+    "9999999999999999999",
+    "1e999",
+    "inf",
+    "nan",
+    "true",
+    "µ",
+    "\u{feff}",
+    "\0",
+    "[hosts.a]",
+    "[0-67108863]",
+    "version = 1",
+];
+
+/// A change of a text: what to cut out and what to put there.
+type Edit = (Index, usize, Index, bool);
+
+fn edited(text: &str, edits: &[Edit]) -> String {
+    let mut letters: Vec<char> = text.chars().collect();
+    for (at, cut, piece, copy) in edits {
+        let at = at.index(letters.len() + 1);
+        let end = (at + cut).min(letters.len());
+        let put: Vec<char> = if *copy {
+            // A piece of the file itself, in the wrong place.
+            let from = piece.index(letters.len() + 1);
+            letters[from..(from + 20).min(letters.len())].to_vec()
+        } else {
+            PIECES[piece.index(PIECES.len())].chars().collect()
+        };
+        letters.splice(at..end, put);
+    }
+    letters.into_iter().collect()
+}
+
+/// Reads a text and uses the answer, whatever it is.
+fn survive(text: &str) {
+    match Platform::parse("mutated.toml", text) {
+        Ok(platform) => {
+            let printed = platform.to_toml();
+            let again = Platform::parse("printed.toml", &printed)
+                .unwrap_or_else(|error| panic!("{error}\n{printed}"));
+            assert_eq!(again.to_toml(), printed);
+            let _ = platform.summary().to_string();
+            let last = sim_core::HostId(platform.host_count() - 1);
+            let name = platform.host_name(last).into_owned();
+            assert_eq!(platform.host_by_name(&name), Some(last));
+            for host in [sim_core::HostId(0), last] {
+                if let Ok(route) = platform.route(host, last) {
+                    for hop in route.hops {
+                        let _ = platform.link(hop.link);
+                    }
+                }
+            }
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            assert!(!error.report(false).is_empty());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn mutations_of_valid_files(
+        file in 0..FILES.len(),
+        edits in prop::collection::vec((any::<Index>(), 0_usize..8, any::<Index>(), any::<bool>()), 0..6),
+    ) {
+        survive(&edited(FILES[file], &edits));
+    }
+
+    #[test]
+    fn any_text(text in any::<String>()) {
+        survive(&text);
+    }
+
+    #[test]
+    fn any_quantity_and_pattern(text in "[-+.0-9a-zA-Zµ/\\[\\], ]{0,24}") {
+        let text = &text;
+        survive(&format!("version = 1\n[clusters.c]\nhosts = \"{text}\"\nspeed = \"{text}\"\nbandwidth = \"{text}\""));
+        survive(&format!(
+            "version = 1\n[clusters.c]\nhosts = \"{text}\"\nspeed = \"1f\"\nbandwidth = \"1Bps\"\nlatency = \"1s\""
+        ));
+    }
+}
+
+#[test]
+fn deep_nesting_and_long_lines_are_refused_in_time() {
+    survive(&"[".repeat(100_000));
+    survive(&format!("version = 1\na = {}", "{ a = ".repeat(50_000)));
+    survive(&format!(
+        "version = 1\nname = \"{}\"",
+        "x".repeat(1_000_000)
+    ));
+    survive(&format!("version = 1\n{} = 1", "x".repeat(1_000_000)));
+    let routes = "[[routes]]\nfrom = \"a\"\nto = \"b\"\nlinks = [\"c\"]\n".repeat(2_000);
+    survive(&format!("version = 1\n{routes}"));
+}

@@ -1,0 +1,207 @@
+//! The driver: platform + program + options → what happened.
+//!
+//! Everything that can be refused is refused before the simulation starts: the number of ranks, the mapping, hosts
+//! without a route between them. The wall time is measured here and influences nothing.
+
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use fabric::Flow;
+use mpi::Settings;
+use platform::{NoRoute, Platform};
+use sim_core::{ActorId, HostId, Hosts, Outcome, Report, Simulation, Time};
+
+use crate::mapping::MappingError;
+use crate::program::{Program, Stage};
+use crate::{Mapping, Output, panic_hook};
+
+/// How messages are sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendMode {
+    /// All eagerly.
+    Eager,
+    /// All by rendezvous.
+    Rendezvous,
+    /// Those shorter than so many bytes eagerly.
+    Threshold(u64),
+}
+
+impl SendMode {
+    /// The length in bytes from which on messages go by rendezvous.
+    #[must_use]
+    pub const fn threshold(self) -> u64 {
+        match self {
+            Self::Eager => u64::MAX,
+            Self::Rendezvous => 0,
+            Self::Threshold(bytes) => bytes,
+        }
+    }
+}
+
+/// What can be chosen about a run besides platform and program.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The number of ranks; by default one per host, or as many as the mapping file places.
+    pub ranks: Option<u32>,
+    /// Which rank runs on which host.
+    pub mapping: Mapping,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// How messages are sent; by default as the platform says.
+    pub send_mode: Option<SendMode>,
+    /// Whether buffers have only a length.
+    pub phantom: bool,
+    /// Where to stop.
+    pub until: Option<Time>,
+    /// After how many events to stop.
+    pub events_max: Option<u64>,
+    /// Stops the run soon after it has become true.
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+/// Why a run was not started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RunError {
+    /// There must be at least one rank.
+    NoRanks,
+    /// The mapping cannot be done.
+    Mapping(MappingError),
+    /// Two hosts in use have no route between them.
+    NoRoute(NoRoute),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRanks => f.write_str("0 ranks: expected at least 1"),
+            Self::Mapping(error) => error.fmt(f),
+            Self::NoRoute(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<MappingError> for RunError {
+    fn from(error: MappingError) -> Self {
+        Self::Mapping(error)
+    }
+}
+
+/// What happened in a run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What the kernel says.
+    pub report: Report,
+    /// The number of ranks, or the `-n` that an actor program was given.
+    pub ranks: u32,
+    /// Things to check before the result is trusted.
+    pub warnings: Vec<String>,
+    /// How long it took, in seconds of real time.
+    pub wall_s: f64,
+}
+
+/// The platform's host names, for reports.
+struct HostNames(Arc<Platform>);
+
+impl Hosts for HostNames {
+    fn count(&self) -> u32 {
+        self.0.host_count()
+    }
+
+    fn name(&self, host: HostId) -> String {
+        self.0.host_name(host).into_owned()
+    }
+}
+
+/// Runs `program` on `platform`.
+///
+/// # Errors
+/// [`RunError`] if the options do not fit the platform.
+pub fn simulate(
+    platform: &Arc<Platform>,
+    program: &dyn Program,
+    options: &Options,
+    output: &Rc<Output>,
+) -> Result<Run, RunError> {
+    let ranks = options
+        .ranks
+        .unwrap_or_else(|| options.mapping.default_ranks(platform.host_count()));
+    if ranks == 0 {
+        return Err(RunError::NoRanks);
+    }
+    let hosts = options.mapping.place(platform, ranks, options.seed)?;
+    if program.has_ranks() {
+        platform.check_routes(&hosts).map_err(RunError::NoRoute)?;
+    }
+    #[expect(
+        clippy::disallowed_types,
+        reason = "the wall time is reported and influences nothing"
+    )]
+    let start = std::time::Instant::now();
+    let names = Rc::new(HostNames(Arc::clone(platform)));
+    let mut simulation =
+        Simulation::new(platform::model(Arc::clone(platform)), names, options.seed);
+    configure(&mut simulation, options, ranks);
+    simulation.set_console(Rc::clone(output) as Rc<dyn sim_core::Console>);
+    let settings = Settings {
+        eager_threshold: options.send_mode.map_or(
+            platform.protocol().eager_threshold.bytes(),
+            SendMode::threshold,
+        ),
+        phantom: options.phantom,
+    };
+    let flow = program.has_ranks().then(|| {
+        simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
+        Flow::new(simulation.port(), ranks, settings)
+    });
+    let (outcome, place) = panic_hook::with_quiet_panics(|| {
+        let mut stage = Stage {
+            simulation: &mut simulation,
+            hosts: &hosts,
+            flow,
+            processes: Vec::new(),
+        };
+        program.start(&mut stage);
+        let processes = stage.processes;
+        (simulation.run(), processes)
+    });
+    let (mut report, processes) = outcome;
+    if let (Outcome::Failed(failure), Some(place)) = (&mut report.outcome, place)
+        && failure.panicked
+    {
+        failure.message = format!("{} (at {place})", failure.message);
+    }
+    let mut warnings = Vec::new();
+    if report.outcome == Outcome::Finished {
+        for (rank, process) in processes.iter().enumerate() {
+            warnings.extend(
+                process
+                    .leftovers()
+                    .into_iter()
+                    .map(|text| format!("rank {rank}: {text}")),
+            );
+        }
+    }
+    Ok(Run {
+        report,
+        ranks,
+        warnings,
+        wall_s: start.elapsed().as_secs_f64(),
+    })
+}
+
+fn configure(simulation: &mut Simulation, options: &Options, ranks: u32) {
+    simulation.set_count(ranks);
+    if let Some(until) = options.until {
+        simulation.set_until(until);
+    }
+    if let Some(events) = options.events_max {
+        simulation.set_events_max(events);
+    }
+    if let Some(stop) = &options.stop {
+        simulation.set_interrupt(Arc::clone(stop));
+    }
+}

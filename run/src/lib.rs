@@ -1,0 +1,22 @@
+//! Runs a program on a platform.
+//!
+//! * [`Program`]: a rank program or an actor program, as an object.
+//! * [`Mapping`]: which rank runs on which host.
+//! * [`simulate`]: platform + program + options → [`Run`].
+//! * [`Output`]: where the program's own output and log go.
+//! * [`Record`]: what a run leaves behind.
+//!
+//! This crate knows no command line.
+
+mod driver;
+mod mapping;
+mod output;
+mod panic_hook;
+mod program;
+mod record;
+
+pub use driver::{Options, Run, RunError, SendMode, simulate};
+pub use mapping::{MapFile, Mapping, MappingError};
+pub use output::{LogFilter, Output, Stream};
+pub use program::{Program, RankProgram, RootProgram, Stage};
+pub use record::{BlockedRecord, FailureRecord, Folder, Origin, Record, RecordError};

@@ -1,0 +1,211 @@
+//! Which rank runs on which host.
+//!
+//! With at most as many ranks as hosts, *block* and *cyclic* are the same: rank r on host r. With more, *block* keeps
+//! consecutive ranks together (rank r of n on host floor(r·H/n)) and *cyclic* deals them out (host r mod H).
+//! *Random* is cyclic over the hosts in a random order, drawn from the stream `mapping`. A file has one host name
+//! per line, with `name:count` for several ranks on it; `#` begins a comment.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use platform::Platform;
+use sim_core::{HostId, Stream};
+
+/// How ranks are put on hosts.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Mapping {
+    /// Consecutive ranks together.
+    #[default]
+    Block,
+    /// One rank per host in turn.
+    Cyclic,
+    /// One rank per host in turn, the hosts in random order.
+    Random,
+    /// As a file says.
+    File(MapFile),
+}
+
+/// A mapping file that has been read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MapFile {
+    path: PathBuf,
+    /// Host name and line of each rank.
+    lines: Vec<(String, usize)>,
+}
+
+/// What is wrong with a mapping.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MappingError {
+    /// The file cannot be read.
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
+    /// A line is not `name` or `name:count`.
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// Its text.
+        found: String,
+    },
+    /// The platform has no such host.
+    UnknownHost {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The name.
+        name: String,
+    },
+    /// The file names fewer hosts than there are ranks.
+    TooFew {
+        /// The file.
+        path: PathBuf,
+        /// The hosts it names, each as often as it has ranks.
+        named: usize,
+        /// The number of ranks.
+        ranks: u32,
+    },
+}
+
+impl fmt::Display for MappingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable { path, problem } => write!(f, "{}: {problem}", path.display()),
+            Self::Line { path, line, found } => write!(
+                f,
+                "{}:{line}: \"{found}\" does not name a host: expected NAME or NAME:COUNT with a count of at least 1",
+                path.display()
+            ),
+            Self::UnknownHost { path, line, name } => {
+                write!(
+                    f,
+                    "{}:{line}: the platform has no host \"{name}\"",
+                    path.display()
+                )
+            }
+            Self::TooFew { path, named, ranks } => write!(
+                f,
+                "{}: it places {named} ranks, but there are {ranks}: expected at least {ranks} lines of hosts",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for MappingError {}
+
+impl MapFile {
+    /// Reads a mapping file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or has a line that names no host.
+    pub fn read(path: &Path) -> Result<Self, MappingError> {
+        let unreadable = |error: std::io::Error| MappingError::Unreadable {
+            path: path.to_owned(),
+            problem: match error.kind() {
+                std::io::ErrorKind::NotFound => {
+                    "there is no such file: expected block, cyclic, random or a file of host names"
+                        .to_owned()
+                }
+                std::io::ErrorKind::IsADirectory => {
+                    "it is a directory: expected a file of host names".to_owned()
+                }
+                _ => error.to_string(),
+            },
+        };
+        let text = fs::read_to_string(path).map_err(unreadable)?;
+        let mut lines = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let entry = line.split('#').next().unwrap_or_default().trim();
+            if entry.is_empty() {
+                continue;
+            }
+            let (name, count) = entry.split_once(':').unwrap_or((entry, "1"));
+            let count = count
+                .trim()
+                .parse()
+                .ok()
+                .filter(|&count: &usize| (1..=1 << 24).contains(&count));
+            let (Some(count), false) = (count, name.trim().is_empty()) else {
+                return Err(MappingError::Line {
+                    path: path.to_owned(),
+                    line: number,
+                    found: entry.to_owned(),
+                });
+            };
+            lines.extend(std::iter::repeat_n((name.trim().to_owned(), number), count));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            lines,
+        })
+    }
+}
+
+impl Mapping {
+    /// The number of ranks if the user gives none: one per host, or as many as the file places.
+    #[must_use]
+    pub fn default_ranks(&self, hosts: u32) -> u32 {
+        match self {
+            Self::Block | Self::Cyclic | Self::Random => hosts,
+            Self::File(file) => u32::try_from(file.lines.len()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The host of each rank.
+    ///
+    /// # Errors
+    /// If a file names an unknown host or too few.
+    pub fn place(
+        &self,
+        platform: &Platform,
+        ranks: u32,
+        seed: u64,
+    ) -> Result<Vec<HostId>, MappingError> {
+        let hosts = platform.host_count();
+        let each = |host: &dyn Fn(u32) -> u32| (0..ranks).map(|rank| HostId(host(rank))).collect();
+        match self {
+            Self::Block if ranks > hosts => {
+                let host = |rank| u64::from(rank) * u64::from(hosts) / u64::from(ranks);
+                Ok(each(&|rank| {
+                    u32::try_from(host(rank)).expect("below the number of hosts")
+                }))
+            }
+            Self::Block | Self::Cyclic => Ok(each(&|rank| rank % hosts)),
+            Self::Random => {
+                let mut order: Vec<u32> = (0..hosts).collect();
+                Stream::new(seed, "mapping").shuffle(&mut order);
+                Ok(each(&|rank| order[(rank % hosts) as usize]))
+            }
+            Self::File(file) => file.place(platform, ranks),
+        }
+    }
+}
+
+impl MapFile {
+    fn place(&self, platform: &Platform, ranks: u32) -> Result<Vec<HostId>, MappingError> {
+        if self.lines.len() < ranks as usize {
+            return Err(MappingError::TooFew {
+                path: self.path.clone(),
+                named: self.lines.len(),
+                ranks,
+            });
+        }
+        let find = |(name, line): &(String, usize)| {
+            platform
+                .host_by_name(name)
+                .ok_or_else(|| MappingError::UnknownHost {
+                    path: self.path.clone(),
+                    line: *line,
+                    name: name.clone(),
+                })
+        };
+        self.lines[..ranks as usize].iter().map(find).collect()
+    }
+}

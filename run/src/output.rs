@@ -1,0 +1,208 @@
+//! Where the program's own output and log go.
+//!
+//! Output lines go to standard output, or to standard error when standard output is for JSON; with a rank prefix on
+//! request. Log lines go to standard error, stamped with virtual time, rank and host. When the reader of the output
+//! has gone away (`simrun … | head`), the run is asked to stop and nothing more is written.
+
+use std::cell::Cell;
+use std::fmt;
+use std::io::{self, Write};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sim_core::{ActorId, Console, Level, LogLine};
+
+/// Where output lines go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Stream {
+    /// Standard output.
+    #[default]
+    Stdout,
+    /// Standard error.
+    Stderr,
+    /// Nowhere.
+    Nowhere,
+}
+
+/// Which log lines are wanted: a level, and per rank or range of ranks another one, as in `warn,3=debug,8-15=info`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LogFilter {
+    level: Option<Level>,
+    ranks: Vec<(u32, u32, Option<Level>)>,
+}
+
+impl Default for LogFilter {
+    fn default() -> Self {
+        Self {
+            level: Some(Level::Warn),
+            ranks: Vec::new(),
+        }
+    }
+}
+
+/// A text that is not a log filter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadFilter(String);
+
+impl fmt::Display for BadFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "\"{}\" is not a log filter: expected off, error, warn, info, debug or trace, or RANK=LEVEL or FIRST-LAST=LEVEL",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for BadFilter {}
+
+fn level(text: &str) -> Option<Option<Level>> {
+    Some(match text {
+        "off" => None,
+        "error" => Some(Level::Error),
+        "warn" => Some(Level::Warn),
+        "info" => Some(Level::Info),
+        "debug" => Some(Level::Debug),
+        "trace" => Some(Level::Trace),
+        _ => return None,
+    })
+}
+
+impl FromStr for LogFilter {
+    type Err = BadFilter;
+
+    fn from_str(text: &str) -> Result<Self, BadFilter> {
+        let mut filter = Self::default();
+        for part in text.split(',') {
+            let bad = || BadFilter(part.to_owned());
+            let Some((ranks, wanted)) = part.split_once('=') else {
+                filter.level = level(part.trim()).ok_or_else(bad)?;
+                continue;
+            };
+            let (first, last) = ranks.split_once('-').unwrap_or((ranks, ranks));
+            let number = |text: &str| text.trim().parse::<u32>().map_err(|_| bad());
+            filter.ranks.push((
+                number(first)?,
+                number(last)?,
+                level(wanted.trim()).ok_or_else(bad)?,
+            ));
+        }
+        Ok(filter)
+    }
+}
+
+impl LogFilter {
+    /// Whether a line of this level of this rank is wanted; the last entry that names the rank decides.
+    #[must_use]
+    pub fn wants(&self, level: Level, rank: u32) -> bool {
+        let entry = self
+            .ranks
+            .iter()
+            .rev()
+            .find(|(first, last, _)| (first..=last).contains(&&rank));
+        let wanted = entry.map_or(self.level, |&(_, _, wanted)| wanted);
+        wanted.is_some_and(|wanted| level <= wanted)
+    }
+}
+
+/// The program's output and log.
+#[derive(Debug)]
+pub struct Output {
+    /// Where output lines go.
+    pub stream: Stream,
+    /// Whether each output line begins with its rank.
+    pub prefix: bool,
+    /// Which log lines are wanted.
+    pub filter: LogFilter,
+    /// Becomes true when nobody reads the output any more.
+    pub stop: Arc<AtomicBool>,
+    closed: Cell<bool>,
+}
+
+impl Output {
+    /// Output to `stream`; `stop` becomes true when nobody reads it any more.
+    #[must_use]
+    pub fn new(stream: Stream, prefix: bool, filter: LogFilter, stop: Arc<AtomicBool>) -> Self {
+        Self {
+            stream,
+            prefix,
+            filter,
+            stop,
+            closed: Cell::new(false),
+        }
+    }
+
+    /// Whether the reader of the output has gone away.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.closed.get()
+    }
+
+    fn write(&self, stream: Stream, line: fmt::Arguments<'_>) {
+        if self.closed.get() {
+            return;
+        }
+        let result = match stream {
+            Stream::Stdout => writeln!(io::stdout().lock(), "{line}"),
+            Stream::Stderr => writeln!(io::stderr().lock(), "{line}"),
+            Stream::Nowhere => Ok(()),
+        };
+        if result.is_err() {
+            self.closed.set(true);
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Console for Output {
+    fn print(&self, actor: ActorId, text: fmt::Arguments<'_>) {
+        if self.prefix {
+            self.write(self.stream, format_args!("[{}] {text}", rank(actor)));
+        } else {
+            self.write(self.stream, text);
+        }
+    }
+
+    fn wants(&self, level: Level, actor: ActorId) -> bool {
+        self.filter.wants(level, rank(actor))
+    }
+
+    fn log(&self, line: &LogLine<'_>) {
+        let name = match line.level {
+            Level::Error => "error",
+            Level::Warn => "warn",
+            Level::Info => "info",
+            Level::Debug => "debug",
+            Level::Trace => "trace",
+        };
+        if self.stream != Stream::Nowhere {
+            let (time, who, host, text) = (line.time.as_secs(), line.name, line.host, line.text);
+            self.write(
+                Stream::Stderr,
+                format_args!("[{time:.9}] [{who} on {host}] {name}: {text}"),
+            );
+        }
+    }
+}
+
+/// The rank of an actor; for actor programs, its number counted from 0.
+const fn rank(actor: ActorId) -> u32 {
+    actor.number() - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_by_level_and_rank() {
+        let filter: LogFilter = "info,3=debug,8-15=off".parse().unwrap();
+        assert!(filter.wants(Level::Info, 0) && !filter.wants(Level::Debug, 0));
+        assert!(filter.wants(Level::Debug, 3));
+        assert!(!filter.wants(Level::Error, 9));
+        for wrong in ["loud", "3=", "x=info", "1-=info"] {
+            assert!(wrong.parse::<LogFilter>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The panic hook: a panic in a program is a result, so its place is kept for the report instead of being printed.
+//!
+//! The hook is the process's, so it is installed once and passes everything on that does not happen in a run on this
+//! thread. With `RUST_BACKTRACE` set the usual message is printed as well.
+
+use std::cell::RefCell;
+use std::panic;
+use std::sync::Once;
+
+thread_local! {
+    /// `Some` while a run is going on; the place of the latest panic in it.
+    static PLACE: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
+}
+
+static INSTALLED: Once = Once::new();
+
+/// Calls `f` and returns the place of the latest panic in it, as `file:line:column`.
+pub(crate) fn with_quiet_panics<T>(f: impl FnOnce() -> T) -> (T, Option<String>) {
+    INSTALLED.call_once(|| {
+        let usual = panic::take_hook();
+        let verbose = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
+        panic::set_hook(Box::new(move |info| {
+            let ours = PLACE.with_borrow_mut(|place| {
+                let Some(latest) = place else { return false };
+                *latest = info
+                    .location()
+                    .map(|at| format!("{}:{}:{}", at.file(), at.line(), at.column()));
+                true
+            });
+            if !ours || verbose {
+                usual(info);
+            }
+        }));
+    });
+    PLACE.set(Some(None));
+    let result = f();
+    (result, PLACE.take().flatten())
+}

@@ -1,0 +1,127 @@
+//! A program as an object: something that can put its actors on a stage.
+//!
+//! A *rank program* is an `async fn` of a communicator, run by every rank. An *actor program* is an `async fn` of one
+//! root actor on the first host, which starts the others.
+
+use std::fmt;
+use std::future::Future;
+use std::rc::Rc;
+
+use fabric::Flow;
+use mpi::{Comm, Process};
+use sim_core::{Actor, ActorResult, HostId, Simulation};
+
+/// A program that can be started any number of times, each time from the beginning.
+pub trait Program {
+    /// Whether every rank runs it; otherwise one root actor does.
+    fn has_ranks(&self) -> bool;
+
+    /// Puts the program's actors on the stage.
+    fn start(&self, stage: &mut Stage<'_>);
+}
+
+/// Where a program starts.
+pub struct Stage<'a> {
+    pub(crate) simulation: &'a mut Simulation,
+    /// The host of each rank.
+    pub(crate) hosts: &'a [HostId],
+    /// The device between the ranks; `None` for an actor program.
+    pub(crate) flow: Option<Rc<Flow>>,
+    /// The ranks' processes, for what they leave unfinished.
+    pub(crate) processes: Vec<Rc<Process>>,
+}
+
+impl fmt::Debug for Stage<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stage")
+            .field("ranks", &self.hosts.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An `async fn` of a communicator, and the function that makes its future.
+pub struct RankProgram<F>(F);
+
+impl<F, Fut> RankProgram<F>
+where
+    F: Fn(Comm) -> Fut,
+    Fut: Future + 'static,
+    Fut::Output: ActorResult,
+{
+    /// The program whose future `start` makes, once per rank.
+    pub const fn new(start: F) -> Self {
+        Self(start)
+    }
+}
+
+impl<F, Fut> Program for RankProgram<F>
+where
+    F: Fn(Comm) -> Fut,
+    Fut: Future + 'static,
+    Fut::Output: ActorResult,
+{
+    fn has_ranks(&self) -> bool {
+        true
+    }
+
+    fn start(&self, stage: &mut Stage<'_>) {
+        let flow = stage
+            .flow
+            .clone()
+            .expect("a rank program is given a device");
+        stage.processes.reserve(stage.hosts.len());
+        for (rank, host) in (0..).zip(stage.hosts) {
+            let process = flow.process(rank);
+            stage.processes.push(Rc::clone(&process));
+            let program = (self.0)(process.world());
+            stage.simulation.spawn_anonymous(host.0, |_| async move {
+                program.await.into_result()?;
+                process.finalize().await;
+                Ok::<(), String>(())
+            });
+        }
+    }
+}
+
+/// An `async fn` of a root actor.
+pub struct RootProgram<F>(F);
+
+impl<F, Fut> RootProgram<F>
+where
+    F: Fn(Actor) -> Fut,
+    Fut: Future + 'static,
+    Fut::Output: ActorResult,
+{
+    /// The program whose future `start` makes.
+    pub const fn new(start: F) -> Self {
+        Self(start)
+    }
+}
+
+impl<F, Fut> Program for RootProgram<F>
+where
+    F: Fn(Actor) -> Fut,
+    Fut: Future + 'static,
+    Fut::Output: ActorResult,
+{
+    fn has_ranks(&self) -> bool {
+        false
+    }
+
+    fn start(&self, stage: &mut Stage<'_>) {
+        let host = stage.hosts[0];
+        stage.simulation.spawn("root", host.0, |me| (self.0)(me));
+    }
+}
+
+impl<F> fmt::Debug for RankProgram<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RankProgram(..)")
+    }
+}
+
+impl<F> fmt::Debug for RootProgram<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RootProgram(..)")
+    }
+}

@@ -1,0 +1,266 @@
+//! What a run leaves behind: a record that is complete enough to make the run again.
+//!
+//! The same keys are printed by `--format json` and written to `record.json` in the folder of `--out`, beside
+//! `platform.toml`, the platform as it was used. Files are written under a temporary name and renamed, so a killed run
+//! leaves no half file that looks whole.
+
+use std::fmt;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use sim_core::{Limit, Outcome};
+
+use crate::Run;
+
+/// The facts of a run, in the order in which they are printed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Record {
+    /// `finished`, `deadlock`, `failed`, `limit`, `interrupted` or `refused`.
+    pub outcome: &'static str,
+    /// The date at which it ended, in seconds.
+    pub simulated_s: f64,
+    /// How long it took in seconds of real time.
+    pub wall_s: f64,
+    /// The number of ranks.
+    pub ranks: u32,
+    /// Messages sent.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: f64,
+    /// Dates popped from the queue.
+    pub events: u64,
+    /// Events per second of real time.
+    pub events_per_s: f64,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// The fingerprint of the run.
+    pub digest: String,
+    /// The revision of simrun.
+    pub revision: String,
+    /// The program's name.
+    pub program: String,
+    /// The command line as it was given, without the program itself.
+    pub arguments: Vec<String>,
+    /// The path of the platform file as it was given.
+    pub platform: String,
+    /// Who failed, if an actor did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureRecord>,
+    /// Who waits for what, if there is a deadlock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadlock: Option<Vec<BlockedRecord>>,
+    /// Which limit stopped the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// Things to check before the result is trusted.
+    pub warnings: Vec<String>,
+}
+
+/// An actor that failed.
+#[derive(Clone, Debug, Serialize)]
+pub struct FailureRecord {
+    /// The rank, or for an actor program the actor's number less one.
+    pub rank: u32,
+    /// The actor's name.
+    pub name: String,
+    /// The host's name.
+    pub host: String,
+    /// When, in seconds.
+    pub time: f64,
+    /// The panic's message or the error's text.
+    pub message: String,
+}
+
+/// An actor that can never go on.
+#[derive(Clone, Debug, Serialize)]
+pub struct BlockedRecord {
+    /// The rank, or for an actor program the actor's number less one.
+    pub rank: u32,
+    /// The actor's name.
+    pub name: String,
+    /// The host's name.
+    pub host: String,
+    /// What it waits for.
+    pub waits_in: String,
+    /// The line of the program, as `file:line`.
+    pub location: String,
+    /// The ranks that could end the wait.
+    pub waits_for: Vec<u32>,
+}
+
+/// What the record needs to know that the run does not.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The seed.
+    pub seed: u64,
+    /// The revision of simrun.
+    pub revision: String,
+    /// The program's name.
+    pub program: String,
+    /// The command line without the program itself.
+    pub arguments: Vec<String>,
+    /// The path of the platform file as it was given.
+    pub platform: String,
+}
+
+impl Record {
+    /// The record of a run.
+    #[must_use]
+    pub fn new(run: &Run, origin: Origin) -> Self {
+        let report = &run.report;
+        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+        let events_per_s = if run.wall_s > 0.0 {
+            report.events as f64 / run.wall_s
+        } else {
+            0.0
+        };
+        Self {
+            outcome: name(&report.outcome),
+            simulated_s: report.time.as_secs(),
+            wall_s: run.wall_s,
+            ranks: run.ranks,
+            messages: report.messages,
+            bytes: report.bytes,
+            events: report.events,
+            events_per_s,
+            seed: origin.seed,
+            digest: report.digest.to_string(),
+            revision: origin.revision,
+            program: origin.program,
+            arguments: origin.arguments,
+            platform: origin.platform,
+            failure: failure(&report.outcome),
+            deadlock: deadlock(&report.outcome),
+            limit: limit(&report.outcome),
+            warnings: run.warnings.clone(),
+        }
+    }
+
+    /// The record as JSON, one key per line.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a record has only keys that JSON knows")
+    }
+}
+
+fn name(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Finished => "finished",
+        Outcome::Deadlock(_) => "deadlock",
+        Outcome::Failed(_) | Outcome::ForeignFuture(_) => "failed",
+        Outcome::Limit(_) => "limit",
+        Outcome::Interrupted | Outcome::Stopped => "interrupted",
+        Outcome::BadInput(_) => "refused",
+    }
+}
+
+fn failure(outcome: &Outcome) -> Option<FailureRecord> {
+    let (Outcome::Failed(failure) | Outcome::ForeignFuture(failure)) = outcome else {
+        return None;
+    };
+    Some(FailureRecord {
+        rank: failure.actor.number() - 1,
+        name: failure.name.clone(),
+        host: failure.host.clone(),
+        time: failure.time.as_secs(),
+        message: failure.message.clone(),
+    })
+}
+
+fn deadlock(outcome: &Outcome) -> Option<Vec<BlockedRecord>> {
+    let Outcome::Deadlock(graph) = outcome else {
+        return None;
+    };
+    let record = |blocked: &sim_core::Blocked| BlockedRecord {
+        rank: blocked.actor.number() - 1,
+        name: blocked.name.clone(),
+        host: blocked.host.clone(),
+        waits_in: blocked.waits_in.clone(),
+        location: blocked.location.clone(),
+        waits_for: blocked
+            .waits_for
+            .iter()
+            .map(|actor| actor.number() - 1)
+            .collect(),
+    };
+    Some(graph.blocked.iter().map(record).collect())
+}
+
+fn limit(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Limit(Limit::Time(time)) => Some(format!("--until {}s", time.as_secs())),
+        Outcome::Limit(Limit::Events(events)) => Some(format!("--max-events {events}")),
+        _ => None,
+    }
+}
+
+/// A folder that a record can be written to.
+#[derive(Clone, Debug)]
+pub struct Folder(PathBuf);
+
+/// Why a record cannot be written.
+#[derive(Debug)]
+pub struct RecordError {
+    path: PathBuf,
+    error: io::Error,
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: cannot write there: {}",
+            self.path.display(),
+            self.error
+        )
+    }
+}
+
+impl std::error::Error for RecordError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl Folder {
+    /// Makes the folder if it is not there, and checks that files can be written to it: before a long run, not after.
+    ///
+    /// # Errors
+    /// [`RecordError`] if it cannot be made or written to.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        let fail = |error| RecordError {
+            path: path.to_owned(),
+            error,
+        };
+        fs::create_dir_all(path).map_err(fail)?;
+        let probe = path.join(format!(".probe-{}.tmp", std::process::id()));
+        fs::write(&probe, b"")
+            .and_then(|()| fs::remove_file(&probe))
+            .map_err(fail)?;
+        Ok(Self(path.to_owned()))
+    }
+
+    /// Writes a file under a temporary name and renames it.
+    ///
+    /// # Errors
+    /// [`RecordError`] if it cannot be written.
+    pub fn write(&self, name: &str, text: &str) -> Result<(), RecordError> {
+        let (path, temporary) = (
+            self.0.join(name),
+            self.0.join(format!(".{name}-{}.tmp", std::process::id())),
+        );
+        let write = || {
+            let mut file = fs::File::create(&temporary)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&temporary, &path)
+        };
+        write().map_err(|error| {
+            // Nothing half-written is left; if even that fails, the first error is the one to report.
+            let _ = fs::remove_file(&temporary);
+            RecordError { path, error }
+        })
+    }
+}

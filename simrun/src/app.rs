@@ -1,0 +1,128 @@
+//! From an `async fn` to a [`Program`]: the four shapes that a program may have.
+
+use std::ffi::OsString;
+use std::future::Future;
+
+use clap::{CommandFactory, Parser};
+use mpi::Comm;
+use run::{Program, RankProgram, RootProgram};
+use sim_core::{Actor, ActorResult};
+
+/// An `async fn` that can be run. `Shape` only tells the shapes apart.
+pub trait App<Shape> {
+    /// The program's own arguments; `None` if it takes none.
+    fn command() -> Option<clap::Command>;
+
+    /// The program with its arguments.
+    ///
+    /// # Errors
+    /// If the arguments are wrong, or ask for help.
+    fn bind(
+        self,
+        name: &'static str,
+        arguments: &[OsString],
+    ) -> Result<Box<dyn Program>, clap::Error>;
+}
+
+fn parse<A: Parser>(name: &'static str, arguments: &[OsString]) -> Result<A, clap::Error> {
+    let command = command_of::<A>(name);
+    let matches = command.try_get_matches_from(arguments)?;
+    A::from_arg_matches(&matches)
+}
+
+fn command_of<A: CommandFactory>(name: &'static str) -> clap::Command {
+    A::command()
+        .name(name)
+        .no_binary_name(true)
+        .override_usage(format!("{name} -- [OPTIONS]"))
+}
+
+/// For programs without arguments: anything is too much.
+#[derive(Parser)]
+struct Nothing {}
+
+impl<F, A, Fut> App<(Comm, A)> for F
+where
+    F: Fn(Comm, A) -> Fut + 'static,
+    A: Parser + Clone + 'static,
+    Fut: Future + 'static,
+    Fut::Output: ActorResult,
+{
+    fn command() -> Option<clap::Command> {
+        Some(A::command())
+    }
+
+    fn bind(
+        self,
+        name: &'static str,
+        arguments: &[OsString],
+    ) -> Result<Box<dyn Program>, clap::Error> {
+        let parsed: A = parse(name, arguments)?;
+        Ok(Box::new(RankProgram::new(move |world| {
+            self(world, parsed.clone())
+        })))
+    }
+}
+
+impl<F, Fut> App<(Comm,)> for F
+where
+    F: Fn(Comm) -> Fut + 'static,
+    Fut: Future + 'static,
+    Fut::Output: ActorResult,
+{
+    fn command() -> Option<clap::Command> {
+        None
+    }
+
+    fn bind(
+        self,
+        name: &'static str,
+        arguments: &[OsString],
+    ) -> Result<Box<dyn Program>, clap::Error> {
+        let _: Nothing = parse(name, arguments)?;
+        Ok(Box::new(RankProgram::new(self)))
+    }
+}
+
+impl<F, A, Fut> App<(Actor, A)> for F
+where
+    F: Fn(Actor, A) -> Fut + 'static,
+    A: Parser + Clone + 'static,
+    Fut: Future + 'static,
+    Fut::Output: ActorResult,
+{
+    fn command() -> Option<clap::Command> {
+        Some(A::command())
+    }
+
+    fn bind(
+        self,
+        name: &'static str,
+        arguments: &[OsString],
+    ) -> Result<Box<dyn Program>, clap::Error> {
+        let parsed: A = parse(name, arguments)?;
+        Ok(Box::new(RootProgram::new(move |me| {
+            self(me, parsed.clone())
+        })))
+    }
+}
+
+impl<F, Fut> App<(Actor,)> for F
+where
+    F: Fn(Actor) -> Fut + 'static,
+    Fut: Future + 'static,
+    Fut::Output: ActorResult,
+{
+    fn command() -> Option<clap::Command> {
+        None
+    }
+
+    fn bind(
+        self,
+        name: &'static str,
+        arguments: &[OsString],
+    ) -> Result<Box<dyn Program>, clap::Error> {
+        let _: Nothing = parse(name, arguments)?;
+        Ok(Box::new(RootProgram::new(self)))
+    }
+}

@@ -1,0 +1,56 @@
+//! The command line of simrun, and the entry of every program that runs under it.
+//!
+//! A program is a package whose `main` is one line:
+//!
+//! ```
+//! use mpi::{Comm, Result};
+//!
+//! /// Says hello from every rank.
+//! #[derive(clap::Parser, Clone)]
+//! struct Args {
+//!     /// What to say.
+//!     #[arg(long, default_value = "hello")]
+//!     text: String,
+//! }
+//!
+//! async fn hello(world: Comm, args: Args) -> Result<()> {
+//!     world.println(format_args!("{} from rank {} of {}", args.text, world.rank(), world.size()));
+//!     Ok(())
+//! }
+//!
+//! simrun::main!(hello);
+//! ```
+//!
+//! The entry brings the whole command line, so that the built program also works alone. `simrun APP` builds the
+//! package and replaces itself by the program; the arguments after `--` go to the program.
+//!
+//! An *actor program* is an `async fn` of a root actor instead: `async fn f(me: sim_core::Actor, args: Args)`; `-n` is
+//! what [`sim_core::Actor::count`] gives. The arguments may be left out in both cases.
+
+mod app;
+mod args;
+mod cli;
+mod entry;
+mod new;
+mod package;
+mod size;
+mod status;
+mod summary;
+
+pub use app::App;
+pub use cli::simrun;
+pub use entry::run_app;
+pub use size::{BadSize, Size};
+
+/// The revision of simrun, as `--version` and records say it.
+pub const REVISION: &str = env!("SIMRUN_REVISION");
+
+/// Makes the `main` of a program from its `async fn`.
+#[macro_export]
+macro_rules! main {
+    ($program:path) => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::run_app(env!("CARGO_PKG_NAME"), $program)
+        }
+    };
+}

@@ -1,0 +1,5 @@
+//! The program `simrun`.
+
+fn main() -> std::process::ExitCode {
+    simrun::simrun()
+}

@@ -1,0 +1,124 @@
+//! From APP to a program: a package folder is built by cargo, a built program is taken as it is.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// Why there is no program.
+#[derive(Debug)]
+pub(crate) struct NoProgram(String);
+
+impl std::fmt::Display for NoProgram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The program that APP names, built if need be.
+pub(crate) fn program(app: &Path) -> Result<PathBuf, NoProgram> {
+    let name = app.display();
+    let Ok(metadata) = app.metadata() else {
+        return Err(NoProgram(format!(
+            "{name}: there is no such folder or file: expected the folder of a package, or a built program{}",
+            neighbours(app)
+        )));
+    };
+    if metadata.is_dir() {
+        return build(app);
+    }
+    if metadata.permissions().mode() & 0o111 == 0 {
+        return Err(NoProgram(format!(
+            "{name}: not a program: expected the folder of a package, or an executable file"
+        )));
+    }
+    // A bare file name would be searched for in PATH.
+    Ok(if app.components().count() == 1 {
+        Path::new(".").join(app)
+    } else {
+        app.to_owned()
+    })
+}
+
+/// The packages beside a folder that is not there, as a hint.
+fn neighbours(app: &Path) -> String {
+    let parent = app
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let entries = parent.read_dir().into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().join("Cargo.toml").is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" ({} has {})", parent.display(), names.join(", "))
+    }
+}
+
+fn build(folder: &Path) -> Result<PathBuf, NoProgram> {
+    let name = folder.display();
+    let manifest = folder.join("Cargo.toml");
+    if !manifest.is_file() {
+        return Err(NoProgram(format!(
+            "{name}: no Cargo.toml in this folder: expected the folder of a package"
+        )));
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    command.args([
+        "build",
+        "--release",
+        "--message-format=json-render-diagnostics",
+        "--manifest-path",
+    ]);
+    command
+        .arg(&manifest)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit());
+    if !io::stderr().is_terminal() {
+        command.arg("--quiet");
+    }
+    let output = command.output().map_err(|error| {
+        NoProgram(format!(
+            "{name}: cannot start cargo to build it: {error}; a built program needs no cargo"
+        ))
+    })?;
+    if !output.status.success() {
+        return Err(NoProgram(format!(
+            "{name}: the package does not build; the reasons are above"
+        )));
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let manifest = manifest.canonicalize().unwrap_or(manifest);
+    let mut programs: Vec<PathBuf> = messages
+        .lines()
+        .filter_map(|line| executable(line, &manifest))
+        .collect();
+    match (programs.pop(), programs.len()) {
+        (Some(program), 0) => Ok(program),
+        (None, _) => Err(NoProgram(format!(
+            "{name}: the package has no program: expected a src/main.rs"
+        ))),
+        (Some(_), _) => Err(NoProgram(format!(
+            "{name}: the package has several programs: name one of the built ones in its target folder instead"
+        ))),
+    }
+}
+
+/// The executable that a line of cargo's output announces, if it is one of this package.
+fn executable(line: &str, manifest: &Path) -> Option<PathBuf> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let own = message
+        .get("manifest_path")?
+        .as_str()
+        .is_some_and(|path| Path::new(path) == manifest);
+    let executable = message.get("executable")?.as_str()?;
+    own.then(|| PathBuf::from(executable))
+}

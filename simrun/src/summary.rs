@@ -1,0 +1,141 @@
+//! What a run prints when it is over.
+
+use std::fmt::Write as _;
+
+use run::{Record, Run};
+use sim_core::{Limit, Outcome};
+
+/// The lines about a run for people, without a final line break.
+pub(crate) fn text(run: &Run, record: &Record) -> String {
+    let report = &run.report;
+    let mut text = format!(
+        "{} {} at {} simulated, {} real\n",
+        record.program,
+        ended(&report.outcome),
+        seconds(record.simulated_s),
+        rounded(record.wall_s),
+    );
+    let _ = writeln!(
+        text,
+        "  {}, {}, {}; {} ({} per second)",
+        count(u64::from(record.ranks), "rank"),
+        count(record.messages, "message"),
+        bytes(record.bytes),
+        count(record.events, "event"),
+        short(record.events_per_s),
+    );
+    let _ = write!(
+        text,
+        "  digest {}, seed {}, revision {}",
+        record.digest, record.seed, record.revision
+    );
+    text
+}
+
+const fn ended(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Finished => "finished",
+        Outcome::Deadlock(_) => "deadlocked",
+        Outcome::Failed(_) | Outcome::ForeignFuture(_) => "failed",
+        Outcome::Limit(_) => "was stopped by a limit",
+        Outcome::Interrupted | Outcome::Stopped => "was interrupted",
+        Outcome::BadInput(_) => "was refused",
+    }
+}
+
+/// What went wrong, for standard error; `None` if nothing did.
+pub(crate) fn problem(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Finished => None,
+        Outcome::Deadlock(graph) => {
+            let blocked = count(graph.blocked.len() as u64, "rank or actor");
+            Some(format!(
+                "deadlock: {blocked} can never go on\n{}",
+                graph.to_string().trim_end()
+            ))
+        }
+        Outcome::Failed(failure) | Outcome::ForeignFuture(failure) => Some(failure.to_string()),
+        Outcome::Limit(Limit::Time(time)) => {
+            Some(format!("stopped by --until at {time}: no verdict"))
+        }
+        Outcome::Limit(Limit::Events(events)) => Some(format!(
+            "stopped by --max-events after {events}: no verdict"
+        )),
+        Outcome::Interrupted | Outcome::Stopped => {
+            Some("interrupted: what follows is what was computed so far".into())
+        }
+        Outcome::BadInput(message) => Some(message.clone()),
+    }
+}
+
+fn count(number: u64, what: &str) -> String {
+    match (number, what) {
+        (1, _) => format!("1 {what}"),
+        (_, "rank or actor") => format!("{number} ranks or actors"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
+/// Seconds with the unit that people would choose, to 6 digits.
+pub(crate) fn seconds(value: f64) -> String {
+    let (scaled, unit) = match value {
+        value if value == 0.0 || value >= 1.0 => (value, "s"),
+        value if value >= 1e-3 => (value * 1e3, "ms"),
+        value if value >= 1e-6 => (value * 1e6, "us"),
+        value => (value * 1e9, "ns"),
+    };
+    let digits = if scaled >= 100.0 { 3 } else { 6 };
+    let text = format!("{scaled:.digits$}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{text} {unit}")
+}
+
+/// Seconds of real time, to 3 digits: more would only be noise.
+fn rounded(value: f64) -> String {
+    match value {
+        value if value >= 1.0 => format!("{value:.2} s"),
+        value if value >= 1e-3 => format!("{:.1} ms", value * 1e3),
+        value => format!("{:.0} us", value * 1e6),
+    }
+}
+
+fn bytes(value: f64) -> String {
+    let units = [
+        ("GiB", 1_073_741_824.0),
+        ("MiB", 1_048_576.0),
+        ("KiB", 1024.0),
+    ];
+    for (unit, size) in units {
+        if value >= size {
+            let text = format!("{:.2}", value / size);
+            return format!(
+                "{} {unit}",
+                text.trim_end_matches('0').trim_end_matches('.')
+            );
+        }
+    }
+    format!("{value} B")
+}
+
+fn short(value: f64) -> String {
+    match value {
+        value if value >= 1e6 => format!("{:.1} M", value / 1e6),
+        value if value >= 1e3 => format!("{:.1} k", value / 1e3),
+        value => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_read_well() {
+        assert_eq!(seconds(0.0), "0 s");
+        assert_eq!(seconds(1.25e-6), "1.25 us");
+        assert_eq!(seconds(0.5), "500 ms");
+        assert_eq!(bytes(65536.0), "64 KiB");
+        assert_eq!(bytes(100.0), "100 B");
+        assert_eq!(short(12_345.0), "12.3 k");
+    }
+}

@@ -393,7 +393,7 @@ impl Channel for FlowChannel {
         let mut tables = self.flow.tables.borrow_mut();
         let endpoint = &mut tables.endpoints[self.rank as usize];
         let is_known = |known: &Waker| known.will_wake(waker);
-        if !waker.will_wake(Waker::noop()) && !endpoint.wakers.iter().any(is_known) {
+        if !self.flow.port.is_own_waker(waker) && !endpoint.wakers.iter().any(is_known) {
             endpoint.wakers.push(waker.clone());
         }
         if endpoint.parked.is_none() {

@@ -296,6 +296,12 @@ impl Engine {
         self.operations.iter().map(|operation| &operation.state)
     }
 
+    /// The number of operations that are remembered.
+    pub(crate) fn in_use(&self) -> usize {
+        let free = |state: &&State| matches!(state, State::Free { .. });
+        self.operations.len() - self.states().filter(free).count()
+    }
+
     /// Where the first of the operations of a kind was started.
     pub(crate) fn first(&self, wanted: fn(&State) -> bool) -> Option<Place> {
         let mut all = self.operations.iter();

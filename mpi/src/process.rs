@@ -161,12 +161,12 @@ impl Process {
 
 impl std::fmt::Debug for Process {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "Process(rank {} of {})",
-            self.channel.rank(),
-            self.channel.size()
-        )
+        let (rank, size) = (self.channel.rank(), self.channel.size());
+        write!(f, "Process(rank {rank} of {size}")?;
+        if let Ok(engine) = self.engine.try_borrow() {
+            write!(f, ", {} operations", engine.in_use())?;
+        }
+        f.write_str(")")
     }
 }
 

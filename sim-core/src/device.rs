@@ -149,6 +149,13 @@ impl DevicePort {
         }
     }
 
+    /// Whether this is the waker that the kernel itself polls with: waking it means nothing, any other belongs to a
+    /// combinator that polls only those of its futures that were woken.
+    #[must_use]
+    pub fn is_own_waker(&self, waker: &std::task::Waker) -> bool {
+        std::ptr::eq(waker, self.kernel.borrow().waker)
+    }
+
     /// Makes `device` the one that the kernel tells of ends and timers.
     pub fn attach(&self, device: Rc<dyn Device>) {
         self.kernel.borrow_mut().device = Some(device);

@@ -265,7 +265,9 @@ impl Channel for MemoryChannel {
     }
 
     fn print(&self, text: fmt::Arguments<'_>) {
-        self.net.borrow_mut().printed.push(text.to_string());
+        // The arguments may ask the channel.
+        let text = text.to_string();
+        self.net.borrow_mut().printed.push(text);
     }
 
     fn log(&self, level: Level, text: fmt::Arguments<'_>) {

@@ -36,7 +36,7 @@ impl Kernel {
             Some(record) if record.daemon => "daemon",
             _ => "not started",
         };
-        format!("{} ({state})", self.actor_name(actor.number()))
+        format!("{} ({state})", self.actor_name(actor.0))
     }
 
     fn blocked(&self, actor: u32) -> Blocked {

@@ -83,9 +83,10 @@ impl Kernel {
         self.stop.get_or_insert(Stop::BadInput(message));
     }
 
-    /// Ends the run as a failure of an actor.
+    /// Ends the run as a failure of an actor. Nobody else goes on at this date.
     pub fn fail_actor(&mut self, actor: ActorId, message: String) {
         self.fail(actor.0, message, false);
+        self.ready.clear();
     }
 
     /// The name of a host.

@@ -112,7 +112,7 @@ mod nearest;
 mod pattern;
 mod platform;
 mod route;
-mod solver;
+pub mod solver;
 mod summary;
 pub mod units;
 

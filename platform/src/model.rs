@@ -1,8 +1,7 @@
 //! The models that say how long work takes, one file each.
 //!
 //! All implement [`sim_core::Resource`]. One engine (`fluid`) runs all fluid models; a model is a set of its
-//! [`NetworkParameters`], in the file of its name. What they have in common is here: activities that share capacities
-//! (`usage`), and the dates at which something happens (`agenda`).
+//! [`NetworkParameters`], in the file of its name. Sharing is the business of [`solver`](crate::solver).
 
 mod agenda;
 mod cm02;
@@ -15,7 +14,6 @@ mod lv08;
 mod parameters;
 mod raw;
 mod smpi;
-mod usage;
 
 use std::sync::Arc;
 

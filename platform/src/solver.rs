@@ -1,13 +1,87 @@
-//! Max-min fair sharing: the problem that all solvers answer.
+//! Max-min fair sharing: [`Solver`] keeps an exact allocation up to date, one flow at a time.
 //!
 //! Flows cross capacities (links, hosts). Flow `f` has a weight `w_f` and a bound `b_f`; its rate is `x_f = w_f × level_f`.
 //! An allocation is max-min fair when no capacity is exceeded and each flow is at its bound, or crosses a full capacity
 //! on which no flow has a higher level. That allocation is unique.
 //!
-//! A use has a coefficient: how much of the capacity a unit of the rate takes. Links that nobody shares (`fatpipe`) are no capacities:
-//! they are folded into the bound of each flow.
+//! A use has a coefficient: how much of the capacity a unit of the rate takes. Links that nobody shares (`fatpipe`) are no
+//! capacities: they are folded into the bound of each flow.
+//!
+//! | part | decides |
+//! |---|---|
+//! | `sharing` | what happens when a flow comes, goes or changes |
+//! | `relax` | which links have to find a new level after that, and in which order |
+//! | `waterfill` | the level that fills one link |
+//! | `state` | who owns whom; which links need no load |
+//! | `clock` | when flows end |
+//! | `rebuild` | everything from scratch, for large batches |
+//! | `reference` | progressive filling: what is right |
+//! | `check` | the test mode |
+//!
+//! Cost of an event: the flows whose rate changes, times their links that are nearly full; one number where a single link
+//! owns all flows, whatever their number. It does not depend on how many capacities there are.
+//!
+//! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and maximum are used, and no
+//! recursion.
+
+#[cfg(test)]
+mod check;
+mod clock;
+pub(crate) mod heap;
+mod rebuild;
+mod relax;
+mod sharing;
+mod state;
+#[cfg(test)]
+mod tests;
+mod waterfill;
+
+use sim_core::Time;
+
+pub use sharing::TooManyCoefficients;
 
 pub(crate) mod reference;
+
+/// Keeps the max-min fair rates of flows, and the dates at which they end.
+#[derive(Default, Debug)]
+pub struct Solver {
+    state: state::State,
+    clocks: Vec<clock::Clock>,
+    /// The date of the present batch of changes.
+    now: Time,
+    /// The link of each capacity plus one; 0 while nobody uses it.
+    link_of: Vec<u32>,
+    /// Links whose capacity nobody uses any more.
+    free: Vec<u32>,
+    declarations: u64,
+    arrivals: usize,
+    changed: bool,
+    /// Links whose load may not fit their level.
+    dirty: heap::Heap,
+    dirty_at: Vec<u32>,
+    /// Links whose load has changed, with the level of the flow that did it first.
+    touched: Vec<(u32, f64)>,
+    /// Changes of flows in the present solve.
+    updates: usize,
+    /// The end of the first flow of each link, in seconds.
+    dates: heap::Heap,
+    dates_at: Vec<u32>,
+    /// The ends of the flows at their bounds, in seconds.
+    bounded: heap::Heap,
+    /// Positions of flows: in `bounded`, or in the heap of their link.
+    flows_at: Vec<u32>,
+    /// Links whose next date has to be found again.
+    stale_clocks: Vec<u32>,
+    /// Buffers.
+    scan: Vec<relax::Scanned>,
+    caps: Vec<waterfill::Cap>,
+    reference: reference::Reference,
+    problem: Problem,
+    rates: Vec<f64>,
+    flows_in_problem: Vec<u32>,
+    links_in_problem: Vec<u32>,
+    local: Vec<u32>,
+}
 
 /// A sharing problem in flat arrays, whose memory is used again.
 #[derive(Clone, Default, Debug)]

@@ -10,8 +10,11 @@
 //! *Not modelled*: memory and cache effects (k computations on k cores do not slow each other), and what the files of
 //! the models name.
 //!
+//! Which flows share what, and when they end, is the business of [`Solver`]; an activity keeps the work left only while it
+//! does not share.
+//!
 //! Dates: an activity whose end differs from the current date by at most max(1e-12 s, 8 ulp of the date) ends with it, so
-//! that rounding does not split what ends together. Work left is brought up to date only when a rate changes.
+//! that rounding does not split what ends together.
 //!
 //! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and maximum are used.
 //!
@@ -25,9 +28,7 @@ use sim_core::{ActivityId, CannotStart, Change, End, HostId, Resource, Span, Tim
 use super::agenda::Agenda;
 use super::ib::Contention;
 use super::parameters::{Compat, FluidParameters, NetworkParameters};
-use super::usage::{Component, Share, Shares, Usage, Use};
-use crate::solver::Problem;
-use crate::solver::reference::Reference;
+use crate::solver::Solver;
 use crate::{Platform, Route};
 
 /// Activities this near to the current date, in seconds, end with it.
@@ -43,17 +44,14 @@ pub struct FlowModel {
     platform: Arc<Platform>,
     activities: Activities,
     agenda: Agenda,
-    usage: Usage,
-    solver: Reference,
+    solver: Solver,
     laws: Laws,
     contention: Option<Contention>,
     /// Buffers, to allocate nothing in the steady state.
     route: Route,
     way_back: Route,
     affected: Vec<u32>,
-    members: Vec<u32>,
-    problem: Problem,
-    rates: Vec<f64>,
+    due: Vec<u32>,
 }
 
 /// The parameters as the formula needs them.
@@ -83,15 +81,16 @@ struct Activity {
     between: Option<(u32, u32)>,
     /// What a unit of the solver's rate is in flop or bytes.
     scale: f64,
-    /// Work left at the date `since`.
+    /// Work left, in units of the solver's rate, while it does not share.
     remaining: f64,
-    rate: f64,
-    since: Time,
+    /// Inverse of the penalty in sharing.
+    weight: f64,
+    /// The limit of the solver's rate.
+    bound: f64,
     /// The limit that the platform sets: fatpipe links, window, one core.
     limit: f64,
     /// The limit that the caller sets.
     wanted: f64,
-    share: Share,
 }
 
 /// What an activity is doing.
@@ -120,19 +119,16 @@ impl FlowModel {
         let laws = Laws::new(platform.network());
         let contention = platform.network().ib_penalty_factors.map(Contention::new);
         Self {
-            usage: Usage::new(capacities as usize),
+            solver: Solver::new(capacities as usize),
             laws,
             contention,
             platform,
             activities: Activities::default(),
             agenda: Agenda::default(),
-            solver: Reference::default(),
             route: Route::default(),
             way_back: Route::default(),
             affected: Vec::new(),
-            members: Vec::new(),
-            problem: Problem::default(),
-            rates: Vec::new(),
+            due: Vec::new(),
         }
     }
 
@@ -143,20 +139,18 @@ impl FlowModel {
     }
 
     /// Takes the slot of a new activity and fills in its work; returns the latency to pay first.
-    fn prepare(&mut self, id: ActivityId, work: &Work, now: Time) -> Result<Span, CannotStart> {
+    fn prepare(&mut self, id: ActivityId, work: &Work) -> Result<Span, CannotStart> {
         check_amounts(work)?;
         self.activities.make_room(id.slot);
         let activity = &mut self.activities.0[id.slot as usize];
         activity.id = id;
-        activity.share.uses.clear();
-        activity.share.weight = 1.0;
+        activity.weight = 1.0;
         activity.suspended = false;
         activity.is_exec = matches!(work, Work::Exec { .. });
         activity.between = None;
         activity.scale = 1.0;
         activity.limit = f64::INFINITY;
-        activity.rate = 0.0;
-        activity.since = now;
+        self.solver.declare(id.slot);
         match *work {
             Work::Exec {
                 host,
@@ -167,8 +161,10 @@ impl FlowModel {
                 let speed = self.platform.speed(host);
                 let capacity = speed * f64::from(self.platform.cores(host));
                 let number = self.platform.link_id_end() + host.0;
-                activity.share.uses.push(Use::new(number, capacity, 1.0));
-                activity.share.weight = priority;
+                self.solver
+                    .cross(id.slot, number, capacity, 1.0)
+                    .map_err(|error| CannotStart(error.to_string()))?;
+                activity.weight = priority;
                 activity.limit = speed;
                 (activity.remaining, activity.wanted) = (flops, bound);
                 activity.set_bound(1.0);
@@ -207,12 +203,12 @@ impl FlowModel {
         self.platform
             .route_into(from, to, &mut self.route)
             .map_err(no_route)?;
-        activity.cross(&self.route, 1.0);
+        activity.cross(&self.route, 1.0, &mut self.solver)?;
         if parameters.crosstraffic > 0.0 {
             self.platform
                 .route_into(to, from, &mut self.way_back)
                 .map_err(no_route)?;
-            activity.cross(&self.way_back, parameters.crosstraffic);
+            activity.cross(&self.way_back, parameters.crosstraffic, &mut self.solver)?;
         }
         let latency = self.route.latency_s;
         if tcp_gamma > 0.0 && latency > 0.0 {
@@ -225,7 +221,7 @@ impl FlowModel {
                 .iter()
                 .map(|hop| weight_s / hop.bandwidth)
                 .sum();
-            activity.share.weight = match latency + slowness {
+            activity.weight = match latency + slowness {
                 _ if latency == 0.0 && compat.is_some() => 1.0,
                 0.0 => 1.0,
                 penalty => 1.0 / penalty,
@@ -246,27 +242,27 @@ impl FlowModel {
     }
 
     /// Tells the others that a transfer begins.
-    fn meet(&mut self, slot: u32) {
+    fn meet(&mut self, slot: u32, now: Time) {
         let between = self.activities.0[slot as usize].between;
         if let (Some(contention), Some((from, to))) = (&mut self.contention, between) {
             self.affected.clear();
             contention.begin(slot, from, to, &mut self.affected);
-            self.renew_penalties();
+            self.renew_penalties(now);
         }
     }
 
     /// Tells the others that a transfer has ended.
-    fn part(&mut self, slot: u32) {
+    fn part(&mut self, slot: u32, now: Time) {
         let between = self.activities.0[slot as usize].between.take();
         if let (Some(contention), Some((from, to))) = (&mut self.contention, between) {
             self.affected.clear();
             contention.end(slot, from, to, &mut self.affected);
-            self.renew_penalties();
+            self.renew_penalties(now);
         }
     }
 
     /// Divides the limits of the affected transfers by their new penalties.
-    fn renew_penalties(&mut self) {
+    fn renew_penalties(&mut self, now: Time) {
         let Some(contention) = &self.contention else {
             return;
         };
@@ -275,11 +271,12 @@ impl FlowModel {
             let Some((from, to)) = activity.between else {
                 continue;
             };
-            let before = activity.share.bound;
+            let before = activity.bound;
             activity.set_bound(contention.penalty(from, to));
             let shares = activity.phase == Phase::Work && !activity.suspended;
-            if shares && before != activity.share.bound {
-                self.usage.touch(&activity.share);
+            if shares && before != activity.bound {
+                let (weight, bound) = (activity.weight, activity.bound);
+                self.solver.update(*slot, weight, bound, now);
             }
         }
     }
@@ -289,21 +286,20 @@ impl FlowModel {
         let until = now + left;
         let activity = &mut self.activities.0[slot as usize];
         activity.phase = Phase::Latency { until, left };
-        self.agenda.set(activity.id, until);
+        self.agenda.set(slot, until);
     }
 
     /// Begins to progress.
     fn enter(&mut self, slot: u32, now: Time) {
         let activity = &mut self.activities.0[slot as usize];
         activity.phase = Phase::Work;
-        activity.since = now;
-        activity.rate = 0.0;
-        if activity.share.uses.is_empty() {
-            let rate = activity.share.bound;
-            self.progress(slot, rate, now);
-        } else {
-            self.usage.enter(slot, &mut activity.share);
-        }
+        let Activity {
+            weight,
+            bound,
+            remaining,
+            ..
+        } = *activity;
+        self.solver.enter(slot, weight, bound, remaining, now);
     }
 
     /// Stops to progress or to pay, keeping what is left.
@@ -317,47 +313,24 @@ impl FlowModel {
             Phase::Latency { until, .. } => {
                 let left = until.since(now);
                 activity.phase = Phase::Latency { until, left };
+                self.agenda.remove(slot);
             }
-            Phase::Work => {
-                activity.settle(now);
-                activity.rate = 0.0;
-                self.usage.leave(slot, &mut self.activities);
-            }
+            Phase::Work => activity.remaining = self.solver.leave(slot, now),
         }
     }
 
-    /// Goes on at a new rate, and predicts the end.
-    fn progress(&mut self, slot: u32, rate: f64, now: Time) {
-        let activity = &mut self.activities.0[slot as usize];
-        activity.settle(now);
-        activity.rate = rate;
-        let left = Span::from_secs(activity.remaining / rate);
-        self.agenda.set(activity.id, now + left);
+    /// Forgets an activity that does not share any more.
+    fn finish(&mut self, slot: u32, now: Time) {
+        self.activities.0[slot as usize].phase = Phase::Idle;
+        self.solver.forget(slot);
+        self.part(slot, now);
     }
 
-    /// Gives new rates to everything that the changes of this date can affect.
-    fn solve(&mut self, now: Time) {
-        self.usage.begin_solve();
-        while let Some(component) =
-            self.usage
-                .component(&mut self.activities, &mut self.members, &mut self.problem)
-        {
-            match component {
-                Component::Alone(slot, rate) => self.change_rate(slot, rate, now),
-                Component::Shared => {
-                    self.solver.solve(&self.problem, &mut self.rates);
-                    for at in 0..self.members.len() {
-                        self.change_rate(self.members[at], self.rates[at], now);
-                    }
-                }
-            }
-        }
-    }
-
-    fn change_rate(&mut self, slot: u32, rate: f64, now: Time) {
-        // Compared exactly: an unchanged rate keeps its predicted end, bit for bit.
-        if self.activities.0[slot as usize].rate != rate {
-            self.progress(slot, rate, now);
+    /// The first date at which anything ends or has paid.
+    fn first(&self) -> Option<Time> {
+        match (self.agenda.first(), self.solver.next()) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
         }
     }
 }
@@ -390,8 +363,14 @@ fn check_amounts(work: &Work) -> Result<(), CannotStart> {
 
 impl Resource for FlowModel {
     fn start(&mut self, id: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
-        let latency = self.prepare(id, work, now)?;
-        self.meet(id.slot);
+        let latency = match self.prepare(id, work) {
+            Ok(latency) => latency,
+            Err(error) => {
+                self.solver.forget_if_declared(id.slot);
+                return Err(error);
+            }
+        };
+        self.meet(id.slot, now);
         if latency > Span::ZERO || self.activities.0[id.slot as usize].remaining == 0.0 {
             self.pay(id.slot, latency, now);
         } else {
@@ -402,14 +381,11 @@ impl Resource for FlowModel {
 
     fn cancel(&mut self, id: ActivityId, now: Time) {
         self.leave(id.slot, now);
-        self.agenda.remove(id.slot);
-        self.activities.0[id.slot as usize].phase = Phase::Idle;
-        self.part(id.slot);
+        self.finish(id.slot, now);
     }
 
     fn suspend(&mut self, id: ActivityId, now: Time) {
         self.leave(id.slot, now);
-        self.agenda.remove(id.slot);
         self.activities.0[id.slot as usize].suspended = true;
     }
 
@@ -429,7 +405,7 @@ impl Resource for FlowModel {
     fn update(&mut self, id: ActivityId, change: Change, now: Time) {
         let activity = &mut self.activities.0[id.slot as usize];
         match change {
-            Change::Priority(priority) if activity.is_exec => activity.share.weight = priority,
+            Change::Priority(priority) if activity.is_exec => activity.weight = priority,
             Change::Priority(_) => return,
             Change::Bound(bound) => {
                 activity.wanted = bound / activity.scale;
@@ -440,38 +416,43 @@ impl Resource for FlowModel {
                 activity.set_bound(penalty);
             }
         }
-        if activity.suspended || activity.phase != Phase::Work {
-            return;
-        }
-        if activity.share.uses.is_empty() {
-            let rate = activity.share.bound;
-            self.progress(id.slot, rate, now);
-        } else {
-            self.usage.touch(&activity.share);
+        if activity.phase == Phase::Work && !activity.suspended {
+            let (weight, bound) = (activity.weight, activity.bound);
+            self.solver.update(id.slot, weight, bound, now);
         }
     }
 
     fn remaining(&mut self, id: ActivityId, now: Time) -> f64 {
         let activity = &self.activities.0[id.slot as usize];
-        activity.remaining_at(now) * activity.scale
+        let shares = activity.phase == Phase::Work && !activity.suspended;
+        let left = if shares {
+            self.solver.remaining(id.slot, now)
+        } else {
+            activity.remaining
+        };
+        left * activity.scale
     }
 
     fn next_date(&mut self, now: Time) -> Option<Time> {
-        if self.usage.is_marked() {
-            self.solve(now);
-        }
-        self.agenda
-            .first()
+        self.solver.solve(now);
+        self.first()
             .filter(|date| *date < Time::NEVER)
             .map(|date| date.max(now))
     }
 
     fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
-        if self.agenda.first().is_none_or(|date| date > now) {
+        if self.first().is_none_or(|date| date > now) {
             return;
         }
         let together = Span::from_secs(self.laws.together_s().max(TOGETHER_ULP * now.ulp()));
+        let mut due = std::mem::take(&mut self.due);
+        self.solver.due(now + together, &mut due);
         while let Some(slot) = self.agenda.pop_until(now + together) {
+            due.push(slot);
+        }
+        // What happens together happens in the order of the activities, not in that of any heap.
+        due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
+        for slot in due.drain(..) {
             let activity = &mut self.activities.0[slot as usize];
             let pays = matches!(activity.phase, Phase::Latency { .. });
             if pays && activity.remaining > 0.0 {
@@ -479,14 +460,14 @@ impl Resource for FlowModel {
                 continue;
             }
             if !pays {
-                self.usage.leave(slot, &mut self.activities);
+                self.solver.leave(slot, now);
             }
             let activity = &mut self.activities.0[slot as usize];
-            activity.phase = Phase::Idle;
             activity.remaining = 0.0;
             ended.push((activity.id, End::Done));
-            self.part(slot);
+            self.finish(slot, now);
         }
+        self.due = due;
     }
 }
 
@@ -499,49 +480,29 @@ impl Activity {
         between: None,
         scale: 1.0,
         remaining: 0.0,
-        rate: 0.0,
-        since: Time::ZERO,
+        weight: 1.0,
+        bound: f64::INFINITY,
         limit: f64::INFINITY,
         wanted: f64::INFINITY,
-        share: Share::NONE,
     };
 
     /// Sets the limit of the rate, given the penalty of the model.
     fn set_bound(&mut self, penalty: f64) {
-        self.share.bound = self.limit.min(self.wanted) / penalty;
+        self.bound = self.limit.min(self.wanted) / penalty;
     }
 
     /// Uses the links of a way with a weight.
-    fn cross(&mut self, way: &Route, weight: f64) {
+    fn cross(&mut self, way: &Route, weight: f64, solver: &mut Solver) -> Result<(), CannotStart> {
         for hop in &way.hops {
             if hop.fatpipe {
                 self.limit = self.limit.min(hop.bandwidth / weight);
-                continue;
-            }
-            let known = self
-                .share
-                .uses
-                .iter_mut()
-                .find(|used| used.number == hop.link.0);
-            match known {
-                Some(used) => used.coefficient += weight,
-                None => self
-                    .share
-                    .uses
-                    .push(Use::new(hop.link.0, hop.bandwidth, weight)),
+            } else {
+                solver
+                    .cross(self.id.slot, hop.link.0, hop.bandwidth, weight)
+                    .map_err(|error| CannotStart(error.to_string()))?;
             }
         }
-    }
-
-    /// The work left at a date at which the rate has not changed since it was last set.
-    fn remaining_at(&self, now: Time) -> f64 {
-        (self.remaining - self.rate * now.since(self.since).as_secs()).max(0.0)
-    }
-
-    /// Brings the work left up to date.
-    fn settle(&mut self, now: Time) {
-        self.remaining = self.remaining_at(now);
-        self.since = now;
+        Ok(())
     }
 }
 
@@ -579,16 +540,6 @@ impl Activities {
         if self.0.len() < count {
             self.0.resize(count, Activity::FREE);
         }
-    }
-}
-
-impl Shares for Activities {
-    fn share(&self, slot: u32) -> &Share {
-        &self.0[slot as usize].share
-    }
-
-    fn share_mut(&mut self, slot: u32) -> &mut Share {
-        &mut self.0[slot as usize].share
     }
 }
 

@@ -24,6 +24,10 @@ pub(crate) struct Reference {
     heap: BinaryHeap<Reverse<(u64, u32)>>,
     /// Flows with a finite bound, by the level at which they reach it.
     by_bound: Vec<(u64, u32)>,
+    /// After a solve: the level at which each capacity filled, infinite if it did not.
+    pub(crate) levels: Vec<f64>,
+    /// After a solve: the capacity that stopped each flow, `None` if its bound did.
+    pub(crate) owners: Vec<Option<u32>>,
 }
 
 /// What is left of one capacity.
@@ -49,6 +53,10 @@ impl Reference {
     pub(crate) fn solve(&mut self, problem: &Problem, rates: &mut Vec<f64>) {
         rates.clear();
         rates.resize(problem.weights.len(), RISING);
+        self.levels.clear();
+        self.levels.resize(problem.capacities.len(), f64::INFINITY);
+        self.owners.clear();
+        self.owners.resize(problem.weights.len(), None);
         self.prepare(problem);
         let mut level = 0.0_f64;
         let mut bound_next = 0;
@@ -72,12 +80,14 @@ impl Reference {
                 }
                 (_, Some((filled, capacity))) => {
                     level = filled;
+                    self.levels[capacity as usize] = level;
                     let slot = self.slots[capacity as usize];
                     for at in slot.begin..slot.end {
                         let (flow, _) = self.flows[at as usize];
                         if rates[flow as usize] < 0.0 {
                             let wanted = level * problem.weights[flow as usize];
                             let rate = wanted.min(problem.bounds[flow as usize]);
+                            self.owners[flow as usize] = Some(capacity);
                             self.stop(problem, flow, rate, rates);
                         }
                     }

@@ -1,13 +1,87 @@
-//! Max-min fair sharing: the problem that all solvers answer.
+//! Max-min fair sharing: [`Solver`] keeps an exact allocation up to date, one flow at a time.
 //!
 //! Flows cross capacities (links, hosts). Flow `f` has a weight `w_f` and a bound `b_f`; its rate is `x_f = w_f × level_f`.
 //! An allocation is max-min fair when no capacity is exceeded and each flow is at its bound, or crosses a full capacity
 //! on which no flow has a higher level. That allocation is unique.
 //!
-//! A capacity that occurs twice on the way of a flow is used twice. Links that nobody shares (`fatpipe`) are no capacities:
-//! they are folded into the bound of each flow.
+//! A use has a coefficient: how much of the capacity a unit of the rate takes. Links that nobody shares (`fatpipe`) are no
+//! capacities: they are folded into the bound of each flow.
+//!
+//! | part | decides |
+//! |---|---|
+//! | `sharing` | what happens when a flow comes, goes or changes |
+//! | `relax` | which links have to find a new level after that, and in which order |
+//! | `waterfill` | the level that fills one link |
+//! | `state` | who owns whom; which links need no load |
+//! | `clock` | when flows end |
+//! | `rebuild` | everything from scratch, for large batches |
+//! | `reference` | progressive filling: what is right |
+//! | `check` | the test mode |
+//!
+//! Cost of an event: the flows whose rate changes, times their links that are nearly full; one number where a single link
+//! owns all flows, whatever their number. It does not depend on how many capacities there are.
+//!
+//! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and maximum are used, and no
+//! recursion.
+
+#[cfg(test)]
+mod check;
+mod clock;
+pub(crate) mod heap;
+mod rebuild;
+mod relax;
+mod sharing;
+mod state;
+#[cfg(test)]
+mod tests;
+mod waterfill;
+
+use sim_core::Time;
+
+pub use sharing::TooManyCoefficients;
 
 pub(crate) mod reference;
+
+/// Keeps the max-min fair rates of flows, and the dates at which they end.
+#[derive(Default, Debug)]
+pub struct Solver {
+    state: state::State,
+    clocks: Vec<clock::Clock>,
+    /// The date of the present batch of changes.
+    now: Time,
+    /// The link of each capacity plus one; 0 while nobody uses it.
+    link_of: Vec<u32>,
+    /// Links whose capacity nobody uses any more.
+    free: Vec<u32>,
+    declarations: u64,
+    arrivals: usize,
+    changed: bool,
+    /// Links whose load may not fit their level.
+    dirty: heap::Heap,
+    dirty_at: Vec<u32>,
+    /// Links whose load has changed, with the level of the flow that did it first.
+    touched: Vec<(u32, f64)>,
+    /// Changes of flows in the present solve.
+    updates: usize,
+    /// The end of the first flow of each link, in seconds.
+    dates: heap::Heap,
+    dates_at: Vec<u32>,
+    /// The ends of the flows at their bounds, in seconds.
+    bounded: heap::Heap,
+    /// Positions of flows: in `bounded`, or in the heap of their link.
+    flows_at: Vec<u32>,
+    /// Links whose next date has to be found again.
+    stale_clocks: Vec<u32>,
+    /// Buffers.
+    scan: Vec<relax::Scanned>,
+    caps: Vec<waterfill::Cap>,
+    reference: reference::Reference,
+    problem: Problem,
+    rates: Vec<f64>,
+    flows_in_problem: Vec<u32>,
+    links_in_problem: Vec<u32>,
+    local: Vec<u32>,
+}
 
 /// A sharing problem in flat arrays, whose memory is used again.
 #[derive(Clone, Default, Debug)]
@@ -22,6 +96,8 @@ pub(crate) struct Problem {
     pub(crate) ends: Vec<u32>,
     /// The capacities of all flows, one flow after the other.
     pub(crate) uses: Vec<u32>,
+    /// How much of the capacity a unit of the rate takes, for each use.
+    pub(crate) coefficients: Vec<f64>,
 }
 
 impl Problem {
@@ -32,12 +108,15 @@ impl Problem {
         self.bounds.clear();
         self.ends.clear();
         self.uses.clear();
+        self.coefficients.clear();
     }
 
     /// The capacities that a flow crosses.
-    pub(crate) fn uses_of(&self, flow: usize) -> &[u32] {
+    pub(crate) fn uses_of(&self, flow: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let begin = flow.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.uses[begin as usize..self.ends[flow] as usize]
+        let range = begin as usize..self.ends[flow] as usize;
+        let uses = self.uses[range.clone()].iter().copied();
+        uses.zip(self.coefficients[range].iter().copied())
     }
 
     /// Adds a flow, after its uses were pushed to `uses`.
@@ -57,9 +136,9 @@ impl Problem {
         for (flow, rate) in rates.iter().enumerate() {
             assert!(*rate > 0.0, "flow {flow} stands still");
             assert!(*rate <= self.bounds[flow] * (1.0 + tolerance));
-            for capacity in self.uses_of(flow) {
-                let at = *capacity as usize;
-                load[at] += rate;
+            for (capacity, coefficient) in self.uses_of(flow) {
+                let at = capacity as usize;
+                load[at] += coefficient * rate;
                 level_max[at] = level_max[at].max(level(flow));
             }
         }
@@ -72,8 +151,8 @@ impl Problem {
         }
         for (flow, rate) in rates.iter().enumerate() {
             let at_bound = *rate >= self.bounds[flow] * (1.0 - tolerance);
-            let bottleneck = self.uses_of(flow).iter().any(|capacity| {
-                let at = *capacity as usize;
+            let bottleneck = self.uses_of(flow).any(|(capacity, _)| {
+                let at = capacity as usize;
                 load[at] >= self.capacities[at] * (1.0 - tolerance)
                     && level(flow) >= level_max[at] * (1.0 - tolerance)
             });

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-use crate::kernel::Shared;
+use crate::kernel::{Shared, Status};
 use crate::operation::{Operation, Step};
 use crate::{Answer, Change, End, Kernel, Message, Span, Transition};
 
@@ -16,6 +16,19 @@ pub struct Activity {
     slot: u32,
     /// Whether this is the handle of a get, which gives the message.
     gets: bool,
+}
+
+/// Where an activity stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ActivityStatus {
+    /// A send that no receive has met.
+    Send,
+    /// A receive that no send has met.
+    Receive,
+    /// Both sides of the communication are there, or the computation runs: it takes its time.
+    Ready,
+    /// It is over, well or not.
+    Done,
 }
 
 /// How an activity ended without success.
@@ -114,6 +127,17 @@ impl Activity {
             },
             crate::actor::nothing,
         )
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn status(&self) -> ActivityStatus {
+        match self.kernel.borrow().activities.get(self.slot).status {
+            Status::Send => ActivityStatus::Send,
+            Status::Receive => ActivityStatus::Receive,
+            Status::Prepared | Status::Ready => ActivityStatus::Ready,
+            Status::Ended | Status::Free => ActivityStatus::Done,
+        }
     }
 
     /// The work that is left, in bytes or flop; all of it if it has not begun.

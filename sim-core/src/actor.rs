@@ -249,6 +249,24 @@ impl Actor {
         Operation::new(&self.kernel, Transition::Kill { target: self.id }, nothing)
     }
 
+    /// Switches a host on or off. What runs on it ends at this instant: its actors, and its computations and transfers
+    /// as failed. Actors started by [`Simulation::spawn_restarting`](crate::Simulation::spawn_restarting) start again
+    /// when it comes back. An actor may switch its own host off; it does not return from that.
+    #[track_caller]
+    pub fn switch_host(&self, host: HostId, on: bool) -> Operation<'_, ()> {
+        Operation::new(
+            &self.kernel,
+            Transition::SwitchHost { host: host.0, on },
+            nothing,
+        )
+    }
+
+    /// Whether a host is on.
+    #[must_use]
+    pub fn host_is_on(&self, host: HostId) -> bool {
+        self.kernel.borrow().host_is_on(host)
+    }
+
     /// Stops the actor until it is resumed, also the computation that it waits for. Its sleep goes on: an actor that
     /// should have woken in the meantime wakes when it is resumed. So do the other things that it waits for, with
     /// their timeouts.

@@ -22,7 +22,7 @@ kinds! {
     CANCEL = 16, MUTEX_ASYNC_LOCK = 17, MUTEX_TEST = 18, MUTEX_TRY_LOCK = 19, MUTEX_WAIT = 20,
     MUTEX_UNLOCK = 21, MUTEX_CANCEL = 22, SEMAPHORE_ASYNC_LOCK = 23, SEMAPHORE_WAIT = 24,
     SEMAPHORE_UNLOCK = 25, BARRIER_ASYNC_LOCK = 26, BARRIER_WAIT = 27, CONDVAR_ASYNC_LOCK = 28,
-    CONDVAR_WAIT = 29, CONDVAR_SIGNAL = 30, CONDVAR_BROADCAST = 31, DEVICE = 32,
+    CONDVAR_WAIT = 29, CONDVAR_SIGNAL = 30, CONDVAR_BROADCAST = 31, DEVICE = 32, SWITCH_HOST = 33,
 }
 
 /// A set of kinds of transitions.
@@ -38,7 +38,7 @@ impl Kinds {
     /// [`Kinds::LATER`] and [`Kinds::QUEUED`].
     pub(crate) const PARKED: Self = Self(Self::LATER.0 | Self::QUEUED.0);
     /// The issuing actor must not run on in the same poll, because it may have stopped itself.
-    pub(crate) const PAUSED: Self = Self::of(&[KILL, SUSPEND]);
+    pub(crate) const PAUSED: Self = Self::of(&[KILL, SUSPEND, SWITCH_HOST]);
     /// The time limit of an operation applies to this one of its transitions.
     pub(crate) const TIMED: Self =
         Self::of(&[SLEEP, JOIN, WAIT, WAIT_ANY, SEMAPHORE_WAIT, CONDVAR_WAIT]);
@@ -63,6 +63,7 @@ impl Kinds {
         KILL,
         SUSPEND,
         RESUME,
+        SWITCH_HOST,
         ASYNC_SEND,
         ASYNC_RECEIVE,
         CANCEL,
@@ -248,6 +249,10 @@ impl Code {
             },
             CONDVAR_SIGNAL => Transition::CondvarSignal { condvar: first },
             CONDVAR_BROADCAST => Transition::CondvarBroadcast { condvar: first },
+            SWITCH_HOST => Transition::SwitchHost {
+                host: first,
+                on: owned,
+            },
             _ => Transition::Device,
         }
     }
@@ -304,6 +309,7 @@ impl From<Transition> for Code {
             } => Self::new(CONDVAR_WAIT, condvar, mutex).third(request),
             Transition::CondvarSignal { condvar } => Self::new(CONDVAR_SIGNAL, condvar, 0),
             Transition::CondvarBroadcast { condvar } => Self::new(CONDVAR_BROADCAST, condvar, 0),
+            Transition::SwitchHost { host, on } => Self::new(SWITCH_HOST, host, 0).owned(on),
             Transition::Device => Self::DEVICE,
         }
     }
@@ -321,7 +327,7 @@ mod tests {
 
     #[test]
     fn every_transition_comes_back() {
-        for kind in YIELD..=DEVICE {
+        for kind in YIELD..=SWITCH_HOST {
             for owned in [false, true] {
                 let code = Code::new(kind, 0x1234_5678, 0x9ABC_DEF0)
                     .owned(owned)

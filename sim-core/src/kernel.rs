@@ -31,6 +31,7 @@ mod barriers;
 mod condvars;
 mod events;
 mod execute;
+mod hosts;
 mod mailboxes;
 mod mutexes;
 mod polling;
@@ -40,6 +41,7 @@ mod semaphores;
 pub(crate) use activities::{Activities, Status};
 pub(crate) use actors::{ActorRecord, Slot, SlotState};
 pub(crate) use events::DEVICE_TARGET;
+pub(crate) use hosts::Again;
 
 /// No actor, no object.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -130,6 +132,7 @@ pub struct Kernel {
     /// The branch that the chooser picked for the transition being executed.
     pub(crate) branch: u32,
     pub(crate) trace: Option<TraceSink>,
+    pub(crate) host_states: hosts::HostStates,
     pub(crate) device: Option<Rc<dyn Device>>,
     pub(crate) console: Option<Rc<dyn crate::Console>>,
     /// Names the actors that were not given a name.
@@ -197,6 +200,7 @@ impl Kernel {
             schedule: None,
             branch: 0,
             trace: None,
+            host_states: hosts::HostStates::default(),
             device: None,
             console: None,
             namer: |actor| format!("actor-{actor}"),

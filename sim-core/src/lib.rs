@@ -75,7 +75,7 @@ mod timers;
 mod trace;
 mod transition;
 
-pub use activity::{Activity, ActivityError};
+pub use activity::{Activity, ActivityError, ActivityStatus};
 pub use actor::{Actor, TimedOut};
 pub use chooser::{BadSchedule, Candidate, Choice, Chooser, Clock, Replay, Schedule};
 pub use console::{Console, Level, LogLine};

@@ -120,6 +120,25 @@ pub trait Resource {
     /// The next date, at or after `now`, at which something ends or changes; `None` if there is none.
     fn next_date(&mut self, now: Time) -> Option<Time>;
 
+    /// Switches a host on or off; what runs on it or needs it fails at the next [`Resource::advance`], which the
+    /// kernel calls at once.
+    ///
+    /// # Errors
+    /// [`CannotStart`] if the hosts of this model cannot be switched.
+    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {
+        let _ = (on, now);
+        Err(CannotStart(format!(
+            "host {} cannot be switched: hosts of this model are always on",
+            host.0
+        )))
+    }
+
+    /// Appends the hosts that went on (`true`) or off since the last call, in the order in which they did: by
+    /// [`Resource::switch_host`] or by themselves.
+    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
+        let _ = switched;
+    }
+
     /// Moves to the date `now` and appends everything that ends there to `ended`, in any order.
     fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>);
 }

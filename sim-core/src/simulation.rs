@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use crate::device::DevicePort;
-use crate::kernel::{Hosts, NONE, Shared, SlotState, Stop};
+use crate::kernel::{Again, Hosts, NONE, Shared, SlotState, Stop};
 use crate::mailbox::Mailbox;
 use crate::sync::{Barrier, Condvar, Mutex, Semaphore};
 use crate::trace::TraceSink;
@@ -260,6 +260,29 @@ impl Simulation {
         self.spawn_named(None, host, program)
     }
 
+    /// Adds an actor that runs from the start, and again from its beginning whenever its host comes back after it went
+    /// off under it.
+    ///
+    /// # Panics
+    /// If there is no host of that number.
+    pub fn spawn_restarting<F, Fut>(&mut self, name: &str, host: u32, program: F) -> Actor
+    where
+        F: Fn(Actor) -> Fut + 'static,
+        Fut: Future + 'static,
+        Fut::Output: ActorResult,
+    {
+        let again: Again = Rc::new(move |me| into_body(program(me)));
+        let id = self
+            .kernel
+            .borrow_mut()
+            .add_restarting(name, HostId(host), again);
+        self.spawned += 1;
+        Actor {
+            kernel: Rc::clone(&self.kernel),
+            id: ActorId(id),
+        }
+    }
+
     fn spawn_named<F, Fut>(&mut self, name: Option<&str>, host: u32, program: F) -> Actor
     where
         F: FnOnce(Actor) -> Fut,
@@ -402,6 +425,12 @@ impl Simulation {
 
     /// Lets actors run until none can at this date.
     fn run_instant(&mut self) -> Option<Outcome> {
+        // A host that went off has ended its actors without any of them being polled.
+        if !self.kernel.borrow().dying.is_empty()
+            && let Some(outcome) = self.after_poll()
+        {
+            return Some(outcome);
+        }
         if self.chooser.is_some() {
             return self.run_chosen();
         }

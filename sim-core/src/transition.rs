@@ -125,6 +125,8 @@ pub enum Transition {
     CondvarSignal { condvar: u32 },
     /// Wakes all waiting actors.
     CondvarBroadcast { condvar: u32 },
+    /// Switches a host on or off.
+    SwitchHost { host: u32, on: bool },
     /// Continues after a device had something for the actor.
     Device,
 }

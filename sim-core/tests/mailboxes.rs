@@ -5,7 +5,9 @@ mod common;
 use common::{Log, secs};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use sim_core::{Activity, ActivityError, Mailbox, Message, Outcome, Simulation, Time};
+use sim_core::{
+    Activity, ActivityError, ActivityStatus, Mailbox, Message, Outcome, Simulation, Time,
+};
 
 /// How long a message takes in the constant model.
 const LATENCY: f64 = 1e-6;
@@ -200,21 +202,25 @@ fn cancel_works_in_each_status() {
         };
         // Send: half a communication.
         let put = mailbox.put_async(1, 1.0).await;
+        assert_eq!(put.status(), ActivityStatus::Send);
         put.cancel().await;
         cancelled(put.wait().await);
         assert!(!mailbox.probe().await);
         // Receive: the other half.
         let get = mailbox.get_async().await;
+        assert_eq!(get.status(), ActivityStatus::Receive);
         get.cancel().await;
         cancelled(get.wait().await);
         // Ready: both sides see it.
         let (put, get) = (mailbox.put_async(1, 1.0).await, mailbox.get_async().await);
+        assert_eq!(put.status(), ActivityStatus::Ready);
         get.cancel().await;
         cancelled(put.wait().await);
         cancelled(get.wait().await);
         // Done: too late.
         let (put, get) = (mailbox.put_async(1, 1.0).await, mailbox.get_async().await);
         put.wait().await.unwrap();
+        assert_eq!(get.status(), ActivityStatus::Done);
         get.cancel().await;
         assert_eq!(get.wait().await.unwrap().word(), Some(1));
     });

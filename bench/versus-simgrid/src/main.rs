@@ -129,7 +129,7 @@ fn measure(
         say(&format!("{}: run {run} of {runs}", workload.name));
         ours.push(child::run_ours(workload, quick)?);
         if let (Some(program), Some(simgrid), None) = (workload.program, simgrid, &missing) {
-            match simgrid.run(program, workload.size(quick)) {
+            match simgrid.run(program, workload.model, workload.size(quick)) {
                 Ok(sample) => theirs.push(sample),
                 Err(reason) => missing = Some(reason),
             }

@@ -1,6 +1,6 @@
 //! SimGrid's side: found where it is installed, compiled from `cpp/`, never installed by us.
 //!
-//! The programs run with stacks of 8 KiB without guard pages and the model CM02: with the default stacks a million
+//! The programs run with stacks of 8 KiB without guard pages: with the default stacks a million
 //! actors do not fit, with guard pages the kernel's limit of memory maps is reached at some 33 000.
 
 use std::path::PathBuf;
@@ -12,11 +12,10 @@ use crate::workload::Sample;
 /// The Debian package with the headers and the library.
 pub(crate) const PACKAGE: &str = "libsimgrid-dev";
 
-const OPTIONS: [&str; 4] = [
+const OPTIONS: [&str; 3] = [
     "--log=root.thres:error",
     "--cfg=contexts/stack-size:8",
     "--cfg=contexts/guard-size:0",
-    "--cfg=network/model:CM02",
 ];
 
 /// The programs, compiled.
@@ -96,9 +95,12 @@ impl SimGrid {
     ///
     /// # Errors
     /// How it failed.
-    pub(crate) fn run(&self, program: &str, size: u64) -> Result<Sample, String> {
+    pub(crate) fn run(&self, program: &str, model: &str, size: u64) -> Result<Sample, String> {
         let mut command = Command::new(self.folder.join(program));
-        command.arg(size.to_string()).args(OPTIONS);
+        command
+            .arg(size.to_string())
+            .args(OPTIONS)
+            .arg(format!("--cfg=network/model:{model}"));
         child::run(&mut command)
     }
 }

@@ -14,6 +14,8 @@ pub(crate) struct Workload {
     pub(crate) ours: fn(u64) -> u64,
     /// The name of the program for SimGrid, if it takes part.
     pub(crate) program: Option<&'static str>,
+    /// The name of the network model on SimGrid's side.
+    pub(crate) model: &'static str,
     /// What the table says about it.
     pub(crate) rows: &'static [Row],
 }

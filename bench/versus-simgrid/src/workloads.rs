@@ -1,7 +1,10 @@
 //! The list of workloads. A new one is a file here, its twin in `cpp/`, and an entry in this list.
 
+mod crossbar;
+mod master_worker;
 mod mutex;
 mod pingpong;
+mod ring;
 mod sleep;
 mod yielding;
 
@@ -15,4 +18,10 @@ pub(crate) const ALL: &[Workload] = &[
     sleep::HUGE,
     mutex::WORKLOAD,
     pingpong::WORKLOAD,
+    pingpong::LV08,
+    ring::THOUSAND,
+    ring::TEN_THOUSAND,
+    ring::HUNDRED_THOUSAND,
+    ring::MILLION,
+    master_worker::WORKLOAD,
 ];

@@ -308,6 +308,10 @@ impl Kernel {
         if !record.daemon {
             self.live += 1;
         }
+        if !self.host_is_on(self.actors[actor as usize].host) {
+            self.kill(actor);
+            return;
+        }
         self.births.push_back(actor);
         self.stepping = true;
     }

@@ -115,6 +115,7 @@ impl Kernel {
             self.happen(date, &mut ended);
         }
         self.ended = ended;
+        self.note_switched();
     }
 
     #[inline]
@@ -167,7 +168,7 @@ impl Kernel {
         }
     }
 
-    fn end_activity(&mut self, activity: ActivityId, end: End) {
+    pub(super) fn end_activity(&mut self, activity: ActivityId, end: End) {
         self.events += 1;
         self.digest
             .mix(u64::from(activity.slot) << 8 | end as u64, 2);

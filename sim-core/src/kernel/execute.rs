@@ -44,6 +44,7 @@ impl Kernel {
             | Transition::Kill { .. }
             | Transition::Suspend { .. }
             | Transition::Resume { .. }
+            | Transition::SwitchHost { .. }
             | Transition::AsyncSend { .. }
             | Transition::AsyncReceive { .. }
             | Transition::Cancel { .. }
@@ -120,6 +121,10 @@ impl Kernel {
             }
             Transition::Resume { target } => {
                 self.wake_up(target.0);
+                Answer::Done
+            }
+            Transition::SwitchHost { host, on } => {
+                self.switch_host(crate::HostId(host), on);
                 Answer::Done
             }
             Transition::AsyncSend { mailbox, comm } => {

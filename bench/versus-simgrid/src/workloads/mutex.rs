@@ -11,6 +11,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     repetitions: 5,
     ours,
     program: Some("mutex"),
+    model: "CM02",
     rows: &[Row {
         title: "acquisitions of a mutex, 1000 actors × 1000",
         metric: Metric::PerSecond,

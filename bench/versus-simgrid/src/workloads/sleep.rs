@@ -18,6 +18,7 @@ pub(crate) const SMALL: Workload = Workload {
     repetitions: 20,
     ours,
     program: Some("sleep"),
+    model: "CM02",
     rows: &[Row {
         title: "sleeps, 1e4 actors",
         metric: Metric::PerSecond,
@@ -33,6 +34,7 @@ pub(crate) const LARGE: Workload = Workload {
     repetitions: 1,
     ours,
     program: Some("sleep"),
+    model: "CM02",
     rows: &[
         Row {
             title: "sleeps, 1e6 actors",
@@ -51,6 +53,7 @@ pub(crate) const HUGE: Workload = Workload {
     repetitions: 1,
     ours,
     program: None,
+    model: "CM02",
     rows: &[
         Row {
             title: "sleeps, 1e7 actors",

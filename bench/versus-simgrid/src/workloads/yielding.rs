@@ -11,6 +11,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     repetitions: 1,
     ours,
     program: Some("yield"),
+    model: "CM02",
     rows: &[Row {
         title: "yield",
         metric: Metric::Nanoseconds,

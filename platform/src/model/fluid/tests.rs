@@ -7,10 +7,8 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use sim_core::{ActivityId, Change, End, HostId, Resource, Time, Work};
 
-use super::{FlowModel, Phase};
+use super::FlowModel;
 use crate::Platform;
-use crate::solver::Problem;
-use crate::solver::reference::Reference;
 
 /// A model with the part of a kernel that a test needs: a clock, and numbers for activities.
 struct Lab {
@@ -349,41 +347,6 @@ fn nonsense_and_missing_routes_are_refused() {
     assert!(refused("a", "b", 1.0, 0.0).starts_with("a priority or a rate limit"));
 }
 
-impl FlowModel {
-    /// Asserts that the current rates are max-min fair and what solving everything at once gives.
-    fn assert_exact(&self) {
-        let mut problem = Problem::default();
-        let mut local: Vec<(u32, u32)> = Vec::new();
-        let mut rates = Vec::new();
-        for activity in &self.activities.0 {
-            let sharing = activity.phase == Phase::Work && !activity.suspended;
-            if !sharing {
-                continue;
-            }
-            for used in &activity.share.uses {
-                let known = local.iter().find(|(number, _)| *number == used.number);
-                let at = known.map_or(problem.capacities.len() as u32, |(_, at)| *at);
-                if known.is_none() {
-                    local.push((used.number, at));
-                    problem.capacities.push(used.capacity());
-                }
-                problem.uses.push(at);
-            }
-            problem.finish_flow(activity.share.weight, activity.share.bound);
-            rates.push(activity.rate);
-        }
-        problem.assert_fair(&rates, 1e-9);
-        let mut wanted = Vec::new();
-        Reference::default().solve(&problem, &mut wanted);
-        for (found, wanted) in rates.iter().zip(&wanted) {
-            assert!(
-                (found - wanted).abs() <= 1e-12 * wanted,
-                "{found} instead of {wanted}"
-            );
-        }
-    }
-}
-
 /// A step of a random history.
 #[derive(Clone, Debug)]
 enum Step {
@@ -483,7 +446,7 @@ fn play(steps: &[Step], check: bool) -> Vec<(u64, Vec<u64>)> {
         }
         if check {
             lab.model.next_date(lab.now);
-            lab.model.assert_exact();
+            lab.model.solver.check(1e-11);
         }
     }
     history

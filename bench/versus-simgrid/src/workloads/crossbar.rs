@@ -1,0 +1,33 @@
+//! The platform of the network workloads: equal hosts around one switch, each with a split-duplex link, model LV08.
+//! Twin: the class `Crossbar` in `cpp/crossbar.hpp`.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use platform::Platform;
+use sim_core::{HostId, Hosts, Simulation};
+
+struct Names(Arc<Platform>);
+
+impl Hosts for Names {
+    fn count(&self) -> u32 {
+        self.0.host_count()
+    }
+
+    fn name(&self, host: HostId) -> String {
+        self.0.host_name(host).into_owned()
+    }
+}
+
+/// A simulation on a crossbar of `hosts` hosts.
+pub(crate) fn simulation(hosts: u64) -> Simulation {
+    let last = hosts - 1;
+    let text = format!(
+        "version = 1\n[network]\nmodel = \"lv08\"\n[clusters.nodes]\nhosts = \"node-[0-{last}]\"\n\
+         speed = \"1Gf\"\nbandwidth = \"1.25GBps\"\nlatency = \"10us\"\n"
+    );
+    let platform =
+        Arc::new(Platform::parse("crossbar.toml", &text).expect("the platform is well-formed"));
+    let names = Rc::new(Names(Arc::clone(&platform)));
+    Simulation::new(platform::model(platform), names, 0)
+}

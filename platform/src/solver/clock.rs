@@ -1,0 +1,192 @@
+//! When flows end: one virtual clock per owner.
+//!
+//! All flows that a link owns have its level, so that the work each has done, divided by its weight, is the same integral of
+//! the level: the *clock* of the link. A flow that becomes owned notes at which reading it will be done, and stays
+//! untouched in the heap of the link while the level moves. One more heap holds, for each link, the date of its first flow.
+//! A flow at its own bound has a constant rate, and its date stands in a heap of its own.
+//!
+//! A clock is put back to 0 when no flow follows it, because large readings are less precise. Owner changes are
+//! noted after a solve, so that a flow that comes back to its owner is not touched.
+
+use sim_core::Time;
+
+use super::Solver;
+use super::heap::Heap;
+use super::state::{Owner, index};
+
+/// The clock of a link.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Clock {
+    /// Its reading, in work per weight,
+    reading: f64,
+    /// at this date.
+    since: Time,
+    /// The flows that follow it, by the reading at which they end.
+    pub(super) flows: Heap,
+    /// Whether its next date has to be found again.
+    stale: bool,
+}
+
+impl Clock {
+    fn reading_at(&self, now: Time, level: f64) -> f64 {
+        let elapsed = now.since(self.since).as_secs();
+        if elapsed > 0.0 && !self.flows.is_empty() {
+            self.reading + level * elapsed
+        } else {
+            self.reading
+        }
+    }
+
+    /// The date of its first flow, if the level stays.
+    fn date(&self, level: f64) -> Option<Time> {
+        let (tag, _) = self.flows.first()?;
+        let left = (tag - self.reading).max(0.0) / level;
+        Some(Time::from_secs(self.since.as_secs() + left))
+    }
+}
+
+impl Solver {
+    /// Sets the level of a link, bringing its clock up to date before.
+    pub(super) fn set_level(&mut self, link: usize, level: f64) {
+        let before = std::mem::replace(&mut self.state.links[link].level, level);
+        if before == level {
+            return;
+        }
+        self.clocks[link].reading = self.clocks[link].reading_at(self.now, before);
+        self.clocks[link].since = self.now;
+        self.stale(link);
+    }
+
+    fn stale(&mut self, link: usize) {
+        if !std::mem::replace(&mut self.clocks[link].stale, true) {
+            self.stale_clocks.push(index(link));
+        }
+    }
+
+    /// Lets the flows whose owner has changed follow their new clocks, and finds the next date of all clocks that changed.
+    pub(super) fn set_clocks(&mut self) {
+        for at in 0..self.state.moved.len() {
+            let flow = self.state.moved[at] as usize;
+            self.state.flows[flow].moved = false;
+            let (old, new) = (self.state.flows[flow].clock, self.state.flows[flow].owner);
+            if old == new {
+                continue;
+            }
+            let left = self.remaining_of(flow);
+            self.unfollow(flow);
+            self.follow(flow, left);
+        }
+        self.state.moved.clear();
+        while let Some(link) = self.stale_clocks.pop() {
+            let at = link as usize;
+            self.clocks[at].stale = false;
+            match self.clocks[at].date(self.state.links[at].level) {
+                Some(date) => self.dates.set(link, date.as_secs(), &mut self.dates_at),
+                None => {
+                    self.dates.remove(link, &mut self.dates_at);
+                    self.clocks[at].reading = 0.0;
+                }
+            }
+        }
+    }
+
+    /// Lets a flow follow the clock of its owner.
+    pub(super) fn follow(&mut self, flow: usize, left: f64) {
+        let entry = &mut self.state.flows[flow];
+        entry.clock = entry.owner;
+        match entry.owner {
+            Owner::Link(link) => {
+                let at = link as usize;
+                let level = self.state.links[at].level;
+                let clock = &mut self.clocks[at];
+                let reading = clock.reading_at(self.now, level);
+                clock.reading = reading;
+                clock.since = self.now;
+                entry.tag = reading + left / entry.weight;
+                let tag = entry.tag;
+                clock.flows.set(index(flow), tag, &mut self.flows_at);
+                self.stale(at);
+            }
+            _ => {
+                entry.tag = self.now.as_secs() + left / entry.bound;
+                self.bounded.set(index(flow), entry.tag, &mut self.flows_at);
+            }
+        }
+    }
+
+    /// Lets a flow follow no clock.
+    pub(super) fn unfollow(&mut self, flow: usize) {
+        let clock = std::mem::replace(&mut self.state.flows[flow].clock, Owner::Out);
+        match clock {
+            Owner::Link(link) => {
+                let at = link as usize;
+                let first = self.clocks[at].flows.first();
+                self.clocks[at]
+                    .flows
+                    .remove(index(flow), &mut self.flows_at);
+                if first != self.clocks[at].flows.first() {
+                    self.stale(at);
+                }
+            }
+            Owner::Bound => self.bounded.remove(index(flow), &mut self.flows_at),
+            Owner::Nobody | Owner::Out => {}
+        }
+    }
+
+    /// The work that a flow has left at the current date.
+    pub(super) fn remaining_of(&self, flow: usize) -> f64 {
+        let entry = &self.state.flows[flow];
+        match entry.clock {
+            Owner::Link(link) => {
+                let at = link as usize;
+                // The level at hand is the one since the last update of the clock.
+                let reading = self.clocks[at].reading_at(self.now, self.state.links[at].level);
+                ((entry.tag - reading) * entry.weight).max(0.0)
+            }
+            Owner::Bound => ((entry.tag - self.now.as_secs()) * entry.bound).max(0.0),
+            Owner::Nobody | Owner::Out => entry.tag,
+        }
+    }
+
+    /// The first date at which a flow ends.
+    #[must_use]
+    pub fn next(&self) -> Option<Time> {
+        let dates = self.dates.first().map(|(date, _)| date);
+        let bounded = self.bounded.first().map(|(date, _)| date);
+        let first = match (dates, bounded) {
+            (Some(one), Some(other)) => one.min(other),
+            (one, other) => one.or(other)?,
+        };
+        Some(Time::from_secs(first))
+    }
+
+    /// Appends the flows that end up to `last`; they go on until they leave.
+    pub fn due(&mut self, last: Time, flows: &mut Vec<u32>) {
+        let last = last.as_secs();
+        while let Some((date, flow)) = self.bounded.first()
+            && date <= last
+        {
+            self.unfollow(flow as usize);
+            self.state.flows[flow as usize].tag = 0.0;
+            flows.push(flow);
+        }
+        while let Some((date, link)) = self.dates.first()
+            && date <= last
+        {
+            let level = self.state.links[link as usize].level;
+            while let Some((_, flow)) = self.clocks[link as usize].flows.first()
+                && self.clocks[link as usize]
+                    .date(level)
+                    .is_some_and(|date| date.as_secs() <= last)
+            {
+                self.unfollow(flow as usize);
+                self.state.flows[flow as usize].tag = 0.0;
+                flows.push(flow);
+            }
+            match self.clocks[link as usize].date(level) {
+                Some(date) => self.dates.set(link, date.as_secs(), &mut self.dates_at),
+                None => self.dates.remove(link, &mut self.dates_at),
+            }
+        }
+    }
+}

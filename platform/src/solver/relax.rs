@@ -1,0 +1,310 @@
+//! Making all loads right again after some changes: link relaxation in the order of levels.
+//!
+//! A link is dirty when its load may not fit its level: a finite level means that the link is exactly full, an infinite one
+//! that it is not over-full. Dirty links are taken from a heap by the level at which they will end up, and each gets the
+//! level that fills it, all others held fixed; that changes loads elsewhere, at that level or above. Nothing below a level
+//! depends on what is above it, so that most links are met once.
+//!
+//! The answer is exact whatever the order: when no link is dirty, every flow is at its bound or at the smallest level on
+//! its way, and every link with a finite level is full. That is max-min fair sharing, which is unique.
+//!
+//! Short cuts, each exact:
+//! - *own flows only*: while the new level is at least that of all other users of the link and at most what the own flows
+//!   can have elsewhere, owners stay, and the level moves by (capacity − load) / own weight;
+//! - *one number*: if the own flows cross no other watched link, nothing else has to be done at all.
+//!
+//! Sums that are kept up by additions drift; every 64 updates of a link they are made afresh.
+
+use super::Solver;
+use super::state::{Owner, index, owner};
+use super::waterfill::{self, Cap};
+
+/// Relative difference of load and capacity below which a link counts as full: it only stops rounding noise, and is no
+/// precision of the answer. A larger one would cost accuracy (it is amplified on the way up the levels) and save nothing.
+const EPSILON: f64 = 1e-13;
+/// Updates of a link before its sums are made afresh.
+const UPDATES_MAX: u32 = 64;
+
+impl Solver {
+    /// Takes dirty links until there is none, or until `updates_max` changes of flows were made: then false.
+    pub(super) fn relax(&mut self, updates_max: usize) -> bool {
+        self.updates = 0;
+        while let Some((_, link)) = self.dirty.pop(&mut self.dirty_at) {
+            self.process(link as usize);
+            self.review_suspects();
+            if self.updates > updates_max {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Puts a link that limits somebody among the dirty ones.
+    pub(super) fn mark(&mut self, link: usize) {
+        let state = &self.state.links[link];
+        let level = state.level;
+        let key = if state.own > 0 {
+            let wanted = level + (state.capacity - state.load) / state.own_weight;
+            level.min(wanted).max(0.0)
+        } else {
+            level
+        };
+        self.dirty.set(index(link), key, &mut self.dirty_at);
+    }
+
+    /// Puts a link that limits nobody, and that a flow with this level has made over-full, among the dirty ones.
+    pub(super) fn mark_over_full(&mut self, link: usize, level: f64) {
+        let position = self.dirty_at[link];
+        if position == super::heap::ABSENT || self.dirty.key(position) > level {
+            self.dirty.set(index(link), level, &mut self.dirty_at);
+        }
+    }
+
+    pub(super) fn is_over_full(&self, link: usize) -> bool {
+        let link = &self.state.links[link];
+        link.load > link.capacity * (1.0 + EPSILON)
+    }
+
+    /// Decides about the unwatched links whose threshold was passed.
+    pub(super) fn review_suspects(&mut self) {
+        while let Some(link) = self.state.suspects.pop() {
+            if let Some(level) = self.state.review(link as usize) {
+                self.mark_over_full(link as usize, level);
+            }
+        }
+    }
+
+    fn process(&mut self, link: usize) {
+        let state = &self.state.links[link];
+        if state.users.is_empty() {
+            self.set_level(link, f64::INFINITY);
+            return;
+        }
+        let (level, own) = (state.level, state.own);
+        if own > 0 && state.nobodys == 0 {
+            let missing = state.capacity - state.load;
+            if missing.abs() <= EPSILON * state.capacity && state.high <= level {
+                return;
+            }
+            let wanted = level + missing / state.own_weight;
+            if state.updates < UPDATES_MAX && wanted >= state.high && wanted <= state.low {
+                self.move_own(link, wanted);
+                return;
+            }
+        }
+        self.rescan(link);
+    }
+
+    /// Moves the level with the own flows, whose owner stays.
+    fn move_own(&mut self, link: usize, level: f64) {
+        let before = self.state.links[link].level;
+        self.set_level(link, level);
+        let state = &mut self.state.links[link];
+        state.load = state.capacity;
+        state.updates += 1;
+        let (own, crossings) = (state.own as usize, state.crossings);
+        let passes_trigger = level > state.trigger;
+        self.updates += 1;
+        if crossings > 0 {
+            self.updates += own;
+            for at in 0..own {
+                let flow = self.state.links[link].users[at].flow();
+                self.spread(flow, link, before, level);
+            }
+            self.mark_touched();
+        }
+        if passes_trigger {
+            self.renew_trigger(link);
+        }
+    }
+
+    /// Changes the loads of the other watched links of a flow whose level has changed.
+    fn spread(&mut self, flow: usize, except: usize, before: f64, level: f64) {
+        let state = &mut self.state;
+        let Some(entry) = state.flows.get(flow) else {
+            return;
+        };
+        let change = entry.weight * (level - before);
+        for element in &entry.elements[..entry.watched as usize] {
+            let at = element.link();
+            if at == except {
+                continue;
+            }
+            let link = &mut state.links[at];
+            link.load += state.classes[element.class() as usize] * change;
+            link.high = link.high.max(level);
+            if !link.listed {
+                link.listed = true;
+                self.touched.push((index(at), level));
+            }
+        }
+    }
+
+    /// Marks the links whose load has changed.
+    fn mark_touched(&mut self) {
+        while let Some((link, level)) = self.touched.pop() {
+            let at = link as usize;
+            self.state.links[at].listed = false;
+            if self.state.links[at].level.is_finite() {
+                self.mark(at);
+            } else if self.is_over_full(at) {
+                self.mark_over_full(at, level);
+            }
+        }
+    }
+
+    /// The trigger of a link from its own flows; unwatched links with a lower threshold than its level are suspected.
+    fn renew_trigger(&mut self, link: usize) {
+        let level = self.state.links[link].level;
+        let mut trigger = f64::INFINITY;
+        for at in 0..self.state.links[link].own as usize {
+            let flow = self.state.links[link].users[at].flow();
+            trigger = trigger.min(self.state.suspect_below(flow, level));
+        }
+        self.state.links[link].trigger = trigger;
+    }
+
+    /// Finds the level and the owners of a link from all its users.
+    fn rescan(&mut self, link: usize) {
+        let (level, fits) = self.gather(link);
+        let level = if fits {
+            level
+        } else {
+            self.caps.clear();
+            let caps = self.scan.iter().map(|user| Cap {
+                level: user.cap,
+                share: user.share,
+            });
+            self.caps.extend(caps);
+            waterfill::level(self.state.links[link].capacity, &mut self.caps)
+        };
+        let before = self.state.links[link].level;
+        self.set_level(link, level);
+        self.assign(link, before, level);
+        self.mark_touched();
+        self.sum_up(link);
+    }
+
+    /// Lists the users with their caps; the level if no user has to change its owner, and whether that is so.
+    fn gather(&mut self, link: usize) -> (f64, bool) {
+        self.scan.clear();
+        let (mut load, mut own_weight) = (0.0, 0.0);
+        let (mut high, mut low) = (0.0_f64, f64::INFINITY);
+        for at in 0..self.state.links[link].users.len() {
+            let user = self.state.links[link].users[at];
+            let flow = user.flow();
+            let share = self.state.share(flow, user.class());
+            let own = match self.state.flows[flow].owner {
+                Owner::Nobody => true,
+                from => from == owner(link),
+            };
+            let (cap, second) = if own {
+                self.state.second(flow, link)
+            } else {
+                (self.state.level(flow), self.state.flows[flow].owner)
+            };
+            if own {
+                own_weight += share;
+                low = low.min(cap);
+            } else {
+                load += share * cap;
+                high = high.max(cap);
+            }
+            self.scan.push(Scanned {
+                flow: index(flow),
+                own,
+                cap,
+                share,
+                second,
+            });
+        }
+        let capacity = self.state.links[link].capacity;
+        if own_weight == 0.0 {
+            return (f64::INFINITY, load <= capacity * (1.0 + EPSILON));
+        }
+        let level = (capacity - load) / own_weight;
+        (level, level >= high && level <= low && level > 0.0)
+    }
+
+    /// Gives the users of a link their owners and levels.
+    fn assign(&mut self, link: usize, before: f64, level: f64) {
+        for at in 0..self.scan.len() {
+            let user = self.scan[at];
+            let flow = user.flow as usize;
+            if user.own {
+                let nobody = self.state.flows[flow].owner == Owner::Nobody;
+                let from = if nobody {
+                    self.state.flows[flow].alone
+                } else {
+                    before
+                };
+                self.updates += 1;
+                if user.cap < level {
+                    self.give_away(flow, link, user.second, user.cap);
+                    self.spread(flow, link, from, user.cap);
+                } else {
+                    self.state.change_owner(flow, owner(link), level);
+                    self.spread(flow, link, from, level);
+                }
+            } else if user.cap > level {
+                self.updates += 1;
+                self.state.change_owner(flow, owner(link), level);
+                self.spread(flow, link, user.cap, level);
+            } else if let Owner::Link(other) = user.second {
+                // That owner must know that this flow cannot rise above the new level here.
+                let low = &mut self.state.links[other as usize].low;
+                *low = low.min(level);
+            }
+        }
+    }
+
+    /// Gives an own flow of a link to whoever limits it now.
+    fn give_away(&mut self, flow: usize, link: usize, to: Owner, level: f64) {
+        self.state.change_owner(flow, to, level);
+        let least = self.state.suspect_below(flow, level);
+        if let Owner::Link(other) = to {
+            let (low, _) = self.state.second(flow, other as usize);
+            let own = self.state.links[link].level.min(low);
+            let other = &mut self.state.links[other as usize];
+            other.low = other.low.min(own);
+            other.trigger = other.trigger.min(least);
+        }
+    }
+
+    /// Makes the sums of a link afresh.
+    fn sum_up(&mut self, link: usize) {
+        let (mut load, mut own_weight, mut weight) = (0.0, 0.0, 0.0);
+        let (mut high, mut low) = (0.0_f64, f64::INFINITY);
+        for at in 0..self.scan.len() {
+            let user = self.scan[at];
+            let flow = user.flow as usize;
+            let level = self.state.level(flow);
+            weight += user.share;
+            load += user.share * level;
+            if self.state.flows[flow].owner == owner(link) {
+                own_weight += user.share;
+                low = low.min(user.cap);
+            } else {
+                high = high.max(level);
+            }
+        }
+        let state = &mut self.state.links[link];
+        (state.load, state.own_weight, state.weight) = (load, own_weight, weight);
+        (state.high, state.low) = (high, low);
+        state.updates = 0;
+        self.renew_trigger(link);
+    }
+}
+
+/// A user of a link that is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scanned {
+    flow: u32,
+    /// Whether the link owns it, or nobody does.
+    own: bool,
+    /// The level that the others allow an own flow, or the level of any other.
+    cap: f64,
+    share: f64,
+    /// Who sets that cap.
+    second: Owner,
+}

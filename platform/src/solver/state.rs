@@ -1,0 +1,484 @@
+//! Flows, links and who owns whom: what the solver keeps between events.
+//!
+//! A flow's *level* is its rate divided by its weight. Every link has a level, infinite where it limits nobody. A flow has the
+//! level of its *owner*: the link with the smallest level on its way, or its own bound. The level of a flow is read
+//! through its owner and never stored, so that one number moves all flows that a link owns.
+//!
+//! - The users of a link stand in a list with the flows that it owns first.
+//! - A *watched* link keeps its load as a running sum. A link on which every flow is below the level at which all of
+//!   them would fill it (with 10 % to spare) cannot be over-full and is not watched. Watched links come first in a flow.
+//!
+//! Invariant, also in mid-solve: owners are right as far as the levels at hand say; what may be wrong is a load.
+//!
+//! Lists keep the order of arrival up to swaps, which depend on the events only: the same events give the same bits.
+
+use super::heap::ABSENT;
+
+/// A use of a link by a flow, in 8 bytes: link (28 bits), position in the list of the link (28), class of the coefficient (8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Element(u64);
+
+/// The same seen from the link: flow (32 bits), position in the list of the flow (24), class of the coefficient (8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct User(u64);
+
+const HALF: u64 = (1 << 28) - 1;
+const SLOT: u64 = (1 << 24) - 1;
+
+impl Element {
+    pub(super) fn new(link: u32, position: u32, class: u8) -> Self {
+        debug_assert!(u64::from(link) <= HALF && u64::from(position) <= HALF);
+        Self(u64::from(link) << 36 | u64::from(position) << 8 | u64::from(class))
+    }
+
+    pub(super) const fn link(self) -> usize {
+        (self.0 >> 36) as usize
+    }
+
+    pub(super) const fn position(self) -> usize {
+        (self.0 >> 8 & HALF) as usize
+    }
+
+    pub(super) const fn class(self) -> u8 {
+        self.0 as u8
+    }
+}
+
+impl User {
+    pub(super) fn new(flow: u32, slot: usize, class: u8) -> Self {
+        debug_assert!(slot as u64 <= SLOT);
+        Self(u64::from(flow) << 32 | (slot as u64) << 8 | u64::from(class))
+    }
+
+    pub(super) const fn flow(self) -> usize {
+        (self.0 >> 32) as usize
+    }
+
+    pub(super) const fn slot(self) -> usize {
+        (self.0 >> 8 & SLOT) as usize
+    }
+
+    pub(super) const fn class(self) -> u8 {
+        self.0 as u8
+    }
+}
+
+/// Who sets the level of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Owner {
+    /// The flow does not share at the moment.
+    Out,
+    /// Its own bound.
+    Bound,
+    /// Nobody yet: it has arrived since the last solve, at a level that one link could give to it alone.
+    Nobody,
+    /// A link, by position.
+    Link(u32),
+}
+
+/// A flow, by slot.
+#[derive(Clone, Debug)]
+pub(super) struct Flow {
+    pub(super) weight: f64,
+    /// Upper limit of the rate.
+    pub(super) bound: f64,
+    /// The same as a level.
+    pub(super) limit: f64,
+    pub(super) owner: Owner,
+    /// How many of the elements are on watched links; they come first.
+    pub(super) watched: u32,
+    pub(super) elements: Vec<Element>,
+    /// The level while it has no owner.
+    pub(super) alone: f64,
+    /// The owner whose clock it follows.
+    pub(super) clock: Owner,
+    /// The reading of that clock at its end.
+    pub(super) tag: f64,
+    /// Whether its owner has changed since the last solve.
+    pub(super) moved: bool,
+}
+
+/// A link in use.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) level: f64,
+    pub(super) capacity: f64,
+    /// Σ coefficient × rate of all users; only while watched.
+    pub(super) load: f64,
+    /// At least the level of every user that it does not own; only while watched.
+    pub(super) high: f64,
+    /// Σ coefficient × weight of the flows that it owns.
+    pub(super) own_weight: f64,
+    /// At most the level at which the first of its own flows would leave it, as far as is known.
+    pub(super) low: f64,
+    /// At most the smallest `threshold` of the unwatched links of its own flows.
+    pub(super) trigger: f64,
+    /// While unwatched: no user may have a level above it.
+    pub(super) threshold: f64,
+    /// Σ coefficient × weight of all users.
+    pub(super) weight: f64,
+    pub(super) users: Vec<User>,
+    /// How many of the users it owns; they come first.
+    pub(super) own: u32,
+    /// How many of the users have no owner yet.
+    pub(super) nobodys: u32,
+    /// How many uses of other watched links its own flows have.
+    pub(super) crossings: u32,
+    /// Updates since its sums were last made afresh.
+    pub(super) updates: u32,
+    pub(super) watched: bool,
+    /// In a list of links to look at.
+    pub(super) listed: bool,
+    /// Flows that use it, sharing or not.
+    pub(super) references: u32,
+    /// The capacity's number outside.
+    pub(super) number: u32,
+    /// The flow that last declared a use of it, to merge several uses.
+    pub(super) declared: (u64, u32),
+}
+
+/// All flows and links.
+#[derive(Default, Debug)]
+pub(super) struct State {
+    pub(super) flows: Vec<Flow>,
+    pub(super) links: Vec<Link>,
+    /// The coefficients that occur, by class.
+    pub(super) classes: Vec<f64>,
+    /// Flows whose owner has changed since the last solve.
+    pub(super) moved: Vec<u32>,
+    /// Unwatched links that may have to be watched.
+    pub(super) suspects: Vec<u32>,
+    /// How many flows share.
+    pub(super) sharing: usize,
+}
+
+/// Room that an unwatched link must have: no user above this part of the level at which all would fill it.
+pub(super) const THRESHOLD: f64 = 0.9;
+/// A watched link with less than this part of its capacity in use,
+const UNWATCH_LOAD: f64 = 0.7;
+/// and all users below this part of the level at which all would fill it, is no longer watched.
+const UNWATCH_LEVEL: f64 = 0.8;
+
+impl Flow {
+    pub(super) const NEW: Self = Self {
+        weight: 1.0,
+        bound: f64::INFINITY,
+        limit: f64::INFINITY,
+        owner: Owner::Out,
+        watched: 0,
+        elements: Vec::new(),
+        alone: 0.0,
+        clock: Owner::Out,
+        tag: 0.0,
+        moved: false,
+    };
+}
+
+impl Link {
+    /// A link that nobody uses.
+    pub(super) const fn new(number: u32, capacity: f64) -> Self {
+        Self {
+            level: f64::INFINITY,
+            capacity,
+            load: 0.0,
+            high: 0.0,
+            own_weight: 0.0,
+            low: f64::INFINITY,
+            trigger: f64::INFINITY,
+            threshold: 0.0,
+            weight: 0.0,
+            users: Vec::new(),
+            own: 0,
+            nobodys: 0,
+            crossings: 0,
+            updates: 0,
+            watched: false,
+            listed: false,
+            references: 0,
+            number,
+            declared: (0, 0),
+        }
+    }
+}
+
+impl State {
+    /// The level of a flow that shares.
+    pub(super) fn level(&self, flow: usize) -> f64 {
+        let flow = &self.flows[flow];
+        match flow.owner {
+            Owner::Link(link) => self.links[link as usize].level,
+            Owner::Bound => flow.limit,
+            Owner::Nobody => flow.alone,
+            Owner::Out => 0.0,
+        }
+    }
+
+    /// Coefficient × weight.
+    pub(super) fn share(&self, flow: usize, class: u8) -> f64 {
+        self.classes[class as usize] * self.flows[flow].weight
+    }
+
+    /// The level that a flow would have if `link` did not limit it, and who would set it.
+    pub(super) fn second(&self, flow: usize, link: usize) -> (f64, Owner) {
+        let flow = &self.flows[flow];
+        let mut best = (flow.limit, Owner::Bound);
+        for element in &flow.elements[..flow.watched as usize] {
+            let other = element.link();
+            if other != link && self.links[other].level < best.0 {
+                best = (self.links[other].level, owner(other));
+            }
+        }
+        best
+    }
+
+    /// Swaps two users of a link.
+    pub(super) fn swap_users(&mut self, link: usize, one: usize, two: usize) {
+        if one == two {
+            return;
+        }
+        self.links[link].users.swap(one, two);
+        for position in [one, two] {
+            self.note_position(link, position);
+        }
+    }
+
+    fn note_position(&mut self, link: usize, position: usize) {
+        let user = self.links[link].users[position];
+        self.flows[user.flow()].elements[user.slot()] =
+            Element::new(index(link), index(position), user.class());
+    }
+
+    pub(super) fn swap_elements(&mut self, flow: usize, one: usize, two: usize) {
+        if one == two {
+            return;
+        }
+        self.flows[flow].elements.swap(one, two);
+        for slot in [one, two] {
+            let element = self.flows[flow].elements[slot];
+            self.links[element.link()].users[element.position()] =
+                User::new(index(flow), slot, element.class());
+        }
+    }
+
+    /// Appends a flow to the users of the link of one of its elements.
+    pub(super) fn attach(&mut self, flow: usize, slot: usize) {
+        let element = self.flows[flow].elements[slot];
+        let link = element.link();
+        let position = self.links[link].users.len();
+        self.links[link]
+            .users
+            .push(User::new(index(flow), slot, element.class()));
+        self.note_position(link, position);
+        self.links[link].weight += self.share(flow, element.class());
+    }
+
+    /// Takes a flow out of the users of a link; it is none of the link's own.
+    pub(super) fn detach(&mut self, flow: usize, slot: usize) {
+        let element = self.flows[flow].elements[slot];
+        let link = element.link();
+        let last = self.links[link].users.len() - 1;
+        self.swap_users(link, element.position(), last);
+        let share = self.share(flow, element.class());
+        let link = &mut self.links[link];
+        link.users.pop();
+        link.weight -= share;
+    }
+
+    /// Notes a new owner, on the lists and sums of both; the level of the flow is `level` from now on.
+    pub(super) fn change_owner(&mut self, flow: usize, to: Owner, level: f64) {
+        let from = std::mem::replace(&mut self.flows[flow].owner, to);
+        if from == to {
+            return;
+        }
+        if let Owner::Link(link) = from {
+            self.disown(flow, link as usize, level);
+        }
+        if let Owner::Link(link) = to {
+            self.own(flow, link as usize);
+        }
+        if from == Owner::Nobody {
+            for slot in 0..self.flows[flow].elements.len() {
+                let link = self.flows[flow].elements[slot].link();
+                self.links[link].nobodys -= 1;
+                self.links[link].high = self.links[link].high.max(level);
+            }
+        }
+        if !std::mem::replace(&mut self.flows[flow].moved, true) {
+            self.moved.push(index(flow));
+        }
+    }
+
+    pub(super) fn own(&mut self, flow: usize, link: usize) {
+        let element = self.element_on(flow, link);
+        let first = self.links[link].own as usize;
+        self.swap_users(link, element.position(), first);
+        let share = self.share(flow, element.class());
+        let others = self.flows[flow].watched - 1;
+        let link = &mut self.links[link];
+        link.own += 1;
+        link.own_weight += share;
+        link.crossings += others;
+    }
+
+    fn disown(&mut self, flow: usize, link: usize, level: f64) {
+        let element = self.element_on(flow, link);
+        let last = self.links[link].own as usize - 1;
+        self.swap_users(link, element.position(), last);
+        let share = self.share(flow, element.class());
+        let others = self.flows[flow].watched - 1;
+        let link = &mut self.links[link];
+        link.own -= 1;
+        link.own_weight -= share;
+        link.crossings -= others;
+        link.high = link.high.max(level);
+        if link.own == 0 {
+            // A sum of nothing must be nothing: what subtractions leave is noise.
+            link.own_weight = 0.0;
+            link.low = f64::INFINITY;
+            link.trigger = f64::INFINITY;
+        }
+    }
+
+    /// The element of a flow on a link that it uses and that is watched.
+    fn element_on(&self, flow: usize, link: usize) -> Element {
+        let flow = &self.flows[flow];
+        *flow.elements[..flow.watched as usize]
+            .iter()
+            .find(|element| element.link() == link)
+            .expect("an owner is a watched link on the way of its flow")
+    }
+
+    /// Puts an unwatched link on the list of those to review.
+    pub(super) fn suspect(&mut self, link: usize) {
+        if !self.links[link].watched && !std::mem::replace(&mut self.links[link].listed, true) {
+            self.suspects.push(index(link));
+        }
+    }
+
+    /// Suspects every unwatched link of a flow whose threshold is below `level`; returns the least of the others.
+    pub(super) fn suspect_below(&mut self, flow: usize, level: f64) -> f64 {
+        let mut least = f64::INFINITY;
+        let watched = self.flows[flow].watched as usize;
+        for slot in watched..self.flows[flow].elements.len() {
+            let link = self.flows[flow].elements[slot].link();
+            let threshold = self.links[link].threshold;
+            if threshold < level {
+                self.suspect(link);
+            } else {
+                least = least.min(threshold);
+            }
+        }
+        least
+    }
+
+    /// Decides afresh whether an unwatched link must be watched. Returns the highest level on it if it has to be solved.
+    ///
+    /// All levels must be consistent: no change may be half spread.
+    pub(super) fn review(&mut self, link: usize) -> Option<f64> {
+        self.links[link].listed = false;
+        if self.links[link].watched || self.links[link].users.is_empty() {
+            return None;
+        }
+        let (mut weight, mut load, mut high) = (0.0, 0.0, 0.0_f64);
+        for at in 0..self.links[link].users.len() {
+            let user = self.links[link].users[at];
+            let share = self.share(user.flow(), user.class());
+            let level = self.level(user.flow());
+            weight += share;
+            load += share * level;
+            high = high.max(level);
+        }
+        let threshold = THRESHOLD * (self.links[link].capacity / weight);
+        self.links[link].weight = weight;
+        if high <= threshold {
+            self.set_threshold(link, threshold);
+            return None;
+        }
+        self.links[link].watched = true;
+        self.links[link].load = load;
+        self.links[link].high = high;
+        for at in 0..self.links[link].users.len() {
+            let user = self.links[link].users[at];
+            let flow = user.flow();
+            let first = self.flows[flow].watched as usize;
+            self.swap_elements(flow, user.slot(), first);
+            self.flows[flow].watched += 1;
+            if let Owner::Link(owner) = self.flows[flow].owner {
+                self.links[owner as usize].crossings += 1;
+            }
+        }
+        let over_full = load > self.links[link].capacity || self.links[link].nobodys > 0;
+        over_full.then_some(high)
+    }
+
+    pub(super) fn set_threshold(&mut self, link: usize, threshold: f64) {
+        self.links[link].threshold = threshold;
+        for at in 0..self.links[link].users.len() {
+            let user = self.links[link].users[at];
+            if let Owner::Link(owner) = self.flows[user.flow()].owner {
+                let trigger = &mut self.links[owner as usize].trigger;
+                *trigger = trigger.min(threshold);
+            }
+        }
+    }
+
+    /// Stops watching a link that limits nobody and has room.
+    pub(super) fn unwatch_if_idle(&mut self, link: usize) {
+        let Link {
+            watched,
+            level,
+            load,
+            high,
+            capacity,
+            weight,
+            nobodys,
+            ..
+        } = self.links[link];
+        let full = capacity / weight;
+        let idle = level.is_infinite() && load < UNWATCH_LOAD * capacity;
+        if !watched || nobodys > 0 || !idle || high >= UNWATCH_LEVEL * full {
+            return;
+        }
+        self.unwatch(link);
+        self.set_threshold(link, THRESHOLD * full);
+    }
+
+    fn unwatch(&mut self, link: usize) {
+        self.links[link].watched = false;
+        for at in 0..self.links[link].users.len() {
+            let user = self.links[link].users[at];
+            let flow = user.flow();
+            let last = self.flows[flow].watched as usize - 1;
+            self.swap_elements(flow, user.slot(), last);
+            self.flows[flow].watched -= 1;
+            if let Owner::Link(owner) = self.flows[flow].owner {
+                self.links[owner as usize].crossings -= 1;
+            }
+        }
+    }
+
+    /// Forgets the sums of a link without users.
+    pub(super) fn empty(&mut self, link: usize) {
+        let link = &mut self.links[link];
+        debug_assert!(link.users.is_empty() && link.own == 0 && link.nobodys == 0);
+        (link.load, link.high, link.weight, link.own_weight) = (0.0, 0.0, 0.0, 0.0);
+        link.crossings = 0;
+        link.low = f64::INFINITY;
+        link.trigger = f64::INFINITY;
+        link.threshold = 0.0;
+        link.watched = false;
+        link.updates = 0;
+    }
+}
+
+/// A link as an owner.
+pub(super) fn owner(link: usize) -> Owner {
+    Owner::Link(index(link))
+}
+
+/// A position that is known to fit.
+pub(super) fn index(position: usize) -> u32 {
+    let index = u32::try_from(position).unwrap_or(ABSENT);
+    debug_assert!(index != ABSENT);
+    index
+}

@@ -1,0 +1,281 @@
+//! The incremental solver against progressive filling, with everything it keeps, after every event.
+
+use sim_core::Time;
+
+use super::Solver;
+
+#[path = "../../benches/networks/shapes.rs"]
+mod networks;
+use networks::{Network, Random, pair};
+
+/// How flows are weighted and bounded.
+#[derive(Clone, Copy, Debug)]
+enum Weights {
+    /// All 1.
+    Equal,
+    /// As `lv08` does: inverse of latency + 20537 / bandwidth per link, and the bound of the slowest link.
+    RoundTrip,
+    /// Penalties from 0.25 to 2.25, and 30 % of the flows bounded.
+    Random,
+}
+
+struct Churn {
+    network: Network,
+    crosstraffic: f64,
+    weights: Weights,
+    solver: Solver,
+    random: Random,
+    now: Time,
+    route: Vec<u32>,
+}
+
+/// Relative; the aim is 1e-11 up to 3000 flows.
+const TOLERANCE: f64 = 1e-11;
+
+impl Churn {
+    fn new(network: Network, crosstraffic: f64, weights: Weights, seed: u64) -> Self {
+        Self {
+            network,
+            crosstraffic,
+            weights,
+            solver: Solver::new(network.links() as usize),
+            random: Random(seed),
+            now: Time::ZERO,
+            route: Vec::new(),
+        }
+    }
+
+    fn declare(&mut self, slot: u32) {
+        let (from, to) = pair(&mut self.random, self.network.hosts());
+        self.solver.declare(slot);
+        for (from, to, weight) in [(from, to, 1.0), (to, from, self.crosstraffic)] {
+            if weight == 0.0 {
+                continue;
+            }
+            self.route.clear();
+            self.network.route(from, to, &mut self.route);
+            for link in &self.route {
+                let capacity = self.network.capacity(*link);
+                self.solver
+                    .cross(slot, *link, capacity, weight)
+                    .expect("few coefficients");
+            }
+        }
+    }
+
+    fn weight_and_bound(&mut self) -> (f64, f64) {
+        match self.weights {
+            Weights::Equal => (1.0, f64::INFINITY),
+            Weights::RoundTrip => {
+                let hops = self.route.len() as f64;
+                (
+                    1.0 / (hops * (1e-6 + 20537.0 / networks::LINK)),
+                    networks::LINK,
+                )
+            }
+            Weights::Random => {
+                let bounded = self.random.real() < 0.3;
+                let bound = networks::LINK * self.random.real();
+                let weight = 1.0 / (0.25 + 2.0 * self.random.real());
+                (weight, if bounded { bound + 1.0 } else { f64::INFINITY })
+            }
+        }
+    }
+
+    fn start(&mut self, slot: u32) {
+        self.declare(slot);
+        let (weight, bound) = self.weight_and_bound();
+        let work = 1e8 * (1.0 + self.random.real());
+        self.solver.enter(slot, weight, bound, work, self.now);
+    }
+
+    fn stop(&mut self, slot: u32) -> f64 {
+        let left = self.solver.leave(slot, self.now);
+        self.solver.forget(slot);
+        left
+    }
+
+    fn solve(&mut self) {
+        self.solver.solve(self.now);
+        self.solver.check(TOLERANCE);
+    }
+
+    /// The flows that end next, in order.
+    fn ended(&mut self) -> Vec<u32> {
+        self.now = self.solver.next().expect("something ends");
+        let mut due = Vec::new();
+        self.solver.due(self.now, &mut due);
+        assert!(!due.is_empty());
+        due.sort_unstable();
+        due
+    }
+
+    /// Keeps flows in flight for some completions, with a solve after each change or one for both; returns all dates.
+    fn run(&mut self, flows: u32, completions: u32, one_solve: bool) -> Vec<u64> {
+        for slot in 0..flows {
+            self.start(slot);
+            if slot < 40 {
+                self.solve();
+            }
+        }
+        self.solve();
+        let mut dates = Vec::new();
+        while (dates.len() as u32) < completions {
+            for slot in self.ended() {
+                dates.push(self.now.to_bits());
+                let left = self.stop(slot);
+                assert!(left < 1.0, "{left} bytes left at the end");
+                if !one_solve {
+                    self.solve();
+                }
+                self.start(slot);
+            }
+            self.solve();
+        }
+        dates
+    }
+}
+
+const FAT_64: Network = Network::FatTree {
+    down: [4, 4, 4],
+    up: [2, 2],
+};
+const FAT_1024: Network = Network::FatTree {
+    down: [16, 8, 8],
+    up: [8, 4],
+};
+const NETWORKS: [Network; 4] = [
+    FAT_64,
+    FAT_1024,
+    Network::Torus([4, 4, 4]),
+    Network::Backbone(64),
+];
+const WEIGHTS: [Weights; 3] = [Weights::Equal, Weights::RoundTrip, Weights::Random];
+
+#[test]
+fn churn_on_all_networks() {
+    for network in NETWORKS {
+        for weights in WEIGHTS {
+            for crosstraffic in [0.0, 0.05] {
+                for flows in [1, 7, 60, 250] {
+                    let seed = u64::from(flows) + 17;
+                    Churn::new(network, crosstraffic, weights, seed).run(flows, 60, flows == 60);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn thousands_of_flows() {
+    for network in [FAT_1024, Network::Torus([8, 8, 8]), Network::Backbone(256)] {
+        Churn::new(network, 0.05, Weights::Random, 3).run(3000, 6, false);
+        Churn::new(network, 0.05, Weights::Equal, 4).run(1500, 12, true);
+    }
+}
+
+#[test]
+fn the_same_events_give_the_same_bits() {
+    let run = || Churn::new(FAT_64, 0.05, Weights::Random, 5).run(80, 200, false);
+    assert_eq!(run(), run());
+}
+
+/// Whatever can happen, in any order, with one solve for some of it.
+fn any_history(network: Network, crosstraffic: f64, seed: u64) {
+    let mut churn = Churn::new(network, crosstraffic, Weights::Random, seed);
+    let mut running: Vec<u32> = Vec::new();
+    let mut free: Vec<u32> = (0..150).rev().collect();
+    for _ in 0..400 {
+        for _ in 0..=churn.random.below(3) {
+            match churn.random.below(10) {
+                0..4 => {
+                    if let Some(slot) = free.pop() {
+                        churn.start(slot);
+                        running.push(slot);
+                    }
+                }
+                4 if !running.is_empty() => {
+                    let at = churn.random.below(running.len() as u32) as usize;
+                    let slot = running.swap_remove(at);
+                    churn.stop(slot);
+                    free.push(slot);
+                }
+                5 if !running.is_empty() => {
+                    let slot = running[churn.random.below(running.len() as u32) as usize];
+                    let (weight, bound) = churn.weight_and_bound();
+                    churn.solver.update(slot, weight, bound, churn.now);
+                }
+                6 => {
+                    let link = churn.random.below(network.links());
+                    let capacity = networks::LINK * (0.1 + 2.0 * churn.random.real());
+                    churn.solver.set_capacity(link, capacity, churn.now);
+                }
+                7 if !running.is_empty() => {
+                    let slot = running[churn.random.below(running.len() as u32) as usize];
+                    let left = churn.solver.leave(slot, churn.now);
+                    churn.solve();
+                    churn
+                        .solver
+                        .enter(slot, 1.0, f64::INFINITY, left, churn.now);
+                }
+                8 | 9 if !running.is_empty() => {
+                    churn.solve();
+                    for slot in churn.ended() {
+                        churn.stop(slot);
+                        running.retain(|other| *other != slot);
+                        free.push(slot);
+                    }
+                }
+                _ => {}
+            }
+        }
+        churn.solve();
+    }
+}
+
+#[test]
+fn histories_of_all_kinds_of_events() {
+    for (network, seed) in NETWORKS.into_iter().zip(0..) {
+        for crosstraffic in [0.0, 0.05] {
+            any_history(network, crosstraffic, seed);
+            any_history(network, crosstraffic, seed + 100);
+        }
+    }
+}
+
+#[test]
+fn dates_in_closed_form() {
+    // Two flows over a link of 10, one of them bounded by 2: it takes 5 s for 10, the other 8 per second.
+    let mut solver = Solver::new(3);
+    let at = Time::from_secs;
+    for (slot, bound, work) in [(0, 2.0, 10.0), (1, f64::INFINITY, 60.0)] {
+        solver.declare(slot);
+        solver.cross(slot, 2, 10.0, 1.0).expect("few coefficients");
+        solver.enter(slot, 1.0, bound, work, at(0.0));
+    }
+    solver.solve(at(0.0));
+    solver.check(1e-15);
+    assert_eq!((solver.rate(0), solver.rate(1)), (2.0, 8.0));
+    assert_eq!(solver.next(), Some(at(5.0)));
+    assert_eq!(solver.remaining(1, at(2.5)), 40.0);
+    let mut due = Vec::new();
+    solver.due(at(5.0), &mut due);
+    assert_eq!(due, [0]);
+    assert_eq!(solver.leave(0, at(5.0)), 0.0);
+    solver.solve(at(5.0));
+    assert_eq!(solver.rate(1), 10.0);
+    assert_eq!(solver.next(), Some(at(7.0)));
+    // A third of the capacity from 6 s on: 10 left of 60 at 10/3.
+    solver.set_capacity(2, 10.0 / 3.0, at(6.0));
+    solver.solve(at(6.0));
+    assert_eq!(solver.next(), Some(at(9.0)));
+}
+
+#[test]
+fn a_flow_without_links_has_its_bound() {
+    let mut solver = Solver::new(0);
+    solver.declare(0);
+    solver.enter(0, 1.0, 4.0, 8.0, Time::ZERO);
+    solver.solve(Time::ZERO);
+    assert_eq!(solver.next(), Some(Time::from_secs(2.0)));
+}

@@ -1,0 +1,87 @@
+//! The level that fills one link, all other links held fixed.
+//!
+//! Each user of the link has a *cap*, the level that the rest of the network allows it. Users with a cap below the level
+//! of the link have their cap, all others the level of the link.
+//!
+//! The level rises from that at which nobody is capped; in each round those with a cap below it are frozen, which leaves more
+//! for the others. Rounds are few; if not, sorting what is left takes the rest in one sweep.
+
+/// A user of the link: its cap, and coefficient × weight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cap {
+    pub(super) level: f64,
+    pub(super) share: f64,
+}
+
+/// Rounds before sorting.
+const ROUNDS: u32 = 12;
+
+/// The level that fills `capacity`, infinite if all users reach their caps; `caps` is used up.
+pub(super) fn level(capacity: f64, caps: &mut Vec<Cap>) -> f64 {
+    let mut left = capacity;
+    let mut frozen_max = 0.0_f64;
+    for _ in 0..ROUNDS {
+        let sum: f64 = caps.iter().map(|cap| cap.share).sum();
+        let level = left / sum;
+        let before = caps.len();
+        caps.retain(|cap| {
+            let free = cap.level >= level;
+            if !free {
+                left -= cap.share * cap.level;
+                frozen_max = frozen_max.max(cap.level);
+            }
+            free
+        });
+        if caps.is_empty() {
+            return f64::INFINITY;
+        }
+        if caps.len() == before {
+            // Rounding must not put the level below that of a frozen user.
+            return level.max(frozen_max);
+        }
+    }
+    caps.sort_by(|one, two| one.level.total_cmp(&two.level));
+    let mut sum: f64 = caps.iter().map(|cap| cap.share).sum();
+    for cap in caps.iter() {
+        if cap.level >= left / sum {
+            return (left / sum).max(frozen_max);
+        }
+        left -= cap.share * cap.level;
+        sum -= cap.share;
+        frozen_max = cap.level;
+    }
+    f64::INFINITY
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(capacity: f64, caps: &[f64]) -> f64 {
+        let mut caps: Vec<Cap> = caps
+            .iter()
+            .map(|level| Cap {
+                level: *level,
+                share: 1.0,
+            })
+            .collect();
+        level(capacity, &mut caps)
+    }
+
+    #[test]
+    fn the_small_leave_the_rest_to_the_large() {
+        assert_eq!(filled(10.0, &[f64::INFINITY, f64::INFINITY]), 5.0);
+        assert_eq!(filled(10.0, &[2.0, f64::INFINITY]), 8.0);
+        assert_eq!(filled(10.0, &[2.0, 3.0]), f64::INFINITY);
+        assert_eq!(filled(10.0, &[2.0, 9.0, 9.0]), 4.0);
+    }
+
+    #[test]
+    fn many_rounds_end_in_a_sweep() {
+        // Caps 1, 2, 4, ...: each round freezes one more.
+        let caps: Vec<f64> = (0..40).map(|power| (1_u64 << power) as f64).collect();
+        let sum: f64 = caps.iter().take(39).sum();
+        // All but the last are at their caps, and the last one is above them.
+        assert_eq!(filled(sum + 3e11, &caps), 3e11);
+    }
+}

@@ -1,0 +1,137 @@
+//! Hosts that go off and come back: their actors end at that instant, and those that asked for it start again.
+//!
+//! What runs on a failed host is the resource's business: it reports those activities as failed, and the kernel
+//! ends them before the actors, so that a partner elsewhere sees a failure and not a cancellation. An actor that is
+//! created on a host that is off ends at once.
+//!
+//! *Not modelled*: waiting for a host to come back. A run is over when no actor is left, even if one would be
+//! started again later.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::rc::Rc;
+
+use super::{Kernel, Stop};
+use crate::simulation::Body;
+use crate::{Actor, ActorId, HostId};
+
+/// Makes the future of an actor, each time from the beginning.
+pub(crate) type Again = Rc<dyn Fn(Actor) -> Body>;
+
+/// An actor that starts again with its host.
+struct Restart {
+    name: Box<str>,
+    host: HostId,
+    program: Again,
+    /// The actor that runs it now.
+    actor: u32,
+    /// Its host went off under it.
+    down: bool,
+}
+
+/// What the kernel knows of hosts.
+#[derive(Default)]
+pub(crate) struct HostStates {
+    off: BTreeSet<HostId>,
+    restarts: Vec<Restart>,
+}
+
+impl fmt::Debug for HostStates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostStates")
+            .field("off", &self.off)
+            .field("restarts", &self.restarts.len())
+            .finish()
+    }
+}
+
+impl Kernel {
+    /// Whether a host is on.
+    pub(crate) fn host_is_on(&self, host: HostId) -> bool {
+        !self.host_states.off.contains(&host)
+    }
+
+    /// Adds and starts an actor that starts again whenever its host comes back.
+    pub(crate) fn add_restarting(&mut self, name: &str, host: HostId, program: Again) -> u32 {
+        let actor = self.start_again(name, host, &program);
+        let down = !self.host_is_on(host);
+        self.host_states.restarts.push(Restart {
+            name: name.into(),
+            host,
+            program,
+            actor,
+            down,
+        });
+        actor
+    }
+
+    fn start_again(&mut self, name: &str, host: HostId, program: &Again) -> u32 {
+        let actor = self.add_actor(Some(name), host);
+        let handle = Actor {
+            kernel: self.myself(),
+            id: ActorId(actor),
+        };
+        self.actors[actor as usize].body = Some(program(handle));
+        self.start_actor(actor);
+        actor
+    }
+
+    /// Switches a host as an actor wants; what runs on it ends at this date.
+    pub(crate) fn switch_host(&mut self, host: HostId, on: bool) {
+        if let Err(error) = self.resource.switch_host(host, on, self.now) {
+            self.stop.get_or_insert(Stop::BadInput(error.0));
+            return;
+        }
+        let mut ended = std::mem::take(&mut self.ended);
+        if self.clock == crate::Clock::Timed {
+            self.resource.advance(self.now, &mut ended);
+        }
+        ended.sort_unstable_by_key(|(activity, _)| activity.number);
+        for (activity, end) in ended.drain(..) {
+            self.end_activity(activity, end);
+        }
+        self.ended = ended;
+        self.note_switched();
+    }
+
+    /// Ends and starts actors after hosts have changed their state.
+    pub(crate) fn note_switched(&mut self) {
+        let mut switched = Vec::new();
+        self.resource.take_switched(&mut switched);
+        for (host, on) in switched {
+            self.digest.mix(u64::from(host.0) << 8 | u64::from(on), 3);
+            self.progress += 1;
+            if on {
+                self.host_states.off.remove(&host);
+                self.restart_on(host);
+            } else if self.host_states.off.insert(host) {
+                self.kill_on(host);
+            }
+        }
+    }
+
+    fn kill_on(&mut self, host: HostId) {
+        for restart in &mut self.host_states.restarts {
+            restart.down |= restart.host == host && !self.actors[restart.actor as usize].dead;
+        }
+        let on_host = |(index, record): (usize, &super::ActorRecord)| {
+            (record.host == host && record.created && !record.dead)
+                .then(|| u32::try_from(index).expect("actors are counted in 32 bits"))
+        };
+        let doomed: Vec<u32> = self.actors.iter().enumerate().filter_map(on_host).collect();
+        for actor in doomed {
+            self.kill(actor);
+        }
+    }
+
+    fn restart_on(&mut self, host: HostId) {
+        for position in 0..self.host_states.restarts.len() {
+            let restart = &mut self.host_states.restarts[position];
+            if restart.host != host || !std::mem::take(&mut restart.down) {
+                continue;
+            }
+            let (name, program) = (restart.name.clone(), Rc::clone(&restart.program));
+            self.host_states.restarts[position].actor = self.start_again(&name, host, &program);
+        }
+    }
+}

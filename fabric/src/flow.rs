@@ -5,6 +5,8 @@
 //! data at the later of the two calls, as in other simulators of this kind. Packets with an envelope keep the order
 //! of each pair of ranks: one that arrives before its predecessor waits for it.
 //!
+//! A rendezvous send is over when its data have arrived; an eager send was over when it was posted.
+//!
 //! *Not modelled*: packet sizes, buffers, credits, injection order at the adapter, and the time of control messages.
 //! A user sees rendezvous without its round trip; messages of one pair share the bandwidth instead of queueing; and
 //! an RTS waits for the arrival of an eager message before it, never for anything else.
@@ -16,9 +18,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::panic::Location;
 use std::rc::{Rc, Weak};
+use std::task::Waker;
 
-use mpi::Process;
 use mpi::channel::{Channel, Event, Header, Level, Packet, Settings, Token};
+use mpi::{Envelope, Process};
 use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, Parked, Span, Time, Work};
 
 /// A packet on its way.
@@ -47,6 +50,8 @@ enum Job {
 struct Endpoint {
     inbox: VecDeque<Event>,
     parked: Option<Parked>,
+    /// What combinators want to be woken by at the next event.
+    wakers: Vec<Waker>,
     process: Weak<Process>,
 }
 
@@ -55,7 +60,7 @@ struct Tables {
     jobs: Vec<Job>,
     free: Option<u32>,
     endpoints: Vec<Endpoint>,
-    /// The last packet in flight of each pair that keeps order.
+    /// The last packet in flight of each pair, by destination and source, that keeps order.
     last: BTreeMap<(u32, u32), u32>,
 }
 
@@ -131,7 +136,7 @@ impl Tables {
     fn launch(&mut self, source: u32, destination: u32, packet: Packet) -> u32 {
         let ordered = packet.header.is_ordered();
         let before = if ordered {
-            self.last.get(&(source, destination)).copied()
+            self.last.get(&(destination, source)).copied()
         } else {
             None
         };
@@ -145,7 +150,7 @@ impl Tables {
         };
         let index = self.insert(Job::Packet(in_flight));
         if ordered {
-            self.last.insert((source, destination), index);
+            self.last.insert((destination, source), index);
         }
         if let Some(before) = before {
             self.packet(before).after = Some(index);
@@ -169,7 +174,7 @@ impl Tables {
             }
             next = packet.after;
             let (pair, ordered) = (
-                (packet.source, packet.destination),
+                (packet.destination, packet.source),
                 packet.packet.header.is_ordered(),
             );
             if ordered && next.is_none() {
@@ -204,8 +209,36 @@ impl Tables {
     }
 
     fn tell(&mut self, kernel: &mut Kernel, rank: u32, event: Event) {
-        self.endpoints[rank as usize].inbox.push_back(event);
+        let endpoint = &mut self.endpoints[rank as usize];
+        endpoint.inbox.push_back(event);
+        for waker in endpoint.wakers.drain(..) {
+            waker.wake();
+        }
         kernel.wake_actor(actor(rank));
+    }
+
+    /// The messages to a rank that are on their way, by sender and in the order in which they were sent.
+    fn undelivered(&self, destination: u32) -> Vec<(Envelope, u64)> {
+        let mut all = Vec::new();
+        let to_rank = (destination, 0)..=(destination, u32::MAX);
+        for (_, &last) in self.last.range(to_rank) {
+            let start = all.len();
+            let mut next = Some(last);
+            while let Some(Job::Packet(InFlight { packet, before, .. })) =
+                next.map(|index| &self.jobs[index as usize])
+            {
+                match packet.header {
+                    Header::Eager { envelope } => all.push((envelope, packet.payload.len())),
+                    Header::Rts {
+                        envelope, length, ..
+                    } => all.push((envelope, length)),
+                    Header::Cts { .. } | Header::Data { .. } => {}
+                }
+                next = *before;
+            }
+            all[start..].reverse();
+        }
+        all
     }
 }
 
@@ -356,12 +389,20 @@ impl Channel for FlowChannel {
         });
     }
 
-    fn park(&self) {
+    fn park(&self, waker: &Waker) {
         let mut tables = self.flow.tables.borrow_mut();
         let endpoint = &mut tables.endpoints[self.rank as usize];
+        let is_known = |known: &Waker| known.will_wake(waker);
+        if !self.flow.port.is_own_waker(waker) && !endpoint.wakers.iter().any(is_known) {
+            endpoint.wakers.push(waker.clone());
+        }
         if endpoint.parked.is_none() {
             endpoint.parked = Some(self.flow.port.park(Location::caller()));
         }
+    }
+
+    fn undelivered(&self) -> Vec<(Envelope, u64)> {
+        self.flow.tables.borrow().undelivered(self.rank)
     }
 
     fn host_name(&self) -> String {

@@ -24,10 +24,10 @@ impl Comm {
             let mut distance = 1;
             let mut round = 0;
             while distance < size {
-                let mut sending =
-                    inner.isend(Buffer::phantom(0), (rank + distance) % size, round)?;
+                let (above, below) = ((rank + distance) % size, (rank + size - distance) % size);
+                let mut sending = inner.isend_at(Buffer::phantom(0), above, round, location)?;
                 let mut receiving =
-                    inner.irecv(Buffer::phantom(0), (rank + size - distance) % size, round)?;
+                    inner.irecv_at(Buffer::phantom(0), below.into(), round.into(), location)?;
                 receiving.wait_in("barrier", location).await?;
                 sending.wait_in("barrier", location).await?;
                 distance *= 2;

@@ -11,6 +11,7 @@
 //! Units: seconds, flop, bytes.
 
 use std::fmt;
+use std::task::Waker;
 
 use crate::{Buffer, Envelope};
 
@@ -142,8 +143,14 @@ pub trait Channel {
     /// Tells [`Event::Elapsed`] after so many flop on this rank's host.
     fn compute(&self, flops: f64, token: Token);
 
-    /// Says that the rank has nothing to do until the next event. May be said more than once.
-    fn park(&self);
+    /// Says that the rank has nothing to do until the next event, whoever waits for it. May be said more than once
+    /// before that; the event wakes all wakers, because it may concern any of them.
+    fn park(&self, waker: &Waker);
+
+    /// Messages to this rank that had not arrived when the run ended: what they are matched by, and their lengths.
+    fn undelivered(&self) -> Vec<(Envelope, u64)> {
+        Vec::new()
+    }
 
     /// The name of the host on which the rank runs.
     fn host_name(&self) -> String;

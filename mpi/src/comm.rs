@@ -11,8 +11,10 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::channel::{Level, Token};
-use crate::process::{Call, Process, Waits};
+use crate::channel::{Channel, Level, Token};
+use crate::engine::Engine;
+use crate::process::{Call, Process, Question};
+use crate::waiting::Waits;
 use crate::{Buffer, Envelope, Error, Pattern, Request, Result, Source, Status, TAG_UB, Tag};
 
 /// The context of a communicator's point-to-point messages; collectives use the next one.
@@ -135,37 +137,67 @@ impl Comm {
         })
     }
 
-    fn start_send(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Token> {
+    fn start_send(
+        &self,
+        buffer: Buffer,
+        destination: usize,
+        tag: u32,
+        location: &'static Location<'static>,
+    ) -> Result<Token> {
         let (peer, envelope) = (self.peer(destination)?, self.envelope(tag)?);
-        Ok(self
-            .process
-            .with_engine(|engine, channel| engine.send(channel, peer, envelope, buffer)))
+        let start = |engine: &mut Engine, channel: &dyn Channel| {
+            engine.send(channel, peer, envelope, buffer, location)
+        };
+        Ok(self.process.with_engine(start))
+    }
+
+    pub(crate) fn isend_at(
+        &self,
+        buffer: Buffer,
+        destination: usize,
+        tag: u32,
+        location: &'static Location<'static>,
+    ) -> Result<Request> {
+        let token = self.start_send(buffer, destination, tag, location)?;
+        Ok(Request::new(Rc::clone(&self.process), token))
+    }
+
+    pub(crate) fn irecv_at(
+        &self,
+        buffer: Buffer,
+        source: Source,
+        tag: Tag,
+        location: &'static Location<'static>,
+    ) -> Result<Request> {
+        let pattern = self.pattern(source, tag)?;
+        let start = |engine: &mut Engine, channel: &dyn Channel| {
+            engine.receive(channel, pattern, buffer, location)
+        };
+        let token = self.process.with_engine(start);
+        Ok(Request::new(Rc::clone(&self.process), token))
     }
 
     /// Starts a send: `MPI_Isend`.
     ///
     /// # Errors
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    #[track_caller]
     pub fn isend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
-        let token = self.start_send(buffer, destination, tag)?;
-        Ok(Request::new(Rc::clone(&self.process), token))
+        self.isend_at(buffer, destination, tag, Location::caller())
     }
 
     /// Starts a receive of at most the length of `buffer`: `MPI_Irecv`.
     ///
     /// # Errors
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    #[track_caller]
     pub fn irecv(
         &self,
         buffer: Buffer,
         source: impl Into<Source>,
         tag: impl Into<Tag>,
     ) -> Result<Request> {
-        let pattern = self.pattern(source.into(), tag.into())?;
-        let token = self
-            .process
-            .with_engine(|engine, channel| engine.receive(channel, pattern, buffer));
-        Ok(Request::new(Rc::clone(&self.process), token))
+        self.irecv_at(buffer, source.into(), tag.into(), Location::caller())
     }
 
     /// Sends a message: `MPI_Send`. Over when the buffer could be used again: at once if the message is eager, when
@@ -221,18 +253,19 @@ impl Comm {
         let message = send.clone();
         let (source, recv_tag) = (source.into(), recv_tag.into());
         async move {
-            let mut sending = self.isend(message, destination, send_tag)?;
-            let pattern = self.pattern(source, recv_tag);
-            let status = Recv {
+            // Nothing is sent if the receive is refused, and both are over when the call is, also after an error.
+            let pattern = Ok(self.pattern(source, recv_tag)?);
+            let mut sending = self.isend_at(message, destination, send_tag, location)?;
+            let receiving = Recv {
                 process: &self.process,
                 buffer: recv,
                 pattern,
                 token: None,
                 location,
-            }
-            .await?;
-            sending.wait_at(location).await?;
-            Ok(status)
+            };
+            let received = receiving.await;
+            sending.wait_in("sendrecv, for its send", location).await?;
+            received
         }
     }
 
@@ -250,8 +283,7 @@ impl Comm {
         let pattern = self.pattern(source.into(), tag.into());
         async move {
             let pattern = pattern?;
-            let attempt =
-                move |_: &Process, engine: &mut crate::engine::Engine| engine.probe(&pattern);
+            let attempt = move |_: &Process, engine: &mut Engine| engine.probe(&pattern);
             Ok(Call::new(&self.process, location, Waits::Probe(pattern), attempt).await)
         }
     }
@@ -271,18 +303,17 @@ impl Comm {
         let pattern = self.pattern(source.into(), tag.into());
         async move {
             let pattern = pattern?;
-            let question = (u64::from(pattern.source.map_or(0, |source| source + 1)) << 32)
-                | u64::from(pattern.tag.map_or(0, |tag| tag + 1))
-                | 1 << 63;
-            let attempt = move |process: &Process, engine: &mut crate::engine::Engine| match engine
-                .probe(&pattern)
+            let attempt = move |process: &Process, engine: &mut Engine| match engine.probe(&pattern)
             {
-                Some(status) => Some(Some(status)),
+                Some(status) => {
+                    process.said_yes();
+                    Some(Some(status))
+                }
                 None => process
-                    .may_say_no(engine.events(), question)
+                    .may_say_no(engine.changes(), Question::Probe(pattern))
                     .then_some(None),
             };
-            Ok(Call::new(&self.process, location, Waits::Probe(pattern), attempt).await)
+            Ok(Call::new(&self.process, location, Waits::Iprobe(pattern), attempt).await)
         }
     }
 
@@ -296,7 +327,7 @@ impl Comm {
             seconds >= 0.0,
             "a duration must be at least 0 s, not {seconds}"
         );
-        self.elapse(Location::caller(), move |process, token| {
+        self.elapse("sleep", Location::caller(), move |process, token| {
             process.channel().timer(seconds, token);
         })
     }
@@ -311,20 +342,23 @@ impl Comm {
             flops >= 0.0 && flops.is_finite(),
             "an amount of flop must be finite and at least 0, not {flops}"
         );
-        self.elapse(Location::caller(), move |process, token| {
+        self.elapse("compute", Location::caller(), move |process, token| {
             process.channel().compute(flops, token);
         })
     }
 
     async fn elapse(
         &self,
+        name: &'static str,
         location: &'static Location<'static>,
         start: impl FnOnce(&Process, Token),
     ) {
-        let token = self.process.with_engine(|engine, _| engine.elapse());
+        let token = self
+            .process
+            .with_engine(|engine, _| engine.elapse(location));
         start(&self.process, token);
         let mut request = Request::new(Rc::clone(&self.process), token);
-        let _ = request.wait_at(location).await;
+        let _ = request.wait_in(name, location).await;
     }
 
     /// Prints a line of the program's own output, such as `world.println(format_args!("{x}"))`.
@@ -341,8 +375,11 @@ impl Comm {
     /// Ends the whole run: `MPI_Abort`. Does not return.
     pub async fn abort(&self, code: i32) -> ! {
         self.process.channel().abort(code);
-        self.process.channel().park();
-        std::future::pending().await
+        let park = |context: &mut Context<'_>| {
+            self.process.channel().park(context.waker());
+            Poll::Pending
+        };
+        std::future::poll_fn(park).await
     }
 }
 
@@ -371,10 +408,13 @@ pub struct Send<'a> {
 impl Future for Send<'_> {
     type Output = Result<()>;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<()>> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         let this = self.get_mut();
         if let Some((buffer, destination, tag)) = this.message.take() {
-            match this.comm.start_send(buffer, destination, tag) {
+            let started = this
+                .comm
+                .start_send(buffer, destination, tag, this.location);
+            match started {
                 Ok(token) => this.token = Some(token),
                 Err(error) => return Poll::Ready(Err(error)),
             }
@@ -386,7 +426,7 @@ impl Future for Send<'_> {
         let result = this
             .comm
             .process
-            .poll_until(waits, this.location, |engine| {
+            .poll_until(context, waits, this.location, |engine| {
                 engine
                     .is_done(token)
                     .then(|| engine.take(token).0.map(drop))
@@ -401,9 +441,9 @@ impl Future for Send<'_> {
 impl Drop for Send<'_> {
     fn drop(&mut self) {
         if let Some(token) = self.token {
-            self.comm
-                .process
-                .with_engine(|engine, _| engine.release(token));
+            let process = &self.comm.process;
+            process.forget(Waits::Operation(token), self.location);
+            process.release(token);
         }
     }
 }
@@ -422,7 +462,7 @@ pub struct Recv<'a> {
 impl Future for Recv<'_> {
     type Output = Result<Status>;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<Status>> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Status>> {
         let this = self.get_mut();
         let pattern = match this.pattern {
             Ok(pattern) => pattern,
@@ -431,9 +471,12 @@ impl Future for Recv<'_> {
         let process = this.process;
         let token = *this.token.get_or_insert_with(|| {
             let buffer = std::mem::replace(this.buffer, Buffer::phantom(0));
-            process.with_engine(|engine, channel| engine.receive(channel, pattern, buffer))
+            process.with_engine(|engine, channel| {
+                engine.receive(channel, pattern, buffer, this.location)
+            })
         });
-        let done = process.poll_until(Waits::Operation(token), this.location, |engine| {
+        let waits = Waits::Operation(token);
+        let done = process.poll_until(context, waits, this.location, |engine| {
             engine.is_done(token).then(|| engine.take(token))
         });
         done.map(|(result, buffer)| {
@@ -449,9 +492,8 @@ impl Future for Recv<'_> {
 impl Drop for Recv<'_> {
     fn drop(&mut self) {
         if let Some(token) = self.token {
-            *self.buffer = self
-                .process
-                .with_engine(|engine, _| engine.cancel_receive(token));
+            self.process.forget(Waits::Operation(token), self.location);
+            *self.buffer = self.process.cancel_receive(token);
         }
     }
 }

@@ -6,6 +6,8 @@
 //!
 //! Inputs are `send`, `receive` and `handle`; the packets to post come back through the channel that is passed in.
 
+use std::panic::Location;
+
 use crate::channel::{Channel, Event, Header, Packet, Token};
 use crate::matching::{Content, Matching};
 use crate::{Buffer, Envelope, Error, Pattern};
@@ -59,9 +61,14 @@ pub(crate) enum State {
 #[derive(Debug)]
 struct Operation {
     state: State,
+    /// Where the program started it.
+    location: Place,
     /// Nobody holds the request any more: the place is freed at the end.
     released: bool,
 }
+
+/// A line of the program.
+type Place = &'static Location<'static>;
 
 /// The protocol state of one rank.
 #[derive(Debug, Default)]
@@ -71,6 +78,12 @@ pub(crate) struct Engine {
     free: Option<Token>,
     /// Events handled so far.
     events: u64,
+    /// What the program did: operations started, and results taken.
+    actions: u64,
+    /// Sends that are not over.
+    sends: u32,
+    /// Receives whose request was dropped before they got a message: the first one, and their number.
+    withdrawn: Option<(Pattern, Place, u64)>,
 }
 
 fn status(envelope: Envelope, length: u64) -> Status {
@@ -82,14 +95,21 @@ fn status(envelope: Envelope, length: u64) -> Status {
 }
 
 impl Engine {
-    /// The number of events handled so far: while it stands still, no test can change its answer.
+    /// The number of events handled so far.
     pub(crate) const fn events(&self) -> u64 {
         self.events
     }
 
-    fn insert(&mut self, state: State) -> Token {
+    /// The number of events and of the program's own actions: while it stands still, nothing has happened.
+    pub(crate) const fn changes(&self) -> u64 {
+        self.events + self.actions
+    }
+
+    fn insert(&mut self, state: State, location: Place) -> Token {
+        self.actions += 1;
         let operation = Operation {
             state,
+            location,
             released: false,
         };
         if let Some(token) = self.free {
@@ -122,6 +142,7 @@ impl Engine {
 
     /// Takes the result of an operation that is done.
     pub(crate) fn take(&mut self, token: Token) -> (Result<Status, Error>, Buffer) {
+        self.actions += 1;
         match self.remove(token) {
             State::Done { result, buffer } => (result, buffer),
             other => unreachable!("only what is done is taken, not {other:?}"),
@@ -134,12 +155,19 @@ impl Engine {
             State::Done { .. } => {
                 self.remove(token);
             }
-            State::Posted { .. } => {
-                self.matching.withdraw(token);
-                self.remove(token);
+            &State::Posted { pattern, .. } => {
+                let place = self.operations[token as usize].location;
+                self.withdrawn.get_or_insert((pattern, place, 0)).2 += 1;
+                self.withdraw(token);
             }
             _ => self.operations[token as usize].released = true,
         }
+    }
+
+    fn withdraw(&mut self, token: Token) {
+        let found = self.matching.withdraw(token);
+        debug_assert!(found, "a posted receive is in the queue");
+        self.remove(token);
     }
 
     /// Gives the buffer of a receive back whose program does not wait any more. A message that is on the way is
@@ -154,7 +182,11 @@ impl Engine {
         };
         let length = buffer.len();
         let buffer = std::mem::replace(buffer, Buffer::phantom(length));
-        self.release(token);
+        if matches!(self.state(token), State::Posted { .. }) {
+            self.withdraw(token);
+        } else {
+            self.release(token);
+        }
         buffer
     }
 
@@ -173,6 +205,7 @@ impl Engine {
         peer: u32,
         envelope: Envelope,
         buffer: Buffer,
+        location: Place,
     ) -> Token {
         let length = buffer.len();
         if length < channel.settings().eager_threshold {
@@ -182,16 +215,16 @@ impl Engine {
                 notify: None,
             };
             channel.post(peer, packet);
-            return self.insert(State::Done {
-                result: Ok(status(envelope, length)),
-                buffer,
-            });
+            let result = Ok(status(envelope, length));
+            return self.insert(State::Done { result, buffer }, location);
         }
-        let send = self.insert(State::AwaitCts {
+        self.sends += 1;
+        let waits = State::AwaitCts {
             peer,
             envelope,
             buffer,
-        });
+        };
+        let send = self.insert(waits, location);
         channel.post(
             peer,
             control(Header::Rts {
@@ -209,8 +242,9 @@ impl Engine {
         channel: &dyn Channel,
         pattern: Pattern,
         buffer: Buffer,
+        location: Place,
     ) -> Token {
-        let receive = self.insert(State::Posted { pattern, buffer });
+        let receive = self.insert(State::Posted { pattern, buffer }, location);
         if let Some(message) = self.matching.post(pattern, receive) {
             self.matched(channel, receive, message.envelope, message.content);
         }
@@ -218,8 +252,8 @@ impl Engine {
     }
 
     /// A place for a timer or a computation.
-    pub(crate) fn elapse(&mut self) -> Token {
-        self.insert(State::Elapsing)
+    pub(crate) fn elapse(&mut self, location: Place) -> Token {
+        self.insert(State::Elapsing, location)
     }
 
     /// The message that a receive with this pattern would get.
@@ -229,33 +263,50 @@ impl Engine {
             .map(|message| status(message.envelope, message.content.length()))
     }
 
-    /// Messages that have arrived and that nobody has received.
-    pub(crate) fn unreceived(&self) -> impl Iterator<Item = Status> {
+    /// Messages that have arrived and that nobody has received, and their lengths.
+    pub(crate) fn unreceived(&self) -> impl Iterator<Item = (Envelope, u64)> {
         self.matching
             .unexpected()
-            .map(|message| status(message.envelope, message.content.length()))
+            .map(|message| (message.envelope, message.content.length()))
     }
 
-    /// Receives that wait for a message.
-    pub(crate) fn posted(&self) -> impl Iterator<Item = &Pattern> {
+    /// Receives that wait for a message, and where they were posted.
+    pub(crate) fn posted(&self) -> impl Iterator<Item = (&Pattern, Place)> {
         self.operations
             .iter()
             .filter_map(|operation| match &operation.state {
-                State::Posted { pattern, .. } => Some(pattern),
+                State::Posted { pattern, .. } => Some((pattern, operation.location)),
                 _ => None,
             })
     }
 
-    /// Sends that are not over.
-    pub(crate) fn sending(&self) -> impl Iterator<Item = (u32, &Envelope)> {
-        self.operations
-            .iter()
-            .filter_map(|operation| match &operation.state {
-                State::AwaitCts { peer, envelope, .. } | State::Sending { peer, envelope, .. } => {
-                    Some((*peer, envelope))
-                }
-                _ => None,
-            })
+    /// Receives whose request was dropped before they got a message: the first one, where it was posted, and their
+    /// number.
+    pub(crate) const fn withdrawn(&self) -> Option<(Pattern, Place, u64)> {
+        self.withdrawn
+    }
+
+    /// Whether no send is going on.
+    pub(crate) const fn has_sent_all(&self) -> bool {
+        self.sends == 0
+    }
+
+    /// All operations whose end the program may want to know.
+    pub(crate) fn states(&self) -> impl Iterator<Item = &State> {
+        self.operations.iter().map(|operation| &operation.state)
+    }
+
+    /// The number of operations that are remembered.
+    pub(crate) fn in_use(&self) -> usize {
+        let free = |state: &&State| matches!(state, State::Free { .. });
+        self.operations.len() - self.states().filter(free).count()
+    }
+
+    /// Where the first of the operations of a kind was started.
+    pub(crate) fn first(&self, wanted: fn(&State) -> bool) -> Option<Place> {
+        let mut all = self.operations.iter();
+        all.find(|operation| wanted(&operation.state))
+            .map(|operation| operation.location)
     }
 
     /// Moves on by one event.
@@ -376,6 +427,7 @@ impl Engine {
         else {
             unreachable!("only data are reported as sent");
         };
+        self.sends -= 1;
         let length = buffer.len();
         self.finish(send, Ok(status(envelope, length)), buffer);
     }

@@ -36,8 +36,11 @@
 //!   case and deadlock in the second.
 //! * *Progress*: protocols advance also while a rank computes or sleeps.
 //! * *The end of a rank*: when the program returns `Ok`, the rank goes on until its own sends are over
-//!   (`MPI_Finalize`). A receive that never got a message and a message that nobody received are warnings. An `Err`
-//!   or a panic ends the run as a failure of that rank, and so does [`Comm::abort`].
+//!   (`MPI_Finalize`). A request of a receive that never got a message and a message that nobody received are
+//!   warnings. An `Err` or a panic ends the run as a failure of that rank, and so does [`Comm::abort`].
+//! * *Tests*: the first *no* of [`Request::test`] or [`Comm::iprobe`] comes at once. The same question again, when
+//!   the rank has done nothing and nothing has happened to it in between, waits for the rank's next event. A loop of
+//!   tests thus ends at the right date, costs no time, and is reported if nothing can come.
 //! * *Dropped requests*: see [`Request`].
 //!
 //! *Not modelled* here: time. What a message costs is the channel's business.
@@ -49,9 +52,11 @@ mod comm;
 mod engine;
 mod envelope;
 mod error;
+mod leftovers;
 mod matching;
 mod process;
 mod request;
+mod waiting;
 
 pub use buffer::Buffer;
 pub use channel::{Channel, Level, Settings};
@@ -59,5 +64,6 @@ pub use comm::{Comm, Recv, Send};
 pub use engine::Status;
 pub use envelope::{ANY_SOURCE, ANY_TAG, Envelope, Pattern, Source, TAG_UB, Tag};
 pub use error::{Error, Result};
-pub use process::{Call, Process, Waiting};
+pub use process::{Call, Process};
 pub use request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waitall, waitany};
+pub use waiting::Waiting;

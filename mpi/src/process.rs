@@ -11,51 +11,37 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::channel::{Channel, Token};
-use crate::engine::{Engine, State};
+use crate::engine::Engine;
+use crate::waiting::{Blocked, Waiting, Waits};
 use crate::{Comm, Pattern};
 
-/// After this many negative answers of tests without any event, the rank waits for one.
+/// After this many negative answers of tests without any change, the rank waits for one.
 const FAILURES_MAX: u32 = 1000;
-
-/// What a blocked rank waits for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Waits {
-    /// The end of one operation.
-    Operation(Token),
-    /// The end of an operation that a collective made, of this name.
-    Collective(&'static str, Token),
-    /// The end of any, or of all, of some operations.
-    Several(&'static str),
-    /// A message, without receiving it.
-    Probe(Pattern),
-    /// The sends that were still going on when the program returned.
-    Finalize,
-}
-
-/// What a rank waits for, in words.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Waiting {
-    /// The operation and its arguments.
-    pub operation: String,
-    /// The line of the program, as `file:line`.
-    pub location: String,
-    /// The ranks that could end the wait; empty if any could.
-    pub ranks: Vec<u32>,
-}
 
 /// The last questions that were answered with no.
 #[derive(Clone, Copy, Debug, Default)]
 struct Failures {
-    events: u64,
-    first: u64,
+    /// The number of changes at that time.
+    changes: u64,
+    /// The question that was asked first since the latest change or positive answer.
+    first: Option<Question>,
     count: u32,
+}
+
+/// What a test or a probe asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Question {
+    /// Whether an operation is over.
+    Test(Token),
+    /// Whether there is a message.
+    Probe(Pattern),
 }
 
 /// One rank of a running program.
 pub struct Process {
     channel: Box<dyn Channel>,
     engine: RefCell<Engine>,
-    blocked: Cell<Option<(Waits, &'static Location<'static>)>>,
+    blocked: RefCell<Blocked>,
     failures: Cell<Failures>,
 }
 
@@ -66,7 +52,7 @@ impl Process {
         Rc::new(Self {
             channel,
             engine: RefCell::new(Engine::default()),
-            blocked: Cell::new(None),
+            blocked: RefCell::new(Blocked::default()),
             failures: Cell::new(Failures::default()),
         })
     }
@@ -90,146 +76,97 @@ impl Process {
         f(&mut engine, &*self.channel)
     }
 
+    /// Nobody holds the request any more. Events are left alone: destructors run also when the run is over.
+    pub(crate) fn release(&self, token: Token) {
+        self.engine.borrow_mut().release(token);
+    }
+
+    /// [`Engine::cancel_receive`], and leaves events alone: what has not been handled is not lost.
+    pub(crate) fn cancel_receive(&self, token: Token) -> crate::Buffer {
+        self.engine.borrow_mut().cancel_receive(token)
+    }
+
     /// Polls an operation: the attempt's result, or the rank is parked.
     pub(crate) fn poll_until<T>(
         &self,
+        context: &Context<'_>,
         waits: Waits,
         location: &'static Location<'static>,
         attempt: impl FnOnce(&mut Engine) -> Option<T>,
     ) -> Poll<T> {
-        if let Some(result) = self.with_engine(|engine, _| attempt(engine)) {
-            self.blocked.set(None);
+        let (result, turn) = self.with_engine(|engine, _| (attempt(engine), engine.events()));
+        if let Some(result) = result {
             return Poll::Ready(result);
         }
-        self.blocked.set(Some((waits, location)));
-        self.channel.park();
+        self.blocked.borrow_mut().add(turn, waits, location);
+        self.channel.park(context.waker());
         Poll::Pending
     }
 
-    /// Whether a test may answer no at once: not if it was the same question and nothing has happened since. Such a
-    /// rank waits for its next event instead of spinning at one date.
-    pub(crate) fn may_say_no(&self, events: u64, question: u64) -> bool {
-        let last = self.failures.get();
-        if last.events != events || last.count == 0 {
-            self.failures.set(Failures {
-                events,
-                first: question,
-                count: 1,
-            });
-            return true;
+    /// A future that may have been pending is gone: it is not what the rank waits for.
+    pub(crate) fn forget(&self, waits: Waits, location: &'static Location<'static>) {
+        self.blocked.borrow_mut().remove(waits, location);
+    }
+
+    /// Whether a test may answer no at once: not if it was the same question and nothing has happened since, neither
+    /// an event nor anything that the rank did itself. Such a rank waits for its next event instead of spinning at
+    /// one date.
+    pub(crate) fn may_say_no(&self, changes: u64, question: Question) -> bool {
+        let mut last = self.failures.get();
+        if last.changes != changes {
+            last = Failures {
+                changes,
+                ..Failures::default()
+            };
         }
+        let again = last.first == Some(question) || last.count >= FAILURES_MAX;
+        last.first = last.first.or(Some(question));
+        last.count = last.count.saturating_add(1);
+        self.failures.set(last);
+        !again
+    }
+
+    /// A probe was answered with yes: the program knows something new, so it may ask everything once more.
+    pub(crate) fn said_yes(&self) {
+        let last = self.failures.get();
         self.failures.set(Failures {
-            count: last.count.saturating_add(1),
+            first: None,
             ..last
         });
-        last.first != question && last.count < FAILURES_MAX
     }
 
     /// Waits for the sends that still go on: what every rank does after its program has returned.
     pub fn finalize(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
         let process = Rc::clone(self);
         let location = Location::caller();
-        std::future::poll_fn(move |_| {
-            process.poll_until(Waits::Finalize, location, |engine| {
-                engine.sending().next().is_none().then_some(())
+        std::future::poll_fn(move |context| {
+            process.poll_until(context, Waits::Finalize, location, |engine| {
+                engine.has_sent_all().then_some(())
             })
         })
     }
 
-    /// What the rank left unfinished, in words: requests that never completed, and messages that nobody received.
+    /// What the rank left unfinished, in words: receives that never got a message, and messages that nobody received.
     #[must_use]
     pub fn leftovers(&self) -> Vec<String> {
-        self.with_engine(|engine, _| {
-            let mut texts: Vec<String> =
-                engine.posted().map(|pattern| format!("a receive ({pattern}) never got a message")).collect();
-            texts.extend(engine.unreceived().map(|status| {
-                let (source, tag, length) = (status.source, status.tag, status.length);
-                format!("a message of {length} bytes from rank {source} with tag {tag} was never received")
-            }));
-            texts
-        })
+        self.with_engine(|engine, channel| crate::leftovers::of(engine, &channel.undelivered()))
     }
 
     /// What the rank waits for; `None` if it does not.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
-        let (waits, location) = self.blocked.get()?;
-        let engine = self.engine.borrow();
-        let (operation, ranks) = match waits {
-            Waits::Operation(token) => describe(engine.state(token)),
-            Waits::Collective(name, token) => (name.to_owned(), describe(engine.state(token)).1),
-            Waits::Several(name) => {
-                let mut ranks: Vec<u32> = engine
-                    .posted()
-                    .filter_map(|pattern| pattern.source)
-                    .collect();
-                ranks.extend(engine.sending().map(|(peer, _)| peer));
-                (name.to_owned(), ranks)
-            }
-            Waits::Probe(pattern) => (
-                format!("probe ({pattern})"),
-                pattern.source.into_iter().collect(),
-            ),
-            Waits::Finalize => {
-                let ranks: Vec<u32> = engine.sending().map(|(peer, _)| peer).collect();
-                ("finalize, for its unfinished sends".to_owned(), ranks)
-            }
-        };
-        Some(Waiting {
-            operation,
-            location: format!("{}:{}", location.file(), location.line()),
-            ranks,
-        })
-    }
-}
-
-fn describe(state: &State) -> (String, Vec<u32>) {
-    match state {
-        State::Posted { pattern, .. } => (
-            format!("recv ({pattern})"),
-            pattern.source.into_iter().collect(),
-        ),
-        State::AwaitCts {
-            peer,
-            envelope,
-            buffer,
-        } => {
-            let length = buffer.len();
-            (
-                format!(
-                    "send (destination {peer}, tag {}, {length} bytes, rendezvous)",
-                    envelope.tag
-                ),
-                vec![*peer],
-            )
-        }
-        State::Sending { peer, envelope, .. } => (
-            format!(
-                "send (destination {peer}, tag {}), data leaving",
-                envelope.tag
-            ),
-            vec![*peer],
-        ),
-        State::AwaitData { envelope, .. } => (
-            format!(
-                "recv (source {}, tag {}), data coming",
-                envelope.source, envelope.tag
-            ),
-            vec![envelope.source],
-        ),
-        State::Elapsing => ("sleep or compute".to_owned(), Vec::new()),
-        State::Done { .. } | State::Free { .. } => ("nothing".to_owned(), Vec::new()),
+        self.blocked.borrow().describe(&self.engine.borrow())
     }
 }
 
 impl std::fmt::Debug for Process {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "Process(rank {} of {})",
-            self.channel.rank(),
-            self.channel.size()
-        )
+        let (rank, size) = (self.channel.rank(), self.channel.size());
+        write!(f, "Process(rank {rank} of {size}")?;
+        if let Ok(engine) = self.engine.try_borrow() {
+            write!(f, ", {} operations", engine.in_use())?;
+        }
+        f.write_str(")")
     }
 }
 
@@ -261,12 +198,18 @@ impl<'a, F> Call<'a, F> {
 impl<T, F: FnMut(&Process, &mut Engine) -> Option<T> + Unpin> Future for Call<'_, F> {
     type Output = T;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let this = self.get_mut();
         let process = this.process;
-        process.poll_until(this.waits, this.location, |engine| {
+        process.poll_until(context, this.waits, this.location, |engine| {
             (this.attempt)(process, engine)
         })
+    }
+}
+
+impl<F> Drop for Call<'_, F> {
+    fn drop(&mut self) {
+        self.process.forget(self.waits, self.location);
     }
 }
 

@@ -11,7 +11,8 @@ use std::task::{Context, Poll};
 
 use crate::channel::Token;
 use crate::engine::Engine;
-use crate::process::{Process, Waits};
+use crate::process::{Process, Question};
+use crate::waiting::Waits;
 use crate::{Buffer, Error, Result, Status};
 
 /// A completed operation: what it says about its message, and the buffer.
@@ -58,27 +59,20 @@ impl Request {
         Wait {
             request: self,
             location: Location::caller(),
-            collective: None,
+            call: None,
         }
     }
 
+    /// [`Request::wait`] as a part of a call of this name.
     pub(crate) fn wait_in(
         &mut self,
-        collective: &'static str,
+        call: &'static str,
         location: &'static Location<'static>,
     ) -> Wait<'_> {
         Wait {
             request: self,
             location,
-            collective: Some(collective),
-        }
-    }
-
-    pub(crate) fn wait_at(&mut self, location: &'static Location<'static>) -> Wait<'_> {
-        Wait {
-            request: self,
-            location,
-            collective: None,
+            call: Some(call),
         }
     }
 
@@ -110,7 +104,7 @@ impl Request {
 impl Drop for Request {
     fn drop(&mut self) {
         if let Some(token) = self.token {
-            self.process.with_engine(|engine, _| engine.release(token));
+            self.process.release(token);
         }
     }
 }
@@ -127,20 +121,39 @@ impl std::fmt::Debug for Request {
 pub struct Wait<'a> {
     request: &'a mut Request,
     location: &'static Location<'static>,
-    collective: Option<&'static str>,
+    call: Option<&'static str>,
+}
+
+impl Wait<'_> {
+    fn waits(&self) -> Option<Waits> {
+        let token = self.request.token?;
+        Some(
+            self.call
+                .map_or(Waits::Operation(token), |name| Waits::Named(name, token)),
+        )
+    }
 }
 
 impl Future for Wait<'_> {
     type Output = Result<Completion>;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<Completion>> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Completion>> {
         let this = self.get_mut();
-        let token = this.request.token.unwrap_or(0);
-        let waits = this.collective.map_or(Waits::Operation(token), |name| {
-            Waits::Collective(name, token)
-        });
+        let Some(waits) = this.waits() else {
+            return Poll::Ready(Err(Error::Request));
+        };
         let process = Rc::clone(&this.request.process);
-        process.poll_until(waits, this.location, |engine| this.request.take(engine))
+        process.poll_until(context, waits, this.location, |engine| {
+            this.request.take(engine)
+        })
+    }
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        if let Some(waits) = self.waits() {
+            self.request.process.forget(waits, self.location);
+        }
     }
 }
 
@@ -155,20 +168,33 @@ pub struct Test<'a> {
 impl Future for Test<'_> {
     type Output = Result<Option<Completion>>;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
+        let Some(token) = this.request.token else {
+            return Poll::Ready(Err(Error::Request));
+        };
         let process = Rc::clone(&this.request.process);
-        let question = u64::from(this.request.token.unwrap_or(0));
         process.poll_until(
-            Waits::Several("a loop of tests"),
+            context,
+            Waits::Test(token),
             this.location,
             |engine| match this.request.take(engine) {
                 Some(result) => Some(result.map(Some)),
                 None => process
-                    .may_say_no(engine.events(), question)
+                    .may_say_no(engine.changes(), Question::Test(token))
                     .then_some(Ok(None)),
             },
         )
+    }
+}
+
+impl Drop for Test<'_> {
+    fn drop(&mut self) {
+        if let Some(token) = self.request.token {
+            self.request
+                .process
+                .forget(Waits::Test(token), self.location);
+        }
     }
 }
 
@@ -195,13 +221,13 @@ pub struct WaitAll<'a> {
 impl Future for WaitAll<'_> {
     type Output = Result<Vec<Option<Completion>>>;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let Some(first) = this.requests.first() else {
             return Poll::Ready(Ok(Vec::new()));
         };
         let process = Rc::clone(&first.process);
-        process.poll_until(Waits::Several("waitall"), this.location, |engine| {
+        process.poll_until(context, Waits::All, this.location, |engine| {
             let mut tokens = this.requests.iter().filter_map(|request| request.token);
             if !tokens.all(|token| engine.is_done(token)) {
                 return None;
@@ -212,6 +238,14 @@ impl Future for WaitAll<'_> {
                 this.requests.iter_mut().map(&mut finish).collect();
             Some(all.into_iter().map(Option::transpose).collect())
         })
+    }
+}
+
+impl Drop for WaitAll<'_> {
+    fn drop(&mut self) {
+        if let Some(first) = self.requests.first() {
+            first.process.forget(Waits::All, self.location);
+        }
     }
 }
 
@@ -239,17 +273,25 @@ pub struct WaitAny<'a> {
 impl Future for WaitAny<'_> {
     type Output = Result<Option<(usize, Completion)>>;
 
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         let Some(first) = this.requests.iter().find(|request| !request.is_null()) else {
             return Poll::Ready(Ok(None));
         };
         let process = Rc::clone(&first.process);
-        process.poll_until(Waits::Several("waitany"), this.location, |engine| {
+        process.poll_until(context, Waits::Any, this.location, |engine| {
             let done = |request: &Request| request.token.is_some_and(|token| engine.is_done(token));
             let position = this.requests.iter().position(done)?;
             let token = this.requests[position].token.take()?;
             Some(completion(engine, token).map(|completion| Some((position, completion))))
         })
+    }
+}
+
+impl Drop for WaitAny<'_> {
+    fn drop(&mut self) {
+        if let Some(first) = self.requests.first() {
+            first.process.forget(Waits::Any, self.location);
+        }
     }
 }

@@ -83,9 +83,10 @@ impl Kernel {
         self.stop.get_or_insert(Stop::BadInput(message));
     }
 
-    /// Ends the run as a failure of an actor.
+    /// Ends the run as a failure of an actor. Nobody else goes on at this date.
     pub fn fail_actor(&mut self, actor: ActorId, message: String) {
         self.fail(actor.0, message, false);
+        self.ready.clear();
     }
 
     /// The name of a host.
@@ -147,6 +148,13 @@ impl DevicePort {
             kernel: Rc::clone(&self.kernel),
             id,
         }
+    }
+
+    /// Whether this is the waker that the kernel itself polls with: waking it means nothing, any other belongs to a
+    /// combinator that polls only those of its futures that were woken.
+    #[must_use]
+    pub fn is_own_waker(&self, waker: &std::task::Waker) -> bool {
+        std::ptr::eq(waker, self.kernel.borrow().waker)
     }
 
     /// Makes `device` the one that the kernel tells of ends and timers.

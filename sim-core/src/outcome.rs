@@ -88,17 +88,20 @@ pub struct Blocked {
 pub struct WaitGraph {
     /// The blocked actors, by number.
     pub blocked: Vec<Blocked>,
+    /// The actors that somebody waits for although they are not blocked, by number, and their names.
+    pub others: Vec<(ActorId, String)>,
 }
 
 impl WaitGraph {
     fn name_of(&self, actor: ActorId) -> String {
-        self.entry(actor).map_or_else(
-            || format!("actor {actor} (not blocked)"),
-            |blocked| blocked.name.clone(),
-        )
+        if let Some(blocked) = self.entry(actor) {
+            return blocked.name.clone();
+        }
+        let other = self.others.iter().find(|(other, _)| *other == actor);
+        other.map_or_else(|| format!("actor {actor}"), |(_, name)| name.clone())
     }
 
-    fn entry(&self, actor: ActorId) -> Option<&Blocked> {
+    pub(crate) fn entry(&self, actor: ActorId) -> Option<&Blocked> {
         let position = self
             .blocked
             .binary_search_by_key(&actor, |blocked| blocked.actor);

@@ -15,7 +15,28 @@ impl Kernel {
             let actor = u32::try_from(index).expect("actors are counted in 32 bits");
             graph.blocked.push(self.blocked(actor));
         }
+        let targets = graph.blocked.iter().flat_map(|entry| &entry.waits_for);
+        let mut others: Vec<ActorId> = targets
+            .copied()
+            .filter(|&target| graph.entry(target).is_none())
+            .collect();
+        others.sort_unstable();
+        others.dedup();
+        graph.others = others
+            .into_iter()
+            .map(|other| (other, self.name_with_state(other)))
+            .collect();
         graph
+    }
+
+    fn name_with_state(&self, actor: ActorId) -> String {
+        let known = self.actors.get(actor.index());
+        let state = match known {
+            Some(record) if record.dead => "ended",
+            Some(record) if record.daemon => "daemon",
+            _ => "not started",
+        };
+        format!("{} ({state})", self.actor_name(actor.0))
     }
 
     fn blocked(&self, actor: u32) -> Blocked {

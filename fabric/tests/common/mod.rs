@@ -1,0 +1,173 @@
+//! Runs rank programs over the flow device on a platform given as text.
+//!
+//! Four nodes on a switch: 1 Gflop/s, links of 1 GB/s per direction and 1 us, so a message of n bytes alone takes
+//! 2 us + n ns. Ranks on one host have the implicit loopback of 10 GB/s without latency.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::allow_attributes,
+    reason = "each test file uses a part of the harness"
+)]
+
+use std::cell::RefCell;
+use std::fmt;
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fabric::Flow;
+use mpi::{Comm, Settings};
+use platform::Platform;
+use sim_core::{
+    ActorId, ActorResult, Clock, HostId, Hosts, Outcome, Report, Simulation, WaitGraph,
+};
+
+const NODES: &str = r#"
+version = 1
+[clusters.nodes]
+hosts = "node-[0-3]"
+speed = "1Gf"
+bandwidth = "1GBps"
+latency = "1us"
+"#;
+
+struct HostNames(Arc<Platform>);
+
+impl Hosts for HostNames {
+    fn count(&self) -> u32 {
+        self.0.host_count()
+    }
+
+    fn name(&self, host: HostId) -> String {
+        self.0.host_name(host).into_owned()
+    }
+}
+
+/// The end of a program; a bare `Ok(())` would not say which error it does not have.
+pub const DONE: mpi::Result<()> = Ok(());
+
+/// How a program is run.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    /// The host of each rank.
+    hosts: Vec<u32>,
+    settings: Settings,
+    clock: Clock,
+}
+
+/// Eager below this many bytes, unless a test says otherwise.
+pub const THRESHOLD: u64 = 10_000;
+
+/// A runner with one rank per node.
+pub fn ranks(count: u32) -> Runner {
+    Runner {
+        hosts: (0..count).collect(),
+        settings: Settings {
+            eager_threshold: THRESHOLD,
+            phantom: true,
+        },
+        clock: Clock::Timed,
+    }
+}
+
+/// What a program notes: when, which rank, and what.
+#[derive(Clone, Default)]
+pub struct Notes(Rc<RefCell<Vec<(f64, usize, String)>>>);
+
+impl Notes {
+    pub fn add(&self, world: &Comm, text: impl fmt::Display) {
+        self.0
+            .borrow_mut()
+            .push((world.wtime(), world.rank(), text.to_string()));
+    }
+}
+
+/// What happened.
+#[derive(Debug)]
+pub struct Run {
+    pub report: Report,
+    pub notes: Vec<(f64, usize, String)>,
+    pub leftovers: Vec<Vec<String>>,
+}
+
+impl Runner {
+    pub fn on_hosts(mut self, hosts: &[u32]) -> Self {
+        self.hosts = hosts.to_vec();
+        self
+    }
+
+    pub fn threshold(mut self, bytes: u64) -> Self {
+        self.settings.eager_threshold = bytes;
+        self
+    }
+
+    pub fn untimed(mut self) -> Self {
+        self.clock = Clock::Untimed;
+        self
+    }
+
+    pub fn run<F, Fut>(&self, program: F) -> Run
+    where
+        F: Fn(Comm, Notes) -> Fut,
+        Fut: Future + 'static,
+        Fut::Output: ActorResult,
+    {
+        let platform = Arc::new(Platform::parse("nodes.toml", NODES).expect("a platform"));
+        let names = Rc::new(HostNames(Arc::clone(&platform)));
+        let mut simulation = Simulation::new(platform::model(platform), names, 1);
+        simulation.set_clock(self.clock);
+        simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
+        let size = u32::try_from(self.hosts.len()).expect("few ranks");
+        let flow = Flow::new(simulation.port(), size, self.settings);
+        let notes = Notes::default();
+        let mut processes = Vec::new();
+        for (rank, &host) in (0..).zip(&self.hosts) {
+            let process = flow.process(rank);
+            processes.push(Rc::clone(&process));
+            let body = program(process.world(), notes.clone());
+            simulation.spawn_anonymous(host, |_| async move {
+                body.await.into_result()?;
+                process.finalize().await;
+                Ok::<(), String>(())
+            });
+        }
+        let report = simulation.run();
+        let leftovers = processes.iter().map(|process| process.leftovers());
+        let leftovers = leftovers.collect();
+        let notes = notes.0.take();
+        Run {
+            report,
+            notes,
+            leftovers,
+        }
+    }
+}
+
+impl Run {
+    #[track_caller]
+    pub fn finished(self) -> Self {
+        assert_eq!(self.report.outcome, Outcome::Finished);
+        self
+    }
+
+    /// Asserts what was noted, with dates to a picosecond.
+    #[track_caller]
+    pub fn noted(&self, expected: &[(f64, usize, &str)]) {
+        let same = self.notes.len() == expected.len()
+            && self
+                .notes
+                .iter()
+                .zip(expected)
+                .all(|(a, b)| (a.0 - b.0).abs() <= 1e-12 && (a.1, a.2.as_str()) == (b.1, b.2));
+        assert!(same, "noted {:?}\nexpected {expected:?}", self.notes);
+    }
+
+    #[track_caller]
+    pub fn deadlock(&self) -> &WaitGraph {
+        match &self.report.outcome {
+            Outcome::Deadlock(graph) => graph,
+            other => panic!("a deadlock was expected, not {other:?}"),
+        }
+    }
+}

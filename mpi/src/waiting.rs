@@ -1,0 +1,222 @@
+//! What a blocked rank waits for, in words: for reports of deadlocks.
+//!
+//! A rank may wait in several operations at once (`join!`, `select!`). Those that were pending at the latest turn are
+//! kept, one turn being what happens between two events; a future that is dropped is taken out again.
+
+use std::panic::Location;
+
+use crate::channel::Token;
+use crate::engine::{Engine, State};
+use crate::{Error, Pattern};
+
+/// At most this many operations are listed one by one.
+const LISTED_MAX: usize = 3;
+
+/// What a pending future waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Waits {
+    /// The end of one operation.
+    Operation(Token),
+    /// The end of an operation that belongs to a call of this name.
+    Named(&'static str, Token),
+    /// The end of all of some operations.
+    All,
+    /// The end of any of some operations.
+    Any,
+    /// The end of one operation, by asking again and again.
+    Test(Token),
+    /// A message, without receiving it.
+    Probe(Pattern),
+    /// The same, by asking again and again.
+    Iprobe(Pattern),
+    /// The sends that were still going on when the program returned.
+    Finalize,
+}
+
+/// What a rank waits for, in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// The operation and its arguments.
+    pub operation: String,
+    /// The line of the program, as `file:line`.
+    pub location: String,
+    /// The ranks that could end the wait; empty if any could.
+    pub ranks: Vec<u32>,
+}
+
+type Entry = (Waits, &'static Location<'static>);
+
+/// The futures of a rank that were pending at its latest turn.
+#[derive(Debug, Default)]
+pub(crate) struct Blocked {
+    /// The number of events handled at that turn.
+    turn: u64,
+    first: Option<Entry>,
+    /// The others; most ranks never have any.
+    more: Vec<Entry>,
+}
+
+impl Blocked {
+    /// Notes a pending future.
+    pub(crate) fn add(&mut self, turn: u64, waits: Waits, location: &'static Location<'static>) {
+        let entry = (waits, location);
+        if self.turn != turn || self.first.is_none() {
+            self.turn = turn;
+            self.first = Some(entry);
+            self.more.clear();
+        } else if self.first != Some(entry) && !self.more.contains(&entry) {
+            self.more.push(entry);
+        }
+    }
+
+    /// Takes a future out that has been dropped.
+    pub(crate) fn remove(&mut self, waits: Waits, location: &'static Location<'static>) {
+        let Some(first) = self.first else { return };
+        if first == (waits, location) {
+            self.first = (!self.more.is_empty()).then(|| self.more.remove(0));
+        } else {
+            self.more.retain(|&entry| entry != (waits, location));
+        }
+    }
+
+    /// What the rank waits for; `None` if it does not.
+    pub(crate) fn describe(&self, engine: &Engine) -> Option<Waiting> {
+        let &(first, location) = self.first.as_ref()?;
+        if self.turn != engine.events() {
+            return None;
+        }
+        let mut all = describe(engine, first, location);
+        for &(waits, location) in &self.more {
+            let next = describe(engine, waits, location);
+            all.operation = format!("{} or {}", all.operation, next.operation);
+            // A future that any rank could end makes the whole wait one that any rank could end.
+            if all.ranks.is_empty() || next.ranks.is_empty() {
+                all.ranks.clear();
+            } else {
+                all.ranks.extend(next.ranks);
+            }
+        }
+        let mut seen = Vec::new();
+        all.ranks.retain(|rank| {
+            let new = !seen.contains(rank);
+            seen.push(*rank);
+            new
+        });
+        Some(all)
+    }
+}
+
+fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>) -> Waiting {
+    let (operation, location, ranks) = match waits {
+        Waits::Operation(token) => {
+            let state = engine.state(token);
+            (words(state), location, partners(state))
+        }
+        Waits::Named(name, token) => (name.to_owned(), location, partners(engine.state(token))),
+        Waits::Test(token) => {
+            let state = engine.state(token);
+            let text = format!("a loop of tests of {}", words(state));
+            (text, location, partners(state))
+        }
+        Waits::All => {
+            let (text, _, ranks) = several(engine, is_pending);
+            (format!("waitall ({text})"), location, ranks)
+        }
+        Waits::Any => {
+            let (text, any, ranks) = several(engine, is_pending);
+            let ranks = if any { Vec::new() } else { ranks };
+            (format!("waitany ({text})"), location, ranks)
+        }
+        Waits::Probe(pattern) => (format!("probe ({pattern})"), location, source(&pattern)),
+        Waits::Iprobe(pattern) => {
+            let text = format!("a loop of probes ({pattern})");
+            (text, location, source(&pattern))
+        }
+        Waits::Finalize => {
+            let (text, _, ranks) = several(engine, is_send);
+            let location = engine.first(is_send).unwrap_or(location);
+            (format!("finalize, for {text}"), location, ranks)
+        }
+    };
+    Waiting {
+        operation,
+        location: format!("{}:{}", location.file(), location.line()),
+        ranks,
+    }
+}
+
+/// The operations of one kind that are not over: their words, whether any rank could end one, and their partners.
+fn several(engine: &Engine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u32>) {
+    let mut texts = Vec::new();
+    let (mut any, mut ranks, mut rest) = (false, Vec::new(), 0);
+    for state in engine.states().filter(|state| wanted(state)) {
+        let found = partners(state);
+        any |= found.is_empty();
+        ranks.extend(found);
+        if texts.len() < LISTED_MAX {
+            texts.push(words(state));
+        } else {
+            rest += 1;
+        }
+    }
+    let mut text = texts.join(", ");
+    if rest > 0 {
+        text = format!("{text} and {rest} more");
+    }
+    (text, any, ranks)
+}
+
+pub(crate) const fn is_send(state: &State) -> bool {
+    matches!(state, State::AwaitCts { .. } | State::Sending { .. })
+}
+
+pub(crate) const fn is_pending(state: &State) -> bool {
+    is_send(state) || matches!(state, State::Posted { .. } | State::AwaitData { .. })
+}
+
+fn source(pattern: &Pattern) -> Vec<u32> {
+    pattern.source.into_iter().collect()
+}
+
+/// The rank that could end an operation; none if any could.
+fn partners(state: &State) -> Vec<u32> {
+    match state {
+        State::Posted { pattern, .. } => source(pattern),
+        State::AwaitCts { peer, .. } | State::Sending { peer, .. } => vec![*peer],
+        State::AwaitData { envelope, .. } => vec![envelope.source],
+        State::Elapsing | State::Done { .. } | State::Free { .. } => Vec::new(),
+    }
+}
+
+fn words(state: &State) -> String {
+    match state {
+        State::Posted { pattern, .. } => format!("recv ({pattern})"),
+        State::AwaitCts {
+            peer,
+            envelope,
+            buffer,
+        } => format!(
+            "send (destination {peer}, tag {}, {} bytes, rendezvous)",
+            envelope.tag,
+            buffer.len()
+        ),
+        State::Sending { peer, envelope, .. } => format!(
+            "send (destination {peer}, tag {}), data leaving",
+            envelope.tag
+        ),
+        State::AwaitData { envelope, .. } => format!(
+            "recv (source {}, tag {}), data coming",
+            envelope.source, envelope.tag
+        ),
+        State::Elapsing => "time to pass".to_owned(),
+        State::Done { result: Ok(_), .. } => "something that is over".to_owned(),
+        State::Done {
+            result: Err(error), ..
+        } => failed(*error),
+        State::Free { .. } => "nothing".to_owned(),
+    }
+}
+
+fn failed(error: Error) -> String {
+    format!("something that has failed: {error}")
+}

@@ -1,0 +1,575 @@
+//! A world of ranks in memory, for tests of the message layer without any simulator: a channel for each rank, and an
+//! executor that polls the ranks' futures.
+//!
+//! Packets with an envelope keep the order of their pair; everything else may be delivered in any order, which an
+//! [`Order`] chooses. A packet takes no time: the clock moves only when nothing can be delivered and a timer is set.
+//! The transcript of a run is the list of the packets in the order of their delivery.
+
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::allow_attributes,
+    reason = "each test file uses a part of the harness"
+)]
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use mpi::channel::{Event, Header, Packet, Token};
+use mpi::{Buffer, Channel, Comm, Level, Process, Result, Settings, Waiting};
+
+/// Which packet is delivered next.
+#[derive(Clone, Debug)]
+pub enum Order {
+    /// In the order in which they were posted.
+    Posted,
+    /// At random, from a seed.
+    Seeded(u64),
+    /// Pairs (from, to) in this order; pairs that are not in the list any more go on in the order of posting.
+    Script(VecDeque<(u32, u32)>),
+}
+
+impl Order {
+    pub fn script(pairs: &[(u32, u32)]) -> Self {
+        Self::Script(pairs.iter().copied().collect())
+    }
+}
+
+/// A packet that has not been delivered.
+struct Flying {
+    number: u64,
+    from: u32,
+    to: u32,
+    packet: Packet,
+}
+
+struct Timer {
+    date: f64,
+    number: u64,
+    rank: u32,
+    token: Token,
+}
+
+#[derive(Default)]
+struct Endpoint {
+    inbox: VecDeque<Event>,
+    wakers: Vec<Waker>,
+    parked: bool,
+    awake: bool,
+    /// How often the rank was polled.
+    polls: u64,
+}
+
+/// What lies between the ranks.
+struct Net {
+    settings: Settings,
+    order: Order,
+    now: f64,
+    numbers: u64,
+    flying: Vec<Flying>,
+    timers: Vec<Timer>,
+    endpoints: Vec<Endpoint>,
+    transcript: Vec<String>,
+    printed: Vec<String>,
+    aborted: Option<i32>,
+}
+
+impl Net {
+    fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// The packets that may be delivered now: all but those behind another of their pair.
+    fn candidates(&self) -> Vec<usize> {
+        let mut heads: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        for packet in &self.flying {
+            if packet.packet.header.is_ordered() {
+                let head = heads.entry((packet.from, packet.to)).or_insert(u64::MAX);
+                *head = packet.number.min(*head);
+            }
+        }
+        (0..self.flying.len())
+            .filter(|&index| {
+                let packet = &self.flying[index];
+                !packet.packet.header.is_ordered()
+                    || heads[&(packet.from, packet.to)] == packet.number
+            })
+            .collect()
+    }
+
+    fn choose(&mut self) -> Option<usize> {
+        let candidates = self.candidates();
+        match &mut self.order {
+            Order::Posted => candidates.first().copied(),
+            Order::Seeded(_) if candidates.is_empty() => None,
+            Order::Seeded(state) => {
+                // xorshift64*: good enough to shuffle, and the same everywhere.
+                *state ^= *state >> 12;
+                *state ^= *state << 25;
+                *state ^= *state >> 27;
+                let draw = state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
+                Some(candidates[usize::try_from(draw).expect("31 bits") % candidates.len()])
+            }
+            Order::Script(script) => {
+                let pair = |index: &usize| (self.flying[*index].from, self.flying[*index].to);
+                let next = script.front().copied();
+                let found = candidates.iter().find(|index| Some(pair(index)) == next);
+                if let Some(&found) = found {
+                    script.pop_front();
+                    return Some(found);
+                }
+                let free = candidates
+                    .iter()
+                    .find(|index| !script.contains(&pair(index)));
+                assert!(
+                    free.is_some() || candidates.is_empty(),
+                    "the script waits for a packet of {next:?} that nobody has posted"
+                );
+                free.copied()
+            }
+        }
+    }
+
+    fn tell(&mut self, rank: u32, event: Event) {
+        let endpoint = &mut self.endpoints[rank as usize];
+        endpoint.inbox.push_back(event);
+        endpoint.awake = true;
+        for waker in endpoint.wakers.drain(..) {
+            waker.wake();
+        }
+    }
+
+    /// Lets one thing happen; false if nothing can.
+    fn step(&mut self) -> bool {
+        if let Some(index) = self.choose() {
+            let Flying {
+                from, to, packet, ..
+            } = self.flying.remove(index);
+            self.transcript.push(line(from, to, &packet));
+            if let Some(token) = packet.notify {
+                self.tell(from, Event::Sent(token));
+            }
+            self.tell(
+                to,
+                Event::Packet {
+                    source: from,
+                    packet,
+                },
+            );
+            return true;
+        }
+        let by_date = |a: &&Timer, b: &&Timer| {
+            a.date
+                .total_cmp(&b.date)
+                .then_with(|| a.number.cmp(&b.number))
+        };
+        let Some(number) = self.timers.iter().min_by(by_date).map(|timer| timer.number) else {
+            return false;
+        };
+        let position = self.timers.iter().position(|timer| timer.number == number);
+        let timer = self.timers.remove(position.expect("just found"));
+        self.now = timer.date;
+        self.tell(timer.rank, Event::Elapsed(timer.token));
+        true
+    }
+}
+
+fn line(from: u32, to: u32, packet: &Packet) -> String {
+    let length = packet.payload.len();
+    let text = match packet.header {
+        Header::Eager { envelope } => format!("eager tag {} length {length}", envelope.tag),
+        Header::Rts {
+            envelope, length, ..
+        } => format!("rts tag {} length {length}", envelope.tag),
+        Header::Cts { .. } => "cts".to_owned(),
+        Header::Data { .. } => format!("data length {length}"),
+    };
+    format!("{from}>{to} {text}")
+}
+
+struct MemoryChannel {
+    rank: u32,
+    net: Rc<RefCell<Net>>,
+}
+
+impl Channel for MemoryChannel {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn size(&self) -> u32 {
+        u32::try_from(self.net.borrow().endpoints.len()).expect("few ranks")
+    }
+
+    fn settings(&self) -> Settings {
+        self.net.borrow().settings
+    }
+
+    fn now(&self) -> f64 {
+        self.net.borrow().now
+    }
+
+    fn max_packet(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn post(&self, peer: u32, packet: Packet) {
+        let mut net = self.net.borrow_mut();
+        let number = net.number();
+        net.flying.push(Flying {
+            number,
+            from: self.rank,
+            to: peer,
+            packet,
+        });
+    }
+
+    fn poll_event(&self) -> Option<Event> {
+        self.net.borrow_mut().endpoints[self.rank as usize]
+            .inbox
+            .pop_front()
+    }
+
+    fn timer(&self, seconds: f64, token: Token) {
+        let mut net = self.net.borrow_mut();
+        let (number, date) = (net.number(), net.now + seconds);
+        net.timers.push(Timer {
+            date,
+            number,
+            rank: self.rank,
+            token,
+        });
+    }
+
+    /// 1 Gflop/s.
+    fn compute(&self, flops: f64, token: Token) {
+        self.timer(flops / 1e9, token);
+    }
+
+    fn park(&self, waker: &Waker) {
+        let endpoint = &mut self.net.borrow_mut().endpoints[self.rank as usize];
+        endpoint.parked = true;
+        endpoint.wakers.push(waker.clone());
+    }
+
+    fn host_name(&self) -> String {
+        format!("host-{}", self.rank)
+    }
+
+    fn print(&self, text: fmt::Arguments<'_>) {
+        // The arguments may ask the channel.
+        let text = text.to_string();
+        self.net.borrow_mut().printed.push(text);
+    }
+
+    fn log(&self, level: Level, text: fmt::Arguments<'_>) {
+        self.print(format_args!("{level:?}: {text}"));
+    }
+
+    fn abort(&self, code: i32) {
+        self.net.borrow_mut().aborted.get_or_insert(code);
+    }
+}
+
+/// What happened in a world.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What each rank returned; `None` for those that are blocked.
+    pub results: Vec<Option<Result<()>>>,
+    /// What each rank waits for.
+    pub waiting: Vec<Option<Waiting>>,
+    /// What each rank left unfinished.
+    pub leftovers: Vec<Vec<String>>,
+    /// Operations that each rank still remembers.
+    pub operations: Vec<String>,
+    /// The packets in the order of their delivery.
+    pub transcript: Vec<String>,
+    /// What the ranks printed.
+    pub printed: Vec<String>,
+    /// The code of an abort.
+    pub aborted: Option<i32>,
+    /// The date of the end.
+    pub now: f64,
+    /// How often the ranks were polled.
+    pub polls: u64,
+}
+
+impl Outcome {
+    /// Asserts that every rank returned `Ok`, that nothing is left, and that no operation leaked.
+    #[track_caller]
+    pub fn finished(self) -> Self {
+        for (rank, result) in self.results.iter().enumerate() {
+            assert_eq!(
+                *result,
+                Some(Ok(())),
+                "rank {rank}; it waits for {:?}",
+                self.waiting[rank]
+            );
+        }
+        for (rank, texts) in self.leftovers.iter().enumerate() {
+            assert!(texts.is_empty(), "rank {rank} left {texts:?}");
+        }
+        let size = self.results.len();
+        for (rank, text) in self.operations.iter().enumerate() {
+            assert_eq!(
+                *text,
+                format!("Process(rank {rank} of {size}, 0 operations)")
+            );
+        }
+        self
+    }
+
+    /// Asserts that every rank returned `Ok`, whatever it left.
+    #[track_caller]
+    pub fn returned(self) -> Self {
+        for (rank, result) in self.results.iter().enumerate() {
+            assert_eq!(
+                *result,
+                Some(Ok(())),
+                "rank {rank}; it waits for {:?}",
+                self.waiting[rank]
+            );
+        }
+        self
+    }
+
+    /// What a blocked rank waits for, without the source line, and for whom.
+    #[track_caller]
+    pub fn blocked(&self, rank: usize) -> (&str, &[u32]) {
+        let waiting = self.waiting[rank].as_ref().expect("the rank is blocked");
+        (&waiting.operation, &waiting.ranks)
+    }
+}
+
+/// How a world is set up.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub ranks: u32,
+    pub settings: Settings,
+    pub order: Order,
+}
+
+/// Eager below this many bytes, in all worlds that do not say otherwise.
+pub const THRESHOLD: u64 = 100;
+
+/// A world with real buffers and delivery in the order of posting.
+pub fn world(ranks: u32) -> World {
+    World {
+        ranks,
+        settings: Settings {
+            eager_threshold: THRESHOLD,
+            phantom: false,
+        },
+        order: Order::Posted,
+    }
+}
+
+type Body = Pin<Box<dyn Future<Output = Result<()>>>>;
+
+impl World {
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    pub fn threshold(mut self, bytes: u64) -> Self {
+        self.settings.eager_threshold = bytes;
+        self
+    }
+
+    pub fn phantom(mut self) -> Self {
+        self.settings.phantom = true;
+        self
+    }
+
+    /// Runs the program at every rank until all have ended or none can go on.
+    pub fn run<F, Fut>(self, program: F) -> Outcome
+    where
+        F: Fn(Comm) -> Fut,
+        Fut: Future<Output = Result<()>> + 'static,
+    {
+        let mut endpoints = Vec::new();
+        endpoints.resize_with(self.ranks as usize, Endpoint::default);
+        let net = Rc::new(RefCell::new(Net {
+            settings: self.settings,
+            order: self.order,
+            now: 0.0,
+            numbers: 0,
+            flying: Vec::new(),
+            timers: Vec::new(),
+            endpoints,
+            transcript: Vec::new(),
+            printed: Vec::new(),
+            aborted: None,
+        }));
+        let processes: Vec<Rc<Process>> = (0..self.ranks)
+            .map(|rank| {
+                let net = Rc::clone(&net);
+                Process::new(Box::new(MemoryChannel { rank, net }))
+            })
+            .collect();
+        let bodies = processes
+            .iter()
+            .map(|process| {
+                let (program, process) = (program(process.world()), Rc::clone(process));
+                let body: Body = Box::pin(async move {
+                    program.await?;
+                    process.finalize().await;
+                    Ok(())
+                });
+                Some(body)
+            })
+            .collect();
+        execute(&net, &processes, bodies)
+    }
+}
+
+fn execute(
+    net: &Rc<RefCell<Net>>,
+    processes: &[Rc<Process>],
+    mut bodies: Vec<Option<Body>>,
+) -> Outcome {
+    let mut results: Vec<Option<Result<()>>> = vec![None; bodies.len()];
+    let mut started = false;
+    loop {
+        for (rank, body) in bodies.iter_mut().enumerate() {
+            let awake = std::mem::take(&mut net.borrow_mut().endpoints[rank].awake);
+            let Some(future) = body.as_mut().filter(|_| awake || !started) else {
+                continue;
+            };
+            {
+                let endpoint = &mut net.borrow_mut().endpoints[rank];
+                endpoint.parked = false;
+                endpoint.polls += 1;
+            }
+            let polled = future
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()));
+            if let Poll::Ready(result) = polled {
+                results[rank] = Some(result);
+                *body = None;
+            } else {
+                let parked = net.borrow().endpoints[rank].parked;
+                assert!(parked, "rank {rank} is pending and nothing would wake it");
+            }
+        }
+        started = true;
+        // What is still in the air when all have ended arrives, to be found among the leftovers.
+        if net.borrow().aborted.is_some() || !net.borrow_mut().step() {
+            break;
+        }
+    }
+    let waiting = processes.iter().map(|process| process.waiting()).collect();
+    drop(bodies);
+    let leftovers = processes
+        .iter()
+        .map(|process| process.leftovers())
+        .collect();
+    let net = net.borrow();
+    Outcome {
+        results,
+        waiting,
+        leftovers,
+        operations: processes
+            .iter()
+            .map(|process| format!("{process:?}"))
+            .collect(),
+        transcript: net.transcript.clone(),
+        printed: net.printed.clone(),
+        aborted: net.aborted,
+        now: net.now,
+        polls: net.endpoints.iter().map(|endpoint| endpoint.polls).sum(),
+    }
+}
+
+/// A buffer of `length` bytes that tell where they come from.
+pub fn pattern(length: u64, salt: u64) -> Buffer {
+    let byte = |index: u64| u8::try_from((index * 7 + salt * 31 + 1) % 251).expect("below 256");
+    Buffer::from((0..length).map(byte).collect::<Vec<u8>>())
+}
+
+/// Waits for both, polling both at every turn.
+pub async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
+    let (mut a, mut b) = (Box::pin(a), Box::pin(b));
+    let (mut first, mut second) = (None, None);
+    std::future::poll_fn(move |context| {
+        if first.is_none()
+            && let Poll::Ready(value) = a.as_mut().poll(context)
+        {
+            first = Some(value);
+        }
+        if second.is_none()
+            && let Poll::Ready(value) = b.as_mut().poll(context)
+        {
+            second = Some(value);
+        }
+        match (first.take(), second.take()) {
+            (Some(first), Some(second)) => Poll::Ready((first, second)),
+            (one, other) => {
+                (first, second) = (one, other);
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}
+
+/// The one that is over first, the left one if both are.
+#[derive(Debug)]
+pub enum Either<A, B> {
+    Left(A),
+    Right(B),
+}
+
+/// Waits for either; the other is dropped.
+pub async fn select<A: Future, B: Future>(a: A, b: B) -> Either<A::Output, B::Output> {
+    let (mut a, mut b) = (Box::pin(a), Box::pin(b));
+    std::future::poll_fn(move |context| {
+        if let Poll::Ready(value) = a.as_mut().poll(context) {
+            return Poll::Ready(Either::Left(value));
+        }
+        b.as_mut().poll(context).map(Either::Right)
+    })
+    .await
+}
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Waits for all and polls only those whose own waker was woken, as `FuturesUnordered` does.
+pub async fn join_woken<T>(futures: Vec<Pin<Box<dyn Future<Output = T> + '_>>>) -> Vec<T> {
+    let mut all: Vec<_> = futures
+        .into_iter()
+        .map(|future| (future, Arc::new(Flag(AtomicBool::new(true))), None))
+        .collect();
+    std::future::poll_fn(move |_| {
+        for (future, flag, value) in &mut all {
+            if value.is_some() || !flag.0.swap(false, Ordering::Relaxed) {
+                continue;
+            }
+            let waker = Waker::from(Arc::clone(flag));
+            if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                *value = Some(result);
+            }
+        }
+        if all.iter().any(|(_, _, value)| value.is_none()) {
+            return Poll::Pending;
+        }
+        let values = all.iter_mut().map(|(_, _, value)| value.take());
+        Poll::Ready(values.map(|value| value.expect("all are over")).collect())
+    })
+    .await
+}

@@ -1,0 +1,284 @@
+//! Promise: under random traffic and random delivery every byte is delivered exactly once, the order of each (source,
+//! destination, tag) is kept, everything completes, and nothing is left in the engines.
+//!
+//! A case is a list of messages between at most four ranks. Each rank starts all its sends before it waits for them,
+//! and asks for exactly as many messages as are sent to it, so no schedule can deadlock. The reference is the list
+//! itself: who got what is compared with what was sent. The order is checked where the reference knows it, between two
+//! ranks.
+
+mod common;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use common::{Order, THRESHOLD, pattern, world};
+use mpi::{ANY_SOURCE, ANY_TAG, Comm, Completion, Request, Result, Source, Tag, waitall, waitany};
+use proptest::prelude::*;
+
+/// A message; its number is its place in the list.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    from: usize,
+    to: usize,
+    tag: u32,
+    length: u64,
+    /// How its receive asks for it, and in which way.
+    any_source: bool,
+    any_tag: bool,
+    receive: Way,
+    send: Way,
+}
+
+/// How an operation is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// Started, and waited for together with others at the end.
+    Later,
+    /// Started and waited for at once; only receives, and sends that are eager.
+    Now,
+    /// Received after a probe; a send sleeps before.
+    Careful,
+    /// Waited for with a loop of tests.
+    Tests,
+    /// The request of a send is dropped; a receive is like `Later`.
+    Dropped,
+}
+
+fn message(ranks: usize) -> impl Strategy<Value = Message> {
+    let way = || {
+        prop_oneof![
+            3 => Just(Way::Later),
+            2 => Just(Way::Now),
+            1 => Just(Way::Careful),
+            1 => Just(Way::Tests),
+            1 => Just(Way::Dropped),
+        ]
+    };
+    let length = prop_oneof![
+        Just(0),
+        1..5_u64,
+        THRESHOLD - 2..THRESHOLD + 2,
+        200..300_u64
+    ];
+    let ends = (0..ranks, 0..ranks, 0..3_u32);
+    (ends, length, any::<(bool, bool)>(), way(), way()).prop_map(
+        |((from, to, tag), length, (any_source, any_tag), receive, send)| Message {
+            from,
+            to,
+            tag,
+            length,
+            any_source,
+            any_tag,
+            receive,
+            send,
+        },
+    )
+}
+
+/// What a rank got: source, tag and bytes, by the receive that asked.
+type Got = Rc<RefCell<Vec<(usize, Completion)>>>;
+
+async fn send_all(world: &Comm, messages: &[Message]) -> Result<Vec<Request>> {
+    let mut pending = Vec::new();
+    for (number, message) in messages.iter().enumerate() {
+        if message.from != world.rank() {
+            continue;
+        }
+        let content = pattern(message.length, number as u64);
+        match message.send {
+            Way::Now if message.length < THRESHOLD => {
+                world.send(&content, message.to, message.tag).await?;
+            }
+            Way::Careful => {
+                world.sleep(1.0).await;
+                pending.push(world.isend(content, message.to, message.tag)?);
+            }
+            Way::Dropped => drop(world.isend(content, message.to, message.tag)?),
+            Way::Now | Way::Later | Way::Tests => {
+                pending.push(world.isend(content, message.to, message.tag)?);
+            }
+        }
+    }
+    Ok(pending)
+}
+
+/// Receives as many messages as are sent to this rank. The patterns are those of the messages, made so wide that any
+/// order of matching leaves a message for every receive: a receive that is narrower than others is posted first.
+async fn receive_all(world: &Comm, messages: &[Message], got: &Got) -> Result<()> {
+    let mut mine: Vec<&Message> = messages
+        .iter()
+        .filter(|message| message.to == world.rank())
+        .collect();
+    mine.sort_by_key(|message| (message.any_source, message.any_tag));
+    // With both kinds of half wildcards a narrow receive could starve, so one kind is widened.
+    let mixed =
+        mine.iter().any(|message| message.any_source) && mine.iter().any(|message| message.any_tag);
+    let mut pending = Vec::new();
+    let push = |completion: Completion| {
+        got.borrow_mut()
+            .push((completion.status.source, completion));
+    };
+    for message in mine {
+        let any = mixed && (message.any_source || message.any_tag);
+        let source = if any || message.any_source {
+            ANY_SOURCE
+        } else {
+            Source::Rank(message.from)
+        };
+        let tag = if any || message.any_tag {
+            ANY_TAG
+        } else {
+            Tag::Is(message.tag)
+        };
+        let mut length = 400;
+        if message.receive == Way::Careful {
+            // What is seen is what is received, so the length is known; narrower receives have their own messages.
+            let status = world.probe(source, tag).await?;
+            length = status.length;
+        }
+        let mut request = world.irecv(world.buffer(length), source, tag)?;
+        match message.receive {
+            Way::Later | Way::Dropped => pending.push(request),
+            Way::Now | Way::Careful => push(request.wait().await?),
+            Way::Tests => loop {
+                if let Some(completion) = request.test().await? {
+                    push(completion);
+                    break;
+                }
+            },
+        }
+    }
+    while let Some((position, completion)) = waitany(&mut pending).await? {
+        assert!(pending[position].is_null());
+        push(completion);
+    }
+    Ok(())
+}
+
+async fn traffic(world: Comm, messages: Rc<Vec<Message>>, got: Got) -> Result<()> {
+    let mut sends = send_all(&world, &messages).await?;
+    receive_all(&world, &messages, &got).await?;
+    waitall(&mut sends).await?;
+    Ok(())
+}
+
+/// Each message to the rank was delivered once, to its source and tag, with its bytes.
+fn check_deliveries(messages: &[Message], rank: usize, got: &[(usize, Completion)]) {
+    let mut left: BTreeMap<(usize, u32), Vec<(usize, &Message)>> = BTreeMap::new();
+    for (number, message) in messages.iter().enumerate() {
+        if message.to == rank {
+            left.entry((message.from, message.tag))
+                .or_default()
+                .push((number, message));
+        }
+    }
+    for (source, completion) in got {
+        let status = completion.status;
+        let key = (*source, status.tag);
+        let candidates = left
+            .get_mut(&key)
+            .expect("a message of this source and tag");
+        let length = usize::try_from(status.length).expect("short");
+        let bytes = &completion.buffer.bytes().expect("real")[..length];
+        let position = candidates.iter().position(|(number, message)| {
+            message.length == status.length
+                && pattern(message.length, *number as u64).bytes() == Some(bytes)
+        });
+        candidates.remove(position.expect("these bytes were sent and not yet received"));
+        if candidates.is_empty() {
+            left.remove(&key);
+        }
+    }
+    assert!(left.is_empty(), "rank {rank} did not get {left:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_once(
+        (ranks, messages) in (1..5_usize).prop_flat_map(|ranks| {
+            (Just(ranks), prop::collection::vec(message(ranks), 0..24))
+        }),
+        seed in 1..u64::MAX,
+    ) {
+        let messages = Rc::new(messages);
+        let got: Vec<Got> = (0..ranks).map(|_| Got::default()).collect();
+        let program = |comm: Comm| {
+            let mine = Rc::clone(&got[comm.rank()]);
+            traffic(comm, Rc::clone(&messages), mine)
+        };
+        let ranks = u32::try_from(ranks).expect("few");
+        world(ranks).order(Order::Seeded(seed)).run(program).finished();
+        for (rank, got) in got.iter().enumerate() {
+            check_deliveries(&messages, rank, &got.borrow());
+        }
+    }
+
+    /// One sender, one receiver, receives in the order of posting with random wildcards: the order of each tag is the
+    /// order of sending, and the whole is what a simple matching says.
+    #[test]
+    fn the_order_of_a_pair_is_kept(
+        sent in prop::collection::vec((0..3_u32, prop_oneof![0..4_u64, THRESHOLD - 1..THRESHOLD + 2]), 1..16),
+        wild in prop::collection::vec(any::<bool>(), 16),
+        posted_after in 0..40_u32,
+        seed in 1..u64::MAX,
+    ) {
+        // Receives ask for the tags in the order of sending; a wildcard takes the oldest that is left.
+        let patterns: Vec<Option<u32>> = reference_patterns(&sent, &wild);
+        let expected = reference(&sent, &patterns);
+        let (sent, patterns) = (Rc::new(sent), Rc::new(patterns));
+        let program = |world: Comm| {
+            let (sent, patterns, expected) = (Rc::clone(&sent), Rc::clone(&patterns), expected.clone());
+            async move {
+                if world.rank() == 0 {
+                    let mut sends = Vec::new();
+                    for (number, &(tag, length)) in sent.iter().enumerate() {
+                        sends.push(world.isend(pattern(length, number as u64), 1, tag)?);
+                    }
+                    waitall(&mut sends).await?;
+                    return Ok(());
+                }
+                world.sleep(f64::from(posted_after % 2)).await;
+                let mut receives = Vec::new();
+                for tag in patterns.iter() {
+                    let tag = tag.map_or(ANY_TAG, Tag::Is);
+                    receives.push(world.irecv(world.buffer(200), 0, tag)?);
+                }
+                for (completion, number) in waitall(&mut receives).await?.into_iter().zip(expected) {
+                    let completion = completion.expect("not null");
+                    let (tag, length) = sent[number];
+                    assert_eq!((completion.status.tag, completion.status.length), (tag, length));
+                    let bytes = &completion.buffer.bytes().expect("real")[..usize::try_from(length).expect("short")];
+                    assert_eq!(Some(bytes), pattern(length, number as u64).bytes());
+                }
+                Ok(())
+            }
+        };
+        world(2).order(Order::Seeded(seed)).run(program).finished();
+    }
+}
+
+/// As many receives as messages that cannot starve: first those with a tag, then the wildcards.
+fn reference_patterns(sent: &[(u32, u64)], wild: &[bool]) -> Vec<Option<u32>> {
+    let tags = sent.iter().zip(wild).filter(|(_, wild)| !**wild);
+    let mut patterns: Vec<Option<u32>> = tags.map(|(&(tag, _), _)| Some(tag)).collect();
+    patterns.reverse();
+    patterns.resize(sent.len(), None);
+    patterns
+}
+
+/// Which message each receive gets: the oldest that it accepts and that no receive before it has taken.
+fn reference(sent: &[(u32, u64)], patterns: &[Option<u32>]) -> Vec<usize> {
+    let mut taken = vec![false; sent.len()];
+    let mut result = Vec::new();
+    for pattern in patterns {
+        let accepts = |tag: u32| pattern.is_none_or(|wanted| wanted == tag);
+        let found = (0..sent.len()).find(|&number| !taken[number] && accepts(sent[number].0));
+        let number = found.expect("there are as many messages as receives");
+        taken[number] = true;
+        result.push(number);
+    }
+    result
+}

@@ -4,7 +4,6 @@
 //! that cargo finds everything that it has downloaded already.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -22,11 +21,9 @@ pub(crate) fn new(folder: &Path) -> ExitCode {
     match make(folder) {
         Ok(()) => {
             let shown = folder.display();
-            let text = format!(
+            status::print(format_args!(
                 "made {shown}; run it with\n  simrun --platform {shown}/platform.toml {shown}"
-            );
-            let _ = writeln!(std::io::stdout().lock(), "{text}");
-            ExitCode::SUCCESS
+            ))
         }
         Err(message) => status::refuse(message),
     }

@@ -18,8 +18,8 @@ impl std::fmt::Display for NoProgram {
     }
 }
 
-/// The program that APP names, built if need be.
-pub(crate) fn program(app: &Path) -> Result<PathBuf, NoProgram> {
+/// The program that APP names, built if need be; cargo shows its progress on a terminal unless `quiet`.
+pub(crate) fn program(app: &Path, quiet: bool) -> Result<PathBuf, NoProgram> {
     let name = app.display();
     let Ok(metadata) = app.metadata() else {
         return Err(NoProgram(format!(
@@ -28,7 +28,7 @@ pub(crate) fn program(app: &Path) -> Result<PathBuf, NoProgram> {
         )));
     };
     if metadata.is_dir() {
-        return build(app);
+        return build(app, quiet);
     }
     if metadata.permissions().mode() & 0o111 == 0 {
         return Err(NoProgram(format!(
@@ -62,7 +62,7 @@ fn neighbours(app: &Path) -> String {
     }
 }
 
-fn build(folder: &Path) -> Result<PathBuf, NoProgram> {
+fn build(folder: &Path, quiet: bool) -> Result<PathBuf, NoProgram> {
     let name = folder.display();
     let manifest = folder.join("Cargo.toml");
     if !manifest.is_file() {
@@ -82,7 +82,7 @@ fn build(folder: &Path) -> Result<PathBuf, NoProgram> {
         .arg(&manifest)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit());
-    if !io::stderr().is_terminal() {
+    if quiet || !io::stderr().is_terminal() {
         command.arg("--quiet");
     }
     let output = command.output().map_err(|error| {

@@ -21,16 +21,6 @@ use mpi::Process;
 use mpi::channel::{Channel, Event, Header, Level, Packet, Settings, Token};
 use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, Parked, Span, Time, Work};
 
-/// Where the programs' own output and log lines go.
-pub trait Console {
-    /// A line of output of a rank.
-    fn print(&self, rank: u32, text: fmt::Arguments<'_>);
-    /// Whether a line of this level of a rank is wanted.
-    fn wants(&self, level: Level, rank: u32) -> bool;
-    /// A line of the log of a rank.
-    fn log(&self, level: Level, time: Time, rank: u32, host: &str, text: fmt::Arguments<'_>);
-}
-
 /// A packet on its way.
 #[derive(Debug)]
 struct InFlight {
@@ -73,7 +63,6 @@ struct Tables {
 pub struct Flow {
     port: DevicePort,
     settings: Settings,
-    console: Rc<dyn Console>,
     tables: RefCell<Tables>,
 }
 
@@ -84,12 +73,7 @@ const fn actor(rank: u32) -> ActorId {
 impl Flow {
     /// A device for `ranks` ranks, attached to the kernel behind `port`.
     #[must_use]
-    pub fn new(
-        port: DevicePort,
-        ranks: u32,
-        settings: Settings,
-        console: Rc<dyn Console>,
-    ) -> Rc<Self> {
+    pub fn new(port: DevicePort, ranks: u32, settings: Settings) -> Rc<Self> {
         let mut tables = Tables::default();
         tables
             .endpoints
@@ -97,7 +81,6 @@ impl Flow {
         let flow = Rc::new(Self {
             port: port.clone(),
             settings,
-            console,
             tables: RefCell::new(tables),
         });
         port.attach(Rc::clone(&flow) as Rc<dyn Device>);
@@ -388,19 +371,14 @@ impl Channel for FlowChannel {
     }
 
     fn print(&self, text: fmt::Arguments<'_>) {
-        self.flow.console.print(self.rank, text);
+        self.flow.port.actor(actor(self.rank)).println(text);
     }
 
     fn log(&self, level: Level, text: fmt::Arguments<'_>) {
-        if self.flow.console.wants(level, self.rank) {
-            self.flow.console.log(
-                level,
-                self.flow.port.now(),
-                self.rank,
-                &self.host_name(),
-                text,
-            );
-        }
+        self.flow
+            .port
+            .actor(actor(self.rank))
+            .log(same_level(level), text);
     }
 
     fn abort(&self, code: i32) {
@@ -408,5 +386,16 @@ impl Channel for FlowChannel {
         self.flow
             .port
             .with(|kernel| kernel.fail_actor(actor(self.rank), message));
+    }
+}
+
+/// The message layer does not know the kernel, so each has the five levels.
+const fn same_level(level: Level) -> sim_core::Level {
+    match level {
+        Level::Error => sim_core::Level::Error,
+        Level::Warn => sim_core::Level::Warn,
+        Level::Info => sim_core::Level::Info,
+        Level::Debug => sim_core::Level::Debug,
+        Level::Trace => sim_core::Level::Trace,
     }
 }

@@ -5,4 +5,4 @@
 
 mod flow;
 
-pub use flow::{Console, Flow};
+pub use flow::Flow;

@@ -297,7 +297,7 @@ impl Comm {
             "a duration must be at least 0 s, not {seconds}"
         );
         self.elapse(Location::caller(), move |process, token| {
-            process.channel().timer(seconds, token)
+            process.channel().timer(seconds, token);
         })
     }
 
@@ -312,7 +312,7 @@ impl Comm {
             "an amount of flop must be finite and at least 0, not {flops}"
         );
         self.elapse(Location::caller(), move |process, token| {
-            process.channel().compute(flops, token)
+            process.channel().compute(flops, token);
         })
     }
 

@@ -5,6 +5,7 @@
 //! spells out every default, so that the copy in the record of a run means the same when a default changes.
 
 mod field;
+mod network;
 mod read;
 mod section;
 mod syntax;
@@ -13,6 +14,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use crate::model::NetworkParameters;
 use crate::pattern::HostPattern;
 use crate::units::{Bandwidth, Duration, Size, Speed};
 
@@ -29,7 +31,7 @@ pub(crate) struct PlatformFile {
     pub(crate) version: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
-    pub(crate) network: NetworkEntry,
+    pub(crate) network: NetworkParameters,
     pub(crate) protocol: Protocol,
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
     pub(crate) hosts: Vec<Named<HostEntry>>,
@@ -46,12 +48,6 @@ pub(crate) struct PlatformFile {
 pub(crate) struct Named<T> {
     pub(crate) name: Spanned<String>,
     pub(crate) entry: T,
-}
-
-/// `[network]`
-#[derive(Clone, Serialize, Debug)]
-pub(crate) struct NetworkEntry {
-    pub(crate) model: NetworkModel,
 }
 
 /// `[protocol]`: what the message layer needs to know; the platform only carries it.
@@ -126,24 +122,6 @@ pub enum Sharing {
     /// Each transfer has the whole bandwidth; transfers do not slow each other.
     #[serde(rename = "fatpipe")]
     FatPipe,
-}
-
-/// The network models, by the name in `[network] model`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
-#[serde(rename_all = "kebab-case")]
-pub enum NetworkModel {
-    /// Latency, then max-min fair sharing: see [`FlowModel`](crate::FlowModel).
-    Flow,
-}
-
-impl NetworkModel {
-    /// Its name in a platform file.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Flow => "flow",
-        }
-    }
 }
 
 impl PlatformFile {

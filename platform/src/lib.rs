@@ -16,7 +16,7 @@
 //! name = "an example"              # optional
 //!
 //! [network]                        # optional
-//! model = "flow"                   # latency, then max-min fair sharing: the default, and the only model so far
+//! model = "flow"                   # latency, then max-min fair sharing: the default; others see below
 //!
 //! [protocol]                       # optional: what the message layer needs to know
 //! eager_threshold = "64KiB"        # messages below are sent eagerly, others by rendezvous; default 64KiB
@@ -60,6 +60,36 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! **Network models.** `[network] model` is `"flow"`, `"raw"`, `"cm02"`, `"lv08"`, `"smpi"`, `"ib"` or `"constant"`
+//! ([`NetworkModel`]). Each is a preset of the same parameters ([`FluidParameters`] has the formula and the units), which can be
+//! set next to the name:
+//!
+//! ```
+//! # let text = r#"
+//! # version = 1
+//! # hosts.a.speed = "1Gf"
+//! [network]
+//! model = "lv08"
+//! latency_factor = 13.01                    # of the latency paid; one number, or steps as below
+//! bandwidth_factor = [                      # of the rate reached; sizes up to the first step have the factor 1
+//!   { above = "0B", factor = 0.9 },         # strictly above
+//!   { above = "64KiB", factor = 0.97 },
+//! ]
+//! rtt_penalty = true                        # shares by 1 / (latency + weight_s / bandwidth)
+//! weight_s = "20537B"
+//! tcp_gamma = "4MiB"                        # window: at most tcp_gamma / (2 latency); "0B" is none
+//! crosstraffic = 0.05                       # of the rate, on every link of the way back; true is 0.05, false is 0
+//! loopback = { bandwidth = "10GBps", latency = "0s" }    # of the implicit way from a host to itself
+//! envelope = "0B"                           # what the message layer adds to each message ("16B" in "smpi")
+//! compat = "simgrid-4.1"                    # quirks of that version that change dates: see `Compat`
+//! # "#;
+//! # platform::Platform::parse("example.toml", text)?;
+//! # Ok::<(), platform::LoadError>(())
+//! ```
+//!
+//! Model `"ib"` has also `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model `"constant"` has nothing but
+//! `duration = "1s"`.
+//!
 //! **Sharing.** The transfers on a `shared` link share its bandwidth, whatever their direction. A `split-duplex` link has
 //! its whole bandwidth in each direction. On a `fatpipe` each transfer has the whole bandwidth.
 //!
@@ -86,9 +116,12 @@ mod solver;
 mod summary;
 pub mod units;
 
-pub use file::{NetworkModel, Protocol, Sharing};
+pub use file::{Protocol, Sharing};
 pub use mistake::{LoadError, Mistake, Mistakes, Unreadable};
-pub use model::{FlowModel, model};
+pub use model::{
+    Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors, Loopback,
+    NetworkModel, NetworkParameters, model,
+};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{LinkInfo, Platform};
 pub use route::{Hop, LinkId, NoRoute, Route};

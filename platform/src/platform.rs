@@ -20,10 +20,7 @@ use crate::file::PlatformFile;
 use crate::mistake::{LoadError, Unreadable};
 use crate::route::{LinkId, NoRoute, Route, RouteTable, Wire};
 use crate::summary::Summary;
-use crate::{NetworkModel, Protocol, Sharing};
-
-/// The bandwidth of the link from a host to itself unless one is declared: SimGrid's `network/loopback-bw`, in bytes/s.
-pub(crate) const LOOPBACK_BANDWIDTH: f64 = 1e10;
+use crate::{NetworkModel, NetworkParameters, Protocol, Sharing};
 
 /// A platform: hosts, links and the routes between them.
 #[derive(Clone, Debug)]
@@ -118,6 +115,12 @@ impl Platform {
     #[must_use]
     pub const fn network_model(&self) -> NetworkModel {
         self.file.network.model
+    }
+
+    /// The network model with its parameters.
+    #[must_use]
+    pub const fn network(&self) -> &NetworkParameters {
+        &self.file.network
     }
 
     /// What the message layer needs to know.
@@ -259,7 +262,7 @@ impl Platform {
         Ok(route)
     }
 
-    /// Checks that every ordered pair of distinct hosts in `used` has a route.
+    /// Checks that every ordered pair of distinct hosts in `used` has a route, if the network model uses routes.
     ///
     /// Ends are compared, not hosts: the cost is the number of hosts plus the square of the number of ends used.
     ///
@@ -269,6 +272,9 @@ impl Platform {
     /// # Panics
     /// If there is no such host.
     pub fn check_routes(&self, used: &[HostId]) -> Result<(), NoRoute> {
+        if self.network_model() == NetworkModel::Constant {
+            return Ok(());
+        }
         let mut seen = vec![false; self.singles.len() + self.clusters.len()];
         let mut ends: Vec<(u32, HostId)> = Vec::new();
         for host in used {
@@ -339,10 +345,16 @@ impl Platform {
     }
 
     fn implicit_loopback(&self) -> Wire {
+        let loopback = self
+            .file
+            .network
+            .fluid
+            .as_ref()
+            .map(|fluid| &fluid.loopback);
         Wire {
             number: u32::try_from(self.wires.len()).expect("fewer than 2^31 links"),
-            bandwidth: LOOPBACK_BANDWIDTH,
-            latency_s: 0.0,
+            bandwidth: loopback.map_or(f64::INFINITY, |link| link.bandwidth.bytes_per_s()),
+            latency_s: loopback.map_or(0.0, |link| link.latency.as_secs()),
             sharing: Sharing::FatPipe,
         }
     }

@@ -4,7 +4,7 @@
 //! An allocation is max-min fair when no capacity is exceeded and each flow is at its bound, or crosses a full capacity
 //! on which no flow has a higher level. That allocation is unique.
 //!
-//! A capacity that occurs twice on the way of a flow is used twice. Links that nobody shares (`fatpipe`) are no capacities:
+//! A use has a coefficient: how much of the capacity a unit of the rate takes. Links that nobody shares (`fatpipe`) are no capacities:
 //! they are folded into the bound of each flow.
 
 pub(crate) mod reference;
@@ -22,6 +22,8 @@ pub(crate) struct Problem {
     pub(crate) ends: Vec<u32>,
     /// The capacities of all flows, one flow after the other.
     pub(crate) uses: Vec<u32>,
+    /// How much of the capacity a unit of the rate takes, for each use.
+    pub(crate) coefficients: Vec<f64>,
 }
 
 impl Problem {
@@ -32,12 +34,15 @@ impl Problem {
         self.bounds.clear();
         self.ends.clear();
         self.uses.clear();
+        self.coefficients.clear();
     }
 
     /// The capacities that a flow crosses.
-    pub(crate) fn uses_of(&self, flow: usize) -> &[u32] {
+    pub(crate) fn uses_of(&self, flow: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let begin = flow.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.uses[begin as usize..self.ends[flow] as usize]
+        let range = begin as usize..self.ends[flow] as usize;
+        let uses = self.uses[range.clone()].iter().copied();
+        uses.zip(self.coefficients[range].iter().copied())
     }
 
     /// Adds a flow, after its uses were pushed to `uses`.
@@ -57,9 +62,9 @@ impl Problem {
         for (flow, rate) in rates.iter().enumerate() {
             assert!(*rate > 0.0, "flow {flow} stands still");
             assert!(*rate <= self.bounds[flow] * (1.0 + tolerance));
-            for capacity in self.uses_of(flow) {
-                let at = *capacity as usize;
-                load[at] += rate;
+            for (capacity, coefficient) in self.uses_of(flow) {
+                let at = capacity as usize;
+                load[at] += coefficient * rate;
                 level_max[at] = level_max[at].max(level(flow));
             }
         }
@@ -72,8 +77,8 @@ impl Problem {
         }
         for (flow, rate) in rates.iter().enumerate() {
             let at_bound = *rate >= self.bounds[flow] * (1.0 - tolerance);
-            let bottleneck = self.uses_of(flow).iter().any(|capacity| {
-                let at = *capacity as usize;
+            let bottleneck = self.uses_of(flow).any(|(capacity, _)| {
+                let at = capacity as usize;
                 load[at] >= self.capacities[at] * (1.0 - tolerance)
                     && level(flow) >= level_max[at] * (1.0 - tolerance)
             });

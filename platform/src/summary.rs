@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{NetworkModel, Platform};
+use crate::{Factors, NetworkParameters, Platform};
 
 /// Prints counts of hosts, clusters, links and routes, the model and its parameters; made by [`Platform::summary`].
 #[derive(Clone, Copy, Debug)]
@@ -46,14 +46,62 @@ impl fmt::Display for Summary<'_> {
             "routes    {} declared, in clusters computed",
             platform.routes.len()
         )?;
-        let model = match platform.network_model() {
-            NetworkModel::Flow => "flow: latency + size / bandwidth, max-min fair sharing",
-        };
-        writeln!(f, "network   {model}")?;
+        let network = platform.network();
+        let model = network.model;
+        writeln!(f, "network   {}: {}", model.name(), model.summary())?;
+        parameters(f, network)?;
         let threshold = &platform.protocol().eager_threshold;
         write!(
             f,
             "protocol  eager below {threshold}, rendezvous from there on"
         )
     }
+}
+
+/// The parameters that are not those of the plain model.
+fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::Result {
+    if network.compat.is_some() {
+        writeln!(f, "          with the quirks of SimGrid 4.1")?;
+    }
+    if let Some(duration) = &network.duration {
+        writeln!(f, "          duration {duration}")?;
+    }
+    if let Some(factors) = &network.ib_penalty_factors {
+        let crate::IbPenaltyFactors { be, bs, ys } = factors;
+        writeln!(f, "          penalties be {be}, bs {bs}, ys {ys}")?;
+    }
+    let Some(fluid) = &network.fluid else {
+        return Ok(());
+    };
+    for (name, factor) in [
+        ("latency", &fluid.latency_factor),
+        ("bandwidth", &fluid.bandwidth_factor),
+    ] {
+        match factor {
+            Factors::Same(1.0) => {}
+            Factors::Same(all) => writeln!(f, "          {name} x {all}")?,
+            Factors::Steps(steps) => {
+                write!(f, "          {name} x")?;
+                for step in steps {
+                    write!(f, " {} above {},", step.factor, step.above)?;
+                }
+                writeln!(f, " 1 below")?;
+            }
+        }
+    }
+    if fluid.rtt_penalty {
+        let weight = &fluid.weight_s;
+        writeln!(f, "          unfair by latency + {weight} / bandwidth")?;
+    }
+    if fluid.tcp_gamma.bytes() > 0 {
+        writeln!(f, "          window {}", fluid.tcp_gamma)?;
+    }
+    if fluid.crosstraffic > 0.0 {
+        let share = fluid.crosstraffic;
+        writeln!(f, "          {share} of each rate on the way back")?;
+    }
+    if fluid.envelope.bytes() > 0 {
+        writeln!(f, "          messages grow by {}", fluid.envelope)?;
+    }
+    Ok(())
 }

@@ -116,8 +116,45 @@ fn keys() {
     );
     check(
         "version = 1",
-        "version = 1\nnetwork = { model = \"smpi\" }",
-        "p.toml:2:21: unknown network model \"smpi\": expected \"flow\"",
+        "version = 1\nnetwork = { model = \"lv80\" }",
+        "p.toml:2:21: unknown network model \"lv80\": expected \"flow\" or \"raw\" or \"cm02\" or \"lv08\" or \"smpi\" or \
+         \"ib\" or \"constant\"; did you mean \"lv08\"?",
+    );
+}
+
+#[test]
+fn parameters_of_network_models() {
+    let check = |network: &str, message: &str| {
+        let text = format!("version = 1\nnetwork = {{ {network} }}");
+        check("version = 1", &text, &format!("p.toml:2:{message}"));
+    };
+    check(
+        "model = \"flow\", duration = \"1s\"",
+        "40: key \"duration\" in the network table of model \"flow\": this model has no such parameter",
+    );
+    check(
+        "crosstraffic = 2",
+        "28: wrong type: the number 2: expected true, false, or the share of the acknowledgements, a number from 0 to 1",
+    );
+    check(
+        "latency_factor = 0",
+        "30: wrong type: the number 0: expected a number above 0, without quotes",
+    );
+    check(
+        "bandwidth_factor = \"0.97\"",
+        "32: wrong type: the string \"0.97\": expected a number above 0, or an array of { above = SIZE, factor = NUMBER }",
+    );
+    check(
+        "latency_factor = [{ above = \"1kB\", factor = 2 }, { above = \"1kB\", factor = 3 }]",
+        "62: step 1kB after step 1kB: expected growing sizes",
+    );
+    check(
+        "model = \"ib\", ib_penalty_factors = { be = 1, bs = 1 }",
+        "48: the ib_penalty_factors has no \"ys\": expected the key \"ys\" in it; add: ys = 1.35",
+    );
+    check(
+        "compat = \"simgrid\"",
+        "22: unknown compat \"simgrid\": expected \"simgrid-4.1\"",
     );
 }
 

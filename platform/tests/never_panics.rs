@@ -9,7 +9,7 @@ const FILES: [&str; 4] = [
     include_str!("../../platforms/two-hosts.toml"),
     include_str!("../../platforms/grid.toml"),
     r#"version = 1
-network = { model = "flow" }
+network = { model = "ib", latency_factor = [{ above = "1kB", factor = 2 }], loopback = { latency = "1us" }, ib_penalty_factors = { be = 1, bs = 2.5, ys = 3 } }
 hosts = { a = { speed = "1Gf", cores = 2 }, b = { speed = "1.5e3f" } }
 [links]
 one = { bandwidth = "1Gbps", latency = "1us", sharing = "split-duplex" }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use platform::{HostId, LinkId, Platform};
+use platform::{HostId, LinkId, NetworkModel, NetworkParameters, Platform};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../platforms")
@@ -60,6 +60,63 @@ fn every_file_loads_has_sources_and_round_trips() {
         let all: Vec<HostId> = platform.hosts().collect();
         platform.check_routes(&all).expect("all hosts are joined");
     }
+}
+
+#[test]
+fn every_preset_prints_all_its_parameters_and_reads_back() {
+    for model in NetworkModel::ALL {
+        let parse = |network: &str| {
+            let text = format!("version = 1\nhosts.a.speed = \"1Gf\"\n[network]\n{network}\n");
+            Platform::parse("preset.toml", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        };
+        let platform = parse(&format!("model = \"{}\"", model.name()));
+        assert_eq!(platform.network(), &NetworkParameters::preset(model));
+        let printed = platform.to_toml();
+        let again = Platform::parse("printed.toml", &printed).expect("no mistake");
+        assert_eq!(again.network(), platform.network());
+        assert_eq!(again.to_toml(), printed);
+    }
+    // Each parameter replaces that of the preset, and is shown.
+    let text = r#"
+        version = 1
+        hosts.a.speed = "1Gf"
+        [network]
+        model = "ib"
+        compat = "simgrid-4.1"
+        latency_factor = [{ above = "1kB", factor = 2 }]
+        bandwidth_factor = 0.5
+        rtt_penalty = true
+        weight_s = "1kB"
+        tcp_gamma = "1MiB"
+        crosstraffic = 0.1
+        loopback = { bandwidth = "1GBps", latency = "1us" }
+        envelope = "64B"
+        ib_penalty_factors = { be = 1, bs = 2.5, ys = 3 }
+        "#;
+    let platform = Platform::parse("all.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(platform.network().envelope_bytes(), 64);
+    let again = Platform::parse("again.toml", &platform.to_toml()).expect("no mistake");
+    assert_eq!(again.network(), platform.network());
+    assert_eq!(
+        platform
+            .summary()
+            .to_string()
+            .lines()
+            .skip(3)
+            .collect::<Vec<_>>()[..],
+        [
+            "network   ib: cm02 with penalties of concurrent transfers on InfiniBand",
+            "          with the quirks of SimGrid 4.1",
+            "          penalties be 1, bs 2.5, ys 3",
+            "          latency x 2 above 1kB, 1 below",
+            "          bandwidth x 0.5",
+            "          unfair by latency + 1kB / bandwidth",
+            "          window 1MiB",
+            "          0.1 of each rate on the way back",
+            "          messages grow by 64B",
+            "protocol  eager below 64KiB, rendezvous from there on",
+        ]
+    );
 }
 
 #[test]

@@ -145,6 +145,7 @@ pub fn simulate(
     let mut simulation =
         Simulation::new(platform::model(Arc::clone(platform)), names, options.seed);
     configure(&mut simulation, options, ranks);
+    simulation.set_console(Rc::clone(output) as Rc<dyn sim_core::Console>);
     let settings = Settings {
         eager_threshold: options.send_mode.map_or(
             platform.protocol().eager_threshold.bytes(),
@@ -154,12 +155,7 @@ pub fn simulate(
     };
     let flow = program.has_ranks().then(|| {
         simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
-        Flow::new(
-            simulation.port(),
-            ranks,
-            settings,
-            Rc::clone(output) as Rc<dyn fabric::Console>,
-        )
+        Flow::new(simulation.port(), ranks, settings)
     });
     let (outcome, place) = panic_hook::with_quiet_panics(|| {
         let mut stage = Stage {

@@ -162,6 +162,9 @@ impl Mapping {
     ///
     /// # Errors
     /// If a file names an unknown host or too few.
+    ///
+    /// # Panics
+    /// If the platform has no hosts, which no platform file can say.
     pub fn place(
         &self,
         platform: &Platform,

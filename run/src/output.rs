@@ -12,9 +12,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fabric::Console;
-use mpi::Level;
-use sim_core::Time;
+use sim_core::{ActorId, Console, Level, LogLine};
 
 /// Where output lines go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -164,20 +162,20 @@ impl Output {
 }
 
 impl Console for Output {
-    fn print(&self, rank: u32, text: fmt::Arguments<'_>) {
+    fn print(&self, actor: ActorId, text: fmt::Arguments<'_>) {
         if self.prefix {
-            self.write(self.stream, format_args!("[{rank}] {text}"));
+            self.write(self.stream, format_args!("[{}] {text}", rank(actor)));
         } else {
             self.write(self.stream, text);
         }
     }
 
-    fn wants(&self, level: Level, rank: u32) -> bool {
-        self.filter.wants(level, rank)
+    fn wants(&self, level: Level, actor: ActorId) -> bool {
+        self.filter.wants(level, rank(actor))
     }
 
-    fn log(&self, level: Level, time: Time, rank: u32, host: &str, text: fmt::Arguments<'_>) {
-        let name = match level {
+    fn log(&self, line: &LogLine<'_>) {
+        let name = match line.level {
             Level::Error => "error",
             Level::Warn => "warn",
             Level::Info => "info",
@@ -185,11 +183,18 @@ impl Console for Output {
             Level::Trace => "trace",
         };
         if self.stream != Stream::Nowhere {
-            let seconds = time.as_secs();
-            let line = format_args!("[{seconds:.9}] [rank {rank} on {host}] {name}: {text}");
-            self.write(Stream::Stderr, line);
+            let (time, who, host, text) = (line.time.as_secs(), line.name, line.host, line.text);
+            self.write(
+                Stream::Stderr,
+                format_args!("[{time:.9}] [{who} on {host}] {name}: {text}"),
+            );
         }
     }
+}
+
+/// The rank of an actor; for actor programs, its number counted from 0.
+const fn rank(actor: ActorId) -> u32 {
+    actor.number() - 1
 }
 
 #[cfg(test)]

@@ -139,6 +139,9 @@ impl Record {
     }
 
     /// The record as JSON, one key per line.
+    ///
+    /// # Panics
+    /// Never: all keys are known to be expressible.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a record has only keys that JSON knows")

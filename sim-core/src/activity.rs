@@ -14,6 +14,8 @@ use crate::{Answer, Change, End, Kernel, Message, Span, Transition};
 pub struct Activity {
     kernel: Shared,
     slot: u32,
+    /// Whether this is the handle of a get, which gives the message.
+    gets: bool,
 }
 
 /// How an activity ended without success.
@@ -49,29 +51,32 @@ pub(crate) fn end_result(answer: Answer) -> Result<(), ActivityError> {
 }
 
 impl Activity {
-    pub(crate) const fn new(kernel: Shared, slot: u32) -> Self {
-        Self { kernel, slot }
+    pub(crate) const fn new(kernel: Shared, slot: u32, gets: bool) -> Self {
+        Self { kernel, slot, gets }
     }
 
     pub(crate) const fn slot(&self) -> u32 {
         self.slot
     }
 
-    /// Waits for the end. The receiver of a communication gets the message, everybody else an empty one.
+    /// Waits for the end. The handle of a get gives the message, once; every other handle an empty one.
     ///
     /// # Errors
     /// How it ended, if not well.
+    #[inline]
     #[track_caller]
     pub fn wait(&self) -> Operation<'_, Result<Message, ActivityError>> {
         let wait = Transition::Wait {
             activity: self.slot,
             owned: false,
         };
-        Operation::new(&self.kernel, wait, |kernel, transition, answer, _| {
-            let Transition::Wait { activity, .. } = transition else {
-                unreachable!("the operation waits")
-            };
-            Step::Return(end_result(answer).map(|()| kernel.take_message(activity)))
+        if !self.gets {
+            return Operation::new(&self.kernel, wait, |_, _, answer| {
+                Step::Return(end_result(answer).map(|()| Message::Empty))
+            });
+        }
+        Operation::new(&self.kernel, wait, |kernel, code, answer| {
+            Step::Return(end_result(answer).map(|()| kernel.take_message(code.object())))
         })
     }
 
@@ -79,12 +84,14 @@ impl Activity {
     ///
     /// # Errors
     /// How it ended, if not well, or that it has not.
+    #[inline]
     #[track_caller]
     pub fn wait_timeout(&self, timeout: Span) -> Operation<'_, Result<Message, ActivityError>> {
         self.wait().within(timeout)
     }
 
     /// Whether it has ended, well or not.
+    #[inline]
     #[track_caller]
     pub fn test(&self) -> Operation<'_, bool> {
         Operation::new(
@@ -92,11 +99,12 @@ impl Activity {
             Transition::Test {
                 activity: self.slot,
             },
-            |_, _, answer, _| Step::Return(answer == Answer::Bool(true)),
+            |_, _, answer| Step::Return(answer == Answer::Bool(true)),
         )
     }
 
     /// Ends it without success, if it has not ended.
+    #[inline]
     #[track_caller]
     pub fn cancel(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -122,15 +130,9 @@ impl Activity {
 }
 
 impl Kernel {
-    /// Takes the message if the actor being polled is the receiver.
+    /// Takes the message, for the get.
     pub(crate) fn take_message(&mut self, slot: u32) -> Message {
-        let current = self.current;
-        let record = self.activities.get_mut(slot);
-        if record.destination == current {
-            std::mem::take(&mut record.message)
-        } else {
-            Message::Empty
-        }
+        std::mem::take(&mut self.activities.get_mut(slot).message)
     }
 }
 
@@ -157,6 +159,7 @@ impl Clone for Activity {
         Self {
             kernel: Rc::clone(&self.kernel),
             slot: self.slot,
+            gets: self.gets,
         }
     }
 }

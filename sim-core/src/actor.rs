@@ -1,13 +1,14 @@
 //! Actors: the handle through which a program reaches the simulation.
 //!
-//! An actor is a future; `me` is the handle that it gets. The same type names other actors. A new actor runs when
-//! its turn comes, after the actors that were runnable before it.
+//! An actor is a future; `me` is the handle that it gets. The same type names other actors. A new actor runs
+//! up to its first operation before anybody else goes on; that operation takes its turn behind what was runnable before.
 
 use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
 
 use crate::activity::{Activity, ActivityError, end_result};
+use crate::code::Code;
 use crate::kernel::Shared;
 use crate::mailbox::Mailbox;
 use crate::operation::{Operation, Step};
@@ -34,12 +35,7 @@ impl fmt::Display for TimedOut {
 
 impl std::error::Error for TimedOut {}
 
-pub(crate) const fn nothing(
-    _: &mut crate::Kernel,
-    _: Transition,
-    _: Answer,
-    _: &mut u32,
-) -> Step<()> {
+pub(crate) const fn nothing(_: &mut crate::Kernel, _: Code, _: Answer) -> Step<()> {
     Step::Return(())
 }
 
@@ -103,13 +99,14 @@ impl Actor {
     ///
     /// # Panics
     /// If `limit` is 0.
+    #[inline]
     #[track_caller]
     pub fn random(&self, limit: u32) -> Operation<'_, u32> {
         assert!(limit > 0, "a random choice needs at least one value");
         Operation::new(
             &self.kernel,
             Transition::Random { limit },
-            |_, _, answer, _| match answer {
+            |_, _, answer| match answer {
                 Answer::Number(value) => Step::Return(value),
                 other => unreachable!("a draw answers with a number, not {other:?}"),
             },
@@ -117,33 +114,33 @@ impl Actor {
     }
 
     /// Lets every other runnable actor go first.
+    #[inline]
     #[track_caller]
     pub fn yield_now(&self) -> Operation<'_, ()> {
         Operation::new(&self.kernel, Transition::Yield, nothing)
     }
 
-    /// Sleeps for a duration of virtual time.
+    /// Sleeps for a duration of virtual time. A sleep of [`Span::INFINITE`] has no end, and is reported as a deadlock
+    /// when nothing else is left.
+    #[inline]
     #[track_caller]
     pub fn sleep(&self, span: Span) -> Operation<'_, ()> {
         // Even a sleep of no time goes through the queue: it ends after what was due before.
-        let span = if span == Span::INFINITE {
-            Span::from_secs(f64::MAX)
-        } else {
-            span
-        };
         Operation::new(&self.kernel, Transition::Sleep, nothing).within(span)
     }
 
     /// Sleeps until a date; not at all if it is past.
+    #[inline]
     #[track_caller]
     pub fn sleep_until(&self, date: Time) -> Operation<'_, ()> {
         self.sleep(date.since(self.now()))
     }
 
-    /// Starts an actor on a host. It runs when its turn comes.
+    /// Starts an actor on a host. It runs up to its first operation when this actor has come to its next one.
     ///
     /// # Panics
     /// If there is no such host.
+    #[inline]
     #[track_caller]
     pub fn spawn<F, Fut>(&self, name: &str, host: HostId, program: F) -> Operation<'_, Self>
     where
@@ -156,15 +153,12 @@ impl Actor {
             kernel: Rc::clone(&self.kernel),
             id: ActorId(id),
         }));
-        self.kernel.borrow_mut().newborn.push((id, body));
+        self.kernel.borrow_mut().actors[id as usize].body = Some(body);
         let create = Transition::Create { child: ActorId(id) };
-        Operation::new(&self.kernel, create, |kernel, transition, _, _| {
-            let Transition::Create { child } = transition else {
-                unreachable!("the operation creates")
-            };
+        Operation::new(&self.kernel, create, |kernel, code, _| {
             Step::Return(Self {
                 kernel: kernel.myself(),
-                id: child,
+                id: ActorId(code.object()),
             })
         })
     }
@@ -173,6 +167,7 @@ impl Actor {
     ///
     /// # Errors
     /// [`ActivityError`] if the host fails.
+    #[inline]
     #[track_caller]
     pub fn execute(&self, flops: f64) -> Operation<'_, Result<(), ActivityError>> {
         let exec = self.prepare_exec(flops, 1.0, f64::INFINITY);
@@ -180,12 +175,9 @@ impl Actor {
             activity: exec,
             owned: true,
         };
-        Operation::new(&self.kernel, wait, |kernel, transition, answer, _| {
-            let Transition::Wait { activity, .. } = transition else {
-                unreachable!("the operation waits")
-            };
+        Operation::new(&self.kernel, wait, |kernel, code, answer| {
             let result = end_result(answer);
-            kernel.release_activity(activity, 0);
+            kernel.release_activity(code.object(), 0);
             Step::Return(result)
         })
     }
@@ -204,7 +196,7 @@ impl Actor {
     pub fn start_execution_with(&self, flops: f64, priority: f64, bound: f64) -> Activity {
         let slot = self.prepare_exec(flops, priority, bound);
         self.kernel.borrow_mut().begin_exec(slot);
-        Activity::new(Rc::clone(&self.kernel), slot)
+        Activity::new(Rc::clone(&self.kernel), slot, false)
     }
 
     fn prepare_exec(&self, flops: f64, priority: f64, bound: f64) -> u32 {
@@ -222,6 +214,7 @@ impl Actor {
     }
 
     /// Waits until the actor has ended.
+    #[inline]
     #[track_caller]
     pub fn join(&self) -> Operation<'_, ()> {
         Operation::new(&self.kernel, Transition::Join { target: self.id }, nothing)
@@ -231,12 +224,13 @@ impl Actor {
     ///
     /// # Errors
     /// [`TimedOut`] if it has not.
+    #[inline]
     #[track_caller]
     pub fn join_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
         Operation::new(
             &self.kernel,
             Transition::Join { target: self.id },
-            |_, _, answer, _| {
+            |_, _, answer| {
                 Step::Return(if answer == Answer::Timeout {
                     Err(TimedOut)
                 } else {
@@ -249,12 +243,16 @@ impl Actor {
 
     /// Ends the actor: its destructors run, and what it asked for is withdrawn, before anybody else goes on. An actor
     /// may end itself; it does not return from that.
+    #[inline]
     #[track_caller]
     pub fn kill(&self) -> Operation<'_, ()> {
         Operation::new(&self.kernel, Transition::Kill { target: self.id }, nothing)
     }
 
-    /// Stops the actor, also its sleep or computation in progress, until it is resumed.
+    /// Stops the actor until it is resumed, also the computation that it waits for. Its sleep goes on: an actor that
+    /// should have woken in the meantime wakes when it is resumed. So do the other things that it waits for, with
+    /// their timeouts.
+    #[inline]
     #[track_caller]
     pub fn suspend(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -265,6 +263,7 @@ impl Actor {
     }
 
     /// Lets a suspended actor go on.
+    #[inline]
     #[track_caller]
     pub fn resume(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -338,6 +337,7 @@ impl Actor {
     ///
     /// # Panics
     /// If the list is empty.
+    #[inline]
     #[track_caller]
     pub fn wait_any<'a>(&'a self, activities: &[&'a Activity]) -> Operation<'a, usize> {
         assert!(
@@ -348,8 +348,8 @@ impl Actor {
         Operation::new(
             &self.kernel,
             Transition::WaitAny { list },
-            |kernel, transition, answer, _| {
-                kernel.free_list_of(transition);
+            |kernel, code, answer| {
+                kernel.free_list(code.object());
                 match answer {
                     Answer::Number(position) => Step::Return(position as usize),
                     other => unreachable!("a wait without a timeout has no answer {other:?}"),
@@ -365,6 +365,7 @@ impl Actor {
     ///
     /// # Panics
     /// If the list is empty.
+    #[inline]
     #[track_caller]
     pub fn wait_any_timeout<'a>(
         &'a self,
@@ -379,8 +380,8 @@ impl Actor {
         Operation::new(
             &self.kernel,
             Transition::WaitAny { list },
-            |kernel, transition, answer, _| {
-                kernel.free_list_of(transition);
+            |kernel, code, answer| {
+                kernel.free_list(code.object());
                 match answer {
                     Answer::Number(position) => Step::Return(Ok(position as usize)),
                     _ => Step::Return(Err(TimedOut)),
@@ -391,14 +392,15 @@ impl Actor {
     }
 
     /// Whether any of the activities has ended: its position.
+    #[inline]
     #[track_caller]
     pub fn test_any<'a>(&'a self, activities: &[&'a Activity]) -> Operation<'a, Option<usize>> {
         let list = self.list(activities);
         Operation::new(
             &self.kernel,
             Transition::TestAny { list },
-            |kernel, transition, answer, _| {
-                kernel.free_list_of(transition);
+            |kernel, code, answer| {
+                kernel.free_list(code.object());
                 match answer {
                     Answer::Number(position) => Step::Return(Some(position as usize)),
                     _ => Step::Return(None),

@@ -3,6 +3,11 @@
 //! Two independent axes (the clock is the other one, see [`Clock`]): in a *plain* run actors go in the order in
 //! which they became runnable and nobody is asked; with a [`Chooser`] every transition is a decision. A plain run
 //! can write down its decisions as a [`Schedule`]; replaying it gives the same digest.
+//!
+//! *Not modelled*: the place of a decision inside an actor that waits for several operations at once. A plain run
+//! executes what such an actor can do within one poll, a chooser is asked for each step, so the branch of a step can
+//! differ: replaying the schedule of a plain run with `join!` or `select!` may take another order or stop. A
+//! schedule recorded under a chooser replays exactly, with any program.
 
 use std::fmt;
 use std::str::FromStr;

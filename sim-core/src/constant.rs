@@ -30,6 +30,18 @@ struct Running {
     left: Span,
     /// Units of work (flop or bytes) per second, to tell what remains.
     rate: f64,
+    is_exec: bool,
+}
+
+impl Running {
+    /// How long it has left, suspended or not.
+    fn left_at(&self, now: Time) -> Span {
+        if self.end == Time::NEVER {
+            self.left
+        } else {
+            self.end.since(now)
+        }
+    }
 }
 
 impl Constant {
@@ -83,6 +95,7 @@ impl Resource for Constant {
             end,
             left: Span::ZERO,
             rate,
+            is_exec: matches!(work, Work::Exec { .. }),
         });
         self.ends
             .push(Reverse((end, activity.number, activity.slot)));
@@ -111,10 +124,19 @@ impl Resource for Constant {
     fn update(&mut self, activity: ActivityId, change: Change, now: Time) {
         let speed = self.speed;
         let running = self.get(activity);
-        if let Change::Bound(bound) = change {
-            let left = running.end.since(now).as_secs() * running.rate;
-            running.rate = speed.min(bound);
-            running.end = now + Span::from_secs(left / running.rate);
+        let Change::Bound(bound) = change else {
+            return;
+        };
+        if !running.is_exec {
+            return;
+        }
+        let amount = running.left_at(now).as_secs() * running.rate;
+        running.rate = speed.min(bound);
+        let left = Span::from_secs(amount / running.rate);
+        if running.end == Time::NEVER {
+            running.left = left;
+        } else {
+            running.end = now + left;
             let end = running.end;
             self.ends
                 .push(Reverse((end, activity.number, activity.slot)));
@@ -123,12 +145,7 @@ impl Resource for Constant {
 
     fn remaining(&mut self, activity: ActivityId, now: Time) -> f64 {
         let running = self.get(activity);
-        let left = if running.end == Time::NEVER {
-            running.left
-        } else {
-            running.end.since(now)
-        };
-        left.as_secs() * running.rate
+        running.left_at(now).as_secs() * running.rate
     }
 
     fn next_date(&mut self, _now: Time) -> Option<Time> {
@@ -153,5 +170,94 @@ impl Resource for Constant {
                 ended.push((ActivityId { number, slot }, End::Done));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HostId;
+
+    const HOST: HostId = HostId(0);
+
+    fn activity(number: u64) -> ActivityId {
+        let slot = u32::try_from(number).unwrap();
+        ActivityId { number, slot }
+    }
+
+    fn at(seconds: f64) -> Time {
+        Time::from_secs(seconds)
+    }
+
+    fn exec(flops: f64) -> Work {
+        Work::Exec {
+            host: HOST,
+            flops,
+            priority: 1.0,
+            bound: f64::INFINITY,
+        }
+    }
+
+    fn model() -> Constant {
+        Constant::new(Span::from_secs(2.0), 10.0)
+    }
+
+    #[test]
+    fn nothing_is_shared() {
+        // 30 flop at 10 flop/s, twice: both end at 3. A transfer lasts 2 s whatever its size.
+        let mut model = model();
+        model.start(activity(0), &exec(30.0), at(0.0)).unwrap();
+        model.start(activity(1), &exec(30.0), at(0.0)).unwrap();
+        for (number, bytes) in [(2, 1.0), (3, 1e12)] {
+            let work = Work::Transfer {
+                from: HOST,
+                to: HOST,
+                bytes,
+                rate: 1.0,
+            };
+            model.start(activity(number), &work, at(0.0)).unwrap();
+        }
+        let mut ended = Vec::new();
+        assert_eq!(model.next_date(at(0.0)), Some(at(2.0)));
+        model.advance(at(2.0), &mut ended);
+        assert_eq!(ended, [(activity(2), End::Done), (activity(3), End::Done)]);
+        ended.clear();
+        assert_eq!(model.next_date(at(2.0)), Some(at(3.0)));
+        model.advance(at(3.0), &mut ended);
+        assert_eq!(ended.len(), 2);
+        assert_eq!(model.next_date(at(3.0)), None);
+    }
+
+    #[test]
+    fn what_is_suspended_does_not_end() {
+        let mut model = model();
+        model.start(activity(0), &exec(30.0), at(0.0)).unwrap();
+        model.suspend(activity(0), at(1.0));
+        assert_eq!(model.next_date(at(1.0)), None);
+        assert_eq!(model.remaining(activity(0), at(5.0)), 20.0);
+        // 20 flop are left; with a bound of 5 flop/s they last 4 s.
+        model.update(activity(0), Change::Bound(5.0), at(5.0));
+        assert_eq!(model.next_date(at(5.0)), None);
+        assert_eq!(model.remaining(activity(0), at(5.0)), 20.0);
+        model.resume(activity(0), at(6.0));
+        assert_eq!(model.next_date(at(6.0)), Some(at(10.0)));
+        model.cancel(activity(0), at(7.0));
+        assert_eq!(model.next_date(at(7.0)), None);
+    }
+
+    #[test]
+    fn a_bound_does_not_touch_a_transfer() {
+        let mut model = model();
+        let work = Work::Transfer {
+            from: HOST,
+            to: HOST,
+            bytes: 100.0,
+            rate: f64::INFINITY,
+        };
+        model.start(activity(0), &work, at(0.0)).unwrap();
+        model.update(activity(0), Change::Bound(1.0), at(1.0));
+        model.update(activity(0), Change::Priority(2.0), at(1.0));
+        assert_eq!(model.next_date(at(1.0)), Some(at(2.0)));
+        assert_eq!(model.remaining(activity(0), at(1.0)), 50.0);
     }
 }

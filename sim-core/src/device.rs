@@ -9,8 +9,9 @@
 use std::panic::Location;
 use std::rc::Rc;
 
+use crate::code::Code;
 use crate::kernel::{Issued, Kernel, SlotState, Stop};
-use crate::{ActorId, Blocked, End, HostId, Span, Time, Transition, Work};
+use crate::{ActorId, Blocked, End, HostId, Span, Time, Work};
 
 /// What hears of the ends of the work that it started. All methods are called while the kernel moves; they must
 /// not poll anything and reach the kernel only through the argument.
@@ -108,7 +109,7 @@ impl crate::kernel::ActorRecord {
             .flat_map(|extra| extra.slots.iter_mut());
         let mut any = false;
         for slot in std::iter::once(&mut self.first).chain(extra) {
-            if slot.state == SlotState::Waiting && slot.transition == Transition::Device {
+            if slot.state == SlotState::Waiting && slot.code == Code::DEVICE {
                 slot.state = SlotState::Fired;
                 any = true;
             }
@@ -139,6 +140,15 @@ impl DevicePort {
         self.kernel.borrow().now
     }
 
+    /// An actor, for its name, its host and its output.
+    #[must_use]
+    pub fn actor(&self, id: ActorId) -> crate::Actor {
+        crate::Actor {
+            kernel: Rc::clone(&self.kernel),
+            id,
+        }
+    }
+
     /// Makes `device` the one that the kernel tells of ends and timers.
     pub fn attach(&self, device: Rc<dyn Device>) {
         self.kernel.borrow_mut().device = Some(device);
@@ -148,13 +158,8 @@ impl DevicePort {
     #[must_use]
     pub fn park(&self, location: &'static Location<'static>) -> Parked {
         let mut kernel = self.kernel.borrow_mut();
-        let actor = kernel.current;
-        let issued = kernel.issue(
-            Transition::Device,
-            Span::INFINITE,
-            location,
-            std::task::Waker::noop(),
-        );
+        let (actor, waker) = (kernel.current, kernel.waker);
+        let issued = kernel.issue(Code::DEVICE, Span::INFINITE, location, waker);
         let Issued::Parked(ticket) = issued else {
             unreachable!("a device wait is never enabled when it is issued")
         };

@@ -15,8 +15,9 @@ use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
+use crate::code::{Code, Kinds};
 use crate::device::Device;
-use crate::simulation::Body;
+use crate::operation::TICKET_MAX;
 use crate::timers::Timers;
 use crate::trace::TraceSink;
 use crate::{
@@ -83,6 +84,9 @@ pub struct Kernel {
     pub(crate) clock: Clock,
     pub(crate) digest: Digest,
     pub(crate) myself: Weak<RefCell<Self>>,
+    /// The waker that futures are polled with, told by its address. (Comparing with `Waker::noop()` afresh is no
+    /// test: its table may exist once per unit of compilation.)
+    pub(crate) waker: &'static Waker,
     /// The actor whose future is being polled.
     pub(crate) current: u32,
     /// The actor whose transition is being executed.
@@ -90,6 +94,13 @@ pub struct Kernel {
     pub(crate) actors: Vec<ActorRecord>,
     /// Actors that may be able to go on, in the order in which they became so.
     pub(crate) ready: VecDeque<u32>,
+    /// Actors that have been created, or resumed after they suspended themselves: they go first, up to their next
+    /// operation.
+    pub(crate) births: VecDeque<u32>,
+    /// Whether operations stop before their first transition: always under a chooser, and while there are births.
+    pub(crate) stepping: bool,
+    /// Whether the actor being polled is one of the births.
+    opening: bool,
     /// Actors whose test or probe failed and that wait until anything has changed.
     pub(crate) pollers: Vec<u32>,
     /// Grows whenever anything happens that a test could observe.
@@ -109,8 +120,6 @@ pub struct Kernel {
     pub(crate) semaphores: Vec<semaphores::SemaphoreRecord>,
     pub(crate) barriers: Vec<barriers::BarrierRecord>,
     pub(crate) condvars: Vec<condvars::CondvarRecord>,
-    /// Actors created and not yet handed to the loop, with their futures.
-    pub(crate) newborn: Vec<(u32, Body)>,
     /// Actors whose futures the loop must drop.
     pub(crate) dying: Vec<u32>,
     /// Actors that are neither daemons nor dead.
@@ -122,6 +131,7 @@ pub struct Kernel {
     pub(crate) branch: u32,
     pub(crate) trace: Option<TraceSink>,
     pub(crate) device: Option<Rc<dyn Device>>,
+    pub(crate) console: Option<Rc<dyn crate::Console>>,
     /// Names the actors that were not given a name.
     pub(crate) namer: fn(ActorId) -> String,
     pub(crate) seed: u64,
@@ -158,10 +168,14 @@ impl Kernel {
             clock,
             digest: Digest::default(),
             myself: Weak::new(),
+            waker: Waker::noop(),
             current: NONE,
             acting: NONE,
             actors: Vec::new(),
             ready: VecDeque::new(),
+            births: VecDeque::new(),
+            stepping: false,
+            opening: false,
             pollers: Vec::new(),
             progress: 1,
             numbers: 0,
@@ -177,7 +191,6 @@ impl Kernel {
             semaphores: Vec::new(),
             barriers: Vec::new(),
             condvars: Vec::new(),
-            newborn: Vec::new(),
             dying: Vec::new(),
             live: 0,
             chosen: false,
@@ -185,6 +198,7 @@ impl Kernel {
             branch: 0,
             trace: None,
             device: None,
+            console: None,
             namer: |actor| format!("actor-{actor}"),
             seed,
             count: 0,
@@ -214,7 +228,7 @@ impl Kernel {
     #[inline]
     pub(crate) fn issue(
         &mut self,
-        transition: Transition,
+        code: Code,
         timeout: Span,
         location: &'static Location<'static>,
         waker: &Waker,
@@ -224,56 +238,33 @@ impl Kernel {
             actor != NONE,
             "an operation was polled outside of an actor, at {location}"
         );
-        if let Transition::Wait {
-            activity,
-            owned: true,
-        } = transition
-        {
+        if code.is_among(Kinds::PARKED) {
+            return Issued::Parked(self.park(actor, code, timeout, location, waker));
+        }
+        self.issue_now(actor, code, timeout, location, waker)
+    }
+
+    /// [`Kernel::issue`] for what may happen at once.
+    #[inline(never)]
+    fn issue_now(
+        &mut self,
+        actor: u32,
+        code: Code,
+        timeout: Span,
+        location: &'static Location<'static>,
+        waker: &Waker,
+    ) -> Issued {
+        if let Some(activity) = code.owned_activity() {
             self.begin_exec(activity);
         }
-        if !self.chosen
-            && !Self::must_queue(transition)
-            && self.is_enabled(actor, transition, false)
-        {
-            let answer = self.execute(actor, transition);
-            if !Self::must_pause(transition) {
-                return Issued::Now(answer);
+        if !self.stepping && self.is_enabled(actor, code, false) {
+            let answer = Answer::from_code(self.execute(actor, code));
+            if code.is_among(Kinds::PAUSED) {
+                return Issued::Parked(self.pause(actor, code, answer, location, waker));
             }
-            // The actor stops here: another one ends or stops before it goes on.
-            let ticket = self.park(actor, transition, Span::INFINITE, location, waker);
-            self.answer(actor, ticket, answer);
-            self.ready.push_front(actor);
-            self.actors[actor as usize].queued = true;
-            return Issued::Parked(ticket);
+            return Issued::Now(answer);
         }
-        Issued::Parked(self.park(actor, transition, timeout, location, waker))
-    }
-
-    /// Whether the issuing actor takes its turn behind those that became runnable before it: at a barrier all go on
-    /// in the order of their arrival, the last one too.
-    const fn must_queue(transition: Transition) -> bool {
-        matches!(transition, Transition::BarrierWait { .. })
-    }
-
-    /// Whether the issuing actor must not run on in the same poll, because it may have stopped itself.
-    const fn must_pause(transition: Transition) -> bool {
-        matches!(
-            transition,
-            Transition::Kill { .. } | Transition::Suspend { .. }
-        )
-    }
-
-    /// Whether the time limit of an operation applies to this one of its transitions.
-    const fn has_timeout(transition: Transition) -> bool {
-        matches!(
-            transition,
-            Transition::Sleep
-                | Transition::Join { .. }
-                | Transition::Wait { .. }
-                | Transition::WaitAny { .. }
-                | Transition::SemaphoreWait { .. }
-                | Transition::CondvarWait { .. }
-        )
+        Issued::Parked(self.park(actor, code, timeout, location, waker))
     }
 
     /// The kernel as its handles share it.
@@ -283,90 +274,147 @@ impl Kernel {
             .expect("the kernel is alive while it is used")
     }
 
+    /// Stops an actor that has an answer: another one ends or stops before it goes on. Returns the ticket.
+    #[cold]
+    #[inline(never)]
+    fn pause(
+        &mut self,
+        actor: u32,
+        code: Code,
+        answer: Answer,
+        location: &'static Location<'static>,
+        waker: &Waker,
+    ) -> u32 {
+        let ticket = self.park(actor, code, Span::INFINITE, location, waker);
+        self.answer(actor, ticket, answer);
+        self.schedule_first(actor);
+        ticket
+    }
+
     /// Puts an operation that cannot happen yet into a slot of the actor; returns its ticket.
+    #[inline(always)]
     fn park(
         &mut self,
         actor: u32,
-        transition: Transition,
+        code: Code,
         timeout: Span,
         location: &'static Location<'static>,
         waker: &Waker,
     ) -> u32 {
-        let timed = timeout != Span::INFINITE
-            && self.clock == Clock::Timed
-            && Self::has_timeout(transition);
-        let timer = if timed {
-            self.set_timer(self.now + timeout, u64::from(actor))
-        } else {
+        let timer = if timeout.as_secs() == f64::INFINITY {
             0
+        } else {
+            self.set_timeout(actor, code, timeout)
+        };
+        // The turn that a new actor takes with its first operation is not yet the one that it gives away.
+        let fired = match code {
+            Code::YIELD => self.chosen || !self.opening,
+            Code::SLEEP => self.clock == Clock::Untimed,
+            _ => false,
+        };
+        let state = if fired {
+            SlotState::Fired
+        } else {
+            SlotState::Waiting
         };
         let record = &mut self.actors[actor as usize];
-        record.tickets = record.tickets.wrapping_add(1).max(1);
-        let ticket = record.tickets;
-        let mut slot = Slot {
-            transition,
-            location,
-            timer,
-            ticket,
-            state: SlotState::Waiting,
-            answer: Answer::Done,
+        let ticket = if record.tickets < TICKET_MAX {
+            record.tickets + 1
+        } else {
+            1
         };
-        match transition {
-            Transition::Yield => slot.state = SlotState::Fired,
-            Transition::Sleep if !timed => slot.state = SlotState::Fired,
-            _ => {}
+        record.tickets = ticket;
+        record.insert(Slot::new(code, location, timer, ticket, state));
+        if !std::ptr::eq(waker, self.waker) {
+            record.keep_waker(ticket, waker);
         }
-        let fired = slot.state == SlotState::Fired;
-        record.insert(slot, waker);
-        self.subscribe(actor, transition);
-        let asks = self.chosen || Self::must_queue(transition);
-        if fired || (asks && self.is_enabled(actor, transition, false)) {
-            self.schedule(actor);
-        } else if Self::is_poll(transition) {
-            self.pollers.push(actor);
+        if !fired {
+            self.settle(actor, code, ticket);
+        } else if !record.queued {
+            record.queued = true;
+            self.ready.push_back(actor);
         }
         ticket
     }
 
-    /// Makes sure that what a parked transition waits for wakes the actor.
+    /// Sets the timer of an operation with a time limit, if the limit applies; returns its number, 0 if there is none.
     #[inline]
+    fn set_timeout(&mut self, actor: u32, code: Code, timeout: Span) -> u64 {
+        if self.clock == Clock::Timed && code.is_among(Kinds::TIMED) {
+            self.set_timer(self.now + timeout, u64::from(actor))
+        } else {
+            0
+        }
+    }
+
+    /// Makes sure that what a parked transition waits for wakes the actor; gives it its turn at once where a decision
+    /// about it is due.
+    #[inline(never)]
+    fn settle(&mut self, actor: u32, code: Code, ticket: u32) {
+        if code.is_among(Kinds::SUBSCRIBED) {
+            self.subscribe(actor, code.transition());
+        }
+        let (queues, yields) = (code.is_among(Kinds::QUEUED), code == Code::YIELD);
+        let polls = code.is_among(Kinds::POLLS);
+        let enabled = (self.stepping || queues) && self.is_enabled(actor, code, false);
+        if polls && enabled {
+            let slot = self.actors[actor as usize].slot_mut(ticket);
+            slot.expect("it was just parked").state = SlotState::Fired;
+        }
+        if yields || enabled {
+            if yields || queues || self.chosen || self.opening {
+                self.schedule(actor);
+            } else {
+                // It only lets those begin that it has created; it is still its turn.
+                self.schedule_first(actor);
+            }
+        } else if polls {
+            self.pollers.push(actor);
+        }
+    }
+
     fn subscribe(&mut self, actor: u32, transition: Transition) {
         match transition {
             Transition::Wait { activity, .. } => self.await_activity(activity, actor),
-            Transition::WaitAny { list } => {
-                for position in 0..self.lists[list as usize].len() {
-                    let activity = self.lists[list as usize][position];
-                    self.await_activity(activity, actor);
-                }
+            Transition::Join { target } => {
+                self.actors[target.index()].extra().joiners.push(actor);
             }
-            Transition::Join { target } => self.actors[target.index()].extra().joiners.push(actor),
+            Transition::WaitAny { list } => self.await_any(list, actor),
             _ => {}
         }
     }
 
     /// Gives the answer of a parked operation, once there is one.
-    #[inline]
     pub(crate) fn collect(&mut self, actor: u32, ticket: u32) -> Option<Answer> {
+        let record = &mut self.actors[actor as usize];
+        let slot = &mut record.first;
+        let is_first = slot.ticket == ticket && slot.state == SlotState::Answered;
+        if is_first && !record.has_wakers() {
+            let slot = &mut record.first;
+            let answer = slot.answer();
+            slot.state = SlotState::Free;
+            return Some(answer);
+        }
+        self.collect_any(actor, ticket)
+    }
+
+    #[cold]
+    fn collect_any(&mut self, actor: u32, ticket: u32) -> Option<Answer> {
         let record = &mut self.actors[actor as usize];
         let slot = record.slot_mut(ticket)?;
         if slot.state != SlotState::Answered {
             return None;
         }
-        let answer = slot.answer;
+        let answer = slot.answer();
         record.remove(ticket);
         Some(answer)
     }
 
     /// Puts an answer into a slot, so that the next poll of the operation finds it.
-    #[inline]
     pub(crate) fn answer(&mut self, actor: u32, ticket: u32, answer: Answer) {
         let record = &mut self.actors[actor as usize];
-        let timer = {
-            let slot = record.slot_mut(ticket).expect("the answered slot exists");
-            slot.answer = answer;
-            slot.state = SlotState::Answered;
-            std::mem::take(&mut slot.timer)
-        };
+        let slot = record.slot_mut(ticket).expect("the answered slot exists");
+        let timer = slot.set_answer(answer.code());
         record.wake(ticket);
         self.drop_timer(timer);
     }
@@ -376,17 +424,13 @@ impl Kernel {
         let Some(slot) = self.actors[actor as usize].remove(ticket) else {
             return;
         };
-        self.drop_timer(slot.timer);
-        if slot.state != SlotState::Answered {
-            self.abandon(actor, slot.transition);
-        } else if let Transition::Wait {
-            activity,
-            owned: true,
-        } = slot.transition
-        {
-            self.release_activity(activity, actor);
+        self.drop_timer(slot.timer());
+        if slot.state == SlotState::Answered {
+            self.undo(actor, slot.code.transition(), slot.answer());
+        } else {
+            self.abandon(actor, slot.code.transition());
         }
-        self.free_list_of(slot.transition);
+        self.free_list_of(slot.code.transition());
     }
 
     /// Makes an actor take its turn, unless it will anyway.
@@ -397,6 +441,42 @@ impl Kernel {
             record.queued = true;
             self.ready.push_back(actor);
         }
+    }
+
+    /// Makes an actor the next to take its turn.
+    pub(crate) fn schedule_first(&mut self, actor: u32) {
+        let record = &mut self.actors[actor as usize];
+        if record.dead {
+            return;
+        }
+        if std::mem::replace(&mut record.queued, true) {
+            // What it waited for before has woken it too: rare, and not long ago.
+            if let Some(position) = self.ready.iter().rposition(|&other| other == actor) {
+                self.ready.remove(position);
+            }
+        }
+        self.ready.push_front(actor);
+    }
+
+    /// Takes the next actor that begins; it is then the current one. After the last the actors take their turns.
+    pub(crate) fn next_birth(&mut self) -> Option<u32> {
+        while let Some(actor) = self.births.pop_front() {
+            let record = &mut self.actors[actor as usize];
+            if record.dead {
+                continue;
+            }
+            if record.suspended {
+                record.deferred = true;
+                continue;
+            }
+            record.start();
+            self.current = actor;
+            self.opening = true;
+            return Some(actor);
+        }
+        self.opening = false;
+        self.stepping = self.chosen;
+        None
     }
 
     /// Gives an actor its turn: executes one enabled transition of it. True if its future is to be polled.
@@ -411,69 +491,114 @@ impl Kernel {
             record.deferred = true;
             return false;
         }
-        if record.is_new() {
-            record.start();
+        if record.has_more() {
+            return self.resume_any(actor);
+        }
+        let (code, state) = (record.first.code, record.first.state);
+        if state == SlotState::Fired && code.is_among(Kinds::LATER) && !record.has_wakers() {
+            const DONE: u64 = Answer::Done.code();
+            record.first.set_answer(DONE);
+            self.record(actor, code, DONE);
             return true;
         }
-        let first = record.first;
-        match first.state {
-            SlotState::Answered => return true,
-            SlotState::Waiting | SlotState::Fired if !record.has_more() => {
-                let fired = first.state == SlotState::Fired;
-                if !self.is_enabled(actor, first.transition, fired) {
-                    return false;
-                }
-                let answer = self.execute_slot(actor, &first);
-                self.answer(actor, first.ticket, answer);
-                return true;
-            }
-            _ => {}
+        self.resume_waiting(actor, code, state)
+    }
+
+    /// [`Kernel::resume`] for an actor with one operation that may have to wait on.
+    #[inline(never)]
+    fn resume_waiting(&mut self, actor: u32, code: Code, state: SlotState) -> bool {
+        if state == SlotState::Answered {
+            return true;
         }
-        self.resume_any(actor)
+        let fired = state == SlotState::Fired;
+        let looks = fired || !code.is_among(Kinds::POLLS);
+        if state == SlotState::Free || !looks || !self.is_enabled(actor, code, fired) {
+            if code == Code::YIELD {
+                self.give_turn_away(actor);
+            }
+            return false;
+        }
+        let answer = self.execute_slot(actor, code, fired);
+        let record = &mut self.actors[actor as usize];
+        let timer = record.first.set_answer(answer);
+        if record.extra.is_some() {
+            record.wake(record.first.ticket);
+        }
+        self.drop_timer(timer);
+        !self.pauses(actor, code)
     }
 
     /// [`Kernel::resume`] for an actor with several pending operations: the first that is enabled happens.
+    #[cold]
     fn resume_any(&mut self, actor: u32) -> bool {
         let slots = self.actors[actor as usize].slots();
-        if slots.iter().any(|slot| slot.state == SlotState::Answered) {
+        if let Some(slot) = slots.iter().find(|slot| slot.state == SlotState::Answered) {
+            self.actors[actor as usize].bring_forward(slot.ticket);
             return true;
         }
-        let enabled =
-            |slot: &&Slot| self.is_enabled(actor, slot.transition, slot.state == SlotState::Fired);
-        let Some(&slot) = slots.iter().find(enabled) else {
+        let Some(&slot) = slots.iter().find(|slot| self.can_happen(actor, slot)) else {
+            self.give_turn_away(actor);
             return false;
         };
-        let answer = self.execute_slot(actor, &slot);
-        self.answer(actor, slot.ticket, answer);
-        true
+        let answer = self.execute_slot(actor, slot.code, slot.state == SlotState::Fired);
+        self.actors[actor as usize].bring_forward(slot.ticket);
+        self.answer(actor, slot.ticket, Answer::from_code(answer));
+        !self.pauses(actor, slot.code)
+    }
+
+    /// Whether a pending operation can happen. A test that waits for the next event looks again only when it is told to.
+    #[inline]
+    pub(crate) fn can_happen(&self, actor: u32, slot: &Slot) -> bool {
+        let fired = slot.state == SlotState::Fired;
+        (fired || !slot.code.is_among(Kinds::POLLS)) && self.is_enabled(actor, slot.code, fired)
+    }
+
+    /// Begins the yields that a new actor has come with: it goes behind all that are runnable.
+    #[cold]
+    fn give_turn_away(&mut self, actor: u32) {
+        for slot in self.actors[actor as usize].slots() {
+            if slot.code == Code::YIELD && slot.state == SlotState::Waiting {
+                let record = &mut self.actors[actor as usize];
+                let pending = record.slot_mut(slot.ticket).expect("just listed");
+                pending.state = SlotState::Fired;
+                self.schedule(actor);
+            }
+        }
+    }
+
+    /// Whether another actor, or this one, must end or stop before this one goes on; it is then the next.
+    #[inline]
+    pub(crate) fn pauses(&mut self, actor: u32, code: Code) -> bool {
+        let pauses = code.is_among(Kinds::PAUSED);
+        if pauses {
+            self.schedule_first(actor);
+        }
+        pauses
     }
 
     /// Executes the transition of a slot that is enabled, or ends it because its time is up.
-    pub(crate) fn execute_slot(&mut self, actor: u32, slot: &Slot) -> Answer {
-        let expired = slot.state == SlotState::Fired
-            && !matches!(
-                slot.transition,
-                Transition::Yield | Transition::Sleep | Transition::Device
-            )
-            && !Self::is_poll(slot.transition)
-            && !self.is_enabled(actor, slot.transition, false);
-        if expired {
-            return self.expire(actor, slot.transition);
+    #[inline]
+    pub(crate) fn execute_slot(&mut self, actor: u32, code: Code, fired: bool) -> u64 {
+        if fired && !code.is_among(Kinds::LATER) && self.is_expired(actor, code) {
+            return self.expire(actor, code).code();
         }
-        self.execute(actor, slot.transition)
+        self.execute(actor, code)
+    }
+
+    fn is_expired(&self, actor: u32, code: Code) -> bool {
+        !code.is_among(Kinds::POLLS) && !self.is_enabled(actor, code, false)
     }
 
     /// Folds a transition into the digest, the schedule and the trace.
     #[inline]
-    pub(crate) fn record(&mut self, actor: u32, transition: Transition, answer: Answer) {
-        let (kind, first, second) = transition.code();
+    pub(crate) fn record(&mut self, actor: u32, code: Code, answer: u64) {
         self.transitions += 1;
         self.digest.mix(
-            u64::from(actor) << 32 | u64::from(first),
-            u64::from(second) << 32 ^ answer.code() << 8 ^ u64::from(kind),
+            u64::from(actor) << 32 | u64::from(code.object()),
+            u64::from(code.detail()) << 32 ^ answer << 8 ^ u64::from(code.kind()),
         );
         if self.schedule.is_some() || self.trace.is_some() {
-            self.write_down(actor, transition, answer);
+            self.write_down(actor, code, Answer::from_code(answer));
         }
     }
 }

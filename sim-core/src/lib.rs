@@ -24,8 +24,9 @@
 //!
 //! * Events are ordered by date, then by a serial number: what was created first happens first. Timers and ends of
 //!   activities share one sequence of numbers.
-//! * At one date, actors go in the order in which they became runnable. A new actor becomes runnable when it is
-//!   created.
+//! * At one date, actors go in the order in which they became runnable.
+//! * A new actor runs up to its first operation at once: as soon as the actor that created it has come to its next
+//!   operation, which it then does. The new actor's first operation takes its turn behind what is runnable then.
 //! * Queues are first in, first out: mutexes, semaphores, condition variables, mailboxes. The actors at a barrier go
 //!   on in the order of their arrival.
 //! * A sleep of no time lets everything that is due at this date go first.
@@ -46,12 +47,16 @@
 //!
 //! # Limits
 //!
-//! At most 2^32 - 1 actors over a run. The record of an actor that has ended stays (about 100 bytes), so that its
+//! At most 2^32 - 1 actors over a run. The record of an actor that has ended stays (80 bytes), so that its
 //! number is never used again.
 
 mod activity;
 mod actor;
+#[doc(hidden)]
+pub mod bench_support;
 mod chooser;
+mod code;
+mod console;
 mod constant;
 mod device;
 mod digest;
@@ -60,6 +65,7 @@ mod mailbox;
 mod message;
 mod operation;
 mod outcome;
+mod prefetch;
 mod random;
 mod resource;
 mod simulation;
@@ -72,6 +78,7 @@ mod transition;
 pub use activity::{Activity, ActivityError};
 pub use actor::{Actor, TimedOut};
 pub use chooser::{BadSchedule, Candidate, Choice, Chooser, Clock, Replay, Schedule};
+pub use console::{Console, Level, LogLine};
 pub use constant::Constant;
 pub use device::{DEVICE_TOKENS, Device, DevicePort, Parked};
 pub use digest::Digest;

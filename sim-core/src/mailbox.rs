@@ -4,6 +4,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::activity::{Activity, ActivityError, end_result};
+use crate::code::Code;
 use crate::kernel::Shared;
 use crate::operation::{Operation, Step};
 use crate::{Actor, Answer, Kernel, Message, Span, Transition};
@@ -36,6 +37,7 @@ impl Mailbox {
     }
 
     /// Prepares a send; the operation issues it.
+    #[inline]
     fn send(&self, message: Message, bytes: f64, rate: f64, detached: bool) -> Transition {
         assert!(
             bytes >= 0.0 && bytes.is_finite(),
@@ -52,6 +54,7 @@ impl Mailbox {
         }
     }
 
+    #[inline]
     fn receive(&self) -> Transition {
         let mut kernel = self.kernel.borrow_mut();
         let comm = kernel.prepare_comm(self.number, Message::Empty, 0.0, f64::INFINITY, false);
@@ -68,6 +71,7 @@ impl Mailbox {
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
+    #[inline]
     #[track_caller]
     pub fn put(
         &self,
@@ -88,6 +92,7 @@ impl Mailbox {
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
+    #[inline]
     #[track_caller]
     pub fn put_timeout(
         &self,
@@ -102,6 +107,7 @@ impl Mailbox {
     ///
     /// # Errors
     /// How the communication ended, if not well.
+    #[inline]
     #[track_caller]
     pub fn get(&self) -> Operation<'_, Result<Message, ActivityError>> {
         Operation::new(&self.kernel, self.receive(), follow_get)
@@ -111,6 +117,7 @@ impl Mailbox {
     ///
     /// # Errors
     /// How the communication ended, if not well.
+    #[inline]
     #[track_caller]
     pub fn get_timeout(&self, timeout: Span) -> Operation<'_, Result<Message, ActivityError>> {
         self.get().within(timeout)
@@ -120,6 +127,7 @@ impl Mailbox {
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
+    #[inline]
     #[track_caller]
     pub fn put_async(&self, message: impl Into<Message>, bytes: f64) -> Operation<'_, Activity> {
         Operation::new(
@@ -133,6 +141,7 @@ impl Mailbox {
     ///
     /// # Panics
     /// If `bytes` is negative or not finite, or `rate` is not above 0.
+    #[inline]
     #[track_caller]
     pub fn put_async_with_rate(
         &self,
@@ -151,6 +160,7 @@ impl Mailbox {
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
+    #[inline]
     #[track_caller]
     pub fn put_detached(&self, message: impl Into<Message>, bytes: f64) -> Operation<'_, ()> {
         Operation::new(
@@ -161,12 +171,14 @@ impl Mailbox {
     }
 
     /// Starts to get a message; the handle tells of its end and then has the message.
+    #[inline]
     #[track_caller]
     pub fn get_async(&self) -> Operation<'_, Activity> {
         Operation::new(&self.kernel, self.receive(), follow_async)
     }
 
     /// Whether a get would find a put.
+    #[inline]
     #[track_caller]
     pub fn probe(&self) -> Operation<'_, bool> {
         Operation::new(
@@ -174,7 +186,7 @@ impl Mailbox {
             Transition::Probe {
                 mailbox: self.number,
             },
-            |_, _, answer, _| Step::Return(answer == Answer::Bool(true)),
+            |_, _, answer| Step::Return(answer == Answer::Bool(true)),
         )
     }
 
@@ -187,23 +199,18 @@ impl Mailbox {
 }
 
 /// After the send or the receive comes the wait for it.
-fn started(answer: Answer) -> Transition {
+fn started(answer: Answer) -> Code {
     let Answer::Number(activity) = answer else {
         unreachable!("posting answers with the communication")
     };
-    Transition::Wait {
+    Code::from(Transition::Wait {
         activity,
         owned: true,
-    }
+    })
 }
 
-fn follow_put(
-    kernel: &mut Kernel,
-    transition: Transition,
-    answer: Answer,
-    _: &mut u32,
-) -> Step<Result<(), ActivityError>> {
-    let Transition::Wait { activity, .. } = transition else {
+fn follow_put(kernel: &mut Kernel, code: Code, answer: Answer) -> Step<Result<(), ActivityError>> {
+    let Some(activity) = code.owned_activity() else {
         return Step::Then(started(answer));
     };
     if answer != Answer::Timeout {
@@ -214,11 +221,10 @@ fn follow_put(
 
 fn follow_get(
     kernel: &mut Kernel,
-    transition: Transition,
+    code: Code,
     answer: Answer,
-    _: &mut u32,
 ) -> Step<Result<Message, ActivityError>> {
-    let Transition::Wait { activity, .. } = transition else {
+    let Some(activity) = code.owned_activity() else {
         return Step::Then(started(answer));
     };
     let result = end_result(answer).map(|()| kernel.take_message(activity));
@@ -228,11 +234,12 @@ fn follow_get(
     Step::Return(result)
 }
 
-fn follow_async(kernel: &mut Kernel, _: Transition, answer: Answer, _: &mut u32) -> Step<Activity> {
+fn follow_async(kernel: &mut Kernel, code: Code, answer: Answer) -> Step<Activity> {
     let Answer::Number(activity) = answer else {
         unreachable!("posting answers with the communication")
     };
-    Step::Return(Activity::new(kernel.myself(), activity))
+    let gets = matches!(code.transition(), Transition::AsyncReceive { .. });
+    Step::Return(Activity::new(kernel.myself(), activity, gets))
 }
 
 impl fmt::Debug for Mailbox {

@@ -8,8 +8,9 @@ use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
+use crate::code::Code;
 use crate::kernel::{Issued, Kernel, Shared};
 use crate::{Answer, Span, Transition};
 
@@ -18,53 +19,60 @@ pub(crate) enum Step<T> {
     /// The operation is over.
     Return(T),
     /// The operation goes on with another transition.
-    Then(Transition),
+    Then(Code),
 }
 
-/// Decides what follows, given the transition that was executed and its answer. The number is the operation's own.
-pub(crate) type Follow<T> = fn(&mut Kernel, Transition, Answer, &mut u32) -> Step<T>;
+/// Decides what follows, given the transition that was executed and its answer.
+pub(crate) type Follow<T> = fn(&mut Kernel, Code, Answer) -> Step<T>;
+
+/// What the kernel needs to know of an operation, whatever its result.
+pub(crate) struct Request {
+    pub(crate) code: Code,
+    pub(crate) timeout: Span,
+    pub(crate) location: &'static Location<'static>,
+    pub(crate) actor: u32,
+    /// The ticket of the parked transition, or where the operation is.
+    ticket: u32,
+}
+
+/// The tickets of operations that have no ticket: never polled; between two transitions; over. (A new operation
+/// should not end in an odd number of zeros: they would be written as words that overlap in the ticket, and reading
+/// it right after that costs a stall of 4 ns.)
+const FRESH: u32 = u32::MAX;
+const RUNNING: u32 = 0;
+const OVER: u32 = u32::MAX - 1;
+/// Tickets are at most this.
+pub(crate) const TICKET_MAX: u32 = u32::MAX - 2;
 
 /// An operation of an actor: a future that is polled by the actor that makes it.
 #[must_use = "an operation does nothing until it is awaited"]
 pub struct Operation<'a, T> {
     kernel: &'a Shared,
     follow: Follow<T>,
-    transition: Transition,
-    timeout: Span,
-    location: &'static Location<'static>,
-    actor: u32,
-    /// The ticket of the parked transition, 0 if there is none.
-    ticket: u32,
-    memo: u32,
-    state: State,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Fresh,
-    Running,
-    Over,
+    request: Request,
 }
 
 impl<'a, T> Operation<'a, T> {
+    #[inline(always)]
     #[track_caller]
     pub(crate) fn new(kernel: &'a Shared, transition: Transition, follow: Follow<T>) -> Self {
         Self {
             kernel,
             follow,
-            transition,
-            timeout: Span::INFINITE,
-            location: Location::caller(),
-            actor: 0,
-            ticket: 0,
-            memo: 0,
-            state: State::Fresh,
+            request: Request {
+                code: Code::from(transition),
+                timeout: Span::INFINITE,
+                location: Location::caller(),
+                actor: 0,
+                ticket: FRESH,
+            },
         }
     }
 
     /// Applies a time limit to the waits of the operation.
+    #[inline(always)]
     pub(crate) fn within(mut self, timeout: Span) -> Self {
-        self.timeout = timeout;
+        self.request.timeout = timeout;
         self
     }
 }
@@ -76,69 +84,78 @@ impl<T> Future for Operation<'_, T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let this = self.get_mut();
         assert!(
-            this.state != State::Over,
+            this.request.ticket != OVER,
             "an operation was polled after its end"
         );
-        this.state = State::Running;
         let mut kernel = this.kernel.borrow_mut();
-        loop {
-            let answer = if this.ticket == 0 {
-                this.actor = kernel.current;
-                match kernel.issue(
-                    this.transition,
-                    this.timeout,
-                    this.location,
-                    context.waker(),
-                ) {
-                    Issued::Now(answer) => answer,
-                    Issued::Parked(ticket) => {
-                        this.ticket = ticket;
-                        return Poll::Pending;
-                    }
-                }
-            } else {
-                let Some(answer) = kernel.collect(this.actor, this.ticket) else {
-                    return Poll::Pending;
-                };
-                this.ticket = 0;
-                answer
-            };
-            match (this.follow)(&mut kernel, this.transition, answer, &mut this.memo) {
+        let request = &mut this.request;
+        let mut next = if request.is_parked() {
+            kernel.collect(request.actor, request.ticket)
+        } else {
+            kernel.start(request, context.waker())
+        };
+        while let Some(answer) = next {
+            request.ticket = RUNNING;
+            match (this.follow)(&mut kernel, request.code, answer) {
                 Step::Return(value) => {
-                    this.state = State::Over;
+                    request.ticket = OVER;
                     return Poll::Ready(value);
                 }
-                Step::Then(next) => this.transition = next,
+                Step::Then(code) => request.code = code,
             }
+            next = kernel.start(request, context.waker());
         }
+        Poll::Pending
+    }
+}
+
+impl Request {
+    #[inline]
+    const fn is_parked(&self) -> bool {
+        self.ticket != FRESH && self.ticket != RUNNING
     }
 }
 
 impl<T> Drop for Operation<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        match self.state {
-            State::Over => {}
-            State::Running if self.ticket != 0 => {
-                self.kernel.borrow_mut().withdraw(self.actor, self.ticket)
-            }
-            State::Running => {}
-            State::Fresh => {
-                let mut kernel = self.kernel.borrow_mut();
-                kernel.forget(self.transition);
-            }
+        if self.request.ticket != OVER && self.request.ticket != RUNNING {
+            self.kernel.borrow_mut().drop_request(&self.request);
         }
     }
 }
 
 impl Kernel {
+    /// Begins the next transition of an operation: its answer, or `None` while there is none.
+    pub(crate) fn start(&mut self, request: &mut Request, waker: &Waker) -> Option<Answer> {
+        request.actor = self.current;
+        request.ticket = RUNNING;
+        match self.issue(request.code, request.timeout, request.location, waker) {
+            Issued::Now(answer) => Some(answer),
+            Issued::Parked(ticket) => {
+                request.ticket = ticket;
+                None
+            }
+        }
+    }
+
+    /// An operation was dropped before its end.
+    #[cold]
+    fn drop_request(&mut self, request: &Request) {
+        if request.ticket == FRESH {
+            self.forget(request.code.transition());
+        } else {
+            self.withdraw(request.actor, request.ticket);
+        }
+    }
+
     /// Frees what was prepared for an operation that was never polled.
     fn forget(&mut self, transition: Transition) {
         match transition {
             Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
-                self.discard_prepared(comm)
+                self.discard_prepared(comm);
             }
-            Transition::Create { child } => self.actors[child.index()].dead = true,
+            Transition::Create { child } => self.kill(child.0),
             Transition::WaitAny { list } | Transition::TestAny { list } => self.free_list(list),
             Transition::Wait {
                 activity,
@@ -151,6 +168,11 @@ impl Kernel {
 
 impl<T> fmt::Debug for Operation<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Operation({:?} at {})", self.transition, self.location)
+        write!(
+            f,
+            "Operation({:?} at {})",
+            self.request.code.transition(),
+            self.request.location
+        )
     }
 }

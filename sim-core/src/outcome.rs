@@ -3,6 +3,7 @@
 //! A deadlock is a [`WaitGraph`]: every blocked actor, what it waits for, where in its source, and who could end
 //! that wait; as text and as a DOT graph. It contains no addresses, so two runs print the same.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
 use crate::{ActorId, Digest, Schedule, Time};
@@ -91,31 +92,45 @@ pub struct WaitGraph {
 
 impl WaitGraph {
     fn name_of(&self, actor: ActorId) -> String {
-        let entry = self.blocked.iter().find(|blocked| blocked.actor == actor);
-        entry.map_or_else(
-            || format!("actor {actor} (ended)"),
+        self.entry(actor).map_or_else(
+            || format!("actor {actor} (not blocked)"),
             |blocked| blocked.name.clone(),
         )
+    }
+
+    fn entry(&self, actor: ActorId) -> Option<&Blocked> {
+        let position = self
+            .blocked
+            .binary_search_by_key(&actor, |blocked| blocked.actor);
+        position.ok().map(|position| &self.blocked[position])
     }
 
     /// One cycle of actors that wait for each other, if there is one: each waits for the next, the last for the
     /// first.
     #[must_use]
     pub fn cycle(&self) -> Option<Vec<ActorId>> {
+        // Depth first; what was seen once is not entered again, so each edge is looked at once.
+        let mut seen = BTreeSet::new();
         for start in &self.blocked {
-            let mut path = vec![start.actor];
-            while let Some(entry) = self
-                .blocked
-                .iter()
-                .find(|entry| Some(&entry.actor) == path.last())
-            {
-                let Some(&next) = entry.waits_for.first() else {
-                    break;
-                };
-                if let Some(position) = path.iter().position(|&seen| seen == next) {
-                    return Some(path.split_off(position));
+            let mut path = Vec::new();
+            let mut edges = Vec::new();
+            let mut next = Some(start.actor);
+            while next.is_some() || !path.is_empty() {
+                if let Some(actor) = next.take() {
+                    if seen.insert(actor) {
+                        if let Some(entry) = self.entry(actor) {
+                            path.push(actor);
+                            edges.push(entry.waits_for.iter());
+                        }
+                    } else if let Some(position) = path.iter().rposition(|&other| other == actor) {
+                        return Some(path.split_off(position));
+                    }
+                } else if let Some(&target) = edges.last_mut().and_then(Iterator::next) {
+                    next = Some(target);
+                } else {
+                    path.pop();
+                    edges.pop();
                 }
-                path.push(next);
             }
         }
         None
@@ -147,9 +162,12 @@ impl fmt::Display for WaitGraph {
         for entry in &self.blocked {
             write!(
                 f,
-                "  {} on host {} waits in {} at {}",
-                entry.name, entry.host, entry.waits_in, entry.location
+                "  {} on host {} waits in {}",
+                entry.name, entry.host, entry.waits_in
             )?;
+            if !entry.location.is_empty() {
+                write!(f, " at {}", entry.location)?;
+            }
             if !entry.waits_for.is_empty() {
                 let names: Vec<String> = entry
                     .waits_for
@@ -184,7 +202,7 @@ pub struct Report {
     pub messages: u64,
     /// Their bytes.
     pub bytes: f64,
-    /// Actors that were started.
+    /// Actors that were numbered, whether or not they came to run.
     pub actors: u32,
     /// The fingerprint of the run.
     pub digest: Digest,

@@ -64,6 +64,7 @@ impl Stream {
     }
 
     /// Puts `items` into random order (Fisher and Yates).
+    #[expect(clippy::missing_panics_doc, reason = "a number below a length fits")]
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last as u64 + 1);

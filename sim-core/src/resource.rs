@@ -105,6 +105,7 @@ pub trait Resource {
     fn cancel(&mut self, activity: ActivityId, now: Time);
 
     /// Stops the progress of `activity` until [`Resource::resume`]. A latency being paid stops too.
+    /// The kernel alternates the two, also when several actors wait for the activity.
     fn suspend(&mut self, activity: ActivityId, now: Time);
 
     /// Lets `activity` go on after [`Resource::suspend`].

@@ -24,8 +24,8 @@ use crate::mailbox::Mailbox;
 use crate::sync::{Barrier, Condvar, Mutex, Semaphore};
 use crate::trace::TraceSink;
 use crate::{
-    Actor, ActorId, Candidate, Chooser, Clock, HostId, Kernel, Limit, Outcome, Report, Resource,
-    Schedule, Time, TraceEvent,
+    Actor, ActorId, Answer, Candidate, Chooser, Clock, HostId, Kernel, Limit, Outcome, Report,
+    Resource, Schedule, Time, TraceEvent,
 };
 
 /// A function to be called when an actor has ended, with true if it was killed or failed.
@@ -33,15 +33,25 @@ pub(crate) type ExitHook = Box<dyn FnOnce(bool)>;
 
 /// The future of an actor, whatever its output.
 pub(crate) trait Program {
-    fn poll_program(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), String>>;
+    /// Polls the future; the text of an error goes to `error`.
+    fn poll_program(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        error: &mut Option<String>,
+    ) -> Poll<()>;
 }
 
 impl<F: Future> Program for F
 where
     F::Output: ActorResult,
 {
-    fn poll_program(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), String>> {
-        self.poll(context).map(ActorResult::into_result)
+    fn poll_program(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        error: &mut Option<String>,
+    ) -> Poll<()> {
+        self.poll(context)
+            .map(|result| *error = result.into_result().err())
     }
 }
 
@@ -76,19 +86,45 @@ impl<E: fmt::Display> ActorResult for Result<(), E> {
     }
 }
 
+/// The type of what never returns, which has no name of its own in stable Rust.
+trait Returns {
+    type Output;
+}
+
+impl<T> Returns for fn() -> T {
+    type Output = T;
+}
+
+/// A program that never ends by itself, such as the loop of a daemon.
+#[expect(
+    private_interfaces,
+    reason = "the trait only spells the type, which everybody can name as `!` in a return type"
+)]
+impl ActorResult for <fn() -> ! as Returns>::Output {
+    fn into_result(self) -> Result<(), String> {
+        self
+    }
+}
+
 /// How often, in polls, the interrupt flag is looked at.
 const POLLS_BETWEEN_LOOKS: u32 = 4096;
 
 /// A simulation, to be filled with actors and run once.
 pub struct Simulation {
     kernel: Shared,
-    bodies: Vec<Option<Body>>,
+    waker: &'static Waker,
+    /// The text of the error with which the last program ended.
+    error: Option<String>,
+    /// The future that is being polled.
+    running: Option<Body>,
     chooser: Option<Box<dyn Chooser>>,
     until: Time,
     events_max: u64,
     interrupt: Option<Arc<AtomicBool>>,
     polls: u32,
     spawned: u32,
+    /// Whether the futures are gone.
+    dismissed: bool,
 }
 
 impl Simulation {
@@ -102,15 +138,19 @@ impl Simulation {
             Clock::Timed,
         )));
         kernel.borrow_mut().myself = Rc::downgrade(&kernel);
+        let waker = kernel.borrow().waker;
         Self {
+            waker,
             kernel,
-            bodies: Vec::new(),
+            error: None,
+            running: None,
             chooser: None,
             until: Time::NEVER,
             events_max: u64::MAX,
             interrupt: None,
             polls: 0,
             spawned: 0,
+            dismissed: false,
         }
     }
 
@@ -173,6 +213,11 @@ impl Simulation {
         self.interrupt = Some(flag);
     }
 
+    /// Where the actors' output and log lines go; without, nowhere.
+    pub fn set_console(&mut self, console: Rc<dyn crate::Console>) {
+        self.kernel.borrow_mut().console = Some(console);
+    }
+
     /// Sets the number that [`Actor::count`] gives to programs: how many of whatever they make they should make.
     pub fn set_count(&mut self, count: u32) {
         self.kernel.borrow_mut().count = count;
@@ -227,8 +272,9 @@ impl Simulation {
             id: ActorId(id),
         };
         let body = into_body(program(actor.clone()));
-        self.adopt(id, body);
-        self.kernel.borrow_mut().start_actor(id);
+        let mut kernel = self.kernel.borrow_mut();
+        kernel.actors[id as usize].body = Some(body);
+        kernel.start_actor(id);
         self.spawned += 1;
         actor
     }
@@ -272,15 +318,11 @@ impl Simulation {
         Condvar::new(&self.kernel)
     }
 
-    fn adopt(&mut self, actor: u32, body: Body) {
-        let index = actor as usize;
-        if self.bodies.len() <= index {
-            self.bodies.resize_with(index + 1, || None);
-        }
-        self.bodies[index] = Some(body);
-    }
-
     /// Runs to the end, whatever it is.
+    ///
+    /// # Panics
+    /// If a chooser panics or picks what is not possible, or if an invariant of the kernel is broken; never because of
+    /// an actor.
     #[must_use]
     pub fn run(mut self) -> Report {
         let outcome = self.run_to_outcome();
@@ -309,11 +351,10 @@ impl Simulation {
                 Err(panic) => {
                     let kernel = self.kernel.borrow();
                     let message = panic_message(&*panic);
-                    assert!(
-                        kernel.current != NONE,
-                        "a broken invariant of the kernel: {message}"
-                    );
-                    return Outcome::Failed(kernel.failure(kernel.current, message, true));
+                    // The actor that was polled, or whose pending transition was being executed.
+                    let actor = kernel.current.min(kernel.acting);
+                    assert!(actor != NONE, "a broken invariant of the kernel: {message}");
+                    return Outcome::Failed(kernel.failure(actor, message, true));
                 }
             }
             if let Some(outcome) = self.next_instant() {
@@ -367,14 +408,27 @@ impl Simulation {
         loop {
             let actor = {
                 let mut kernel = self.kernel.borrow_mut();
-                let Some(actor) = kernel.ready.pop_front() else {
-                    return None;
+                let birth = if kernel.stepping {
+                    kernel.next_birth()
+                } else {
+                    None
                 };
-                if !kernel.resume(actor) {
-                    continue;
+                if let Some(actor) = birth {
+                    actor
+                } else {
+                    let actor = kernel.ready.pop_front()?;
+                    if !kernel.resume(actor) {
+                        if !kernel.dying.is_empty() {
+                            drop(kernel);
+                            if let Some(outcome) = self.after_poll() {
+                                return Some(outcome);
+                            }
+                        }
+                        continue;
+                    }
+                    kernel.current = actor;
+                    actor
                 }
-                kernel.current = actor;
-                actor
             };
             if let Some(outcome) = self.poll(actor) {
                 return Some(outcome);
@@ -383,58 +437,50 @@ impl Simulation {
     }
 
     /// Polls the future of the current actor once.
-    #[inline]
+    #[inline(always)]
     fn poll(&mut self, actor: u32) -> Option<Outcome> {
-        let body = self.bodies[actor as usize]
+        // The future leaves its record, which must not be borrowed while user code runs.
+        let body = self.kernel.borrow_mut().actors[actor as usize].body.take();
+        let body = body.expect("an actor that is not dead has a future");
+        let result = self
+            .running
+            .insert(body)
             .as_mut()
-            .expect("an actor that is not dead has a future");
-        let result = body
-            .as_mut()
-            .poll_program(&mut Context::from_waker(Waker::noop()));
-        let mut kernel = self.kernel.borrow_mut();
-        kernel.current = NONE;
-        match result {
-            Poll::Pending => {
-                let record = &kernel.actors[actor as usize];
-                if !record.is_parked() {
-                    let message =
-                        "it awaited a future that does not belong to the simulation".to_owned();
-                    return Some(Outcome::ForeignFuture(
-                        kernel.failure(actor, message, false),
-                    ));
+            .poll_program(&mut Context::from_waker(self.waker), &mut self.error);
+        {
+            let mut kernel = self.kernel.borrow_mut();
+            let kernel = &mut *kernel;
+            kernel.current = NONE;
+            let record = &mut kernel.actors[actor as usize];
+            record.body = self.running.take();
+            match result {
+                Poll::Pending => {
+                    if record.has_more() {
+                        kernel.schedule(actor);
+                    } else if record.first.state == SlotState::Free {
+                        return Some(kernel.foreign_future(actor));
+                    }
+                    if kernel.dying.is_empty() && self.polls < POLLS_BETWEEN_LOOKS {
+                        self.polls += 1;
+                        return None;
+                    }
                 }
-                if record.has_more() {
-                    kernel.schedule(actor);
+                Poll::Ready(()) => {
+                    if let Some(message) = self.error.take() {
+                        kernel.fail(actor, message, false);
+                    }
+                    kernel.dying.push(actor);
                 }
-                if kernel.newborn.is_empty()
-                    && kernel.dying.is_empty()
-                    && self.polls < POLLS_BETWEEN_LOOKS
-                {
-                    self.polls += 1;
-                    return None;
-                }
-            }
-            Poll::Ready(result) => {
-                if let Err(message) = result {
-                    kernel.fail(actor, message, false);
-                }
-                kernel.dying.push(actor);
             }
         }
-        drop(kernel);
         self.after_poll()
     }
 
-    /// The rarer things after a poll: births, deaths, and requests to stop.
+    /// The rarer things after a poll: deaths, and requests to stop.
     fn after_poll(&mut self) -> Option<Outcome> {
         self.polls = 0;
         loop {
             let mut kernel = self.kernel.borrow_mut();
-            if let Some((actor, body)) = kernel.newborn.pop() {
-                drop(kernel);
-                self.adopt(actor, body);
-                continue;
-            }
             if kernel.dying.is_empty() {
                 let stop = kernel.stop.take().map(outcome_of);
                 let interrupted = self
@@ -455,11 +501,15 @@ impl Simulation {
     /// Drops the future of an actor and everything that it asked for.
     fn bury(&mut self, actor: u32) {
         // The actor is the current one while its destructors run, so that a panic there is its failure.
-        self.kernel.borrow_mut().current = actor;
-        drop(self.bodies[actor as usize].take());
+        let body = {
+            let mut kernel = self.kernel.borrow_mut();
+            kernel.current = actor;
+            kernel.actors[actor as usize].body.take()
+        };
+        drop(body);
         let (hooks, failed) = {
             let mut kernel = self.kernel.borrow_mut();
-            let failed = kernel.actors[actor as usize].killed || kernel.stop.is_some();
+            let failed = kernel.actors[actor as usize].killed;
             (kernel.bury(actor), failed)
         };
         for hook in hooks.into_iter().rev() {
@@ -482,9 +532,14 @@ impl Simulation {
             let Some(choice) = chooser.choose(&candidates) else {
                 return Some(Outcome::Stopped);
             };
-            self.kernel.borrow_mut().take(choice);
-            if let Some(outcome) = self.poll(choice.actor.0) {
-                return Some(outcome);
+            let goes_on = self.kernel.borrow_mut().take(choice);
+            let outcome = if goes_on {
+                self.poll(choice.actor.0)
+            } else {
+                self.after_poll()
+            };
+            if outcome.is_some() {
+                return outcome;
             }
         }
     }
@@ -510,46 +565,81 @@ impl Simulation {
 
     /// Drops all futures while the kernel is still there for their destructors.
     fn dismiss(&mut self) {
+        if std::mem::replace(&mut self.dismissed, true) {
+            return;
+        }
         self.kernel.borrow_mut().current = NONE;
-        let newborn = std::mem::take(&mut self.kernel.borrow_mut().newborn);
-        let bodies = std::mem::take(&mut self.bodies);
-        // A panic in a destructor after the end of the run has nothing left to report to.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop((newborn, bodies))));
-        let mut hooks = Vec::new();
+        // A panic after the end of the run has nothing left to report to. Each is caught alone: two at a time would end
+        // the process.
+        let running = self.running.take();
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
+        let mut next = 0;
+        while next < self.kernel.borrow().actors.len() {
+            let body = self.kernel.borrow_mut().actors[next].body.take();
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(body)));
+            next += 1;
+        }
+        let mut hooks: Vec<ExitHook> = Vec::new();
         for record in &mut self.kernel.borrow_mut().actors {
             if let Some(extra) = &mut record.extra {
-                hooks.append(&mut extra.hooks);
+                hooks.extend(std::mem::take(&mut extra.hooks).into_iter().rev());
             }
         }
-        let _ = catch_unwind(AssertUnwindSafe(|| {
-            hooks
-                .into_iter()
-                .rev()
-                .for_each(|hook: ExitHook| hook(true))
-        }));
+        for hook in hooks {
+            let _ = catch_unwind(AssertUnwindSafe(|| hook(true)));
+        }
+        // Messages that nobody got may hold handles, and those the kernel.
+        let messages = self.kernel.borrow_mut().activities.take_messages();
+        for message in messages {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
+        }
+    }
+}
+
+impl Drop for Simulation {
+    /// The actors' handles of the kernel and the kernel's futures of the actors keep each other alive until here.
+    fn drop(&mut self) {
+        self.dismiss();
     }
 }
 
 impl Kernel {
+    #[cold]
+    fn foreign_future(&self, actor: u32) -> Outcome {
+        let message = "it awaited a future that does not belong to the simulation".to_owned();
+        Outcome::ForeignFuture(self.failure(actor, message, false))
+    }
+
     /// Takes an actor that is new or has an answer out of the queue.
     fn take_answered(&mut self) -> Option<u32> {
-        let position = self.ready.iter().position(|&actor| {
-            let record = &self.actors[actor as usize];
-            !record.dead
-                && !record.suspended
-                && (record.is_new()
-                    || record
-                        .slots()
-                        .iter()
-                        .any(|slot| slot.state == SlotState::Answered))
-        })?;
+        if let Some(actor) = self.next_birth() {
+            return Some(actor);
+        }
+        let answered = |record: &crate::kernel::ActorRecord| {
+            if !record.is_answered() {
+                return None;
+            }
+            let slots = record.slots();
+            let answered = slots.iter().find(|slot| slot.state == SlotState::Answered);
+            answered.map(|slot| slot.ticket)
+        };
+        let (position, ticket) = self
+            .ready
+            .iter()
+            .enumerate()
+            .find_map(|(position, &actor)| {
+                let record = &self.actors[actor as usize];
+                let waits = record.dead || record.suspended;
+                let ticket = answered(record).filter(|_| !waits)?;
+                Some((position, ticket))
+            })?;
         let actor = self
             .ready
             .remove(position)
             .expect("the position was just found");
         let record = &mut self.actors[actor as usize];
         record.queued = false;
-        record.start();
+        record.bring_forward(ticket);
         Some(actor)
     }
 
@@ -572,7 +662,7 @@ impl Kernel {
                     u32::try_from(branches.len()).expect("branches are counted in 32 bits");
                 candidates.push(Candidate {
                     actor: ActorId(actor),
-                    transition: slot.transition,
+                    transition: slot.code.transition(),
                     branches,
                 });
                 self.schedule(actor);
@@ -585,18 +675,18 @@ impl Kernel {
     fn enabled_branches(&self, actor: u32) -> Vec<(crate::kernel::Slot, u32)> {
         let mut all = Vec::new();
         for slot in self.actors[actor as usize].slots() {
-            if self.is_enabled(actor, slot.transition, slot.state == SlotState::Fired) {
-                all.extend((0..self.branches(slot.transition)).map(|branch| (slot, branch)));
+            if self.can_happen(actor, &slot) {
+                all.extend((0..self.branches(slot.code.transition())).map(|branch| (slot, branch)));
             }
         }
         all
     }
 
-    /// Executes a decision of the chooser; the actor is then the current one.
+    /// Executes a decision of the chooser. True if the actor goes on; it is then the current one.
     ///
     /// # Panics
     /// If the decision is not among the candidates: the chooser is broken.
-    fn take(&mut self, choice: crate::Choice) {
+    fn take(&mut self, choice: crate::Choice) -> bool {
         let actor = choice.actor.0;
         let branches = self.enabled_branches(actor);
         let found = branches.get(choice.branch as usize).copied();
@@ -607,10 +697,18 @@ impl Kernel {
         }
         self.actors[actor as usize].queued = false;
         self.branch = branch;
-        let answer = self.execute_slot(actor, &slot);
+        let answer = self.execute_slot(actor, slot.code, slot.state == SlotState::Fired);
         self.branch = 0;
-        self.answer(actor, slot.ticket, answer);
+        if let Some(last) = self.schedule.as_mut().and_then(|steps| steps.last_mut()) {
+            *last = choice;
+        }
+        self.actors[actor as usize].bring_forward(slot.ticket);
+        self.answer(actor, slot.ticket, Answer::from_code(answer));
+        if self.pauses(actor, slot.code) {
+            return false;
+        }
         self.current = actor;
+        true
     }
 }
 
@@ -630,7 +728,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
 impl fmt::Debug for Simulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Simulation")
-            .field("actors", &self.bodies.len())
+            .field("actors", &self.spawned)
             .finish_non_exhaustive()
     }
 }

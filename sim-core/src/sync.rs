@@ -9,6 +9,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use crate::actor::{TimedOut, nothing};
+use crate::code::Code;
 use crate::kernel::Shared;
 use crate::operation::{Operation, Step};
 use crate::{Answer, Kernel, Span, Transition};
@@ -30,14 +31,15 @@ impl Mutex {
     }
 
     /// Joins the queue and waits to be the owner. Asking twice without unlocking fails the actor.
+    #[inline]
     #[track_caller]
     pub fn lock(&self) -> Operation<'_, ()> {
         Operation::new(
             &self.kernel,
             Transition::MutexAsyncLock { mutex: self.number },
-            |_, transition, _, _| match transition {
+            |_, code, _| match code.transition() {
                 Transition::MutexAsyncLock { mutex } => {
-                    Step::Then(Transition::MutexWait { mutex, owned: true })
+                    Step::Then(Code::from(Transition::MutexWait { mutex, owned: true }))
                 }
                 _ => Step::Return(()),
             },
@@ -45,6 +47,7 @@ impl Mutex {
     }
 
     /// Joins the queue without waiting: [`Mutex::test`] or [`Mutex::wait`] follow, or [`Mutex::cancel`].
+    #[inline]
     #[track_caller]
     pub fn lock_async(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -55,16 +58,18 @@ impl Mutex {
     }
 
     /// Whether the actor is the owner.
+    #[inline]
     #[track_caller]
     pub fn test(&self) -> Operation<'_, bool> {
         Operation::new(
             &self.kernel,
             Transition::MutexTest { mutex: self.number },
-            |_, _, answer, _| Step::Return(answer == Answer::Bool(true)),
+            |_, _, answer| Step::Return(answer == Answer::Bool(true)),
         )
     }
 
     /// Waits to be the owner, after [`Mutex::lock_async`].
+    #[inline]
     #[track_caller]
     pub fn wait(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -78,16 +83,18 @@ impl Mutex {
     }
 
     /// Becomes the owner if nobody is in the queue.
+    #[inline]
     #[track_caller]
     pub fn try_lock(&self) -> Operation<'_, bool> {
         Operation::new(
             &self.kernel,
             Transition::MutexTryLock { mutex: self.number },
-            |_, _, answer, _| Step::Return(answer == Answer::Bool(true)),
+            |_, _, answer| Step::Return(answer == Answer::Bool(true)),
         )
     }
 
     /// Gives the mutex to the next in the queue. Unlocking a mutex that the actor has not asked for fails the actor.
+    #[inline]
     #[track_caller]
     pub fn unlock(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -98,6 +105,7 @@ impl Mutex {
     }
 
     /// Leaves the queue from wherever the actor is in it: a waiter withdraws.
+    #[inline]
     #[track_caller]
     pub fn cancel(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -115,14 +123,14 @@ pub struct Semaphore {
     number: u32,
 }
 
-fn follow_acquire<T>(transition: Transition, answer: Answer, result: fn(Answer) -> T) -> Step<T> {
-    match (transition, answer) {
+fn follow_acquire<T>(code: Code, answer: Answer, result: fn(Answer) -> T) -> Step<T> {
+    match (code.transition(), answer) {
         (Transition::SemaphoreAsyncLock { semaphore }, Answer::Number(request)) => {
-            Step::Then(Transition::SemaphoreWait {
+            Step::Then(Code::from(Transition::SemaphoreWait {
                 semaphore,
                 request,
                 owned: true,
-            })
+            }))
         }
         (_, answer) => Step::Return(result(answer)),
     }
@@ -137,6 +145,7 @@ impl Semaphore {
         }
     }
 
+    #[inline]
     fn ask(&self) -> Transition {
         Transition::SemaphoreAsyncLock {
             semaphore: self.number,
@@ -144,10 +153,11 @@ impl Semaphore {
     }
 
     /// Takes a unit, waiting for one if there is none.
+    #[inline]
     #[track_caller]
     pub fn acquire(&self) -> Operation<'_, ()> {
-        Operation::new(&self.kernel, self.ask(), |_, transition, answer, _| {
-            follow_acquire(transition, answer, |_| ())
+        Operation::new(&self.kernel, self.ask(), |_, code, answer| {
+            follow_acquire(code, answer, |_| ())
         })
     }
 
@@ -155,10 +165,11 @@ impl Semaphore {
     ///
     /// # Errors
     /// [`TimedOut`] if there was no unit in time.
+    #[inline]
     #[track_caller]
     pub fn acquire_timeout(&self, timeout: Span) -> Operation<'_, Result<(), TimedOut>> {
-        Operation::new(&self.kernel, self.ask(), |_, transition, answer, _| {
-            follow_acquire(transition, answer, |answer| {
+        Operation::new(&self.kernel, self.ask(), |_, code, answer| {
+            follow_acquire(code, answer, |answer| {
                 if answer == Answer::Timeout {
                     Err(TimedOut)
                 } else {
@@ -170,6 +181,7 @@ impl Semaphore {
     }
 
     /// Gives a unit back: to the oldest request if there is one.
+    #[inline]
     #[track_caller]
     pub fn release(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -205,21 +217,24 @@ impl Barrier {
     }
 
     /// Arrives and waits for the others; true for the actor that arrived last.
+    #[inline]
     #[track_caller]
     pub fn wait(&self) -> Operation<'_, bool> {
         let arrive = Transition::BarrierAsyncLock {
             barrier: self.number,
         };
-        Operation::new(&self.kernel, arrive, |_, transition, answer, _| {
-            match (transition, answer) {
+        Operation::new(&self.kernel, arrive, |kernel, code, answer| {
+            match (code.transition(), answer) {
                 (Transition::BarrierAsyncLock { barrier }, Answer::Number(round)) => {
-                    Step::Then(Transition::BarrierWait {
+                    let last = kernel.is_complete(barrier, round);
+                    let wait = Code::from(Transition::BarrierWait {
                         barrier,
                         round,
                         owned: true,
-                    })
+                    });
+                    Step::Then(wait.marked(last))
                 }
-                (_, answer) => Step::Return(answer == Answer::Bool(true)),
+                _ => Step::Return(code.is_marked()),
             }
         })
     }
@@ -232,28 +247,26 @@ pub struct Condvar {
     number: u32,
 }
 
-/// Release the mutex and queue; wait for the signal or the end of the time; wait for the mutex. The memo keeps the
-/// mutex until the wait begins, and after that whether the time was up.
-fn follow_wait(
-    _: &mut Kernel,
-    transition: Transition,
-    answer: Answer,
-    memo: &mut u32,
-) -> Step<Result<(), TimedOut>> {
-    match (transition, answer) {
+/// Release the mutex and queue; wait for the signal or the end of the time; wait for the mutex, with a mark if the
+/// time was up.
+fn follow_wait(_: &mut Kernel, code: Code, answer: Answer) -> Step<Result<(), TimedOut>> {
+    match (code.transition(), answer) {
         (Transition::CondvarAsyncLock { condvar, mutex }, Answer::Number(request)) => {
-            *memo = 0;
-            Step::Then(Transition::CondvarWait {
+            Step::Then(Code::from(Transition::CondvarWait {
                 condvar,
                 mutex,
                 request,
-            })
+            }))
         }
         (Transition::CondvarWait { mutex, .. }, answer) => {
-            *memo = u32::from(answer == Answer::Timeout);
-            Step::Then(Transition::MutexWait { mutex, owned: true })
+            let wait = Code::from(Transition::MutexWait { mutex, owned: true });
+            Step::Then(wait.marked(answer == Answer::Timeout))
         }
-        _ => Step::Return(if *memo == 0 { Ok(()) } else { Err(TimedOut) }),
+        _ => Step::Return(if code.is_marked() {
+            Err(TimedOut)
+        } else {
+            Ok(())
+        }),
     }
 }
 
@@ -268,6 +281,7 @@ impl Condvar {
 
     /// Releases the mutex, waits for a signal, and owns the mutex again at the end. Without owning the mutex the
     /// actor fails.
+    #[inline]
     #[track_caller]
     pub fn wait(&self, mutex: &Mutex) -> Operation<'_, Result<(), TimedOut>> {
         let enter = Transition::CondvarAsyncLock {
@@ -281,6 +295,7 @@ impl Condvar {
     ///
     /// # Errors
     /// [`TimedOut`] if no signal came in time.
+    #[inline]
     #[track_caller]
     pub fn wait_timeout(
         &self,
@@ -291,6 +306,7 @@ impl Condvar {
     }
 
     /// Wakes the actor that has waited longest, if any.
+    #[inline]
     #[track_caller]
     pub fn signal(&self) -> Operation<'_, ()> {
         Operation::new(
@@ -303,6 +319,7 @@ impl Condvar {
     }
 
     /// Wakes all that wait, in the order in which they came.
+    #[inline]
     #[track_caller]
     pub fn broadcast(&self) -> Operation<'_, ()> {
         Operation::new(

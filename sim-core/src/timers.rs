@@ -15,8 +15,6 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::Time;
-
 /// One date in the queue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Timer {
@@ -30,6 +28,9 @@ pub(crate) struct Timer {
 
 /// Emptied buckets above this many entries give their memory back.
 const KEPT_CAPACITY: usize = 1024;
+
+/// Groups of at most this many entries are told to the caller when they come near.
+const NEAR_MAX: usize = 256;
 
 /// A monotone priority queue of dates.
 #[derive(Debug)]
@@ -82,13 +83,13 @@ impl Timers {
         self.buckets[bucket as usize].push(timer);
     }
 
-    /// The earliest entry, left in the queue.
+    /// The earliest entry, left in the queue. Tells `near` of groups of entries, in no order, that come soon.
     #[inline]
-    pub(crate) fn peek(&mut self) -> Option<Timer> {
+    pub(crate) fn peek(&mut self, near: impl FnMut(&[Timer])) -> Option<Timer> {
         if let Some(&Reverse(first)) = self.early.peek() {
             return Some(first);
         }
-        if self.taken == self.buckets[0].len() && !self.refill() {
+        if self.taken == self.buckets[0].len() && !self.refill(near) {
             return None;
         }
         Some(self.buckets[0][self.taken])
@@ -97,7 +98,7 @@ impl Timers {
     /// Takes the earliest entry.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Timer> {
-        let first = self.peek()?;
+        let first = self.peek(|_| ())?;
         self.len -= 1;
         if self.early.is_empty() {
             self.taken += 1;
@@ -107,22 +108,8 @@ impl Timers {
         Some(first)
     }
 
-    /// The earliest date.
-    #[inline]
-    pub(crate) fn next_date(&mut self) -> Option<Time> {
-        self.peek().map(|first| Time::from_bits(first.date))
-    }
-
-    /// The date of the entry with this number, by a search through all entries.
-    pub(crate) fn find(&self, number: u64) -> Option<u64> {
-        let early = self.early.iter().map(|Reverse(timer)| timer);
-        let mut all = early.chain(self.buckets.iter().flatten());
-        all.find(|timer| timer.number == number)
-            .map(|timer| timer.date)
-    }
-
     /// Raises `floor` to the earliest date in the buckets; false if there is none.
-    fn refill(&mut self) -> bool {
+    fn refill(&mut self, mut near: impl FnMut(&[Timer])) -> bool {
         self.taken = 0;
         release(&mut self.buckets[0]);
         if self.occupied == 0 {
@@ -131,6 +118,9 @@ impl Timers {
         let lowest = self.occupied.trailing_zeros() as usize + 1;
         self.occupied &= self.occupied - 1;
         let mut spread = std::mem::take(&mut self.buckets[lowest]);
+        if spread.len() <= NEAR_MAX {
+            near(&spread);
+        }
         self.floor = spread
             .iter()
             .map(|timer| timer.date)
@@ -174,6 +164,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Time;
 
     #[derive(Clone, Debug)]
     enum Step {
@@ -209,7 +200,7 @@ mod tests {
                         list.push(timer);
                         list.sort();
                     }
-                    Step::Peek => prop_assert_eq!(timers.peek(), list.first().copied()),
+                    Step::Peek => prop_assert_eq!(timers.peek(|_| ()), list.first().copied()),
                     Step::Pop => {
                         let first = (!list.is_empty()).then(|| list.remove(0));
                         prop_assert_eq!(timers.pop(), first);

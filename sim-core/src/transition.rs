@@ -129,48 +129,6 @@ pub enum Transition {
     Device,
 }
 
-impl Transition {
-    /// A small number per kind and the two objects, for the digest: part of the format of digests, never renumbered.
-    pub(crate) const fn code(self) -> (u8, u32, u32) {
-        match self {
-            Self::Yield => (1, 0, 0),
-            Self::Sleep => (2, 0, 0),
-            Self::Random { limit } => (3, limit, 0),
-            Self::Create { child } => (4, child.0, 0),
-            Self::Join { target } => (5, target.0, 0),
-            Self::Kill { target } => (6, target.0, 0),
-            Self::Suspend { target } => (7, target.0, 0),
-            Self::Resume { target } => (8, target.0, 0),
-            Self::AsyncSend { mailbox, comm } => (9, mailbox, comm),
-            Self::AsyncReceive { mailbox, comm } => (10, mailbox, comm),
-            Self::Probe { mailbox } => (11, mailbox, 0),
-            Self::Test { activity } => (12, activity, 0),
-            Self::TestAny { list } => (13, list, 0),
-            Self::Wait { activity, .. } => (14, activity, 0),
-            Self::WaitAny { list } => (15, list, 0),
-            Self::Cancel { activity } => (16, activity, 0),
-            Self::MutexAsyncLock { mutex } => (17, mutex, 0),
-            Self::MutexTest { mutex } => (18, mutex, 0),
-            Self::MutexTryLock { mutex } => (19, mutex, 0),
-            Self::MutexWait { mutex, .. } => (20, mutex, 0),
-            Self::MutexUnlock { mutex } => (21, mutex, 0),
-            Self::MutexCancel { mutex } => (22, mutex, 0),
-            Self::SemaphoreAsyncLock { semaphore } => (23, semaphore, 0),
-            Self::SemaphoreWait {
-                semaphore, request, ..
-            } => (24, semaphore, request),
-            Self::SemaphoreUnlock { semaphore } => (25, semaphore, 0),
-            Self::BarrierAsyncLock { barrier } => (26, barrier, 0),
-            Self::BarrierWait { barrier, round, .. } => (27, barrier, round),
-            Self::CondvarAsyncLock { condvar, mutex } => (28, condvar, mutex),
-            Self::CondvarWait { condvar, mutex, .. } => (29, condvar, mutex),
-            Self::CondvarSignal { condvar } => (30, condvar, 0),
-            Self::CondvarBroadcast { condvar } => (31, condvar, 0),
-            Self::Device => (32, 0, 0),
-        }
-    }
-}
-
 /// What a transition answered, for the digest, the trace and the operation that issued it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
@@ -185,12 +143,27 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// The answer as a number: part of the format of digests.
+    #[inline]
     pub(crate) const fn code(self) -> u64 {
         match self {
             Self::Done => 0,
             Self::Bool(no_or_yes) => 1 + no_or_yes as u64,
             Self::Timeout => 3,
             Self::Number(number) => 4 + number as u64,
+        }
+    }
+
+    /// The answer whose [`Answer::code`] is `code`.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "numbers have 32 bits")]
+    pub(crate) const fn from_code(code: u64) -> Self {
+        match code {
+            0 => Self::Done,
+            1 => Self::Bool(false),
+            2 => Self::Bool(true),
+            3 => Self::Timeout,
+            number => Self::Number((number - 4) as u32),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The command line of `simrun` itself.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -72,7 +72,7 @@ pub fn simrun() -> ExitCode {
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     // As in `simrun -q run APP`: options may stand before the command.
     if let Some(at) = first_plain(&arguments)
-        && Cli::command().find_subcommand(&arguments[at]).is_some()
+        && is_command(&arguments[at])
     {
         arguments[..=at].rotate_right(1);
     }
@@ -84,7 +84,7 @@ pub fn simrun() -> ExitCode {
             let rest = &arguments[usize::from(of_run)..];
             if error.kind() == ErrorKind::DisplayHelp
                 && let Some(at) = first_plain(rest)
-                && (of_run || Cli::command().find_subcommand(&rest[at]).is_none())
+                && (of_run || !is_command(&rest[at]))
             {
                 // The program's help has the options of the run, and its own arguments.
                 return hand_over(Path::new(&rest[at]), false, rest);
@@ -98,6 +98,10 @@ pub fn simrun() -> ExitCode {
         Some(Sub::New { name }) => new::new(&name),
         None => start(&cli.run, &arguments),
     }
+}
+
+fn is_command(argument: &OsStr) -> bool {
+    argument == "help" || Cli::command().find_subcommand(argument).is_some()
 }
 
 fn check(file: &Path) -> ExitCode {

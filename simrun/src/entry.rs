@@ -86,7 +86,7 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
         let _ = writeln!(
             io::stderr().lock(),
             "{}",
-            summary::parameters(platform, args)
+            summary::parameters(platform, &start.options, args)
         );
     }
     let run = match run::simulate(platform, program, &start.options, &output) {

@@ -43,15 +43,19 @@ pub(crate) fn program(app: &Path, quiet: bool) -> Result<PathBuf, NoProgram> {
     })
 }
 
-/// The packages beside a folder that is not there, as a hint.
+/// The packages that were probably meant, as a hint: `apps/NAME`, or else those beside a folder that is not there.
 fn neighbours(app: &Path) -> String {
+    let meant = Path::new("apps").join(app);
+    if app.components().count() == 1 && is_program(&meant) {
+        return format!("; did you mean {}?", meant.display());
+    }
     let parent = app
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     let entries = parent.read_dir().into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
-        .filter(|entry| entry.path().join("Cargo.toml").is_file())
+        .filter(|entry| is_program(&entry.path()))
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
@@ -60,6 +64,11 @@ fn neighbours(app: &Path) -> String {
     } else {
         format!(" ({} has {})", parent.display(), names.join(", "))
     }
+}
+
+/// Whether a folder looks like the package of a program.
+fn is_program(folder: &Path) -> bool {
+    folder.join("Cargo.toml").is_file() && folder.join("src/main.rs").is_file()
 }
 
 fn build(folder: &Path, quiet: bool) -> Result<PathBuf, NoProgram> {

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use platform::Platform;
-use run::{Record, Run, SendMode};
+use run::{Options, Record, Run, SendMode};
 use sim_core::{Limit, Outcome, Report};
 
 use crate::Size;
-use crate::args::{Payload, RunArgs};
+use crate::args::RunArgs;
 
 /// The lines about a run for people, without a final line break.
 pub(crate) fn text(run: &Run, record: &Record) -> String {
@@ -78,28 +78,28 @@ pub(crate) fn problem(report: &Report) -> Option<String> {
 }
 
 /// The parameters of a run, for `--verbose`.
-pub(crate) fn parameters(platform: &Platform, args: &RunArgs) -> String {
-    let ranks = args.ranks.map_or_else(
-        || "as many as the map has places".to_owned(),
-        |ranks| ranks.to_string(),
-    );
-    let send_mode = match args.send_mode {
+pub(crate) fn parameters(platform: &Platform, options: &Options, args: &RunArgs) -> String {
+    let ranks = options
+        .ranks
+        .unwrap_or_else(|| options.mapping.default_ranks(platform.host_count()));
+    let sends = match options.send_mode {
         None => "as the platform says".to_owned(),
-        Some(SendMode::Eager) => "eager".to_owned(),
-        Some(SendMode::Rendezvous) => "rendezvous".to_owned(),
+        Some(SendMode::Eager) => "all eager".to_owned(),
+        Some(SendMode::Rendezvous) => "all by rendezvous".to_owned(),
         Some(SendMode::Threshold(bytes)) => {
             format!("eager below {}, rendezvous from there on", Size(bytes))
         }
     };
-    let payload = match args.payload {
-        Payload::Real => "bytes",
-        Payload::Phantom => "only lengths",
+    let payload = if options.phantom {
+        "only a length"
+    } else {
+        "bytes"
     };
     format!(
-        "{}\nranks     {ranks}; map {}\nsends     {send_mode}; messages carry {payload}\nseed      {}",
+        "{}\nranks     {ranks}, map {}\nsends     {sends}; messages carry {payload}\nseed      {}",
         platform.summary(),
         args.map.display(),
-        args.seed
+        options.seed
     )
 }
 

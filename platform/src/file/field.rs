@@ -3,7 +3,8 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::{Direction, NetworkModel, Sharing};
+use super::{Direction, Sharing};
+use crate::model::NetworkModel;
 use crate::nearest::nearest;
 use crate::pattern::{HostPattern, PatternError};
 use crate::units::{Kind, Quantity};
@@ -129,7 +130,7 @@ impl Field for u32 {
 }
 
 /// Reads one of the words of `known`.
-fn word<T: Copy>(
+pub(super) fn word<T: Copy>(
     value: &Spanned<DeValue<'_>>,
     what: &str,
     words: &[&'static str],
@@ -153,7 +154,8 @@ impl Field for Sharing {
 
 impl Field for NetworkModel {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
-        word(value, "network model", &["flow"], &[Self::Flow])
+        let names = Self::ALL.map(Self::name);
+        word(value, "network model", &names, &Self::ALL)
     }
 }
 

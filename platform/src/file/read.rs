@@ -10,10 +10,11 @@ use super::field::{Wrong, cut};
 use super::section::{Collector, Section, in_file_order};
 use super::syntax::syntax;
 use super::{
-    ClusterEntry, Direction, HostEntry, LinkEntry, LinkUse, Named, NetworkEntry, NetworkModel,
-    PlatformFile, Protocol, RouteEntry, Sharing, VERSION,
+    ClusterEntry, Direction, HostEntry, LinkEntry, LinkUse, Named, PlatformFile, Protocol,
+    RouteEntry, Sharing, VERSION,
 };
 use crate::mistake::Mistake;
+use crate::model::{NetworkModel, NetworkParameters};
 
 /// What reading gives: the file if it has no mistake, and the names of all entries in any case.
 #[derive(Debug)]
@@ -51,9 +52,7 @@ impl Read {
             file: PlatformFile {
                 version: VERSION,
                 name: None,
-                network: NetworkEntry {
-                    model: NetworkModel::Flow,
-                },
+                network: NetworkParameters::preset(NetworkModel::Flow),
                 protocol: Protocol::default(),
                 hosts: Vec::new(),
                 links: Vec::new(),
@@ -80,7 +79,8 @@ impl Read {
             self.file.name = name;
         }
         if let Some(value) = root.get("network") {
-            self.network(value);
+            let read = super::network::network(&mut self.collector, value);
+            self.file.network = read.unwrap_or(self.file.network.clone());
         }
         if let Some(value) = root.get("protocol") {
             self.protocol(value);
@@ -129,16 +129,6 @@ impl Read {
                 self.collector.wrong(value.span(), wrong);
                 true
             }
-        }
-    }
-
-    fn network(&mut self, value: &Spanned<DeValue<'_>>) {
-        let section =
-            self.collector
-                .section(value, value.span(), "network table".to_owned(), &["model"]);
-        let Some(section) = section else { return };
-        if let Some(Some(model)) = self.collector.optional(&section, "model") {
-            self.file.network.model = model;
         }
     }
 

@@ -20,6 +20,8 @@ pub(crate) struct Use {
     position: u32,
     /// Flop/s or bytes/s.
     capacity: f64,
+    /// How much of the capacity a unit of the rate takes.
+    pub(crate) coefficient: f64,
 }
 
 /// What sharing needs to know of an activity.
@@ -82,12 +84,13 @@ impl Share {
 }
 
 impl Use {
-    pub(crate) const fn new(number: u32, capacity: f64) -> Self {
+    pub(crate) const fn new(number: u32, capacity: f64, coefficient: f64) -> Self {
         Self {
             number,
             entry: 0,
             position: 0,
             capacity,
+            coefficient,
         }
     }
 
@@ -200,6 +203,7 @@ impl Usage {
                 for used in &share.uses {
                     self.reach(used.entry, problem);
                     problem.uses.push(self.entries[used.entry as usize].local);
+                    problem.coefficients.push(used.coefficient);
                 }
                 problem.finish_flow(share.weight, share.bound);
             }
@@ -218,7 +222,7 @@ impl Usage {
             if self.entries[used.entry as usize].users.len() > 1 {
                 return None;
             }
-            rate = rate.min(used.capacity);
+            rate = rate.min(used.capacity / used.coefficient);
         }
         for used in &share.uses {
             self.entries[used.entry as usize].visited = self.visit;

@@ -19,7 +19,7 @@ use super::Problem;
 pub(crate) struct Reference {
     slots: Vec<Slot>,
     /// The flows of all capacities, one capacity after the other.
-    flows: Vec<u32>,
+    flows: Vec<(u32, f64)>,
     /// Levels at which capacities fill, as bit patterns, which sort as the levels do.
     heap: BinaryHeap<Reverse<(u64, u32)>>,
     /// Flows with a finite bound, by the level at which they reach it.
@@ -74,7 +74,7 @@ impl Reference {
                     level = filled;
                     let slot = self.slots[capacity as usize];
                     for at in slot.begin..slot.end {
-                        let flow = self.flows[at as usize];
+                        let (flow, _) = self.flows[at as usize];
                         if rates[flow as usize] < 0.0 {
                             let wanted = level * problem.weights[flow as usize];
                             let rate = wanted.min(problem.bounds[flow as usize]);
@@ -95,9 +95,9 @@ impl Reference {
                 ..Slot::default()
             }));
         for flow in 0..problem.weights.len() {
-            for capacity in problem.uses_of(flow) {
-                let slot = &mut self.slots[*capacity as usize];
-                slot.usage += problem.weights[flow];
+            for (capacity, coefficient) in problem.uses_of(flow) {
+                let slot = &mut self.slots[capacity as usize];
+                slot.usage += coefficient * problem.weights[flow];
                 slot.rising += 1;
             }
         }
@@ -109,12 +109,12 @@ impl Reference {
             begin += slot.rising;
         }
         self.flows.clear();
-        self.flows.resize(problem.uses.len(), 0);
+        self.flows.resize(problem.uses.len(), (0, 0.0));
         self.by_bound.clear();
         for (flow, number) in (0..problem.weights.len()).zip(0_u32..) {
-            for capacity in problem.uses_of(flow) {
-                let slot = &mut self.slots[*capacity as usize];
-                self.flows[slot.end as usize] = number;
+            for (capacity, coefficient) in problem.uses_of(flow) {
+                let slot = &mut self.slots[capacity as usize];
+                self.flows[slot.end as usize] = (number, coefficient);
                 slot.end += 1;
             }
             if problem.bounds[flow].is_finite() {
@@ -150,8 +150,8 @@ impl Reference {
                 let flows = &self.flows[slot.begin as usize..slot.end as usize];
                 slot.usage = flows
                     .iter()
-                    .filter(|flow| rates[**flow as usize] < 0.0)
-                    .map(|flow| problem.weights[*flow as usize])
+                    .filter(|(flow, _)| rates[*flow as usize] < 0.0)
+                    .map(|(flow, coefficient)| coefficient * problem.weights[*flow as usize])
                     .sum();
                 slot.usage_summed = slot.usage;
             }
@@ -167,10 +167,10 @@ impl Reference {
 
     fn stop(&mut self, problem: &Problem, flow: u32, rate: f64, rates: &mut [f64]) {
         rates[flow as usize] = rate;
-        for capacity in problem.uses_of(flow as usize) {
-            let slot = &mut self.slots[*capacity as usize];
-            slot.left = (slot.left - rate).max(0.0);
-            slot.usage -= problem.weights[flow as usize];
+        for (capacity, coefficient) in problem.uses_of(flow as usize) {
+            let slot = &mut self.slots[capacity as usize];
+            slot.left = (slot.left - coefficient * rate).max(0.0);
+            slot.usage -= coefficient * problem.weights[flow as usize];
             slot.rising -= 1;
         }
     }
@@ -187,6 +187,7 @@ mod tests {
         };
         for (weight, bound, uses) in flows {
             problem.uses.extend_from_slice(uses);
+            problem.coefficients.resize(problem.uses.len(), 1.0);
             problem.finish_flow(*weight, *bound);
         }
         let mut rates = Vec::new();

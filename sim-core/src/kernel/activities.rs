@@ -50,6 +50,8 @@ pub(crate) struct Activity {
     /// Handles and queues that refer to the record.
     pub(crate) references: u32,
     pub(crate) detached: bool,
+    /// A computation that stands still because an actor that waits for it is suspended.
+    frozen: bool,
     pub(crate) message: Message,
     /// Bytes or flop.
     pub(crate) amount: f64,
@@ -88,6 +90,15 @@ impl Activities {
         &mut self.records[slot as usize]
     }
 
+    /// All messages that have not been taken.
+    pub(crate) fn take_messages(&mut self) -> Vec<Message> {
+        let values = self.records.iter_mut().map(|record| &mut record.message);
+        values
+            .filter(|message| matches!(message, Message::Value(_)))
+            .map(std::mem::take)
+            .collect()
+    }
+
     pub(crate) fn free(&mut self, slot: u32) {
         let record = &mut self.records[slot as usize];
         debug_assert!(record.status != Status::Free, "an activity is freed once");
@@ -119,6 +130,7 @@ impl Kernel {
             mailbox,
             references: 1,
             detached,
+            frozen: false,
             message,
             amount: bytes,
             rate,
@@ -209,6 +221,12 @@ impl Kernel {
             .start(ActivityId { number, slot }, work, self.now)
         {
             self.stop.get_or_insert(Stop::BadInput(error.0));
+            // The resource does not know it, so nobody may cancel it any more.
+            if matches!(self.activities.get(slot).kind, Kind::Device(_)) {
+                self.activities.free(slot);
+            } else {
+                self.finish_activity(slot, End::Failed);
+            }
         }
     }
 
@@ -248,6 +266,14 @@ impl Kernel {
             *place = actor;
         } else if !record.more_waiters.contains(&actor) {
             record.more_waiters.push(actor);
+        }
+    }
+
+    /// Makes sure that the end of any activity of a list wakes the actor.
+    pub(crate) fn await_any(&mut self, list: u32, actor: u32) {
+        for position in 0..self.lists[list as usize].len() {
+            let activity = self.lists[list as usize][position];
+            self.await_activity(activity, actor);
         }
     }
 
@@ -322,10 +348,14 @@ impl Kernel {
 
     /// Suspends or resumes a computation that runs.
     pub(crate) fn freeze_exec(&mut self, slot: u32, freeze: bool) {
-        let record = self.activities.get(slot);
-        if !matches!(record.kind, Kind::Exec { .. }) || record.status != Status::Ready {
+        let record = self.activities.get_mut(slot);
+        if !matches!(record.kind, Kind::Exec { .. })
+            || record.status != Status::Ready
+            || record.frozen == freeze
+        {
             return;
         }
+        record.frozen = freeze;
         let activity = ActivityId {
             number: record.number,
             slot,

@@ -8,8 +8,9 @@ use std::panic::Location;
 use std::task::Waker;
 
 use super::{Kernel, NONE, Stop};
-use crate::simulation::ExitHook;
-use crate::{ActorId, Answer, Clock, Failure, HostId, Span, Time, Transition};
+use crate::code::Code;
+use crate::simulation::{Body, ExitHook};
+use crate::{ActorId, Answer, Failure, HostId, Transition};
 
 /// The state of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,13 +28,70 @@ pub(crate) enum SlotState {
 /// One pending operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
-    pub(crate) transition: Transition,
+    pub(crate) code: Code,
     pub(crate) location: &'static Location<'static>,
-    /// The number of its timer, 0 if there is none.
-    pub(crate) timer: u64,
-    pub(crate) answer: Answer,
+    /// Before the answer the number of its timer, 0 if there is none; then [`Answer::code`].
+    word: u64,
     pub(crate) ticket: u32,
     pub(crate) state: SlotState,
+}
+
+impl Slot {
+    #[inline]
+    pub(crate) const fn new(
+        code: Code,
+        location: &'static Location<'static>,
+        timer: u64,
+        ticket: u32,
+        state: SlotState,
+    ) -> Self {
+        Self {
+            code,
+            location,
+            word: timer,
+            ticket,
+            state,
+        }
+    }
+
+    /// The number of its timer, 0 if there is none.
+    #[inline]
+    pub(crate) fn timer(&self) -> u64 {
+        if self.state == SlotState::Answered {
+            0
+        } else {
+            self.word
+        }
+    }
+
+    /// Changes or forgets the timer of a slot without an answer.
+    #[inline]
+    pub(crate) fn set_timer(&mut self, timer: u64) {
+        debug_assert!(
+            self.state != SlotState::Answered,
+            "an answered slot has no timer"
+        );
+        self.word = timer;
+    }
+
+    /// The answer of a slot that has one.
+    #[inline]
+    pub(crate) fn answer(&self) -> Answer {
+        debug_assert!(
+            self.state == SlotState::Answered,
+            "an answer is read once it is there"
+        );
+        Answer::from_code(self.word)
+    }
+
+    /// Gives the slot its answer; returns the timer that it no longer needs, 0 if there is none.
+    #[inline]
+    pub(crate) fn set_answer(&mut self, code: u64) -> u64 {
+        let timer = self.timer();
+        self.word = code;
+        self.state = SlotState::Answered;
+        timer
+    }
 }
 
 /// What few actors have.
@@ -46,19 +104,19 @@ pub(crate) struct Extra {
     pub(crate) hooks: Vec<ExitHook>,
     /// The mutexes that the actor has asked for and not released: its request set.
     pub(crate) mutexes: Vec<u32>,
-    /// How long the sleep that a suspension interrupted still lasts, per ticket.
-    pub(crate) frozen: Vec<(u32, Span)>,
+    /// The value of [`Kernel::progress`] at the last test that failed.
+    pub(crate) failed_at: u64,
+    /// What that test was about: the first since the progress.
+    pub(crate) failed_on: u32,
+    pub(crate) failures: u32,
 }
 
 /// One actor.
 pub(crate) struct ActorRecord {
     pub(crate) first: Slot,
     pub(crate) extra: Option<Box<Extra>>,
-    /// The value of [`Kernel::progress`] at the last test that failed.
-    pub(crate) failed_at: u64,
-    /// What that test was about: the first since the progress.
-    pub(crate) failed_on: u32,
-    pub(crate) failures: u32,
+    /// The future; none while it is polled and after the end.
+    pub(crate) body: Option<Body>,
     pub(crate) host: HostId,
     pub(crate) tickets: u32,
     pub(crate) queued: bool,
@@ -68,26 +126,18 @@ pub(crate) struct ActorRecord {
     /// Its turn came while it was suspended.
     pub(crate) deferred: bool,
     pub(crate) started: bool,
+    /// Its creation has happened: it counts as alive.
+    pub(crate) created: bool,
     /// Failed or killed, for those who join it.
     pub(crate) killed: bool,
 }
 
 impl ActorRecord {
     pub(crate) fn new(host: HostId) -> Self {
-        let nothing = Slot {
-            transition: Transition::Yield,
-            location: Location::caller(),
-            timer: 0,
-            answer: Answer::Done,
-            ticket: 0,
-            state: SlotState::Free,
-        };
         Self {
-            first: nothing,
+            first: Slot::new(Code::YIELD, Location::caller(), 0, 0, SlotState::Free),
             extra: None,
-            failed_at: 0,
-            failed_on: NONE,
-            failures: 0,
+            body: None,
             host,
             tickets: 0,
             queued: false,
@@ -96,6 +146,7 @@ impl ActorRecord {
             suspended: false,
             deferred: false,
             started: false,
+            created: false,
             killed: false,
         }
     }
@@ -120,16 +171,45 @@ impl ActorRecord {
             .is_some_and(|extra| !extra.slots.is_empty())
     }
 
+    /// Whether any pending operation has its answer.
+    pub(crate) fn is_answered(&self) -> bool {
+        let mut more = self.extra.iter().flat_map(|extra| &extra.slots);
+        self.first.state == SlotState::Answered
+            || more.any(|slot| slot.state == SlotState::Answered)
+    }
+
+    /// Whether combinators keep wakers of their own.
     #[inline]
-    pub(crate) fn insert(&mut self, slot: Slot, waker: &Waker) {
-        if !waker.will_wake(Waker::noop()) {
-            self.extra().wakers.push((slot.ticket, waker.clone()));
-        }
-        if self.first.state == SlotState::Free {
-            self.first = slot;
+    pub(crate) fn has_wakers(&self) -> bool {
+        self.extra
+            .as_ref()
+            .is_some_and(|extra| !extra.wakers.is_empty())
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, slot: Slot) {
+        let first = &mut self.first;
+        if first.state == SlotState::Free {
+            // Field by field: a slot that is put together elsewhere and copied costs more than all the rest.
+            first.code = slot.code;
+            first.location = slot.location;
+            first.word = slot.word;
+            first.ticket = slot.ticket;
+            first.state = slot.state;
         } else {
-            self.extra().slots.push(slot);
+            self.insert_more(slot);
         }
+    }
+
+    /// Keeps the waker of a combinator, which polls only those of its futures that were woken.
+    #[cold]
+    pub(crate) fn keep_waker(&mut self, ticket: u32, waker: &Waker) {
+        self.extra().wakers.push((ticket, waker.clone()));
+    }
+
+    #[cold]
+    fn insert_more(&mut self, slot: Slot) {
+        self.extra().slots.push(slot);
     }
 
     #[inline]
@@ -160,6 +240,22 @@ impl ActorRecord {
         Some(extra.slots.remove(position))
     }
 
+    /// Moves an operation into the first place. The one that is about to be answered must be there, so that what is left
+    /// is seen as *more* when it has been taken.
+    pub(crate) fn bring_forward(&mut self, ticket: u32) {
+        let Some(extra) = &mut self.extra else {
+            return;
+        };
+        let Some(position) = extra.slots.iter().position(|slot| slot.ticket == ticket) else {
+            return;
+        };
+        if self.first.state == SlotState::Free {
+            self.first = extra.slots.remove(position);
+        } else {
+            std::mem::swap(&mut self.first, &mut extra.slots[position]);
+        }
+    }
+
     /// All pending operations, in the order in which they were issued.
     pub(crate) fn slots(&self) -> Vec<Slot> {
         let mut slots = Vec::new();
@@ -181,12 +277,6 @@ impl ActorRecord {
                 waker.wake_by_ref();
             }
         }
-    }
-
-    /// Whether a poll that returned *pending* left something that will wake the actor.
-    #[inline]
-    pub(crate) fn is_parked(&self) -> bool {
-        self.first.state != SlotState::Free || self.has_more()
     }
 }
 
@@ -210,10 +300,16 @@ impl Kernel {
 
     /// Starts an actor that was added.
     pub(crate) fn start_actor(&mut self, actor: u32) {
-        if !self.actors[actor as usize].daemon {
+        let record = &mut self.actors[actor as usize];
+        if record.dead {
+            return;
+        }
+        record.created = true;
+        if !record.daemon {
             self.live += 1;
         }
-        self.schedule(actor);
+        self.births.push_back(actor);
+        self.stepping = true;
     }
 
     pub(crate) fn actor_name(&self, actor: u32) -> String {
@@ -232,6 +328,9 @@ impl Kernel {
             return;
         }
         record.daemon = daemon;
+        if !record.created {
+            return;
+        }
         if daemon {
             self.live -= 1;
         } else {
@@ -248,8 +347,9 @@ impl Kernel {
         }
         record.dead = true;
         record.first.state = SlotState::Free;
-        let (daemon, extra) = (record.daemon, record.extra.take());
-        if !daemon {
+        let counted = record.created && !record.daemon;
+        let extra = record.extra.take();
+        if counted {
             self.live -= 1;
         }
         self.progress += 1;
@@ -272,6 +372,7 @@ impl Kernel {
 
     /// Ends the run because an actor failed.
     pub(crate) fn fail(&mut self, actor: u32, message: String, panicked: bool) {
+        self.actors[actor as usize].killed = true;
         if self.stop.is_none() {
             self.stop = Some(Stop::Failed(self.failure(actor, message, panicked)));
         }
@@ -288,26 +389,14 @@ impl Kernel {
         }
     }
 
-    /// Stops an actor: what it does in simulated time stops too, until [`Kernel::wake_up`].
+    /// Stops an actor, and the computation that it waits for, until [`Kernel::wake_up`]. Its timers go on; what they
+    /// end is seen when it is resumed.
     pub(crate) fn suspend(&mut self, actor: u32) {
         let record = &mut self.actors[actor as usize];
         if record.suspended || record.dead {
             return;
         }
         record.suspended = true;
-        for slot in record.slots() {
-            if slot.transition == Transition::Sleep && slot.timer != 0 {
-                let date = self.timer_date(slot.timer);
-                let left = date.since(self.now);
-                let record = &mut self.actors[actor as usize];
-                record
-                    .slot_mut(slot.ticket)
-                    .expect("the slot was just listed")
-                    .timer = 0;
-                record.extra().frozen.push((slot.ticket, left));
-                self.drop_timer(slot.timer);
-            }
-        }
         self.freeze_execs(actor, true);
     }
 
@@ -319,23 +408,18 @@ impl Kernel {
         }
         record.suspended = false;
         let deferred = std::mem::take(&mut record.deferred);
-        let frozen = record
-            .extra
-            .as_mut()
-            .map(|extra| std::mem::take(&mut extra.frozen))
-            .unwrap_or_default();
-        for (ticket, left) in frozen {
-            if self.clock == Clock::Timed && self.actors[actor as usize].slot_mut(ticket).is_some()
-            {
-                let timer = self.set_timer(self.now + left, u64::from(actor));
-                self.actors[actor as usize]
-                    .slot_mut(ticket)
-                    .expect("just found")
-                    .timer = timer;
-            }
+        let slots = record.slots();
+        let answered = slots.iter().find(|slot| slot.state == SlotState::Answered);
+        if let Some(slot) = answered {
+            record.bring_forward(slot.ticket);
         }
+        let is_polled = record.is_new() || answered.is_some();
         self.freeze_execs(actor, false);
-        if deferred {
+        if deferred && is_polled {
+            // It has no transition to choose before it comes to its next operation.
+            self.births.push_back(actor);
+            self.stepping = true;
+        } else if deferred {
             self.schedule(actor);
         }
     }
@@ -343,14 +427,22 @@ impl Kernel {
     /// Suspends or resumes the computations that the actor waits for.
     fn freeze_execs(&mut self, actor: u32, freeze: bool) {
         for slot in self.actors[actor as usize].slots() {
-            if let Transition::Wait { activity, .. } = slot.transition {
+            if let Transition::Wait { activity, .. } = slot.code.transition() {
                 self.freeze_exec(activity, freeze);
             }
         }
     }
+}
 
-    /// The date of a timer in the queue.
-    fn timer_date(&self, number: u64) -> Time {
-        self.timers.find(number).map_or(self.now, Time::from_bits)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Operation;
+
+    /// What a sleeping actor costs besides its program's own state and 24 bytes in the queue.
+    #[test]
+    fn records_and_operations_stay_small() {
+        assert_eq!(size_of::<ActorRecord>(), 80);
+        assert_eq!(size_of::<Operation<'static, ()>>(), 56);
     }
 }

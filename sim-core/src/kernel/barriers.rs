@@ -13,8 +13,6 @@ pub(crate) struct BarrierRecord {
     round: u32,
     /// Who has arrived in this round.
     pub(crate) arrived: Vec<u32>,
-    /// The actor that completed the round before this one.
-    last: u32,
 }
 
 impl Kernel {
@@ -24,7 +22,6 @@ impl Kernel {
             size,
             round: 0,
             arrived: Vec::new(),
-            last: super::NONE,
         });
         u32::try_from(self.barriers.len() - 1).expect("barriers are counted in 32 bits")
     }
@@ -36,7 +33,6 @@ impl Kernel {
         record.arrived.push(actor);
         if record.arrived.len() == record.size as usize {
             record.round = record.round.wrapping_add(1);
-            record.last = actor;
             for arrived in std::mem::take(&mut record.arrived) {
                 self.schedule(arrived);
             }
@@ -46,12 +42,6 @@ impl Kernel {
 
     pub(crate) fn is_complete(&self, barrier: u32, round: u32) -> bool {
         self.barriers[barrier as usize].round != round
-    }
-
-    /// Goes on; true for the actor that arrived last.
-    pub(crate) fn leave_barrier(&mut self, barrier: u32, round: u32, actor: u32) -> bool {
-        let record = &self.barriers[barrier as usize];
-        record.round == round.wrapping_add(1) && record.last == actor
     }
 
     pub(crate) fn withdraw_from_barrier(&mut self, barrier: u32, round: u32, actor: u32) {

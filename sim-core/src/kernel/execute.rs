@@ -3,12 +3,22 @@
 //! One flat match per question, because a new transition must be considered in each of them.
 
 use super::{Kernel, NONE};
+use crate::code::{Code, Kinds};
 use crate::{Answer, Transition};
 
 impl Kernel {
     /// Whether a transition can happen now. `fired` tells that its timer has expired, or that a poll may look again.
     #[inline]
-    pub(crate) fn is_enabled(&self, actor: u32, transition: Transition, fired: bool) -> bool {
+    pub(crate) fn is_enabled(&self, actor: u32, code: Code, fired: bool) -> bool {
+        code.is_among(Kinds::FREE)
+            || if code.is_among(Kinds::LATER) {
+                fired
+            } else {
+                self.is_ready(actor, code.transition(), fired)
+            }
+    }
+
+    fn is_ready(&self, actor: u32, transition: Transition, fired: bool) -> bool {
         match transition {
             Transition::Yield | Transition::Sleep | Transition::Device => fired,
             Transition::Join { target } => fired || self.actors[target.index()].dead,
@@ -58,16 +68,22 @@ impl Kernel {
         }
     }
 
-    /// Executes an enabled transition of an actor.
+    /// Executes an enabled transition of an actor; returns [`Answer::code`].
     #[inline]
-    pub(crate) fn execute(&mut self, actor: u32, transition: Transition) -> Answer {
+    pub(crate) fn execute(&mut self, actor: u32, code: Code) -> u64 {
+        let answer = if code.is_among(Kinds::SILENT) {
+            const { Answer::Done.code() }
+        } else {
+            self.act(actor, code.transition()).code()
+        };
+        self.record(actor, code, answer);
+        answer
+    }
+
+    /// Executes a transition that has an answer or changes something.
+    fn act(&mut self, actor: u32, transition: Transition) -> Answer {
         self.acting = actor;
         let answer = match transition {
-            Transition::Yield
-            | Transition::Sleep
-            | Transition::Device
-            | Transition::Join { .. } => Answer::Done,
-            Transition::MutexWait { .. } | Transition::SemaphoreWait { .. } => Answer::Done,
             Transition::Wait { activity, .. } => Answer::Number(self.end_of(activity) as u32),
             Transition::WaitAny { list } => {
                 Answer::Number(self.first_ended(list, self.branch).unwrap_or(0))
@@ -82,7 +98,7 @@ impl Kernel {
                 self.change(actor, other)
             }
         };
-        self.record(actor, transition, answer);
+        self.acting = NONE;
         answer
     }
 
@@ -132,9 +148,6 @@ impl Kernel {
                 Answer::Done
             }
             Transition::BarrierAsyncLock { barrier } => Answer::Number(self.arrive(barrier, actor)),
-            Transition::BarrierWait { barrier, round, .. } => {
-                Answer::Bool(self.leave_barrier(barrier, round, actor))
-            }
             Transition::CondvarAsyncLock { condvar, mutex } => {
                 Answer::Number(self.enter_condvar(condvar, mutex, actor))
             }
@@ -155,13 +168,15 @@ impl Kernel {
                 self.broadcast(condvar);
                 Answer::Done
             }
-            pure => unreachable!("{pure:?} changes nothing and is handled by execute"),
+            silent => unreachable!("{silent:?} changes nothing and is handled before"),
         }
     }
 
     /// Ends a wait whose time is up.
-    pub(crate) fn expire(&mut self, actor: u32, transition: Transition) -> Answer {
+    pub(crate) fn expire(&mut self, actor: u32, code: Code) -> Answer {
         self.progress += 1;
+        let transition = code.transition();
+        self.acting = actor;
         if let Transition::CondvarWait {
             condvar,
             mutex,
@@ -173,14 +188,15 @@ impl Kernel {
         } else {
             self.abandon(actor, transition);
         }
-        self.record(actor, transition, Answer::Timeout);
+        self.record(actor, code, Answer::Timeout.code());
+        self.acting = NONE;
         Answer::Timeout
     }
 
     /// Takes back what a pending wait asked for, because the wait is over without success.
     pub(crate) fn abandon(&mut self, actor: u32, transition: Transition) {
         match transition {
-            Transition::MutexWait { mutex, owned: true } => self.leave_mutex_of(mutex, actor),
+            Transition::MutexWait { mutex, owned: true } => self.leave_mutex_if_asked(mutex, actor),
             Transition::SemaphoreWait {
                 semaphore,
                 request,
@@ -204,9 +220,9 @@ impl Kernel {
                 self.release_activity(activity, actor);
             }
             Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
-                self.discard_prepared(comm)
+                self.discard_prepared(comm);
             }
-            Transition::Create { child } => self.actors[child.index()].dead = true,
+            Transition::Create { child } => self.kill(child.0),
             Transition::Join { target } => {
                 if let Some(extra) = &mut self.actors[target.index()].extra {
                     extra.joiners.retain(|&joiner| joiner != actor);
@@ -216,8 +232,50 @@ impl Kernel {
         }
     }
 
+    /// Takes back what an operation got: it was dropped before its future saw the answer.
+    pub(crate) fn undo(&mut self, actor: u32, transition: Transition, answer: Answer) {
+        match (transition, answer) {
+            (
+                Transition::Wait {
+                    activity,
+                    owned: true,
+                },
+                _,
+            ) => self.release_activity(activity, actor),
+            (Transition::AsyncReceive { .. }, Answer::Number(comm)) => self.drop_handle(comm),
+            // A detached send has no handle and goes on.
+            (Transition::AsyncSend { .. }, Answer::Number(comm))
+                if !self.activities.get(comm).detached =>
+            {
+                self.drop_handle(comm);
+            }
+            (Transition::MutexTryLock { mutex }, Answer::Bool(true))
+            | (Transition::MutexAsyncLock { mutex }, _)
+            | (Transition::MutexWait { mutex, owned: true }, Answer::Done)
+            | (Transition::CondvarWait { mutex, .. }, _) => {
+                self.leave_mutex_if_asked(mutex, actor);
+            }
+            (Transition::SemaphoreAsyncLock { semaphore }, Answer::Number(request))
+            | (
+                Transition::SemaphoreWait {
+                    semaphore,
+                    request,
+                    owned: true,
+                },
+                Answer::Done,
+            ) => self.withdraw_from_semaphore(semaphore, request),
+            (Transition::BarrierAsyncLock { barrier }, Answer::Number(round)) => {
+                self.withdraw_from_barrier(barrier, round, actor);
+            }
+            (Transition::CondvarAsyncLock { condvar, .. }, Answer::Number(request)) => {
+                self.withdraw_from_condvar(condvar, request);
+            }
+            _ => {}
+        }
+    }
+
     /// Marks an actor for its end; the loop drops its future before anything else runs.
-    fn kill(&mut self, target: u32) {
+    pub(crate) fn kill(&mut self, target: u32) {
         let record = &mut self.actors[target as usize];
         if record.dead {
             return;
@@ -243,8 +301,10 @@ impl Kernel {
 
     /// Keeps a decision and shows it to the trace.
     #[cold]
-    pub(crate) fn write_down(&mut self, actor: u32, transition: Transition, answer: Answer) {
+    pub(crate) fn write_down(&mut self, actor: u32, code: Code, answer: Answer) {
         let branch = std::mem::take(&mut self.branch);
+        // A panic of the trace is told as one of this actor.
+        self.acting = actor;
         let actor = crate::ActorId(actor);
         if let Some(schedule) = &mut self.schedule {
             schedule.push(crate::Choice { actor, branch });
@@ -254,7 +314,7 @@ impl Kernel {
             (sink.0)(&crate::TraceEvent {
                 time,
                 actor,
-                transition,
+                transition: code.transition(),
                 answer,
             });
         }

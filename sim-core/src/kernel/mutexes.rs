@@ -56,6 +56,13 @@ impl Kernel {
         self.leave_mutex(mutex, actor);
     }
 
+    /// Leaves the queue, unless the actor has left it already.
+    pub(crate) fn leave_mutex_if_asked(&mut self, mutex: u32, actor: u32) {
+        if self.actors[actor as usize].extra().mutexes.contains(&mutex) {
+            self.leave_mutex_of(mutex, actor);
+        }
+    }
+
     /// Leaves the queue of a mutex that is no longer in the request set.
     #[inline]
     pub(crate) fn leave_mutex(&mut self, mutex: u32, actor: u32) {

@@ -6,34 +6,23 @@
 //! time of its own, and never spins. *Not modelled*: the time that a test takes.
 
 use super::Kernel;
+use crate::code::{Code, Kinds};
 use crate::{Answer, Transition};
 
 /// After this many negative answers about different objects without any event, the actor waits too.
 const FAILURES_MAX: u32 = 1000;
 
 impl Kernel {
-    /// Whether a transition is a test or a probe.
-    pub(crate) const fn is_poll(transition: Transition) -> bool {
-        matches!(
-            transition,
-            Transition::Test { .. }
-                | Transition::TestAny { .. }
-                | Transition::Probe { .. }
-                | Transition::MutexTest { .. }
-                | Transition::MutexTryLock { .. }
-        )
-    }
-
     /// A number that tells questions apart.
-    const fn question(transition: Transition) -> u32 {
-        let (kind, object, _) = transition.code();
+    fn question(transition: Transition) -> u32 {
+        let code = Code::from(transition);
         // A list is made anew for every call, so all of them count as one question.
         let object = if matches!(transition, Transition::TestAny { .. }) {
             0
         } else {
-            object
+            code.object()
         };
-        object.wrapping_mul(8).wrapping_add(kind as u32)
+        object.wrapping_mul(64).wrapping_add(u32::from(code.kind()))
     }
 
     /// Whether the answer is yes.
@@ -51,19 +40,21 @@ impl Kernel {
     /// Whether the actor has asked this before and nothing has happened since.
     pub(crate) fn must_wait(&self, actor: u32, transition: Transition) -> bool {
         let record = &self.actors[actor as usize];
-        record.failed_at == self.progress
-            && (record.failed_on == Self::question(transition) || record.failures >= FAILURES_MAX)
+        record.extra.as_ref().is_some_and(|extra| {
+            extra.failed_at == self.progress
+                && (extra.failed_on == Self::question(transition) || extra.failures >= FAILURES_MAX)
+        })
     }
 
     /// Answers a test or a probe.
     pub(crate) fn poll_once(&mut self, actor: u32, transition: Transition) -> Answer {
         if !self.poll_succeeds(actor, transition) {
             let progress = self.progress;
-            let record = &mut self.actors[actor as usize];
-            if record.failed_at == progress {
-                record.failures += 1;
+            let extra = self.actors[actor as usize].extra();
+            if extra.failed_at == progress {
+                extra.failures += 1;
             } else {
-                (record.failed_at, record.failed_on, record.failures) =
+                (extra.failed_at, extra.failed_on, extra.failures) =
                     (progress, Self::question(transition), 1);
             }
             return Answer::Bool(false);
@@ -94,7 +85,7 @@ impl Kernel {
             if record.dead {
                 continue;
             }
-            if record.failed_at == progress {
+            if record.failed_at() == progress {
                 self.pollers.push(actor);
             } else if record.fire_polls() {
                 any = true;
@@ -106,6 +97,11 @@ impl Kernel {
 }
 
 impl super::ActorRecord {
+    /// The value of [`Kernel::progress`] at the last test that failed; 0 if none has.
+    fn failed_at(&self) -> u64 {
+        self.extra.as_ref().map_or(0, |extra| extra.failed_at)
+    }
+
     fn fire_polls(&mut self) -> bool {
         let extra = self
             .extra
@@ -113,7 +109,7 @@ impl super::ActorRecord {
             .flat_map(|extra| extra.slots.iter_mut());
         let mut any = false;
         for slot in std::iter::once(&mut self.first).chain(extra) {
-            if slot.state == super::SlotState::Waiting && Kernel::is_poll(slot.transition) {
+            if slot.state == super::SlotState::Waiting && slot.code.is_among(Kinds::POLLS) {
                 slot.state = super::SlotState::Fired;
                 any = true;
             }

@@ -1,6 +1,7 @@
 //! The wait graph of a deadlock: what each blocked actor waits for, in words, and who could end it.
 
-use super::{Activities, Kernel, NONE, Slot, Status};
+use super::{Activities, Kernel, NONE, Slot, SlotState, Status, activities::Kind};
+use crate::code::Code;
 use crate::{ActorId, Blocked, Transition, WaitGraph};
 
 impl Kernel {
@@ -8,7 +9,7 @@ impl Kernel {
     pub(crate) fn wait_graph(&self) -> WaitGraph {
         let mut graph = WaitGraph::default();
         for (index, record) in self.actors.iter().enumerate() {
-            if record.dead || record.daemon || record.is_new() {
+            if record.dead || record.daemon || !record.created {
                 continue;
             }
             let actor = u32::try_from(index).expect("actors are counted in 32 bits");
@@ -19,12 +20,12 @@ impl Kernel {
 
     fn blocked(&self, actor: u32) -> Blocked {
         let record = &self.actors[actor as usize];
-        let slots = record.slots();
-        let device = self.device.as_ref().filter(|_| {
-            slots
-                .iter()
-                .any(|slot| slot.transition == Transition::Device)
-        });
+        let mut slots = record.slots();
+        slots.retain(|slot| slot.state != SlotState::Answered);
+        let device = self
+            .device
+            .as_ref()
+            .filter(|_| slots.iter().any(|slot| slot.code == Code::DEVICE));
         if let Some(waiting) = device.and_then(|device| device.describe(ActorId(actor))) {
             return Blocked {
                 name: self.actor_name(actor),
@@ -32,17 +33,17 @@ impl Kernel {
                 ..waiting
             };
         }
-        let mut texts: Vec<String> = slots
-            .iter()
-            .map(|slot| self.describe(actor, slot))
-            .collect();
-        if record.suspended {
-            texts.insert(0, "suspended".to_owned());
-        }
+        let texts: Vec<String> = slots.iter().map(|slot| self.describe(slot)).collect();
+        let waits_in = match (record.suspended, texts.join(" or ")) {
+            (false, text) => text,
+            (true, text) if text.is_empty() => "suspension".to_owned(),
+            (true, text) => format!("suspension during {text}"),
+        };
         let mut waits_for: Vec<ActorId> = slots
             .iter()
             .flat_map(|slot| self.holders(actor, slot))
             .collect();
+        waits_for.sort_unstable();
         waits_for.dedup();
         let location = slots.first().map_or_else(String::new, |slot| {
             format!("{}:{}", slot.location.file(), slot.location.line())
@@ -51,7 +52,7 @@ impl Kernel {
             actor: ActorId(actor),
             name: self.actor_name(actor),
             host: self.hosts.name(record.host),
-            waits_in: texts.join(" or "),
+            waits_in,
             location,
             waits_for,
         }
@@ -65,16 +66,16 @@ impl Kernel {
         )
     }
 
-    fn describe(&self, actor: u32, slot: &Slot) -> String {
-        match slot.transition {
+    fn describe(&self, slot: &Slot) -> String {
+        match slot.code.transition() {
+            Transition::Sleep if slot.timer() == 0 && slot.state == SlotState::Waiting => {
+                "a sleep without end".to_owned()
+            }
+            Transition::Sleep => "a sleep".to_owned(),
             Transition::Join { target } => format!("join of {}", self.actor_name(target.0)),
-            Transition::Wait { activity, .. } => self.describe_activity(activity, actor),
+            Transition::Wait { activity, .. } => self.describe_activity(activity),
             Transition::WaitAny { list } => {
-                let members = self.lists[list as usize].iter();
-                let texts: Vec<String> = members
-                    .map(|&slot| self.describe_activity(slot, actor))
-                    .collect();
-                format!("wait for any of: {}", texts.join(", "))
+                format!("wait for any of: {}", self.members(list))
             }
             Transition::MutexWait { mutex, .. } => format!("lock of mutex {mutex}"),
             Transition::SemaphoreWait { semaphore, .. } => {
@@ -91,10 +92,12 @@ impl Kernel {
             Transition::CondvarWait { condvar, .. } => {
                 format!("wait on condition variable {condvar}")
             }
-            Transition::Test { activity } => format!(
-                "a loop of tests of {}",
-                self.describe_activity(activity, actor)
-            ),
+            Transition::Test { activity } => {
+                format!("a loop of tests of {}", self.describe_activity(activity))
+            }
+            Transition::TestAny { list } => {
+                format!("a loop of tests of any of: {}", self.members(list))
+            }
             Transition::Probe { mailbox } => {
                 format!("a loop of probes of {}", self.mailbox_name(mailbox))
             }
@@ -105,7 +108,13 @@ impl Kernel {
         }
     }
 
-    fn describe_activity(&self, slot: u32, actor: u32) -> String {
+    fn members(&self, list: u32) -> String {
+        let members = self.lists[list as usize].iter();
+        let texts: Vec<String> = members.map(|&slot| self.describe_activity(slot)).collect();
+        texts.join(", ")
+    }
+
+    fn describe_activity(&self, slot: u32) -> String {
         let record = Activities::get(&self.activities, slot);
         match record.status {
             Status::Send => format!(
@@ -116,14 +125,21 @@ impl Kernel {
                 "get from {}, to which nobody puts",
                 self.mailbox_name(record.mailbox)
             ),
-            Status::Ready if record.source == actor => "an activity in progress".to_owned(),
+            Status::Ready if matches!(record.kind, Kind::Exec { .. }) => "a computation".to_owned(),
             _ => "an activity".to_owned(),
         }
     }
 
+    fn sides(&self, activity: u32) -> Vec<u32> {
+        let record = self.activities.get(activity);
+        let mut sides = vec![record.source, record.destination];
+        sides.retain(|&other| other != NONE);
+        sides
+    }
+
     /// The actors that hold what the operation waits for.
     fn holders(&self, actor: u32, slot: &Slot) -> Vec<ActorId> {
-        let found: Vec<u32> = match slot.transition {
+        let found: Vec<u32> = match slot.code.transition() {
             Transition::Join { target } => vec![target.0],
             Transition::MutexWait { mutex, .. }
             | Transition::MutexTryLock { mutex }
@@ -133,12 +149,12 @@ impl Kernel {
                 .copied()
                 .into_iter()
                 .collect(),
-            Transition::Wait { activity, .. } => {
-                let record = self.activities.get(activity);
-                [record.source, record.destination]
-                    .into_iter()
-                    .filter(|&other| other != NONE)
-                    .collect()
+            Transition::Wait { activity, .. } | Transition::Test { activity } => {
+                self.sides(activity)
+            }
+            Transition::WaitAny { list } | Transition::TestAny { list } => {
+                let members = self.lists[list as usize].iter();
+                members.flat_map(|&slot| self.sides(slot)).collect()
             }
             _ => Vec::new(),
         };

@@ -368,6 +368,7 @@ impl FlowModel {
                     problem.capacities.push(used.capacity());
                 }
                 problem.uses.push(at);
+                problem.coefficients.push(used.coefficient);
             }
             problem.finish_flow(activity.share.weight, activity.share.bound);
             rates.push(activity.rate);

@@ -1,0 +1,36 @@
+//! Two actors that let each other go first; the size is the number of yields of each. Twin: `cpp/yield.cpp`.
+
+use sim_core::Simulation;
+
+use crate::workload::{Goal, Metric, Row, Workload};
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "yield",
+    size: 5_000_000,
+    quick_size: 1000,
+    repetitions: 1,
+    ours,
+    program: Some("yield"),
+    rows: &[Row {
+        title: "yield",
+        metric: Metric::Nanoseconds,
+        goal: Goal::AtMost(13.0),
+        limit: Some(
+            "one yield executes about 400 instructions, at 5 per cycle: issuing and collecting an operation behind a \
+             borrow each (170), the loop with the move of the future and the digest (170), the future itself (60)",
+        ),
+    }],
+};
+
+fn ours(count: u64) -> u64 {
+    let mut simulation = Simulation::with_constant_model(1);
+    for _ in 0..2 {
+        simulation.spawn_anonymous(0, move |me| async move {
+            for _ in 0..count {
+                me.yield_now().await;
+            }
+        });
+    }
+    crate::child::finish(simulation);
+    2 * count
+}

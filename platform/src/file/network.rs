@@ -1,0 +1,227 @@
+//! Reading `[network]`: the preset, the parameters that replace its own, and what has no meaning in that model.
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::field::{Field, Wrong};
+use super::section::{Collector, Section};
+use crate::model::{
+    Compat, FactorStep, Factors, IbPenaltyFactors, NetworkModel, NetworkParameters,
+};
+
+/// All keys of `[network]`.
+const KEYS: [&str; 12] = [
+    "model",
+    "compat",
+    "latency_factor",
+    "bandwidth_factor",
+    "rtt_penalty",
+    "weight_s",
+    "tcp_gamma",
+    "crosstraffic",
+    "loopback",
+    "envelope",
+    "ib_penalty_factors",
+    "duration",
+];
+
+/// A number above 0.
+struct Positive(f64);
+
+/// A number of at least 0, or a truth value: `true` is the usual 0.05.
+struct Crosstraffic(f64);
+
+fn number(value: &Spanned<DeValue<'_>>) -> Option<f64> {
+    let found = match value.get_ref() {
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .ok()
+            .map(|whole| whole as f64),
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        _ => None,
+    };
+    found.filter(|number: &f64| number.is_finite())
+}
+
+impl Field for Positive {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        number(value)
+            .filter(|number| *number > 0.0)
+            .map(Self)
+            .ok_or_else(|| Wrong::kind(value.get_ref(), "a number above 0, without quotes"))
+    }
+}
+
+impl Field for Crosstraffic {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        const EXPECTED: &str =
+            "true, false, or the share of the acknowledgements, a number from 0 to 1";
+        let share = match value.get_ref() {
+            DeValue::Boolean(true) => Some(crate::model::CROSSTRAFFIC),
+            DeValue::Boolean(false) => Some(0.0),
+            _ => number(value).filter(|share| (0.0..=1.0).contains(share)),
+        };
+        share
+            .map(Self)
+            .ok_or_else(|| Wrong::kind(value.get_ref(), EXPECTED))
+    }
+}
+
+impl Field for Compat {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        super::field::word(value, "compat", &["simgrid-4.1"], &[Self::Simgrid41])
+    }
+}
+
+/// Reads the table; `None` if it is none.
+pub(super) fn network(
+    collector: &mut Collector,
+    value: &Spanned<DeValue<'_>>,
+) -> Option<NetworkParameters> {
+    let section = collector.section(value, value.span(), "network table".to_owned(), &KEYS)?;
+    let model: NetworkModel = collector
+        .optional(&section, "model")?
+        .unwrap_or(NetworkModel::Flow);
+    let mut network = NetworkParameters::preset(model);
+    refuse_meaningless(collector, &section, &network);
+    if let Some(compat) = collector.optional(&section, "compat") {
+        network.compat = compat;
+    }
+    if network.fluid.is_some() {
+        fluid(collector, &section, &mut network);
+    }
+    if network.ib_penalty_factors.is_some()
+        && let Some(value) = section.get("ib_penalty_factors")
+        && let Some(factors) = ib_penalty_factors(collector, value)
+    {
+        network.ib_penalty_factors = Some(factors);
+    }
+    if network.duration.is_some() {
+        set(collector, &section, "duration", |read| {
+            network.duration = Some(read);
+        });
+    }
+    Some(network)
+}
+
+/// Gives the value of a key to `store`, if it is there and right.
+fn set<T: Field>(
+    collector: &mut Collector,
+    section: &Section<'_>,
+    key: &'static str,
+    store: impl FnOnce(T),
+) {
+    if let Some(Some(read)) = collector.optional(section, key) {
+        store(read);
+    }
+}
+
+/// Reports the keys that the model has no use for.
+fn refuse_meaningless(
+    collector: &mut Collector,
+    section: &Section<'_>,
+    preset: &NetworkParameters,
+) {
+    for key in KEYS {
+        let has_meaning = match key {
+            "model" | "compat" => true,
+            "ib_penalty_factors" => preset.ib_penalty_factors.is_some(),
+            "duration" => preset.duration.is_some(),
+            _ => preset.fluid.is_some(),
+        };
+        if let (false, Some(value)) = (has_meaning, section.get(key)) {
+            let model = preset.model.name();
+            let problem = format!("key {key:?} in the network table of model {model:?}");
+            let expected = "this model has no such parameter";
+            collector.add(value.span(), problem, expected, None);
+        }
+    }
+}
+
+fn fluid(collector: &mut Collector, section: &Section<'_>, network: &mut NetworkParameters) {
+    let Some(fluid) = &mut network.fluid else {
+        return;
+    };
+    for (key, store) in [
+        ("latency_factor", &mut fluid.latency_factor),
+        ("bandwidth_factor", &mut fluid.bandwidth_factor),
+    ] {
+        if let Some(value) = section.get(key)
+            && let Some(read) = factors(collector, value, key)
+        {
+            *store = read;
+        }
+    }
+    set(collector, section, "rtt_penalty", |read| {
+        fluid.rtt_penalty = read;
+    });
+    set(collector, section, "weight_s", |read| fluid.weight_s = read);
+    set(collector, section, "tcp_gamma", |read| {
+        fluid.tcp_gamma = read;
+    });
+    set(collector, section, "envelope", |read| fluid.envelope = read);
+    set(collector, section, "crosstraffic", |read: Crosstraffic| {
+        fluid.crosstraffic = read.0;
+    });
+    let Some(value) = section.get("loopback") else {
+        return;
+    };
+    let what = "loopback".to_owned();
+    let inner = collector.section(value, value.span(), what, &["bandwidth", "latency"]);
+    if let Some(inner) = inner {
+        set(collector, &inner, "bandwidth", |read| {
+            fluid.loopback.bandwidth = read;
+        });
+        set(collector, &inner, "latency", |read| {
+            fluid.loopback.latency = read;
+        });
+    }
+}
+
+/// One number for all sizes, or an array of steps.
+fn factors(
+    collector: &mut Collector,
+    value: &Spanned<DeValue<'_>>,
+    key: &'static str,
+) -> Option<Factors> {
+    let Some(array) = value.get_ref().as_array() else {
+        if number(value).is_none() {
+            let expected = "a number above 0, or an array of { above = SIZE, factor = NUMBER }";
+            collector.wrong(value.span(), Wrong::kind(value.get_ref(), expected));
+            return None;
+        }
+        return collector
+            .value(value)
+            .map(|Positive(all)| Factors::Same(all));
+    };
+    let mut steps: Vec<FactorStep> = Vec::with_capacity(array.len());
+    for step in array {
+        let what = format!("step of {key}");
+        let section = collector.section(step, step.span(), what, &["above", "factor"])?;
+        let above = collector.required(&section, "above", "\"64KiB\"");
+        let factor = collector.required(&section, "factor", "0.97");
+        let (above, Positive(factor)) = (above?, factor?);
+        let next = FactorStep { above, factor };
+        if let Some(last) = steps.last()
+            && last.above.bytes() >= next.above.bytes()
+        {
+            let problem = format!("step {} after step {}", next.above, last.above);
+            collector.add(step.span(), problem, "expected growing sizes", None);
+            return None;
+        }
+        steps.push(next);
+    }
+    Some(Factors::Steps(steps))
+}
+
+fn ib_penalty_factors(
+    collector: &mut Collector,
+    value: &Spanned<DeValue<'_>>,
+) -> Option<IbPenaltyFactors> {
+    let what = "ib_penalty_factors".to_owned();
+    let section = collector.section(value, value.span(), what, &["be", "bs", "ys"])?;
+    let be = collector.required(&section, "be", "0.965");
+    let bs = collector.required(&section, "bs", "0.925");
+    let ys = collector.required(&section, "ys", "1.35");
+    let (Positive(be), Positive(bs), Positive(ys)) = (be?, bs?, ys?);
+    Some(IbPenaltyFactors { be, bs, ys })
+}

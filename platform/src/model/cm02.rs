@@ -1,0 +1,35 @@
+//! The model `cm02`: TCP in its steady state, without correction factors.
+//!
+//! Sharing is unfair by round-trip time, as in `raw`. In addition, a transfer has at most one window of 4 MiB on its
+//! way in two latencies, and its acknowledgements take 5 % of its rate on every link of the way back. On a `shared` link
+//! that lies on both ways a lone transfer therefore reaches `B / 1.05`.
+//!
+//! *Not modelled*: slow start and packet headers. A user could observe that small messages are too fast, and that a lone
+//! transfer over split-duplex links reaches 100 % of the bandwidth.
+//!
+//! A route without latency: as in `raw`.
+//!
+//! Source: H. Casanova, L. Marchal, "A network model for simulation of grid application", research report RR-2002-40, LIP,
+//! ENS Lyon, 2002; constants of `SimGrid` v4.1, `network/model:CM02`.
+
+use super::flow::plain;
+use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, size};
+
+/// The share of acknowledgements: SimGrid's fixed factor of `network/crosstraffic`.
+pub(crate) const CROSSTRAFFIC: f64 = 0.05;
+
+/// `raw` with a window and acknowledgements.
+pub(crate) fn preset() -> NetworkParameters {
+    NetworkParameters::of_fluid(NetworkModel::Cm02, tcp())
+}
+
+/// What all models of TCP have in common.
+pub(crate) fn tcp() -> FluidParameters {
+    FluidParameters {
+        rtt_penalty: true,
+        // SimGrid's default of network/TCP-gamma: the maximal window of Linux in 2008.
+        tcp_gamma: size("4194304B"),
+        crosstraffic: CROSSTRAFFIC,
+        ..plain()
+    }
+}

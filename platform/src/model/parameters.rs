@@ -1,0 +1,199 @@
+//! The parameters of the network models: what `[network]` in a platform file can set.
+//!
+//! A model name is a preset: a set of these parameters, in the file of that name. Every parameter can be set next to
+//! the name, and is written out into the record of a run, so that a record means the same when a preset changes.
+//!
+//! The fluid models have one formula. For a transfer of `size` bytes over a route of links with bandwidths `B_i` and the sum
+//! of latencies `lat`:
+//!
+//! 1. it pays `latency_factor(size) × lat`, using no bandwidth;
+//! 2. it then shares: penalty `lat + Σ weight_s / B_i` (if `rtt_penalty`), limits `tcp_gamma / (2 lat)` and its own rate
+//!    limit, weight 1 on every link of its route and `crosstraffic` on every link of the way back;
+//! 3. it progresses at `bandwidth_factor(size)` times the rate that sharing gives, until `size` bytes are through.
+//!
+//! Source: the description of `SimGrid` v4.1's network models; constants as cited at each preset.
+
+use serde::{Deserialize, Serialize};
+
+use super::factors::Factors;
+use super::{cm02, constant, flow, ib, lv08, raw, smpi};
+use crate::units::{Bandwidth, Duration, Size};
+
+/// The network models, by the name in `[network] model`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkModel {
+    /// Latency, then max-min fair sharing: see [`FlowModel`](crate::FlowModel).
+    Flow,
+    /// No factors; unfair by round-trip time.
+    Raw,
+    /// No factors; unfair by round-trip time, with a window and reverse traffic.
+    Cm02,
+    /// [`NetworkModel::Cm02`] with the factors measured for TCP on wide-area networks.
+    Lv08,
+    /// [`NetworkModel::Cm02`] with factors by size, measured for MPI on a cluster with Ethernet.
+    Smpi,
+    /// [`NetworkModel::Cm02`] with the penalties of concurrent transfers on InfiniBand.
+    Ib,
+    /// Every transfer lasts the same time.
+    Constant,
+}
+
+/// `[network]`: a model and its parameters.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct NetworkParameters {
+    /// The preset from which the parameters that are not set come.
+    pub model: NetworkModel,
+    /// Whose quirks are reproduced, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compat: Option<Compat>,
+    /// The parameters of a fluid model; none in [`NetworkModel::Constant`].
+    #[serde(flatten)]
+    pub fluid: Option<FluidParameters>,
+    /// Penalties of concurrent transfers, in [`NetworkModel::Ib`] only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ib_penalty_factors: Option<IbPenaltyFactors>,
+    /// How long every transfer lasts, in [`NetworkModel::Constant`] only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
+}
+
+/// A simulator whose quirks change dates, and can be asked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
+pub enum Compat {
+    /// `SimGrid` v4.1, of which these quirks are reproduced:
+    ///
+    /// - what ends within 1e-9 s ends together (`precision/timing`), instead of max(1e-12 s, 8 ulp);
+    /// - a route without latency has the sharing penalty 1 whatever `weight_s` is. Without the switch it is
+    ///   `Σ weight_s / B_i` if that is above 0, so that a latency that goes to 0 does not make a jump;
+    /// - a transfer that runs when a link of its route changes its bandwidth keeps the limit `min B_i` from its start:
+    ///   it does not get faster when the link does.
+    ///
+    /// Not reproduced: that a change of latency wakes transfers that still pay theirs, and the absolute 1e-5 at which the
+    /// reference's solver cuts off.
+    #[serde(rename = "simgrid-4.1")]
+    Simgrid41,
+}
+
+/// The parameters of the fluid models; see the formula at the head of this file.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct FluidParameters {
+    /// Multiplies the latency of the route that is paid before the data flow.
+    pub latency_factor: Factors,
+    /// Multiplies the rate that sharing gives, and so all limits but the transfer's own.
+    pub bandwidth_factor: Factors,
+    /// Whether transfers over a long way get less of a full link: their penalty is `lat + Σ weight_s / B_i`. If not, it is 1.
+    pub rtt_penalty: bool,
+    /// Bytes: how much a link of low bandwidth counts as a long way. Only with `rtt_penalty`.
+    pub weight_s: Size,
+    /// Bytes: the largest window of TCP, of which two one-way latencies carry at most one; 0 if there is no window.
+    pub tcp_gamma: Size,
+    /// The share of the rate of a transfer that its acknowledgements take on every link of the way back; 0 if they take none.
+    pub crosstraffic: f64,
+    /// The implicit fatpipe from a host to itself.
+    pub loopback: Loopback,
+    /// Bytes that the message layer adds to the payload of each message: headers of the MPI library. The model itself adds
+    /// nothing to a transfer.
+    pub envelope: Size,
+}
+
+/// The implicit fatpipe that joins a host with itself where the platform declares no other way.
+#[derive(Clone, PartialEq, Serialize, Debug)]
+pub struct Loopback {
+    /// Bytes/s.
+    pub bandwidth: Bandwidth,
+    /// Seconds.
+    pub latency: Duration,
+}
+
+/// Penalties of concurrent transfers on InfiniBand: see the file of the model `ib`.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize, Debug)]
+pub struct IbPenaltyFactors {
+    /// β_e: of each transfer into a node that receives several.
+    pub be: f64,
+    /// β_s: of each transfer out of a node that sends several.
+    pub bs: f64,
+    /// γ_s: in addition, if one of them goes to a node that receives more than two.
+    pub ys: f64,
+}
+
+impl NetworkModel {
+    /// All models, in the order of the documentation.
+    pub const ALL: [Self; 7] = [
+        Self::Flow,
+        Self::Raw,
+        Self::Cm02,
+        Self::Lv08,
+        Self::Smpi,
+        Self::Ib,
+        Self::Constant,
+    ];
+
+    /// Its name in a platform file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flow => "flow",
+            Self::Raw => "raw",
+            Self::Cm02 => "cm02",
+            Self::Lv08 => "lv08",
+            Self::Smpi => "smpi",
+            Self::Ib => "ib",
+            Self::Constant => "constant",
+        }
+    }
+
+    /// What it models, in a few words.
+    #[must_use]
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Flow => "latency + size / bandwidth, max-min fair sharing",
+            Self::Raw => "no factors, sharing unfair by round-trip time",
+            Self::Cm02 => "no factors, sharing unfair by round-trip time, window, reverse traffic",
+            Self::Lv08 => "cm02 with factors for TCP on wide-area networks",
+            Self::Smpi => "cm02 with factors by size for MPI on Ethernet",
+            Self::Ib => "cm02 with penalties of concurrent transfers on InfiniBand",
+            Self::Constant => "every transfer lasts the same time",
+        }
+    }
+}
+
+impl NetworkParameters {
+    /// The preset of that name.
+    #[must_use]
+    pub fn preset(model: NetworkModel) -> Self {
+        match model {
+            NetworkModel::Flow => flow::preset(),
+            NetworkModel::Raw => raw::preset(),
+            NetworkModel::Cm02 => cm02::preset(),
+            NetworkModel::Lv08 => lv08::preset(),
+            NetworkModel::Smpi => smpi::preset(),
+            NetworkModel::Ib => ib::preset(),
+            NetworkModel::Constant => constant::preset(),
+        }
+    }
+
+    /// Bytes that the message layer adds to the payload of each message.
+    #[must_use]
+    pub fn envelope_bytes(&self) -> u64 {
+        self.fluid
+            .as_ref()
+            .map_or(0, |fluid| fluid.envelope.bytes())
+    }
+
+    /// A fluid model with these parameters.
+    pub(crate) const fn of_fluid(model: NetworkModel, fluid: FluidParameters) -> Self {
+        Self {
+            model,
+            compat: None,
+            fluid: Some(fluid),
+            ib_penalty_factors: None,
+            duration: None,
+        }
+    }
+}
+
+/// A constant of a preset.
+pub(crate) fn size(text: &str) -> Size {
+    text.parse().expect("a size")
+}

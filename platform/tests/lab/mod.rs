@@ -1,0 +1,142 @@
+//! A model with the part of a kernel that a test needs: a clock, and numbers for activities.
+
+use std::sync::Arc;
+
+use platform::Platform;
+use sim_core::{ActivityId, End, HostId, Resource, Time, Work};
+
+/// No limit of the rate.
+pub(crate) const UNLIMITED: f64 = f64::INFINITY;
+
+/// A platform at work. Activities are numbered from 0 in the order in which they start.
+pub(crate) struct Lab {
+    platform: Arc<Platform>,
+    model: Box<dyn Resource>,
+    now: Time,
+    count: u32,
+}
+
+impl Lab {
+    /// Nothing runs yet on the platform.
+    pub(crate) fn new(text: &str) -> Self {
+        let platform = Platform::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
+        let platform = Arc::new(platform);
+        Self {
+            model: platform::model(Arc::clone(&platform)),
+            platform,
+            now: Time::ZERO,
+            count: 0,
+        }
+    }
+
+    /// What the text describes.
+    pub(crate) fn platform(&self) -> &Platform {
+        &self.platform
+    }
+
+    fn host(&self, name: &str) -> HostId {
+        self.platform.host_by_name(name).expect("a host")
+    }
+
+    /// Starts anything.
+    pub(crate) fn start(&mut self, work: &Work) -> ActivityId {
+        let id = ActivityId {
+            number: u64::from(self.count),
+            slot: self.count,
+        };
+        self.count += 1;
+        self.model
+            .start(id, work, self.now)
+            .unwrap_or_else(|error| panic!("{error}"));
+        id
+    }
+
+    /// Starts a transfer.
+    pub(crate) fn send(&mut self, from: &str, to: &str, bytes: f64) -> ActivityId {
+        self.send_at_most(from, to, bytes, UNLIMITED)
+    }
+
+    /// Starts a transfer with a limit of its own.
+    pub(crate) fn send_at_most(
+        &mut self,
+        from: &str,
+        to: &str,
+        bytes: f64,
+        rate: f64,
+    ) -> ActivityId {
+        let (from, to) = (self.host(from), self.host(to));
+        self.start(&Work::Transfer {
+            from,
+            to,
+            bytes,
+            rate,
+        })
+    }
+
+    /// Starts a computation.
+    pub(crate) fn exec(&mut self, host: &str, flops: f64, priority: f64, bound: f64) -> ActivityId {
+        let host = self.host(host);
+        self.start(&Work::Exec {
+            host,
+            flops,
+            priority,
+            bound,
+        })
+    }
+
+    /// What is left of an activity now.
+    pub(crate) fn remaining(&mut self, id: ActivityId) -> f64 {
+        self.model.remaining(id, self.now)
+    }
+
+    /// Moves to `seconds`, where nothing may end before.
+    pub(crate) fn wait_until(&mut self, seconds: f64) {
+        let target = Time::from_secs(seconds);
+        while let Some(date) = self
+            .model
+            .next_date(self.now)
+            .filter(|date| *date <= target)
+        {
+            let mut ended = Vec::new();
+            self.now = date;
+            self.model.advance(date, &mut ended);
+            assert_eq!(ended, [], "at {date}");
+        }
+        self.now = target;
+    }
+
+    /// Moves to the next date at which activities end: the date, and their numbers.
+    pub(crate) fn next_end(&mut self) -> Option<(f64, Vec<u64>)> {
+        let mut ended = Vec::new();
+        while ended.is_empty() {
+            let date = self.model.next_date(self.now)?;
+            assert!(date >= self.now);
+            self.now = date;
+            self.model.advance(date, &mut ended);
+        }
+        assert!(ended.iter().all(|(_, end)| *end == End::Done));
+        let mut numbers: Vec<u64> = ended.iter().map(|(id, _)| id.number).collect();
+        numbers.sort_unstable();
+        Some((self.now.as_secs(), numbers))
+    }
+
+    /// The next ends are these dates, up to a relative error, with these numbers; more may follow.
+    #[track_caller]
+    pub(crate) fn expect_first(&mut self, ends: &[(f64, &[u64])], tolerance: f64) {
+        for (date, numbers) in ends {
+            let (found, ended) = self.next_end().expect("something ends");
+            assert!(
+                (found - date).abs() <= tolerance * date,
+                "{found} instead of {date}"
+            );
+            assert_eq!(ended, *numbers);
+        }
+    }
+
+    /// The ends of everything are these.
+    #[track_caller]
+    pub(crate) fn expect(&mut self, ends: &[(f64, &[u64])], tolerance: f64) {
+        self.expect_first(ends, tolerance);
+        assert_eq!(self.next_end(), None);
+    }
+}

@@ -1,0 +1,72 @@
+//! Where the programs' own output and log lines go: the kernel passes them on and keeps nothing.
+
+use std::fmt;
+
+use crate::{Actor, ActorId, Time};
+
+/// How important a line of the log is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Level {
+    /// Something went wrong.
+    Error,
+    /// Something to check before a result is trusted.
+    Warn,
+    /// A milestone.
+    Info,
+    /// For those who debug the program.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+/// A line of the log, with its stamp.
+#[derive(Clone, Copy, Debug)]
+pub struct LogLine<'a> {
+    /// How important it is.
+    pub level: Level,
+    /// When it was written.
+    pub time: Time,
+    /// The name of the actor that wrote it.
+    pub name: &'a str,
+    /// The name of its host.
+    pub host: &'a str,
+    /// What it says.
+    pub text: fmt::Arguments<'a>,
+}
+
+/// Takes the programs' output. It must not touch the simulation.
+pub trait Console {
+    /// A line of an actor's output.
+    fn print(&self, actor: ActorId, text: fmt::Arguments<'_>);
+    /// Whether log lines of this level of this actor are wanted.
+    fn wants(&self, level: Level, actor: ActorId) -> bool;
+    /// A line of the log that is wanted.
+    fn log(&self, line: &LogLine<'_>);
+}
+
+impl Actor {
+    /// Prints a line of the program's own output, such as `me.println(format_args!("{x}"))`.
+    pub fn println(&self, text: fmt::Arguments<'_>) {
+        let console = self.kernel.borrow().console.clone();
+        if let Some(console) = console {
+            console.print(self.id(), text);
+        }
+    }
+
+    /// Writes a line to the log, stamped with the time, the actor and its host. Nothing is formatted if the level is
+    /// filtered out.
+    pub fn log(&self, level: Level, text: fmt::Arguments<'_>) {
+        let console = self.kernel.borrow().console.clone();
+        let Some(console) = console.filter(|console| console.wants(level, self.id())) else {
+            return;
+        };
+        let (time, name, host) = (self.now(), self.name(), self.host_name());
+        console.log(&LogLine {
+            level,
+            time,
+            name: &name,
+            host: &host,
+            text,
+        });
+    }
+}

@@ -1,0 +1,34 @@
+//! What the tests share: a log that actors write, and short spans.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use sim_core::Span;
+
+/// What actors have seen, in the order in which they saw it.
+pub(crate) struct Log<T>(Rc<RefCell<Vec<T>>>);
+
+impl<T> Log<T> {
+    pub(crate) fn new() -> Self {
+        Self(Rc::new(RefCell::new(Vec::new())))
+    }
+
+    pub(crate) fn add(&self, entry: T) {
+        self.0.borrow_mut().push(entry);
+    }
+
+    pub(crate) fn take(&self) -> Vec<T> {
+        self.0.take()
+    }
+}
+
+impl<T> Clone for Log<T> {
+    fn clone(&self) -> Self {
+        Self(Rc::clone(&self.0))
+    }
+}
+
+/// A span of so many seconds.
+pub(crate) fn secs(seconds: f64) -> Span {
+    Span::from_secs(seconds)
+}

@@ -45,8 +45,14 @@ pub(crate) struct RunArgs {
     #[arg(short = 'n', long, value_name = "N", value_parser = ranks)]
     pub(crate) ranks: Option<u32>,
 
-    /// Host of each rank: block, cyclic, random, or a file of lines HOST or HOST:COUNT
-    #[arg(long, value_name = "MAP", default_value = "block")]
+    /// Host of each rank: block, cyclic, random, or a file with lines HOST
+    /// or HOST:COUNT
+    #[arg(
+        long,
+        value_name = "MAP",
+        default_value = "block",
+        verbatim_doc_comment
+    )]
     pub(crate) map: PathBuf,
 
     /// Seed of all random streams
@@ -76,8 +82,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) max_events: Option<u64>,
 
-    /// Form of the results; with json the program's own output goes to standard error
+    /// Form of the results; with json the program's own output goes to standard
+    /// error
     #[arg(
+        verbatim_doc_comment,
         long,
         value_name = "text|json",
         value_enum,

@@ -93,15 +93,6 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
         Ok(run) => run,
         Err(error) => return status::refuse(error),
     };
-    if let Some(problem) = output.problem() {
-        if let Some(code) = status::output_failed(&problem) {
-            return code;
-        }
-        if run.report.outcome == Outcome::Interrupted {
-            // Nobody reads on, as in `… | head`: not an error, and nothing more to say.
-            return ExitCode::SUCCESS;
-        }
-    }
     let origin = Origin {
         seed: args.seed,
         revision: REVISION.to_owned(),
@@ -114,6 +105,15 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
     };
     let record = Record::new(&run, origin);
     let kept = keep(start.folder.as_ref(), &record, platform);
+    if let Some(problem) = output.problem() {
+        if let Some(code) = status::output_failed(&problem) {
+            return code;
+        }
+        if run.report.outcome == Outcome::Interrupted {
+            // Nobody reads on, as in `… | head`: not an error, and nothing more to say.
+            return ExitCode::SUCCESS;
+        }
+    }
     tell_problems(&run, args);
     if let Err(problem) = tell_results(&run, &record, args)
         && let Some(code) = status::output_failed(&problem)

@@ -62,6 +62,11 @@ pub enum MappingError {
         /// The name.
         name: String,
     },
+    /// The file names no host at all.
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file names fewer hosts than there are ranks.
     TooFew {
         /// The file.
@@ -89,6 +94,11 @@ impl fmt::Display for MappingError {
                     path.display()
                 )
             }
+            Self::Empty { path } => write!(
+                f,
+                "{}: it names no host: expected lines of NAME or NAME:COUNT",
+                path.display()
+            ),
             Self::TooFew { path, named, ranks } => write!(
                 f,
                 "{}: it places {named} ranks, but there are {ranks}: expected at least {ranks} lines of hosts",
@@ -140,6 +150,11 @@ impl MapFile {
                 });
             };
             lines.extend(std::iter::repeat_n((name.trim().to_owned(), number), count));
+        }
+        if lines.is_empty() {
+            return Err(MappingError::Empty {
+                path: path.to_owned(),
+            });
         }
         Ok(Self {
             path: path.to_owned(),

@@ -1,10 +1,11 @@
 //! Where the program's own output and log go.
 //!
 //! Output lines go to standard output, or to standard error when standard output is for JSON; with a rank prefix on
-//! request. Log lines go to standard error, stamped with virtual time, rank and host. When the reader of the output
-//! has gone away (`simrun … | head`), the run is asked to stop and nothing more is written.
+//! request. Log lines go to standard error, stamped with virtual time, rank and host. When the reader of standard output
+//! has gone away (`simrun … | head`), nothing more is written there, and the run can be asked to stop. A closed standard
+//! error changes nothing.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fmt;
 use std::io::{self, Write};
 use std::str::FromStr;
@@ -109,48 +110,53 @@ impl LogFilter {
 /// The program's output and log.
 #[derive(Debug)]
 pub struct Output {
-    /// Where output lines go.
-    pub stream: Stream,
-    /// Whether each output line begins with its rank.
-    pub prefix: bool,
-    /// Which log lines are wanted.
-    pub filter: LogFilter,
-    /// Becomes true when nobody reads the output any more.
-    pub stop: Arc<AtomicBool>,
-    closed: Cell<bool>,
+    stream: Stream,
+    prefix: bool,
+    filter: LogFilter,
+    stop: Option<Arc<AtomicBool>>,
+    problem: RefCell<Option<io::Error>>,
 }
 
 impl Output {
-    /// Output to `stream`; `stop` becomes true when nobody reads it any more.
+    /// Output to `stream`, with a rank `prefix` or without, and with the log lines that `filter` wants.
     #[must_use]
-    pub fn new(stream: Stream, prefix: bool, filter: LogFilter, stop: Arc<AtomicBool>) -> Self {
+    pub const fn new(stream: Stream, prefix: bool, filter: LogFilter) -> Self {
         Self {
             stream,
             prefix,
             filter,
-            stop,
-            closed: Cell::new(false),
+            stop: None,
+            problem: RefCell::new(None),
         }
     }
 
-    /// Whether the reader of the output has gone away.
+    /// Lets `flag` become true when nobody reads standard output any more.
+    pub fn stop_when_closed(&mut self, flag: Arc<AtomicBool>) {
+        self.stop = Some(flag);
+    }
+
+    /// Why standard output could not be written, if it could not.
     #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.closed.get()
+    pub fn problem(&self) -> Option<io::Error> {
+        self.problem.take()
     }
 
     fn write(&self, stream: Stream, line: fmt::Arguments<'_>) {
-        if self.closed.get() {
-            return;
-        }
-        let result = match stream {
-            Stream::Stdout => writeln!(io::stdout().lock(), "{line}"),
-            Stream::Stderr => writeln!(io::stderr().lock(), "{line}"),
-            Stream::Nowhere => Ok(()),
-        };
-        if result.is_err() {
-            self.closed.set(true);
-            self.stop.store(true, Ordering::Relaxed);
+        match stream {
+            Stream::Stdout => {
+                if self.problem.borrow().is_some() {
+                    return;
+                }
+                if let Err(problem) = writeln!(io::stdout().lock(), "{line}") {
+                    self.problem.replace(Some(problem));
+                    if let Some(stop) = &self.stop {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                }
+            }
+            // Nobody can be told that standard error is closed.
+            Stream::Stderr => drop(writeln!(io::stderr().lock(), "{line}")),
+            Stream::Nowhere => {}
         }
     }
 }

@@ -34,7 +34,7 @@ fn command_of<A: CommandFactory>(name: &'static str) -> clap::Command {
     A::command()
         .name(name)
         .no_binary_name(true)
-        .override_usage(format!("{name} -- [OPTIONS]"))
+        .bin_name(format!("{name} --"))
 }
 
 /// For programs without arguments: anything is too much.

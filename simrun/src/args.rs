@@ -30,68 +30,106 @@ pub(crate) enum Payload {
     Phantom,
 }
 
+/// What the exit statuses mean, for the end of help texts.
+pub(crate) const EXIT_STATUS: &str = "\
+Exit status: 0 finished, 1 the program failed, 2 bad usage or input, 3 stopped by a limit, 130 interrupted.";
+
 /// The options of a run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
-    /// The platform: a TOML file.
+    /// The machine to simulate: a TOML file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) platform: Option<PathBuf>,
 
-    /// Number of ranks [default: one per host, or as many as the mapping file places].
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Number of ranks; without it one per host, or those of the mapping file
+    #[arg(short = 'n', long, value_name = "N", value_parser = ranks)]
     pub(crate) ranks: Option<u32>,
 
-    /// Which rank runs on which host: block, cyclic, random, or a file with a line `HOST` or `HOST:COUNT` per rank.
-    #[arg(long, value_name = "block|cyclic|random|FILE", default_value = "block")]
+    /// Host of each rank: block, cyclic, random, or a file with lines HOST
+    /// or HOST:COUNT
+    #[arg(
+        long,
+        value_name = "MAP",
+        default_value = "block",
+        verbatim_doc_comment
+    )]
     pub(crate) map: PathBuf,
 
-    /// Seed of all random streams.
+    /// Seed of all random streams
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// How messages are sent: eager, rendezvous, or threshold=SIZE [default: as the platform says].
-    #[arg(long, value_name = "MODE", value_parser = send_mode)]
+    /// When a send waits for its receive: eager (never), rendezvous (always) or
+    /// threshold=SIZE (from SIZE on); without it as the platform says
+    #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
     pub(crate) send_mode: Option<SendMode>,
 
-    /// Whether messages carry bytes or only a length.
-    #[arg(long, value_enum, default_value_t)]
+    /// Whether messages carry bytes, or only a length (to save memory)
+    #[arg(
+        long,
+        value_name = "real|phantom",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
     pub(crate) payload: Payload,
 
-    /// Stop at this simulated time, such as 10s or 5ms; exit status 3.
-    #[arg(long, value_name = "TIME")]
+    /// Stop at this simulated time, such as 10s or 5ms
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
     pub(crate) until: Option<Duration>,
 
-    /// Stop after so many events; exit status 3.
-    #[arg(long, value_name = "N")]
+    /// Stop after so many events
+    #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) max_events: Option<u64>,
 
-    /// How results are printed.
-    #[arg(long, value_enum, default_value_t)]
+    /// Form of the results; with json the program's own output goes to standard
+    /// error
+    #[arg(
+        verbatim_doc_comment,
+        long,
+        value_name = "text|json",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Output"
+    )]
     pub(crate) format: Format,
 
-    /// Write a record of the run to this folder.
-    #[arg(short, long, value_name = "DIR")]
+    /// Write a record of the run to this folder, from which it can be made again
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Begin each line of the program's output with its rank.
-    #[arg(long)]
+    /// Begin each line of the program's output with its rank
+    #[arg(long, help_heading = "Output")]
     pub(crate) prefix: bool,
 
-    /// Log lines to show: a level (off, error, warn, info, debug, trace), and RANK=LEVEL or FIRST-LAST=LEVEL.
-    #[arg(long, value_name = "FILTER", default_value = "warn")]
+    /// Log lines to show: off, error, warn, info, debug or trace, and per rank,
+    /// as in info,3=debug,8-15=off
+    #[arg(
+        long,
+        value_name = "FILTER",
+        default_value = "warn",
+        verbatim_doc_comment,
+        help_heading = "Output"
+    )]
     pub(crate) log: LogFilter,
 
-    /// Show more: the parameters in force.
-    #[arg(short, long, conflicts_with = "quiet")]
+    /// Show the parameters in force before the run
+    #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]
     pub(crate) verbose: bool,
 
-    /// Show only the program's own output and errors.
-    #[arg(short, long)]
+    /// Show only the program's own output and errors
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 
-    /// Arguments for the program, after `--`.
-    #[arg(last = true, value_name = "APP ARGS")]
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGUMENTS OF APP", hide = true)]
     pub(crate) arguments: Vec<OsString>,
+}
+
+fn ranks(text: &str) -> Result<u32, String> {
+    let ranks = text.parse().ok().filter(|&ranks| ranks > 0);
+    ranks.ok_or_else(|| format!("expected a whole number from 1 to {}", u32::MAX))
 }
 
 fn send_mode(text: &str) -> Result<SendMode, String> {

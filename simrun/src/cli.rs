@@ -1,21 +1,27 @@
 //! The command line of `simrun` itself.
 
-use std::ffi::OsString;
-use std::io::Write;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::args::RunArgs;
+use crate::args::{EXIT_STATUS, RunArgs};
 use crate::entry::{VERSION, load};
 use crate::{new, package, status};
 
-/// Simulates message-passing programs on machines that do not exist.
+const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun COMMAND";
+const ABOUT_APP: &str = "\
+APP is the folder of a package, such as apps/ring, which is built first, or a built program.
+simrun APP without a command means simrun run APP; simrun APP --help shows also the arguments of APP.";
+
+/// Simulates message-passing programs on machines that do not exist
 #[derive(Parser)]
 #[command(name = "simrun", version = VERSION, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
-#[command(after_help = "simrun APP without a subcommand means simrun run APP.")]
+#[command(override_usage = USAGE, before_help = ABOUT_APP, after_help = EXIT_STATUS)]
+#[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
 struct Cli {
     #[command(subcommand)]
     command: Option<Sub>,
@@ -26,33 +32,36 @@ struct Cli {
 
 #[derive(clap::Args)]
 struct RunCommand {
-    /// The folder of a package, or a built program.
-    #[arg(value_name = "APP")]
+    /// The folder of a package, or a built program
+    #[arg(value_name = "APP", hide = true)]
     app: Option<PathBuf>,
 
     #[command(flatten)]
-    _options: RunArgs,
+    options: RunArgs,
 }
 
 #[derive(Subcommand)]
 enum Sub {
-    /// Simulate a program on a platform.
+    /// Simulate a program on a platform: the default
+    #[command(override_usage = "simrun [run] [OPTIONS] APP [-- ARGUMENTS OF APP]")]
+    #[command(before_help = ABOUT_APP, after_help = EXIT_STATUS)]
+    #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Run(Box<RunCommand>),
-    /// Look at platform files.
+    /// Look at platform files
     #[command(subcommand)]
     Platform(PlatformCommand),
-    /// Make a package of one's own that runs at once.
+    /// Make a package of your own that runs at once
     New {
-        /// The folder to make; its last part is the name of the package.
+        /// The folder to make; its last part is the name of the package
         name: PathBuf,
     },
 }
 
 #[derive(Subcommand)]
 enum PlatformCommand {
-    /// List all mistakes of a platform file, or print what it describes.
+    /// List all mistakes of a platform file, or print what it describes
     Check {
-        /// The platform file.
+        /// The platform file
         file: PathBuf,
     },
 }
@@ -60,67 +69,110 @@ enum PlatformCommand {
 /// `simrun`, with the arguments of the process.
 #[must_use]
 pub fn simrun() -> ExitCode {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
-    let cli = Cli::parse_from(&arguments);
+    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    // As in `simrun -q run APP`: options may stand before the command.
+    if let Some(at) = first_plain(&arguments)
+        && is_command(&arguments[at])
+    {
+        arguments[..=at].rotate_right(1);
+    }
+    let program_name = OsString::from("simrun");
+    let cli = match Cli::try_parse_from(std::iter::once(&program_name).chain(&arguments)) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let of_run = arguments.first().is_some_and(|first| first == "run");
+            let rest = &arguments[usize::from(of_run)..];
+            if error.kind() == ErrorKind::DisplayHelp
+                && let Some(at) = first_plain(rest)
+                && (of_run || !is_command(&rest[at]))
+            {
+                // The program's help has the options of the run, and its own arguments.
+                return hand_over(Path::new(&rest[at]), false, rest);
+            }
+            return status::show(&error);
+        }
+    };
     match cli.command {
-        Some(Sub::Run(run)) => hand_over(run.app.as_deref(), &arguments[2..]),
+        Some(Sub::Run(run)) => start(&run, &arguments[1..]),
         Some(Sub::Platform(PlatformCommand::Check { file })) => check(&file),
         Some(Sub::New { name }) => new::new(&name),
-        None => hand_over(cli.run.app.as_deref(), &arguments[1..]),
+        None => start(&cli.run, &arguments),
     }
+}
+
+fn is_command(argument: &OsStr) -> bool {
+    argument == "help" || Cli::command().find_subcommand(argument).is_some()
 }
 
 fn check(file: &Path) -> ExitCode {
     match load(file) {
-        Ok(platform) => {
-            let _ = writeln!(std::io::stdout().lock(), "{}", platform.summary());
-            ExitCode::SUCCESS
-        }
+        Ok(platform) => status::print(platform.summary()),
         Err(code) => code,
     }
 }
 
+fn start(run: &RunCommand, arguments: &[OsString]) -> ExitCode {
+    match &run.app {
+        Some(app) => hand_over(app, run.options.quiet, arguments),
+        None => status::refuse(
+            "no APP: expected the folder of a package, such as apps/ring, or a built program",
+        ),
+    }
+}
+
 /// Replaces this process by the program, so that signals and statuses are the program's own.
-fn hand_over(app: Option<&Path>, arguments: &[OsString]) -> ExitCode {
-    let Some(app) = app else {
-        return status::refuse(
-            "no APP: give the folder of a package, such as apps/ring, or a built program",
-        );
-    };
-    let program = match package::program(app) {
+fn hand_over(app: &Path, quiet: bool, arguments: &[OsString]) -> ExitCode {
+    let program = match package::program(app, quiet) {
         Ok(program) => program,
         Err(error) => return status::refuse(error),
     };
-    let error = Command::new(&program)
-        .args(without_app(app, arguments))
-        .exec();
+    let error = Command::new(&program).args(without_app(arguments)).exec();
     status::refuse(format_args!(
-        "{}: cannot start it: {error}",
-        program.display()
+        "{}: cannot start it: {error}: expected a program that is built with simrun",
+        app.display()
     ))
 }
 
-/// The arguments but for APP: the first one before `--` that is APP and not the value of an option.
-fn without_app(app: &Path, arguments: &[OsString]) -> Vec<OsString> {
-    let mut kept = arguments.to_vec();
-    let end = arguments
-        .iter()
-        .position(|argument| argument == "--")
-        .unwrap_or(arguments.len());
-    for position in (0..end).filter(|&position| Path::new(&arguments[position]) == app) {
-        let mut rest = arguments.to_vec();
-        rest.remove(position);
-        if Rest::try_parse_from(&rest).is_ok() {
-            kept = rest;
-        }
+/// The arguments but for APP.
+fn without_app(arguments: &[OsString]) -> Vec<OsString> {
+    let mut rest = arguments.to_vec();
+    if let Some(at) = first_plain(arguments) {
+        rest.remove(at);
     }
-    kept
+    rest
 }
 
-/// What is left of a command line without APP.
+/// Where the first argument stands that is neither an option of a run nor an option's value: a command, or APP.
+fn first_plain(arguments: &[OsString]) -> Option<usize> {
+    let command = Options::command();
+    let takes_value = |is_it: &dyn Fn(&clap::Arg) -> bool| {
+        let option = command.get_arguments().find(|option| is_it(option));
+        option.is_some_and(|option| option.get_action().takes_values())
+    };
+    let mut at = 0;
+    while at < arguments.len() {
+        let text = arguments[at].as_encoded_bytes();
+        let value_follows = match text {
+            b"--" => return None,
+            [b'-', b'-', name @ ..] => {
+                takes_value(&|option| option.get_long().map(str::as_bytes) == Some(name))
+            }
+            [b'-', flags @ ..] if !flags.is_empty() => {
+                let is_value = |&flag: &u8| {
+                    takes_value(&|option| option.get_short() == Some(char::from(flag)))
+                };
+                flags.iter().position(is_value) == Some(flags.len() - 1)
+            }
+            _ => return Some(at),
+        };
+        at += 1 + usize::from(value_follows);
+    }
+    None
+}
+
+/// The options of a run, as `simrun` and every program know them.
 #[derive(Parser)]
-#[command(no_binary_name = true)]
-struct Rest {
+struct Options {
     #[command(flatten)]
     _options: RunArgs,
 }
@@ -133,7 +185,7 @@ mod tests {
     fn app_is_found_wherever_it_stands() {
         let check = |line: &str, expected: &str| {
             let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let rest = without_app(Path::new("ring"), &arguments);
+            let rest = without_app(&arguments);
             let rest: Vec<&str> = rest
                 .iter()
                 .map(|argument| argument.to_str().unwrap())
@@ -141,15 +193,20 @@ mod tests {
             assert_eq!(rest.join(" "), expected, "{line}");
         };
         check("--platform p.toml ring", "--platform p.toml");
+        check("--platform=p.toml ring", "--platform=p.toml");
         check("ring --platform p.toml", "--platform p.toml");
         check("--platform ring ring -n 3", "--platform ring -n 3");
         check("ring --platform ring", "--platform ring");
         check("-q ring -- ring --size 1", "-q -- ring --size 1");
+        check("-qn 3 ring", "-qn 3");
+        check("-n3 ring", "-n3");
+        check("-vp p.toml ring", "-vp p.toml");
+        check("-n ring -- ring", "-n ring -- ring");
+        check("-q -- ring", "-q -- ring");
     }
 
     #[test]
     fn the_command_line_is_well_formed() {
-        use clap::CommandFactory;
         Cli::command().debug_assert();
     }
 }

@@ -2,53 +2,55 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{Args as _, FromArgMatches as _};
 use platform::Platform;
 use run::{Folder, Options, Origin, Output, Program, Record, Run, Stream};
 use sim_core::{Outcome, Time};
 
-use crate::args::{Format, Payload, RunArgs, mapping};
+use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
 use crate::{App, REVISION, status, summary};
-
-/// The command line of a program that runs alone.
-#[derive(Parser)]
-struct Alone {
-    #[command(flatten)]
-    run: RunArgs,
-}
 
 /// Runs a program with the arguments of the process; `main!` calls this.
 #[must_use]
 pub fn run_app<Shape, A: App<Shape>>(name: &'static str, app: A) -> ExitCode {
-    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if arguments.first().is_some_and(|first| first == "run") {
-        arguments.remove(0);
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let parsed = command(name, A::command())
+        .try_get_matches_from(&arguments)
+        .and_then(|matches| RunArgs::from_arg_matches(&matches))
+        .and_then(|args| Ok((app.bind(name, &args.arguments)?, args)));
+    match parsed {
+        Ok((program, args)) => run(name, &*program, &args, &arguments),
+        Err(error) => status::show(&error),
     }
-    let about = A::command()
-        .and_then(|own| own.get_about().map(ToString::to_string))
-        .unwrap_or_default();
-    let own_help = format!("Arguments of the program itself: {name} -- --help");
-    let command = Alone::command()
-        .name(name)
+}
+
+/// The command line of a program: the options of a run, and in the help the program's own arguments.
+fn command(name: &'static str, own: Option<clap::Command>) -> clap::Command {
+    let about = own.as_ref().and_then(|own| own.get_about().cloned());
+    let mut sections = String::new();
+    if let Some(own) = own {
+        let mut own = own
+            .disable_help_flag(true)
+            .disable_version_flag(true)
+            .help_template("{all-args}")
+            .mut_args(|argument| argument.help_heading("Arguments of the program, after --"));
+        sections = format!("{}\n", own.render_help().ansi());
+    }
+    let command = RunArgs::augment_args(clap::Command::new(name))
         .no_binary_name(true)
         .version(VERSION)
-        .about(about)
-        .after_help(own_help);
-    let matches = command.get_matches_from(&arguments);
-    let args = match Alone::from_arg_matches(&matches) {
-        Ok(alone) => alone.run,
-        Err(error) => error.exit(),
-    };
-    let program = app
-        .bind(name, &args.arguments)
-        .unwrap_or_else(|error| error.exit());
-    run(name, &*program, &args, &arguments)
+        .override_usage(format!("{name} [OPTIONS] [-- ARGUMENTS OF {name}]"))
+        .after_help(format!("{sections}{EXIT_STATUS}"));
+    match about {
+        Some(about) => command.about(about),
+        None => command,
+    }
 }
 
 /// The version with the revision, such as `0.1.0 (0123456789ab)`.
@@ -66,41 +68,31 @@ pub(crate) fn load(path: &Path) -> Result<Platform, ExitCode> {
 }
 
 fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]) -> ExitCode {
-    let Some(path) = &args.platform else {
-        return status::refuse(
-            "no platform: give one with --platform FILE, such as platforms/cluster.toml",
-        );
-    };
-    let platform = match load(path) {
-        Ok(platform) => Arc::new(platform),
+    let start = match Start::new(args) {
+        Ok(start) => start,
         Err(code) => return code,
     };
-    let folder = match args.out.as_deref().map(Folder::open).transpose() {
-        Ok(folder) => folder,
-        Err(error) => return status::refuse(error),
+    let Start { platform, path, .. } = &start;
+    let stream = match args.format {
+        Format::Json => Stream::Stderr,
+        Format::Text => Stream::Stdout,
     };
-    let stop = match watch_signals() {
-        Ok(stop) => stop,
-        Err(error) => return status::refuse(format_args!("cannot watch for Ctrl-C: {error}")),
-    };
-    let options = match options(args, &stop) {
-        Ok(options) => options,
-        Err(error) => return status::refuse(error),
-    };
-    let stream = if args.format == Format::Json {
-        Stream::Stderr
-    } else {
-        Stream::Stdout
-    };
-    let output = Rc::new(Output::new(stream, args.prefix, args.log.clone(), stop));
-    let run = match run::simulate(&platform, program, &options, &output) {
+    let mut output = Output::new(stream, args.prefix, args.log.clone());
+    if start.folder.is_none() {
+        output.stop_when_closed(Arc::clone(&start.stop));
+    }
+    let output = Rc::new(output);
+    if args.verbose {
+        let _ = writeln!(
+            io::stderr().lock(),
+            "{}",
+            summary::parameters(platform, &start.options, args)
+        );
+    }
+    let run = match run::simulate(platform, program, &start.options, &output) {
         Ok(run) => run,
         Err(error) => return status::refuse(error),
     };
-    if output.is_closed() {
-        // Nobody reads on, as in `… | head`: not an error, and nothing more to say.
-        return ExitCode::SUCCESS;
-    }
     let origin = Origin {
         seed: args.seed,
         revision: REVISION.to_owned(),
@@ -112,12 +104,58 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
         platform: path.display().to_string(),
     };
     let record = Record::new(&run, origin);
-    if let Err(error) = keep(folder.as_ref(), &record, &platform) {
-        tell(&run, &record, args, &platform);
-        return status::refuse(error);
+    let kept = keep(start.folder.as_ref(), &record, platform);
+    if let Some(problem) = output.problem() {
+        if let Some(code) = status::output_failed(&problem) {
+            return code;
+        }
+        if run.report.outcome == Outcome::Interrupted {
+            // Nobody reads on, as in `… | head`: not an error, and nothing more to say.
+            return ExitCode::SUCCESS;
+        }
     }
-    tell(&run, &record, args, &platform);
-    ExitCode::from(status::of(&run.report.outcome))
+    tell_problems(&run, args);
+    if let Err(problem) = tell_results(&run, &record, args)
+        && let Some(code) = status::output_failed(&problem)
+    {
+        return code;
+    }
+    match kept {
+        Ok(()) => ExitCode::from(status::of(&run.report.outcome)),
+        Err(error) => status::refuse(error),
+    }
+}
+
+/// Everything that a run needs, checked before it starts.
+struct Start {
+    platform: Arc<Platform>,
+    path: PathBuf,
+    folder: Option<Folder>,
+    stop: Arc<AtomicBool>,
+    options: Options,
+}
+
+impl Start {
+    fn new(args: &RunArgs) -> Result<Self, ExitCode> {
+        let path = args.platform.clone().ok_or_else(|| {
+            status::refuse(
+                "no platform: expected --platform FILE, such as --platform platforms/cluster.toml",
+            )
+        })?;
+        let platform = Arc::new(load(&path)?);
+        let stop = watch_signals()
+            .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?;
+        let options = options(args, &stop).map_err(status::refuse)?;
+        let folder = args.out.as_deref().map(Folder::open).transpose();
+        let folder = folder.map_err(status::refuse)?;
+        Ok(Self {
+            platform,
+            path,
+            folder,
+            stop,
+            options,
+        })
+    }
 }
 
 /// A flag that becomes true at the first Ctrl-C or termination; the second one ends the process at once.
@@ -158,30 +196,26 @@ fn keep(
     folder.write("record.json", &(record.to_json() + "\n"))
 }
 
-/// Prints the results to standard output and the problems to standard error. A closed output is no problem.
-fn tell(run: &Run, record: &Record, args: &RunArgs, platform: &Platform) {
+/// Prints warnings and what went wrong to standard error, which may be closed.
+fn tell_problems(run: &Run, args: &RunArgs) {
     let mut stderr = io::stderr().lock();
-    for warning in &run.warnings {
-        let _ = writeln!(stderr, "warning: {warning}");
+    if !args.quiet {
+        for warning in &run.warnings {
+            let _ = writeln!(stderr, "warning: {warning}");
+        }
     }
-    if let Some(problem) = summary::problem(&run.report.outcome) {
-        let is_error = !matches!(
-            run.report.outcome,
-            Outcome::Limit(_) | Outcome::Interrupted | Outcome::Stopped
-        );
-        let _ = writeln!(stderr, "{}{problem}", if is_error { "error: " } else { "" });
+    if let Some(problem) = summary::problem(&run.report) {
+        let _ = writeln!(stderr, "{problem}");
     }
+}
+
+/// Prints the results to standard output.
+fn tell_results(run: &Run, record: &Record, args: &RunArgs) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    let _ = match args.format {
-        Format::Json => writeln!(stdout, "{}", record.to_json()),
-        Format::Text if args.quiet => Ok(()),
-        Format::Text if args.verbose => writeln!(
-            stdout,
-            "{}\n{}",
-            platform.summary(),
-            summary::text(run, record)
-        ),
-        Format::Text => writeln!(stdout, "{}", summary::text(run, record)),
-    };
-    let _ = stdout.flush();
+    match args.format {
+        Format::Json => writeln!(stdout, "{}", record.to_json())?,
+        Format::Text if args.quiet => {}
+        Format::Text => writeln!(stdout, "{}", summary::text(run, record))?,
+    }
+    stdout.flush()
 }

@@ -50,7 +50,10 @@ pub const REVISION: &str = env!("SIMRUN_REVISION");
 macro_rules! main {
     ($program:path) => {
         fn main() -> ::std::process::ExitCode {
-            $crate::run_app(env!("CARGO_PKG_NAME"), $program)
+            $crate::run_app(
+                option_env!("CARGO_BIN_NAME").unwrap_or(env!("CARGO_PKG_NAME")),
+                $program,
+            )
         }
     };
 }

@@ -4,7 +4,6 @@
 //! that cargo finds everything that it has downloaded already.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -14,6 +13,17 @@ const MAIN: &str = include_str!("new/main.rs.txt");
 const PLATFORM: &str = include_str!("new/platform.toml");
 const MANIFEST: &str = include_str!("new/Cargo.toml.txt");
 
+/// Names with which a package does not build: keywords, folders of cargo, and packages that it depends on.
+#[rustfmt::skip]
+const TAKEN: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
+    "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
+    "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+    "build", "deps", "examples", "incremental", "test", "core", "std", "alloc", "proc-macro",
+    "clap", "fabric", "mpi", "platform", "run", "sim-core", "simrun",
+];
+
 /// The checkout that this program was built from.
 const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
@@ -22,11 +32,9 @@ pub(crate) fn new(folder: &Path) -> ExitCode {
     match make(folder) {
         Ok(()) => {
             let shown = folder.display();
-            let text = format!(
+            status::print(format_args!(
                 "made {shown}; run it with\n  simrun --platform {shown}/platform.toml {shown}"
-            );
-            let _ = writeln!(std::io::stdout().lock(), "{text}");
-            ExitCode::SUCCESS
+            ))
         }
         Err(message) => status::refuse(message),
     }
@@ -45,6 +53,11 @@ fn make(folder: &Path) -> Result<(), String> {
     if !first || !letters.all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter)) {
         return Err(format!(
             "\"{name}\" is not a name for a package: expected a letter, then letters, digits, - or _"
+        ));
+    }
+    if TAKEN.contains(&name) {
+        return Err(format!(
+            "\"{name}\" is not a name for a package: Rust, cargo or a crate of simrun has it already"
         ));
     }
     if folder.exists() {

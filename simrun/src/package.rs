@@ -18,8 +18,8 @@ impl std::fmt::Display for NoProgram {
     }
 }
 
-/// The program that APP names, built if need be.
-pub(crate) fn program(app: &Path) -> Result<PathBuf, NoProgram> {
+/// The program that APP names, built if need be; cargo shows its progress on a terminal unless `quiet`.
+pub(crate) fn program(app: &Path, quiet: bool) -> Result<PathBuf, NoProgram> {
     let name = app.display();
     let Ok(metadata) = app.metadata() else {
         return Err(NoProgram(format!(
@@ -28,7 +28,7 @@ pub(crate) fn program(app: &Path) -> Result<PathBuf, NoProgram> {
         )));
     };
     if metadata.is_dir() {
-        return build(app);
+        return build(app, quiet);
     }
     if metadata.permissions().mode() & 0o111 == 0 {
         return Err(NoProgram(format!(
@@ -43,15 +43,19 @@ pub(crate) fn program(app: &Path) -> Result<PathBuf, NoProgram> {
     })
 }
 
-/// The packages beside a folder that is not there, as a hint.
+/// The packages that were probably meant, as a hint: `apps/NAME`, or else those beside a folder that is not there.
 fn neighbours(app: &Path) -> String {
+    let meant = Path::new("apps").join(app);
+    if app.components().count() == 1 && is_program(&meant) {
+        return format!("; did you mean {}?", meant.display());
+    }
     let parent = app
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     let entries = parent.read_dir().into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
-        .filter(|entry| entry.path().join("Cargo.toml").is_file())
+        .filter(|entry| is_program(&entry.path()))
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
@@ -62,7 +66,12 @@ fn neighbours(app: &Path) -> String {
     }
 }
 
-fn build(folder: &Path) -> Result<PathBuf, NoProgram> {
+/// Whether a folder looks like the package of a program.
+fn is_program(folder: &Path) -> bool {
+    folder.join("Cargo.toml").is_file() && folder.join("src/main.rs").is_file()
+}
+
+fn build(folder: &Path, quiet: bool) -> Result<PathBuf, NoProgram> {
     let name = folder.display();
     let manifest = folder.join("Cargo.toml");
     if !manifest.is_file() {
@@ -82,7 +91,7 @@ fn build(folder: &Path) -> Result<PathBuf, NoProgram> {
         .arg(&manifest)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit());
-    if !io::stderr().is_terminal() {
+    if quiet || !io::stderr().is_terminal() {
         command.arg("--quiet");
     }
     let output = command.output().map_err(|error| {

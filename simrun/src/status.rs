@@ -1,5 +1,7 @@
 //! Exit statuses: what the shell learns of a run.
 
+use std::fmt;
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use sim_core::Outcome;
@@ -14,10 +16,35 @@ pub(crate) const LIMIT: u8 = 3;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Prints `error: …` to standard error; the status of bad usage and bad input.
-#[expect(clippy::print_stderr, reason = "diagnostics of the command line")]
-pub(crate) fn refuse(message: impl std::fmt::Display) -> ExitCode {
-    eprintln!("error: {message}");
+pub(crate) fn refuse(message: impl fmt::Display) -> ExitCode {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "error: {message}");
     ExitCode::from(USAGE)
+}
+
+/// Shows what is wrong with a command line, or the help that was asked for.
+pub(crate) fn show(error: &clap::Error) -> ExitCode {
+    match error.print() {
+        Err(problem) if !error.use_stderr() => output_failed(&problem).unwrap_or(ExitCode::SUCCESS),
+        _ if error.use_stderr() => ExitCode::from(USAGE),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Prints a result to standard output.
+pub(crate) fn print(result: impl fmt::Display) -> ExitCode {
+    let mut stdout = io::stdout().lock();
+    let written = writeln!(stdout, "{result}").and_then(|()| stdout.flush());
+    match written {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => output_failed(&problem).unwrap_or(ExitCode::SUCCESS),
+    }
+}
+
+/// Says that results could not be written. A reader that has gone away, as in `… | head`, is no failure.
+pub(crate) fn output_failed(problem: &io::Error) -> Option<ExitCode> {
+    (problem.kind() != ErrorKind::BrokenPipe)
+        .then(|| refuse(format_args!("standard output: cannot write: {problem}")))
 }
 
 /// The status of a run that ended like this.

@@ -2,8 +2,12 @@
 
 use std::fmt::Write as _;
 
-use run::{Record, Run};
-use sim_core::{Limit, Outcome};
+use platform::Platform;
+use run::{Options, Record, Run, SendMode};
+use sim_core::{Limit, Outcome, Report};
+
+use crate::Size;
+use crate::args::RunArgs;
 
 /// The lines about a run for people, without a final line break.
 pub(crate) fn text(run: &Run, record: &Record) -> String {
@@ -44,28 +48,59 @@ const fn ended(outcome: &Outcome) -> &'static str {
 }
 
 /// What went wrong, for standard error; `None` if nothing did.
-pub(crate) fn problem(outcome: &Outcome) -> Option<String> {
-    match outcome {
-        Outcome::Finished => None,
+pub(crate) fn problem(report: &Report) -> Option<String> {
+    Some(match &report.outcome {
+        Outcome::Finished => return None,
         Outcome::Deadlock(graph) => {
             let blocked = count(graph.blocked.len() as u64, "rank or actor");
-            Some(format!(
-                "deadlock: {blocked} can never go on\n{}",
-                graph.to_string().trim_end()
-            ))
+            let graph = graph.to_string();
+            format!(
+                "error: deadlock: {blocked} can never go on\n{}",
+                graph.trim_end()
+            )
         }
-        Outcome::Failed(failure) | Outcome::ForeignFuture(failure) => Some(failure.to_string()),
+        Outcome::Failed(failure) | Outcome::ForeignFuture(failure) => format!("error: {failure}"),
         Outcome::Limit(Limit::Time(time)) => {
-            Some(format!("stopped by --until at {time}: no verdict"))
+            let time = seconds(time.as_secs());
+            format!("stopped by --until at {time}: no verdict")
         }
-        Outcome::Limit(Limit::Events(events)) => Some(format!(
-            "stopped by --max-events after {events}: no verdict"
-        )),
-        Outcome::Interrupted | Outcome::Stopped => {
-            Some("interrupted: what follows is what was computed so far".into())
+        Outcome::Limit(Limit::Events(events)) => {
+            let events = count(*events, "event");
+            format!("stopped by --max-events after {events}: no verdict")
         }
-        Outcome::BadInput(message) => Some(message.clone()),
-    }
+        Outcome::Interrupted | Outcome::Stopped => format!(
+            "interrupted at {} simulated, after {}: the results are those computed so far",
+            seconds(report.time.as_secs()),
+            count(report.events, "event")
+        ),
+        Outcome::BadInput(message) => format!("error: {message}"),
+    })
+}
+
+/// The parameters of a run, for `--verbose`.
+pub(crate) fn parameters(platform: &Platform, options: &Options, args: &RunArgs) -> String {
+    let ranks = options
+        .ranks
+        .unwrap_or_else(|| options.mapping.default_ranks(platform.host_count()));
+    let sends = match options.send_mode {
+        None => "as the platform says".to_owned(),
+        Some(SendMode::Eager) => "all eager".to_owned(),
+        Some(SendMode::Rendezvous) => "all by rendezvous".to_owned(),
+        Some(SendMode::Threshold(bytes)) => {
+            format!("eager below {}, rendezvous from there on", Size(bytes))
+        }
+    };
+    let payload = if options.phantom {
+        "only a length"
+    } else {
+        "bytes"
+    };
+    format!(
+        "{}\nranks     {ranks}, map {}\nsends     {sends}; messages carry {payload}\nseed      {}",
+        platform.summary(),
+        args.map.display(),
+        options.seed
+    )
 }
 
 fn count(number: u64, what: &str) -> String {

@@ -2,7 +2,9 @@
 //!
 //! The other ranks, if there are any, do nothing.
 
-use mpi::{Comm, Result};
+use std::error::Error;
+
+use mpi::Comm;
 use simrun::Size;
 
 /// Ranks 0 and 1 send messages to and fro; prints half the round trip for each size.
@@ -17,14 +19,16 @@ struct Args {
     sizes: Vec<Size>,
 
     /// Round trips per size.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
 }
 
-async fn pingpong(world: Comm, args: Args) -> Result<()> {
+async fn pingpong(world: Comm, args: Args) -> Result<(), Box<dyn Error>> {
     if world.size() < 2 {
-        world.println(format_args!("ping-pong needs 2 ranks, but there is only 1"));
-        return Ok(());
+        return Err("ping-pong needs at least 2 ranks, but there is only 1".into());
+    }
+    if world.rank() == 0 {
+        world.println(format_args!("{:>10} {:>20}", "size", "half round trip"));
     }
     for size in args.sizes {
         let mut message = world.buffer(size.0);
@@ -44,11 +48,8 @@ async fn pingpong(world: Comm, args: Args) -> Result<()> {
         }
         if world.rank() == 0 {
             let half = (world.wtime() - start) / f64::from(args.repetitions) / 2.0;
-            world.println(format_args!(
-                "{:>10} {:>12.3} us",
-                size.to_string(),
-                half * 1e6
-            ));
+            let (size, half) = (size.to_string(), half * 1e6);
+            world.println(format_args!("{size:>10} {half:>17.3} us"));
         }
     }
     Ok(())

@@ -14,7 +14,7 @@ struct Args {
     size: Size,
 
     /// How often it goes round.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     rounds: u32,
 }
 

@@ -13,10 +13,12 @@
 //!   can have elsewhere, owners stay, and the level moves by (capacity − load) / own weight;
 //! - *one number*: if the own flows cross no other watched link, nothing else has to be done at all.
 //!
-//! Sums that are kept up by additions drift; every 64 updates of a link they are made afresh.
+//! Sums that are kept up by additions drift; every 64 updates of a link they are made afresh (in the second case, where
+//! only one sum can drift, after as many updates as it owns flows).
 
 use super::Solver;
-use super::state::{Owner, index, owner};
+use super::heap::ABSENT;
+use super::state::{Element, Owner, index, owner};
 use super::waterfill::{self, Cap};
 
 /// Relative difference of load and capacity below which a link counts as full: it only stops rounding noise, and is no
@@ -24,6 +26,10 @@ use super::waterfill::{self, Cap};
 const EPSILON: f64 = 1e-13;
 /// Updates of a link before its sums are made afresh.
 const UPDATES_MAX: u32 = 64;
+/// Flows that are fetched together.
+const BLOCK: usize = 16;
+/// Elements in a cache line of 64 bytes.
+const ELEMENTS_PER_LINE: usize = 8;
 
 impl Solver {
     /// Takes dirty links until there is none, or until `updates_max` changes of flows were made: then false.
@@ -55,7 +61,7 @@ impl Solver {
     /// Puts a link that limits nobody, and that a flow with this level has made over-full, among the dirty ones.
     pub(super) fn mark_over_full(&mut self, link: usize, level: f64) {
         let position = self.dirty_at[link];
-        if position == super::heap::ABSENT || self.dirty.key(position) > level {
+        if position == ABSENT || self.dirty.key(position) > level {
             self.dirty.set(index(link), level, &mut self.dirty_at);
         }
     }
@@ -87,7 +93,12 @@ impl Solver {
                 return;
             }
             let wanted = level + missing / state.own_weight;
-            if state.updates < UPDATES_MAX && wanted >= state.high && wanted <= state.low {
+            // Where an update costs one number, a scan of all flows must be as rare as they are many.
+            let updates_max = match state.crossings {
+                0 => UPDATES_MAX.max(own),
+                _ => UPDATES_MAX,
+            };
+            if state.updates < updates_max && wanted >= state.high && wanted <= state.low {
                 self.move_own(link, wanted);
                 return;
             }
@@ -107,15 +118,42 @@ impl Solver {
         self.updates += 1;
         if crossings > 0 {
             self.updates += own;
-            for at in 0..own {
-                let flow = self.state.links[link].users[at].flow();
-                self.spread(flow, link, before, level);
+            let mut at = 0;
+            while at < own {
+                let (block, count) = self.fetch_block(link, at, own);
+                for flow in &block[..count] {
+                    self.spread(*flow as usize, link, before, level);
+                }
+                at += count;
             }
             self.mark_touched();
         }
         if passes_trigger {
             self.renew_trigger(link);
         }
+    }
+
+    /// The next own flows of a link, brought into the cache.
+    ///
+    /// With many flows nearly all time is waiting for memory: for a flow, and then for the list of its links. Asking for
+    /// several at a time, before anything depends on them, makes the waits overlap.
+    fn fetch_block(&self, link: usize, at: usize, own: usize) -> ([u32; BLOCK], usize) {
+        let mut block = [0; BLOCK];
+        let mut ways: [&[Element]; BLOCK] = [&[]; BLOCK];
+        let users = &self.state.links[link].users[at..own.min(at + BLOCK)];
+        for ((number, way), user) in block.iter_mut().zip(&mut ways).zip(users) {
+            let flow = &self.state.flows[user.flow()];
+            *number = index(user.flow());
+            *way = &flow.elements[..flow.watched as usize];
+        }
+        let mut seen = 0;
+        for way in ways {
+            for element in way.iter().step_by(ELEMENTS_PER_LINE) {
+                seen ^= element.link();
+            }
+        }
+        std::hint::black_box(seen);
+        (block, users.len())
     }
 
     /// Changes the loads of the other watched links of a flow whose level has changed.
@@ -145,10 +183,13 @@ impl Solver {
         while let Some((link, level)) = self.touched.pop() {
             let at = link as usize;
             self.state.links[at].listed = false;
-            if self.state.links[at].level.is_finite() {
+            if self.state.links[at].level.is_infinite() {
+                if self.is_over_full(at) {
+                    self.mark_over_full(at, level);
+                }
+            } else if self.dirty_at[at] == ABSENT {
+                // One that is there keeps its key: an old key costs a repeat at worst, a new one a move in the heap.
                 self.mark(at);
-            } else if self.is_over_full(at) {
-                self.mark_over_full(at, level);
             }
         }
     }

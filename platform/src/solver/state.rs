@@ -76,48 +76,41 @@ pub(super) enum Owner {
     Link(u32),
 }
 
-/// A flow, by slot.
+/// A flow, by slot. What changes of level touch comes first, in one cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Flow {
+    pub(super) elements: Vec<Element>,
     pub(super) weight: f64,
-    /// Upper limit of the rate.
-    pub(super) bound: f64,
-    /// The same as a level.
+    /// The upper limit of the rate, as a level.
     pub(super) limit: f64,
     pub(super) owner: Owner,
     /// How many of the elements are on watched links; they come first.
     pub(super) watched: u32,
-    pub(super) elements: Vec<Element>,
+    /// Whether its owner has changed since the last solve.
+    pub(super) moved: bool,
+    /// Upper limit of the rate.
+    pub(super) bound: f64,
     /// The level while it has no owner.
     pub(super) alone: f64,
     /// The owner whose clock it follows.
     pub(super) clock: Owner,
     /// The reading of that clock at its end.
     pub(super) tag: f64,
-    /// Whether its owner has changed since the last solve.
-    pub(super) moved: bool,
 }
 
-/// A link in use.
+/// A link in use. What changes of flows touch comes first, in one cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Link {
-    pub(super) level: f64,
-    pub(super) capacity: f64,
     /// Σ coefficient × rate of all users; only while watched.
     pub(super) load: f64,
+    pub(super) level: f64,
+    pub(super) capacity: f64,
     /// At least the level of every user that it does not own; only while watched.
     pub(super) high: f64,
     /// Σ coefficient × weight of the flows that it owns.
     pub(super) own_weight: f64,
-    /// At most the level at which the first of its own flows would leave it, as far as is known.
-    pub(super) low: f64,
-    /// At most the smallest `threshold` of the unwatched links of its own flows.
-    pub(super) trigger: f64,
-    /// While unwatched: no user may have a level above it.
-    pub(super) threshold: f64,
-    /// Σ coefficient × weight of all users.
-    pub(super) weight: f64,
-    pub(super) users: Vec<User>,
     /// How many of the users it owns; they come first.
     pub(super) own: u32,
     /// How many of the users have no owner yet.
@@ -129,6 +122,15 @@ pub(super) struct Link {
     pub(super) watched: bool,
     /// In a list of links to look at.
     pub(super) listed: bool,
+    /// At most the level at which the first of its own flows would leave it, as far as is known.
+    pub(super) low: f64,
+    /// At most the smallest `threshold` of the unwatched links of its own flows.
+    pub(super) trigger: f64,
+    /// While unwatched: no user may have a level above it.
+    pub(super) threshold: f64,
+    /// Σ coefficient × weight of all users.
+    pub(super) weight: f64,
+    pub(super) users: Vec<User>,
     /// Flows that use it, sharing or not.
     pub(super) references: u32,
     /// The capacity's number outside.

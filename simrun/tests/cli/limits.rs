@@ -1,0 +1,147 @@
+//! Limits and signals: exit status 3 and 130, with what was computed so far.
+
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program};
+
+#[test]
+fn until() {
+    let ran = case("forever", "-n 3 --until 5.5s");
+    assert_eq!(ran.status, 3);
+    assert_eq!(ran.stderr, "stopped by --until at 5.5 s: no verdict\n");
+    assert!(
+        ran.stdout
+            .starts_with("cases was stopped by a limit at 5.5 s simulated"),
+        "{ran:?}"
+    );
+    // What is due at the limit still happens: 3 ranks wake up 5 times.
+    assert!(
+        case("forever", "-n 3 --until 5s")
+            .stdout
+            .contains("; 15 events")
+    );
+    // A limit that is not reached is none.
+    assert_eq!(case("panic", "-n 1 --until 1s").status, 0);
+}
+
+#[test]
+fn max_events() {
+    let ran = case("forever", "-n 1 --max-events 7");
+    assert_eq!(ran.status, 3);
+    assert_eq!(
+        ran.stderr,
+        "stopped by --max-events after 7 events: no verdict\n"
+    );
+    assert!(ran.stdout.contains("; 7 events"), "{ran:?}");
+    let ran = case("forever", "-n 1 --max-events 7 -q");
+    assert_eq!((ran.status, ran.stdout.as_str()), (3, ""));
+}
+
+/// A running `simrun`, killed if a test fails.
+struct Running(Child);
+
+impl Running {
+    fn start(case: &str, options: &str) -> Self {
+        let mut command = command(SIMRUN);
+        command
+            .args(format!("-p {CLUSTER} -n 2 {options} {}", program("cases")).split_whitespace())
+            .args(["--", "--case", case])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        // Until the program has started and watches for signals; there is nothing to wait for.
+        sleep(Duration::from_millis(400));
+        Self(child)
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill")
+            .args([name, &self.0.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// The status and both streams; it must end within 10 s.
+    fn end(mut self) -> (ExitStatus, String, String) {
+        let mut waits = 0;
+        let status = loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                break status;
+            }
+            waits += 1;
+            assert!(waits < 1000, "it does not end");
+            sleep(Duration::from_millis(10));
+        };
+        let (mut stdout, mut stderr) = (String::new(), String::new());
+        self.0
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut stdout)
+            .unwrap();
+        self.0
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut stderr)
+            .unwrap();
+        (status, stdout, stderr)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn interrupted_says_what_was_computed() {
+    for signal in ["-INT", "-TERM"] {
+        let folder = Folder::new();
+        let running = Running::start("forever", &format!("--out {}", folder.path("out")));
+        running.signal(signal);
+        let (status, stdout, stderr) = running.end();
+        assert_eq!(status.code(), Some(130), "{signal}");
+        assert!(stderr.starts_with("interrupted at "), "{stderr}");
+        assert!(
+            stderr.ends_with(": the results are those computed so far\n"),
+            "{stderr}"
+        );
+        assert!(stdout.starts_with("cases was interrupted at "), "{stdout}");
+        // The record is whole, and says so.
+        let record = std::fs::read_to_string(folder.path("out/record.json")).unwrap();
+        let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+        assert_eq!(record["outcome"], "interrupted");
+        let names: Vec<_> = std::fs::read_dir(folder.path("out")).unwrap().collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+    }
+}
+
+#[test]
+fn the_second_signal_ends_at_once() {
+    let folder = Folder::new();
+    let running = Running::start("stuck", &format!("--out {}", folder.path("out")));
+    running.signal("-INT");
+    sleep(Duration::from_millis(100));
+    running.signal("-TERM");
+    let (status, stdout, _) = running.end();
+    assert_eq!((status.code(), stdout.as_str()), (Some(130), ""));
+    assert_eq!(std::fs::read_dir(folder.path("out")).unwrap().count(), 0);
+}
+
+#[test]
+fn interrupted_json_is_whole() {
+    let running = Running::start("forever", "--format json -q");
+    running.signal("-INT");
+    let (status, stdout, stderr) = running.end();
+    assert_eq!(status.code(), Some(130));
+    assert!(stderr.starts_with("interrupted at "), "{stderr}");
+    let json: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(json["outcome"], "interrupted");
+    assert!(json["simulated_s"].as_f64().unwrap() > 0.0);
+}

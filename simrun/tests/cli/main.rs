@@ -1,0 +1,15 @@
+//! The command line as its users meet it: one file per promise.
+//!
+//! The programs run from the root of the checkout, in the target folder that this test was built into.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod bad_input;
+mod failures;
+mod limits;
+mod mapping;
+mod new_package;
+mod output;
+mod record;
+mod support;
+mod usage;

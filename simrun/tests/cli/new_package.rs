@@ -1,0 +1,74 @@
+//! `simrun new`: a package outside of the checkout that builds without network and runs at once.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Folder, SIMRUN, command, run};
+
+#[test]
+fn a_new_package_runs_at_once() {
+    let folder = Folder::new();
+    let here = Path::new(&folder.path("")).to_owned();
+    let made = run(command(SIMRUN).current_dir(&here).args(["new", "my-app"]));
+    assert_eq!(
+        (made.status, made.stdout.as_str(), made.stderr.as_str()),
+        (
+            0,
+            "made my-app; run it with\n  simrun --platform my-app/platform.toml my-app\n",
+            ""
+        )
+    );
+    let line = made.stdout.lines().nth(1).unwrap();
+    let arguments = line.split_whitespace().skip(1);
+    let ran = run(command(SIMRUN).current_dir(&here).args(arguments));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    // Rank 0 sends 1 KiB to each of 3 ranks at once: its own link of 1.25 GB/s carries all three, so they arrive
+    // after 2·1 µs + 3·1024 B / 1.25 GB/s = 4.4576 µs; the answers, at once again, take as long.
+    assert_eq!(
+        ran.stdout.lines().take(3).collect::<Vec<_>>(),
+        [1, 2, 3].map(|rank| format!("rank {rank} answered at 0.000008915 s"))
+    );
+    assert!(
+        ran.stdout
+            .contains("\nmy-app finished at 8.9152 us simulated"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn bad_names_and_folders_that_are_there() {
+    let folder = Folder::new();
+    let here = Path::new(&folder.path("")).to_owned();
+    folder.write("there/file", "");
+    let refuses = |name: &str, message: &str| {
+        let ran = run(command(SIMRUN).current_dir(&here).args(["new", name]));
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{name}");
+        assert_eq!(ran.stderr, format!("error: {message}\n"), "{name}");
+    };
+    refuses("there", "there: it is there already");
+    let expected = "expected a letter, then letters, digits, - or _";
+    for name in ["9lives", "a b", "caf\u{e9}", "_x"] {
+        refuses(
+            name,
+            &format!("\"{name}\" is not a name for a package: {expected}"),
+        );
+    }
+    refuses(
+        "deep/9",
+        &format!("\"9\" is not a name for a package: {expected}"),
+    );
+    for name in ["fn", "test", "clap", "simrun"] {
+        refuses(
+            name,
+            &format!(
+                "\"{name}\" is not a name for a package: Rust, cargo or a crate of simrun has it already"
+            ),
+        );
+    }
+    refuses(
+        "there/file/x",
+        "there/file/x: cannot write there: Not a directory (os error 20)",
+    );
+    assert_eq!(folder.names(), ["there"]);
+    assert_eq!(fs::read_dir(folder.path("there")).unwrap().count(), 1);
+}

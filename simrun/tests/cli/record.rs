@@ -1,0 +1,73 @@
+//! `--out`: a record from which the run can be made again.
+
+use std::fs;
+
+use crate::support::{CLUSTER, Folder, case, command, program, run, simrun};
+
+#[test]
+fn a_record_is_complete_and_reproduces_the_run() {
+    let folder = Folder::new();
+    let out = folder.path("deep/out");
+    let ran = case("hosts", &format!("-n 8 --map random --seed 5 --out {out}"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let mut names: Vec<_> = fs::read_dir(&out)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["platform.toml", "record.json"]);
+    let record: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(format!("{out}/record.json")).unwrap()).unwrap();
+    assert_eq!(record["digest"], ran.digest());
+    assert_eq!(
+        (&record["program"], &record["platform"]),
+        (&"cases".into(), &CLUSTER.into())
+    );
+    assert_eq!(record["seed"], 5);
+
+    // The program with the recorded arguments, on the recorded platform and with a folder of its own.
+    let (platform, elsewhere) = (format!("{out}/platform.toml"), folder.path("again"));
+    let arguments = record["arguments"].as_array().unwrap().iter();
+    let again = arguments.map(|argument| match argument.as_str().unwrap() {
+        argument if argument == CLUSTER => &platform,
+        argument if argument == out => &elsewhere,
+        argument => argument,
+    });
+    let rerun = run(command(program("cases")).args(again));
+    assert_eq!(rerun.digest(), ran.digest(), "{rerun:?}");
+    assert_eq!(
+        rerun.stdout.lines().take(8).collect::<Vec<_>>(),
+        ran.stdout.lines().take(8).collect::<Vec<_>>()
+    );
+    // The platform of the second record is the one of the first.
+    assert_eq!(
+        fs::read_to_string(folder.path("again/platform.toml")).unwrap(),
+        fs::read_to_string(&platform).unwrap()
+    );
+}
+
+#[test]
+fn every_platform_survives_its_record() {
+    let folder = Folder::new();
+    for name in ["cluster", "grid", "two-hosts"] {
+        let out = folder.path(name);
+        let line =
+            |platform: &str| format!("-p {platform} {} -- --case head-to-head", program("cases"));
+        let first = simrun(&format!(
+            "-o {out} {}",
+            line(&format!("platforms/{name}.toml"))
+        ));
+        let second = simrun(&line(&format!("{out}/platform.toml")));
+        assert_eq!(first.digest(), second.digest(), "{name}");
+    }
+}
+
+#[test]
+fn failures_are_recorded_too() {
+    let folder = Folder::new();
+    let ran = case("panic", &format!("-n 2 -o {}", folder.path("out")));
+    assert_eq!(ran.status, 1);
+    let record = fs::read_to_string(folder.path("out/record.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    assert_eq!(record["failure"]["rank"], 1);
+}

@@ -1,0 +1,130 @@
+//! How the command line reads: help, versions, where options and APP may stand, and programs that run alone.
+
+use crate::support::{CLUSTER, SIMRUN, command, program, run, simrun};
+
+#[test]
+fn help_fits_and_ends_with_success() {
+    let actors = program("actors");
+    for line in [
+        "--help",
+        "-h",
+        "run --help",
+        "help",
+        "help run",
+        "platform --help",
+        "platform check --help",
+        "new --help",
+        &format!("{actors} --help"),
+    ] {
+        let ran = simrun(line);
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{line}");
+        for shown in ran.stdout.lines() {
+            assert!(shown.chars().count() <= 120, "{line}: {shown}");
+            assert!(
+                !shown.ends_with('.')
+                    || shown.starts_with("APP")
+                    || shown.starts_with("simrun APP")
+                    || shown.starts_with("Exit status"),
+                "{line}: {shown}"
+            );
+        }
+        assert!(ran.stdout.contains("Usage: "), "{line}");
+    }
+    // Without anything, the help is what is missing: bad usage.
+    let ran = simrun("");
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert!(
+        ran.stderr.contains("Usage: simrun [OPTIONS] APP"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn the_help_of_a_program_has_its_own_arguments() {
+    let cases = program("cases");
+    for line in [
+        format!("{cases} --help"),
+        format!("run {cases} -h"),
+        format!("--help {cases}"),
+    ] {
+        let ran = simrun(&line);
+        assert_eq!(ran.status, 0, "{line}");
+        let text = ran.stdout;
+        assert!(
+            text.contains("Usage: cases [OPTIONS] [-- ARGUMENTS OF cases]"),
+            "{text}"
+        );
+        assert!(
+            text.contains("--platform <FILE>")
+                && text.contains("Arguments of the program, after --:"),
+            "{text}"
+        );
+        assert!(text.contains("--case <CASE>"), "{text}");
+    }
+    let ran = simrun(&format!("{cases} -- --help"));
+    assert_eq!(ran.status, 0);
+    assert!(
+        ran.stdout.contains("Usage: cases -- --case <CASE>"),
+        "{ran:?}"
+    );
+    assert!(!ran.stdout.contains("--platform"), "{ran:?}");
+}
+
+#[test]
+fn versions_have_the_revision() {
+    let version = format!("{} ({})\n", env!("CARGO_PKG_VERSION"), simrun::REVISION);
+    assert_eq!(simrun("--version").stdout, format!("simrun {version}"));
+    assert_eq!(simrun("-V").stdout, format!("simrun {version}"));
+    let alone = run(command(program("cases")).arg("--version"));
+    assert_eq!(alone.stdout, format!("cases {version}"));
+}
+
+#[test]
+fn options_and_app_in_any_order() {
+    let cases = program("cases");
+    let lines = [
+        format!("-p {CLUSTER} -n 3 -q {cases} -- --case hosts"),
+        format!("run -p {CLUSTER} -n 3 -q {cases} -- --case hosts"),
+        format!("{cases} -p {CLUSTER} -n 3 -q -- --case hosts"),
+        format!("-q run -n3 {cases} --platform={CLUSTER} -- --case hosts"),
+        format!("-qn 3 {cases} -p{CLUSTER} -- --case hosts"),
+        format!("-qn3 -p {CLUSTER} run {cases} -- --case hosts"),
+    ];
+    for line in lines {
+        let ran = simrun(&line);
+        assert_eq!(
+            (ran.status, ran.stdout.as_str()),
+            (0, "0 node-0\n1 node-1\n2 node-2\n"),
+            "{line} {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn an_app_may_be_called_like_a_command() {
+    let folder = crate::support::Folder::new();
+    std::os::unix::fs::symlink(program("actors"), folder.path("new")).unwrap();
+    let platform = crate::support::root().join(CLUSTER);
+    for app in ["run new", "./new"] {
+        let ran = run(command(SIMRUN)
+            .current_dir(folder.path(""))
+            .arg("-p")
+            .arg(&platform)
+            .args(["-n", "2"])
+            .args(app.split(' ')));
+        assert!(
+            ran.stdout.starts_with("2 actors on 64 hosts\n"),
+            "{app}: {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn a_built_program_runs_alone_with_the_same_digest() {
+    let cases = program("cases");
+    let line = format!("-p {CLUSTER} -n 2 -- --case head-to-head");
+    let alone = run(command(&cases).args(line.split_whitespace()));
+    let through = simrun(&format!("{cases} {line}"));
+    assert_eq!((alone.status, through.status), (0, 0));
+    assert_eq!(alone.digest(), through.digest());
+}

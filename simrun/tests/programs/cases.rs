@@ -1,0 +1,97 @@
+//! What can go wrong in a rank program, one case per run, for the tests of the command line.
+
+use mpi::{Comm, Level, Result};
+
+#[derive(clap::Parser, Clone)]
+struct Args {
+    /// What to do.
+    #[arg(long, value_enum)]
+    case: Case,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Case {
+    /// Rank 1 panics after 2 s.
+    Panic,
+    /// Rank 0 sends to a rank that does not exist, and returns the error.
+    Error,
+    /// Rank 2 aborts after 1 ms.
+    Abort,
+    /// Ranks 0 and 1 both send first and receive then.
+    HeadToHead,
+    /// Rank 0 sends a message that rank 1 does not receive.
+    Unreceived,
+    /// Rank 1 posts a receive for a message that is never sent, and leaves it.
+    NeverCompleted,
+    /// Rank 0 awaits what nobody in the simulation can wake.
+    Foreign,
+    /// Every rank sleeps second after second.
+    Forever,
+    /// Rank 0 computes without ever awaiting.
+    Stuck,
+    /// Rank 0 prints a line per simulated second, for ever.
+    Chatter,
+    /// Rank 0 prints 50 lines of 1 KiB.
+    Lines,
+    /// Every rank prints its host.
+    Hosts,
+    /// Every rank writes a line of each level to the log, and prints one.
+    Log,
+}
+
+async fn cases(world: Comm, args: Args) -> Result<()> {
+    let rank = world.rank();
+    let mut message = world.buffer(1000);
+    match (args.case, rank) {
+        (Case::Panic, 1) => {
+            world.sleep(2.0).await;
+            panic!("the reactor is too hot");
+        }
+        (Case::Error, 0) => world.send(&message, 99, 0).await?,
+        (Case::Abort, 2) => {
+            world.sleep(1e-3).await;
+            world.abort(7).await;
+        }
+        (Case::HeadToHead, 0 | 1) => {
+            world.send(&message, 1 - rank, 0).await?;
+            world.recv(&mut message, 1 - rank, 0).await?;
+        }
+        (Case::Unreceived, 0) => world.send(&message, 1, 5).await?,
+        (Case::NeverCompleted, 1) => std::mem::forget(world.irecv(message, 0, 9)?),
+        (Case::Foreign, 0) => std::future::pending().await,
+        (Case::Stuck, 0) => loop {
+            std::hint::spin_loop();
+        },
+        (Case::Lines, 0) => {
+            for _ in 0..50 {
+                world.println(format_args!("{}", "x".repeat(1023)));
+            }
+        }
+        (Case::Hosts, _) => world.println(format_args!("{rank} {}", world.host_name())),
+        (Case::Forever | Case::Chatter, _) => loop {
+            world.sleep(1.0).await;
+            if rank == 0 && matches!(args.case, Case::Chatter) {
+                world.println(format_args!("{:.0} s", world.wtime()));
+            }
+        },
+        (Case::Log, _) => {
+            world.sleep(0.5).await;
+            for level in [
+                Level::Error,
+                Level::Warn,
+                Level::Info,
+                Level::Debug,
+                Level::Trace,
+            ] {
+                world.log(level, format_args!("this is {level:?}"));
+            }
+            world.println(format_args!("printed"));
+        }
+        // A unit of time, so that what the others leave behind arrives.
+        (Case::Unreceived, _) => world.sleep(1.0).await,
+        _ => {}
+    }
+    Ok(())
+}
+
+simrun::main!(cases);

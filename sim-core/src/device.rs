@@ -86,8 +86,6 @@ impl Kernel {
     /// Ends the run as a failure of an actor. Nobody else goes on at this date.
     pub fn fail_actor(&mut self, actor: ActorId, message: String) {
         self.fail(actor.0, message, false);
-        self.births.clear();
-        self.ready.clear();
     }
 
     /// The name of a host.

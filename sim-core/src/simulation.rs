@@ -489,7 +489,8 @@ impl Simulation {
                     } else if record.first.state == SlotState::Free {
                         return Some(kernel.foreign_future(actor));
                     }
-                    if kernel.dying.is_empty() && self.polls < POLLS_BETWEEN_LOOKS {
+                    let calm = kernel.dying.is_empty() && kernel.stop.is_none();
+                    if calm && self.polls < POLLS_BETWEEN_LOOKS {
                         self.polls += 1;
                         return None;
                     }

@@ -111,7 +111,7 @@ fn what_is_left_is_a_warning() {
         (ran.status, ran.stderr.as_str()),
         (
             0,
-            "warning: rank 1: a receive (source 0, tag 9) never got a message\n"
+            "warning: rank 1: a receive (source 0, tag 9) never got a message, posted at simrun/tests/programs/cases.rs:60\n"
         )
     );
     assert_eq!(case("unreceived", "-n 2 -q").stderr, "");

@@ -7,6 +7,8 @@
 //!
 //! A rendezvous send is over when its data have arrived; an eager send was over when it was posted.
 //!
+//! A host or a link that goes off under a message ends the run as a failure of the sending rank.
+//!
 //! *Not modelled*: packet sizes, buffers, credits, injection order at the adapter, and the time of control messages.
 //! A user sees rendezvous without its round trip; messages of one pair share the bandwidth instead of queueing; and
 //! an RTS waits for the arrival of an eager message before it, never for anything else.
@@ -208,6 +210,27 @@ impl Tables {
         self.tell(kernel, destination, Event::Packet { source, packet });
     }
 
+    /// A host or a link under a packet or a computation went off. Ranks cannot survive that yet: it ends the run.
+    fn fail(&mut self, kernel: &mut Kernel, index: u32) {
+        let (rank, what) = match self.remove(index) {
+            Job::Packet(InFlight {
+                source,
+                destination,
+                ..
+            }) => (
+                source,
+                format!(
+                    "its message to rank {destination} failed: a host or a link on the way went off"
+                ),
+            ),
+            Job::Elapse { rank, .. } => {
+                (rank, "its computation failed: the host went off".to_owned())
+            }
+            Job::Free { .. } => unreachable!("what ends was under way"),
+        };
+        kernel.fail_actor(actor(rank), what);
+    }
+
     fn tell(&mut self, kernel: &mut Kernel, rank: u32, event: Event) {
         let endpoint = &mut self.endpoints[rank as usize];
         endpoint.inbox.push_back(event);
@@ -244,9 +267,11 @@ impl Tables {
 
 impl Device for Flow {
     fn on_end(&self, kernel: &mut Kernel, token: u64, end: End) {
-        assert!(end == End::Done, "the flow device has no failures yet");
         let index = u32::try_from(token).expect("tokens of this device have 32 bits");
         let mut tables = self.tables.borrow_mut();
+        if end != End::Done {
+            return tables.fail(kernel, index);
+        }
         if let Job::Elapse { rank, token } = tables.jobs[index as usize] {
             tables.remove(index);
             tables.tell(kernel, rank, Event::Elapsed(token));

@@ -1,8 +1,7 @@
 //! Limits and signals: exit status 3 and 130, with what was computed so far.
 
-use std::io::Read;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::sleep;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program};
@@ -14,7 +13,7 @@ fn until() {
     assert_eq!(ran.stderr, "stopped by --until at 5.5 s: no verdict\n");
     assert!(
         ran.stdout
-            .starts_with("cases was stopped by a limit at 5.5 s simulated"),
+            .starts_with("running\ncases was stopped by a limit at 5.5 s simulated"),
         "{ran:?}"
     );
     // What is due at the limit still happens: 3 ranks wake up 5 times.
@@ -37,13 +36,18 @@ fn max_events() {
     );
     assert!(ran.stdout.contains("; 7 events"), "{ran:?}");
     let ran = case("forever", "-n 1 --max-events 7 -q");
-    assert_eq!((ran.status, ran.stdout.as_str()), (3, ""));
+    assert_eq!((ran.status, ran.stdout.as_str()), (3, "running\n"));
 }
 
 /// A running `simrun`, killed if a test fails.
-struct Running(Child);
+struct Running {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    stderr: BufReader<ChildStderr>,
+}
 
 impl Running {
+    /// Starts a case that prints `running`, and waits for that line: signals are watched for by then.
     fn start(case: &str, options: &str) -> Self {
         let mut command = command(SIMRUN);
         command
@@ -51,16 +55,25 @@ impl Running {
             .args(["--", "--case", case])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let child = command.spawn().unwrap();
-        // Until the program has started and watches for signals; there is nothing to wait for.
-        sleep(Duration::from_millis(400));
-        Self(child)
+        let mut child = command.spawn().unwrap();
+        let mut running = Self {
+            stdout: BufReader::new(child.stdout.take().unwrap()),
+            stderr: BufReader::new(child.stderr.take().unwrap()),
+            child,
+        };
+        let mut line = String::new();
+        if options.contains("json") {
+            running.stderr.read_line(&mut line).unwrap();
+        } else {
+            running.stdout.read_line(&mut line).unwrap();
+        }
+        assert_eq!(line, "running\n");
+        running
     }
 
     fn signal(&self, name: &str) {
-        let sent = Command::new("kill")
-            .args([name, &self.0.id().to_string()])
-            .status();
+        let process = self.child.id().to_string();
+        let sent = Command::new("kill").args([name, &process]).status();
         assert!(sent.unwrap().success());
     }
 
@@ -68,34 +81,32 @@ impl Running {
     fn end(mut self) -> (ExitStatus, String, String) {
         let mut waits = 0;
         let status = loop {
-            if let Some(status) = self.0.try_wait().unwrap() {
+            if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
             waits += 1;
             assert!(waits < 1000, "it does not end");
-            sleep(Duration::from_millis(10));
+            wait(10);
         };
         let (mut stdout, mut stderr) = (String::new(), String::new());
-        self.0
-            .stdout
-            .take()
-            .unwrap()
-            .read_to_string(&mut stdout)
-            .unwrap();
-        self.0
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut stderr)
-            .unwrap();
+        self.stdout.read_to_string(&mut stdout).unwrap();
+        self.stderr.read_to_string(&mut stderr).unwrap();
         (status, stdout, stderr)
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a signal to another process takes real time"
+)]
+fn wait(milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(milliseconds));
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -127,7 +138,7 @@ fn the_second_signal_ends_at_once() {
     let folder = Folder::new();
     let running = Running::start("stuck", &format!("--out {}", folder.path("out")));
     running.signal("-INT");
-    sleep(Duration::from_millis(100));
+    wait(100);
     running.signal("-TERM");
     let (status, stdout, _) = running.end();
     assert_eq!((status.code(), stdout.as_str()), (Some(130), ""));

@@ -51,7 +51,8 @@ fn random_depends_on_the_seed_only() {
     assert_ne!(first, nodes(0..64));
     let mut sorted = first.clone();
     let mut all = nodes(0..64);
-    (sorted.sort(), all.sort());
+    sorted.sort();
+    all.sort();
     assert_eq!(sorted, all, "each host once");
 }
 

@@ -25,14 +25,12 @@ enum Case {
     NeverCompleted,
     /// Rank 0 awaits what nobody in the simulation can wake.
     Foreign,
-    /// Every rank sleeps second after second.
+    /// Every rank sleeps second after second; rank 0 says so first.
     Forever,
-    /// Rank 0 computes without ever awaiting.
+    /// Rank 0 says so, then goes round in circles without ever awaiting.
     Stuck,
     /// Rank 0 prints a line per simulated second, for ever.
     Chatter,
-    /// Rank 0 prints 50 lines of 1 KiB.
-    Lines,
     /// Every rank prints its host.
     Hosts,
     /// Every rank writes a line of each level to the log, and prints one.
@@ -59,20 +57,24 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
         (Case::Unreceived, 0) => world.send(&message, 1, 5).await?,
         (Case::NeverCompleted, 1) => std::mem::forget(world.irecv(message, 0, 9)?),
         (Case::Foreign, 0) => std::future::pending().await,
-        (Case::Stuck, 0) => loop {
-            std::hint::spin_loop();
-        },
-        (Case::Lines, 0) => {
-            for _ in 0..50 {
-                world.println(format_args!("{}", "x".repeat(1023)));
+        (Case::Stuck, 0) => {
+            world.println(format_args!("running"));
+            loop {
+                std::hint::spin_loop();
             }
         }
         (Case::Hosts, _) => world.println(format_args!("{rank} {}", world.host_name())),
-        (Case::Forever | Case::Chatter, _) => loop {
-            world.sleep(1.0).await;
-            if rank == 0 && matches!(args.case, Case::Chatter) {
-                world.println(format_args!("{:.0} s", world.wtime()));
+        (Case::Forever, _) => {
+            if rank == 0 {
+                world.println(format_args!("running"));
             }
+            loop {
+                world.sleep(1.0).await;
+            }
+        }
+        (Case::Chatter, 0) => loop {
+            world.sleep(1.0).await;
+            world.println(format_args!("{:.0} s", world.wtime()));
         },
         (Case::Log, _) => {
             world.sleep(0.5).await;

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use fabric::Flow;
 use mpi::Settings;
 use platform::{NoRoute, Platform};
-use sim_core::{ActorId, HostId, Hosts, Outcome, Report, Simulation, Time};
+use sim_core::{ActorId, HostId, Hosts, Outcome, Progress, Report, Simulation, Time};
 
 use crate::mapping::MappingError;
 use crate::program::{Program, Stage};
@@ -57,6 +57,8 @@ pub struct Options {
     pub until: Option<Time>,
     /// After how many events to stop.
     pub events_max: Option<u64>,
+    /// Is told now and then how far the run is.
+    pub progress: Option<Arc<Progress>>,
     /// Stops the run soon after it has become true.
     pub stop: Option<Arc<AtomicBool>>,
 }
@@ -99,6 +101,8 @@ pub struct Run {
     pub ranks: u32,
     /// Things to check before the result is trusted.
     pub warnings: Vec<String>,
+    /// The host of each rank.
+    pub hosts: Vec<HostId>,
     /// How long it took, in seconds of real time.
     pub wall_s: f64,
 }
@@ -188,6 +192,7 @@ pub fn simulate(
     Ok(Run {
         report,
         ranks,
+        hosts,
         warnings,
         wall_s: start.elapsed().as_secs_f64(),
     })
@@ -200,6 +205,9 @@ fn configure(simulation: &mut Simulation, options: &Options, ranks: u32) {
     }
     if let Some(events) = options.events_max {
         simulation.set_events_max(events);
+    }
+    if let Some(progress) = &options.progress {
+        simulation.set_progress(Arc::clone(progress));
     }
     if let Some(stop) = &options.stop {
         simulation.set_interrupt(Arc::clone(stop));

@@ -17,6 +17,6 @@ mod record;
 
 pub use driver::{Options, Run, RunError, SendMode, simulate};
 pub use mapping::{MapFile, Mapping, MappingError};
-pub use output::{LogFilter, Output, Stream};
+pub use output::{Around, LogFilter, Output, Stream};
 pub use program::{Program, RankProgram, RootProgram, Stage};
 pub use record::{BlockedRecord, FailureRecord, Folder, Origin, Record, RecordError};

@@ -107,13 +107,16 @@ impl LogFilter {
     }
 }
 
+/// Calls what it is given, and takes something else off the terminal meanwhile.
+pub type Around = Box<dyn Fn(&mut dyn FnMut())>;
+
 /// The program's output and log.
-#[derive(Debug)]
 pub struct Output {
     stream: Stream,
     prefix: bool,
     filter: LogFilter,
     stop: Option<Arc<AtomicBool>>,
+    around: Option<Around>,
     problem: RefCell<Option<io::Error>>,
 }
 
@@ -126,6 +129,7 @@ impl Output {
             prefix,
             filter,
             stop: None,
+            around: None,
             problem: RefCell::new(None),
         }
     }
@@ -135,6 +139,11 @@ impl Output {
         self.stop = Some(flag);
     }
 
+    /// Writes every line inside of `around`.
+    pub fn write_inside(&mut self, around: Around) {
+        self.around = Some(around);
+    }
+
     /// Why standard output could not be written, if it could not.
     #[must_use]
     pub fn problem(&self) -> Option<io::Error> {
@@ -142,6 +151,13 @@ impl Output {
     }
 
     fn write(&self, stream: Stream, line: fmt::Arguments<'_>) {
+        match &self.around {
+            Some(around) => around(&mut || self.write_line(stream, line)),
+            None => self.write_line(stream, line),
+        }
+    }
+
+    fn write_line(&self, stream: Stream, line: fmt::Arguments<'_>) {
         match stream {
             Stream::Stdout => {
                 if self.problem.borrow().is_some() {
@@ -158,6 +174,14 @@ impl Output {
             Stream::Stderr => drop(writeln!(io::stderr().lock(), "{line}")),
             Stream::Nowhere => {}
         }
+    }
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output")
+            .field("stream", &self.stream)
+            .finish_non_exhaustive()
     }
 }
 

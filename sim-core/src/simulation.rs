@@ -121,6 +121,7 @@ pub struct Simulation {
     until: Time,
     events_max: u64,
     interrupt: Option<Arc<AtomicBool>>,
+    progress: Option<Arc<crate::Progress>>,
     polls: u32,
     spawned: u32,
     /// Whether the futures are gone.
@@ -148,6 +149,7 @@ impl Simulation {
             until: Time::NEVER,
             events_max: u64::MAX,
             interrupt: None,
+            progress: None,
             polls: 0,
             spawned: 0,
             dismissed: false,
@@ -206,6 +208,11 @@ impl Simulation {
     /// Stops after about `events` events.
     pub fn set_events_max(&mut self, events: u64) {
         self.events_max = events;
+    }
+
+    /// Tells `progress` now and then how far the run is.
+    pub fn set_progress(&mut self, progress: Arc<crate::Progress>) {
+        self.progress = Some(progress);
     }
 
     /// Stops soon after `flag` has become true.
@@ -512,6 +519,9 @@ impl Simulation {
         loop {
             let mut kernel = self.kernel.borrow_mut();
             if kernel.dying.is_empty() {
+                if let Some(progress) = &self.progress {
+                    progress.note(kernel.now, kernel.events);
+                }
                 let stop = kernel.stop.take().map(outcome_of);
                 let interrupted = self
                     .interrupt

@@ -10,11 +10,11 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Args as _, FromArgMatches as _};
 use platform::Platform;
-use run::{Folder, Options, Origin, Output, Program, Record, Run, Stream};
-use sim_core::{Outcome, Time};
+use run::{Folder, Mapping, Options, Origin, Output, Program, Record, Run, Stream};
+use sim_core::{Outcome, Progress, Time};
 
 use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
-use crate::{App, REVISION, status, summary};
+use crate::{App, REVISION, progress, status, summary};
 
 /// Runs a program with the arguments of the process; `main!` calls this.
 #[must_use]
@@ -81,6 +81,10 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
     if start.folder.is_none() {
         output.stop_when_closed(Arc::clone(&start.stop));
     }
+    let line = progress::show(&start.progress);
+    if let Some(line) = line.clone() {
+        output.write_inside(Box::new(move |write| line.without(write)));
+    }
     let output = Rc::new(output);
     if args.verbose {
         let _ = writeln!(
@@ -89,7 +93,11 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
             summary::parameters(platform, &start.options, args)
         );
     }
-    let run = match run::simulate(platform, program, &start.options, &output) {
+    let run = run::simulate(platform, program, &start.options, &output);
+    if let Some(line) = line {
+        line.finish();
+    }
+    let run = match run {
         Ok(run) => run,
         Err(error) => return status::refuse(error),
     };
@@ -104,7 +112,7 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
         platform: path.display().to_string(),
     };
     let record = Record::new(&run, origin);
-    let kept = keep(start.folder.as_ref(), &record, platform);
+    let kept = keep(&start, &run, &record);
     if let Some(problem) = output.problem() {
         if let Some(code) = status::output_failed(&problem) {
             return code;
@@ -132,6 +140,7 @@ struct Start {
     path: PathBuf,
     folder: Option<Folder>,
     stop: Arc<AtomicBool>,
+    progress: Arc<Progress>,
     options: Options,
 }
 
@@ -145,7 +154,9 @@ impl Start {
         let platform = Arc::new(load(&path)?);
         let stop = watch_signals()
             .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?;
-        let options = options(args, &stop).map_err(status::refuse)?;
+        let progress = Arc::new(Progress::default());
+        let mut options = options(args, &stop).map_err(status::refuse)?;
+        options.progress = Some(Arc::clone(&progress));
         let folder = args.out.as_deref().map(Folder::open).transpose();
         let folder = folder.map_err(status::refuse)?;
         Ok(Self {
@@ -153,6 +164,7 @@ impl Start {
             path,
             folder,
             stop,
+            progress,
             options,
         })
     }
@@ -182,17 +194,27 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
             .as_ref()
             .map(|until| Time::from_secs(until.as_secs())),
         events_max: args.max_events,
+        progress: None,
         stop: Some(Arc::clone(stop)),
     })
 }
 
-fn keep(
-    folder: Option<&Folder>,
-    record: &Record,
-    platform: &Platform,
-) -> Result<(), run::RecordError> {
-    let Some(folder) = folder else { return Ok(()) };
-    folder.write("platform.toml", &platform.to_toml())?;
+/// Writes the record, and what belongs to it: the platform, a mapping that no option can tell, the deadlock's graph.
+fn keep(start: &Start, run: &Run, record: &Record) -> Result<(), run::RecordError> {
+    let Some(folder) = &start.folder else {
+        return Ok(());
+    };
+    folder.write("platform.toml", &start.platform.to_toml())?;
+    if matches!(start.options.mapping, Mapping::File(_)) {
+        let names = run
+            .hosts
+            .iter()
+            .map(|&host| format!("{}\n", start.platform.host_name(host)));
+        folder.write("hosts.txt", &names.collect::<String>())?;
+    }
+    if let Outcome::Deadlock(graph) = &run.report.outcome {
+        folder.write("deadlock.dot", &graph.to_dot())?;
+    }
     folder.write("record.json", &(record.to_json() + "\n"))
 }
 

@@ -33,6 +33,7 @@ mod cli;
 mod entry;
 mod new;
 mod package;
+mod progress;
 mod size;
 mod status;
 mod summary;

@@ -71,3 +71,29 @@ fn failures_are_recorded_too() {
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     assert_eq!(record["failure"]["rank"], 1);
 }
+
+#[test]
+fn a_deadlock_leaves_its_graph_and_a_mapping_file_its_hosts() {
+    let folder = Folder::new();
+    let map = folder.path("map");
+    fs::write(&map, "node-9\nnode-7\n").unwrap();
+    let out = folder.path("out");
+    let options = format!("--map {map} --send-mode rendezvous -o {out}");
+    let ran = case("head-to-head", &options);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let dot = fs::read_to_string(format!("{out}/deadlock.dot")).unwrap();
+    assert!(
+        dot.starts_with("digraph deadlock {")
+            && dot.contains("a1 -> a2;")
+            && dot.contains("a2 -> a1;"),
+        "{dot}"
+    );
+    let hosts = fs::read_to_string(format!("{out}/hosts.txt")).unwrap();
+    assert_eq!(hosts, "node-9\nnode-7\n");
+    // It is a mapping file itself.
+    let again = case(
+        "head-to-head",
+        &format!("--map {out}/hosts.txt --send-mode rendezvous"),
+    );
+    assert_eq!(again.digest(), ran.digest());
+}

@@ -21,7 +21,7 @@ impl fmt::Display for Summary<'_> {
             platform.singles.len(),
             platform.host_count as usize - platform.singles.len()
         )?;
-        for named in &platform.file.clusters {
+        for named in &platform.file.root.clusters {
             let entry = &named.entry;
             writeln!(
                 f,
@@ -44,7 +44,7 @@ impl fmt::Display for Summary<'_> {
         writeln!(
             f,
             "routes    {} declared, in clusters computed",
-            platform.routes.len()
+            platform.tree.table.len()
         )?;
         let model = match platform.network_model() {
             NetworkModel::Flow => "flow: latency + size / bandwidth, max-min fair sharing",

@@ -32,17 +32,20 @@ pub(crate) fn build(file_name: &str, text: &str) -> Result<Platform, Mistakes> {
 
 /// A zone on the way through the tree.
 #[derive(Clone, Copy)]
-struct Visit<'f> {
+pub(crate) struct Visit<'f> {
     /// The table in the file, with a dot at the end: nothing for the platform, or such as `zones.site.`.
     prefix: &'f str,
-    name: &'f str,
-    depth: u32,
+    pub(crate) name: &'f str,
+    pub(crate) depth: u32,
     /// The number of the zone around it.
     outer: u32,
 }
 
 /// Visits a zone and all zones in it, each before its inner ones.
-fn for_each_zone<'f>(root: &'f ZoneEntry, visit: &mut impl FnMut(u32, Visit<'_>, &'f ZoneEntry)) {
+pub(crate) fn for_each_zone<'f>(
+    root: &'f ZoneEntry,
+    visit: &mut impl FnMut(u32, Visit<'_>, &'f ZoneEntry),
+) {
     fn go<'f>(
         here: Visit<'_>,
         entry: &'f ZoneEntry,

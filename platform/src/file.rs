@@ -178,6 +178,21 @@ pub enum Routing {
     None,
 }
 
+impl Routing {
+    /// Its name in a platform file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Star => "star",
+            Self::Dijkstra => "dijkstra",
+            Self::Floyd => "floyd",
+            Self::Vivaldi => "vivaldi",
+            Self::None => "none",
+        }
+    }
+}
+
 /// How a host without loopback reaches itself, by the key `to_itself`.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Default, Debug)]
 #[serde(rename_all = "kebab-case")]
@@ -273,6 +288,16 @@ impl Default for Protocol {
     fn default() -> Self {
         let eager_threshold = "64KiB".parse().expect("a size");
         Self { eager_threshold }
+    }
+}
+
+impl Direction {
+    /// The other one.
+    pub(crate) const fn opposite(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
     }
 }
 

@@ -156,12 +156,20 @@
 //! | `"vivaldi"` | a star with a latency that comes from `coordinates = [x, y, height]` (in ms) of hosts or zones: the distance of (x, y), and both heights |
 //! | `"none"` | not at all |
 //!
+//! # SimGrid's platforms
+//!
+//! A file whose name ends with `.xml` is read as a SimGrid platform of version 4 or 4.1 ([`import`]), with the same routes;
+//! [`Platform::notes`] says, with lines, what could not be carried over.
+//!
+//! # Mistakes
+//!
 //! **Mistakes** come all at once, each with file, line, column, the value found and what was expected ([`LoadError`]).
 
 mod build;
 mod cluster;
 mod file;
 mod graph;
+mod import;
 mod mistake;
 mod model;
 mod nearest;
@@ -175,10 +183,11 @@ pub mod units;
 mod zone;
 
 pub use file::{NetworkModel, Protocol, Routing, Sharing};
+pub use import::{Imported, Note, import, import_file};
 pub use mistake::{LoadError, Mistake, Mistakes, Unreadable};
 pub use model::{FlowModel, model};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{LinkInfo, Platform};
 pub use route::{Hop, LinkId, NoRoute, Route};
 pub use sim_core::HostId;
-pub use summary::Summary;
+pub use summary::{Outline, Summary};

@@ -17,9 +17,11 @@ use sim_core::{HostId, Span};
 
 use crate::build::build;
 use crate::file::PlatformFile;
+use crate::import::{Note, import};
 use crate::mistake::{LoadError, Unreadable};
+use crate::nearest::nearest;
 use crate::route::{LinkId, NoRoute, Place, Route, Wire};
-use crate::summary::Summary;
+use crate::summary::{Outline, Summary};
 use crate::zone::{Gap, Tree};
 use crate::{NetworkModel, Protocol, Sharing};
 
@@ -37,9 +39,30 @@ pub struct Platform {
     /// Names of the links of `[links]`, by physical number; the number after the last is the implicit loopback.
     pub(crate) link_names: Vec<String>,
     pub(crate) tree: Tree,
+    pub(crate) notes: Vec<Note>,
     pub(crate) host_count: u32,
     /// Number of physical links.
     pub(crate) wire_count: u32,
+}
+
+/// Reads a file as text.
+///
+/// # Errors
+/// [`LoadError::Unreadable`] if it cannot be read or is not UTF-8.
+pub(crate) fn read_text(path: &Path) -> Result<String, LoadError> {
+    let bytes =
+        std::fs::read(path).map_err(|error| LoadError::Unreadable(Unreadable::io(path, &error)))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid_up_to = error.utf8_error().valid_up_to();
+        let unreadable = Unreadable::not_utf8(path, error.as_bytes(), valid_up_to);
+        LoadError::Unreadable(unreadable)
+    })
+}
+
+/// Whether a file is SimGrid's, by its name.
+pub(crate) fn is_xml(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default();
+    ending.eq_ignore_ascii_case("xml")
 }
 
 /// A host of `[hosts]`.
@@ -71,20 +94,27 @@ pub struct LinkInfo {
 }
 
 impl Platform {
-    /// Reads the platform file at `path`.
+    /// Reads the platform file at `path`: our TOML, or SimGrid's XML if its name ends with `.xml`.
     ///
     /// # Errors
     /// [`LoadError`] if the file cannot be read, or with all the mistakes in it.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path)
-            .map_err(|error| LoadError::Unreadable(Unreadable::io(path, &error)))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let valid_up_to = error.utf8_error().valid_up_to();
-            let unreadable = Unreadable::not_utf8(path, error.as_bytes(), valid_up_to);
-            LoadError::Unreadable(unreadable)
-        })?;
-        Self::parse(&path.display().to_string(), &text)
+        let text = read_text(path)?;
+        let name = path.display().to_string();
+        if !is_xml(path) {
+            return Self::parse(&name, &text);
+        }
+        let imported = import(&name, &text).map_err(LoadError::Mistakes)?;
+        let mut platform = Self::parse(&format!("{name} as TOML"), &imported.toml)?;
+        platform.notes = imported.notes;
+        Ok(platform)
+    }
+
+    /// What could not be carried over from SimGrid's XML: nothing for other files.
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
     }
 
     /// Reads a platform from `text`; mistakes are reported as in a file called `file_name`.
@@ -123,6 +153,24 @@ impl Platform {
     #[must_use]
     pub const fn summary(&self) -> Summary<'_> {
         Summary(self)
+    }
+
+    /// Zones, clusters and routers as an indented list, for people.
+    #[must_use]
+    pub const fn outline(&self) -> Outline<'_> {
+        Outline(self)
+    }
+
+    /// A host whose name is near to `name`.
+    #[must_use]
+    pub fn nearest_host(&self, name: &str) -> Option<String> {
+        let singles = self.singles.iter().map(|single| single.name.to_string());
+        let clusters = self.tree.clusters.iter().flat_map(|cluster| {
+            let last = cluster.hosts.count().saturating_sub(1);
+            [cluster.hosts.name(0), cluster.hosts.name(last)]
+        });
+        let known: Vec<String> = singles.chain(clusters).collect();
+        nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
     }
 
     /// The number of hosts; their identifiers are the numbers below.

@@ -33,7 +33,7 @@ pub(crate) enum Payload {
 /// The options of a run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
-    /// The platform: a TOML file.
+    /// The platform: a TOML file, or SimGrid's XML.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) platform: Option<PathBuf>,
 

@@ -1,7 +1,6 @@
 //! The command line of `simrun` itself.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -9,7 +8,8 @@ use std::process::{Command, ExitCode};
 use clap::{Parser, Subcommand};
 
 use crate::args::RunArgs;
-use crate::entry::{VERSION, load};
+use crate::entry::VERSION;
+use crate::platform_command::{self, PlatformCommand};
 use crate::{new, package, status};
 
 /// Simulates message-passing programs on machines that do not exist.
@@ -48,15 +48,6 @@ enum Sub {
     },
 }
 
-#[derive(Subcommand)]
-enum PlatformCommand {
-    /// List all mistakes of a platform file, or print what it describes.
-    Check {
-        /// The platform file.
-        file: PathBuf,
-    },
-}
-
 /// `simrun`, with the arguments of the process.
 #[must_use]
 pub fn simrun() -> ExitCode {
@@ -64,19 +55,9 @@ pub fn simrun() -> ExitCode {
     let cli = Cli::parse_from(&arguments);
     match cli.command {
         Some(Sub::Run(run)) => hand_over(run.app.as_deref(), &arguments[2..]),
-        Some(Sub::Platform(PlatformCommand::Check { file })) => check(&file),
+        Some(Sub::Platform(command)) => platform_command::run(&command),
         Some(Sub::New { name }) => new::new(&name),
         None => hand_over(cli.run.app.as_deref(), &arguments[1..]),
-    }
-}
-
-fn check(file: &Path) -> ExitCode {
-    match load(file) {
-        Ok(platform) => {
-            let _ = writeln!(std::io::stdout().lock(), "{}", platform.summary());
-            ExitCode::SUCCESS
-        }
-        Err(code) => code,
     }
 }
 

@@ -14,6 +14,7 @@ use run::{Folder, Options, Origin, Output, Program, Record, Run, Stream};
 use sim_core::{Outcome, Time};
 
 use crate::args::{Format, Payload, RunArgs, mapping};
+use crate::platform_command::warn;
 use crate::{App, REVISION, status, summary};
 
 /// The command line of a program that runs alone.
@@ -61,8 +62,10 @@ pub(crate) const VERSION: &str = concat!(
 
 /// Reads a platform, or prints what is wrong with it.
 pub(crate) fn load(path: &Path) -> Result<Platform, ExitCode> {
-    Platform::load(path)
-        .map_err(|error| status::refuse(error.report(io::stderr().is_terminal()).trim_end()))
+    let platform = Platform::load(path)
+        .map_err(|error| status::refuse(error.report(io::stderr().is_terminal()).trim_end()))?;
+    warn(platform.notes());
+    Ok(platform)
 }
 
 fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]) -> ExitCode {

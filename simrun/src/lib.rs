@@ -33,6 +33,7 @@ mod cli;
 mod entry;
 mod new;
 mod package;
+mod platform_command;
 mod size;
 mod status;
 mod summary;

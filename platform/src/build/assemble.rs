@@ -145,6 +145,7 @@ pub(super) fn assemble(file: PlatformFile, resolved: Resolved) -> Platform {
         by_name,
         link_names: parts.link_names,
         tree,
+        notes: Vec::new(),
         host_count,
         wire_count: parts.numbers.next,
     }

@@ -286,7 +286,8 @@ impl<'r> ZoneReader<'r> {
         let symmetric = collector.optional(&section, "symmetric");
         let gateway_from = collector.optional(&section, "gateway_from");
         let gateway_to = collector.optional(&section, "gateway_to");
-        let links = route_links(collector, &section, routing == Routing::Star);
+        let centred = matches!(routing, Routing::Star | Routing::Vivaldi);
+        let links = route_links(collector, &section, centred);
         Some(RouteEntry {
             from: from?,
             to: to?,

@@ -161,6 +161,11 @@
 //! A file whose name ends with `.xml` is read as a SimGrid platform of version 4 or 4.1 ([`import`]), with the same routes;
 //! [`Platform::notes`] says, with lines, what could not be carried over.
 //!
+//! # What if
+//!
+//! [`Platform::load_with`] changes anything in a platform before it is used: `links.wan.bandwidth=10Gbps` sets a value,
+//! `links.*.latency*=2` multiplies all that match ([`Override`]).
+//!
 //! # Mistakes
 //!
 //! **Mistakes** come all at once, each with file, line, column, the value found and what was expected ([`LoadError`]).
@@ -173,6 +178,7 @@ mod import;
 mod mistake;
 mod model;
 mod nearest;
+mod overrides;
 mod pattern;
 mod platform;
 mod route;
@@ -186,6 +192,7 @@ pub use file::{NetworkModel, Protocol, Routing, Sharing};
 pub use import::{Imported, Note, import, import_file};
 pub use mistake::{LoadError, Mistake, Mistakes, Unreadable};
 pub use model::{FlowModel, model};
+pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{LinkInfo, Platform};
 pub use route::{Hop, LinkId, NoRoute, Route};

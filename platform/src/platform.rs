@@ -20,6 +20,7 @@ use crate::file::PlatformFile;
 use crate::import::{Note, import};
 use crate::mistake::{LoadError, Unreadable};
 use crate::nearest::nearest;
+use crate::overrides::{Override, apply};
 use crate::route::{LinkId, NoRoute, Place, Route, Wire};
 use crate::summary::{Outline, Summary};
 use crate::zone::{Gap, Tree};
@@ -108,6 +109,29 @@ impl Platform {
         let imported = import(&name, &text).map_err(LoadError::Mistakes)?;
         let mut platform = Self::parse(&format!("{name} as TOML"), &imported.toml)?;
         platform.notes = imported.notes;
+        Ok(platform)
+    }
+
+    /// Reads the platform file at `path` and changes it.
+    ///
+    /// # Errors
+    /// [`LoadError`] as for [`Platform::load`], and if a change matches nothing or gives something that is no platform.
+    pub fn load_with(path: impl AsRef<Path>, overrides: &[Override]) -> Result<Self, LoadError> {
+        let path = path.as_ref();
+        Self::load(path)?.with(&path.display().to_string(), overrides)
+    }
+
+    /// The same platform with changes; mistakes are reported as in a file called `file_name`, with the changes.
+    ///
+    /// # Errors
+    /// [`LoadError`] if a change matches nothing or gives something that is no platform.
+    pub fn with(self, file_name: &str, overrides: &[Override]) -> Result<Self, LoadError> {
+        if overrides.is_empty() {
+            return Ok(self);
+        }
+        let text = apply(&self.to_toml(), overrides).map_err(LoadError::Override)?;
+        let mut platform = Self::parse(&format!("{file_name} as changed"), &text)?;
+        platform.notes = self.notes;
         Ok(platform)
     }
 

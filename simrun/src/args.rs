@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use platform::Override;
 use platform::units::Duration;
 use run::{LogFilter, MapFile, Mapping, SendMode};
 
@@ -36,6 +37,10 @@ pub(crate) struct RunArgs {
     /// The platform: a TOML file, or SimGrid's XML.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) platform: Option<PathBuf>,
+
+    /// Change the platform: PATH=VALUE, or PATH*=FACTOR, such as 'links.*.latency*=2'; may be given several times.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub(crate) changes: Vec<Override>,
 
     /// Number of ranks [default: one per host, or as many as the mapping file places].
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
-use platform::Platform;
+use platform::{Override, Platform};
 use run::{Folder, Options, Origin, Output, Program, Record, Run, Stream};
 use sim_core::{Outcome, Time};
 
@@ -60,9 +60,9 @@ pub(crate) const VERSION: &str = concat!(
     ")"
 );
 
-/// Reads a platform, or prints what is wrong with it.
-pub(crate) fn load(path: &Path) -> Result<Platform, ExitCode> {
-    let platform = Platform::load(path)
+/// Reads a platform and changes it, or prints what is wrong with it.
+pub(crate) fn load(path: &Path, changes: &[Override]) -> Result<Platform, ExitCode> {
+    let platform = Platform::load_with(path, changes)
         .map_err(|error| status::refuse(error.report(io::stderr().is_terminal()).trim_end()))?;
     warn(platform.notes());
     Ok(platform)
@@ -74,7 +74,7 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
             "no platform: give one with --platform FILE, such as platforms/cluster.toml",
         );
     };
-    let platform = match load(path) {
+    let platform = match load(path, &args.changes) {
         Ok(platform) => Arc::new(platform),
         Err(code) => return code,
     };

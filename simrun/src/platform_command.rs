@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use platform::{LoadError, Platform};
+use platform::{LoadError, Override, Platform};
 
 use crate::entry::load;
 use crate::status;
@@ -26,6 +26,9 @@ pub(crate) enum PlatformCommand {
         /// Print the links between two hosts, with bandwidth and latency.
         #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
         route: Option<Vec<String>>,
+        /// Change the platform before it is shown: PATH=VALUE, or PATH*=FACTOR.
+        #[arg(long = "set", value_name = "PATH=VALUE")]
+        changes: Vec<Override>,
     },
     /// Turn a SimGrid XML platform into TOML; what cannot be carried over is listed on standard error.
     Import {
@@ -40,13 +43,15 @@ pub(crate) enum PlatformCommand {
 /// Runs a subcommand.
 pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
     let done = match command {
-        PlatformCommand::Check { file } => load(file).map(|platform| summary(&platform)),
-        PlatformCommand::Show { file, route } => {
-            load(file).and_then(|platform| match route.as_deref() {
-                Some([from, to]) => show_route(&platform, from, to),
-                _ => Ok(format!("{}\n{}", platform.summary(), platform.outline())),
-            })
-        }
+        PlatformCommand::Check { file } => load(file, &[]).map(|platform| summary(&platform)),
+        PlatformCommand::Show {
+            file,
+            route,
+            changes,
+        } => load(file, changes).and_then(|platform| match route.as_deref() {
+            Some([from, to]) => show_route(&platform, from, to),
+            _ => Ok(format!("{}\n{}", platform.summary(), platform.outline())),
+        }),
         PlatformCommand::Import { file, out } => import(file, out.as_deref()),
     };
     match done {

@@ -390,7 +390,7 @@ impl Platform {
         }
     }
 
-    fn end_name(&self, end: u32) -> &str {
+    pub(crate) fn end_name(&self, end: u32) -> &str {
         let tree = &self.tree;
         if let Some(single) = self.singles.get(end as usize) {
             return &single.name;

@@ -122,6 +122,17 @@ impl Topology {
         }
     }
 
+    /// The two nodes that a cable joins, the one from which it leads up first; the switch of a crossbar is the node after
+    /// its last host.
+    pub(crate) fn ends(&self, cable: u32) -> (u32, u32) {
+        match self {
+            Self::Switch(switch) => (cable, switch.hosts),
+            Self::FatTree(tree) => tree.ends(cable),
+            Self::Torus(torus) => torus.ends(cable),
+            Self::Dragonfly(dragonfly) => dragonfly.ends(cable),
+        }
+    }
+
     /// What a switch is called.
     pub(crate) fn switch_label(&self, switch: u32) -> String {
         match self {
@@ -186,15 +197,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn ends(topology: &Topology, cable: u32) -> (u32, u32) {
-        match topology {
-            Topology::Switch(switch) => (cable, switch.hosts),
-            Topology::FatTree(tree) => tree.ends(cable),
-            Topology::Torus(torus) => torus.ends(cable),
-            Topology::Dragonfly(dragonfly) => dragonfly.ends(cable),
-        }
-    }
-
     /// Follows every route along its cables, and gives the number of hops of each pair.
     fn check(topology: &Topology, hosts: u32) -> Vec<Vec<usize>> {
         let mut hops = vec![vec![0; hosts as usize]; hosts as usize];
@@ -206,7 +208,7 @@ mod tests {
                     Step::Cable(cable, down) => {
                         assert!(cable.index < topology.cables());
                         assert_eq!(cable.width, topology.width(cable.index));
-                        let (low, high) = ends(topology, cable.index);
+                        let (low, high) = topology.ends(cable.index);
                         let (begin, end) = if down { (high, low) } else { (low, high) };
                         assert_eq!(begin, here, "{from} to {to} in {topology:?}");
                         here = end;

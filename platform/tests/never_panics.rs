@@ -187,6 +187,23 @@ proptest! {
 }
 
 #[test]
+fn the_files_are_platforms() {
+    for file in FILES {
+        Platform::parse("file.toml", file).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_change(path in "[a-z*.\"]{0,12}(links|routes|clusters|0|\\.|\\*){0,5}", value in "[*=.0-9a-zGbps\\[\\]]{0,9}") {
+        let platform = Platform::parse("file.toml", FILES[3]).expect("a platform");
+        if let Ok(change) = format!("{path}={value}").parse() {
+            let _ = platform.with("file.toml", &[change]);
+        }
+    }
+}
+
+#[test]
 fn deep_nesting_and_long_lines_are_refused_in_time() {
     survive(&"[".repeat(100_000));
     survive(&format!("version = 1\na = {}", "{ a = ".repeat(50_000)));

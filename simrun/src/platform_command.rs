@@ -26,6 +26,9 @@ pub(crate) enum PlatformCommand {
         /// Print the links between two hosts, with bandwidth and latency.
         #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
         route: Option<Vec<String>>,
+        /// Draw the topology into this file, SVG or PNG.
+        #[arg(long, value_name = "FILE", conflicts_with = "route")]
+        plot: Option<PathBuf>,
         /// Change the platform before it is shown: PATH=VALUE, or PATH*=FACTOR.
         #[arg(long = "set", value_name = "PATH=VALUE")]
         changes: Vec<Override>,
@@ -47,9 +50,11 @@ pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
         PlatformCommand::Show {
             file,
             route,
+            plot,
             changes,
-        } => load(file, changes).and_then(|platform| match route.as_deref() {
-            Some([from, to]) => show_route(&platform, from, to),
+        } => load(file, changes).and_then(|platform| match (route.as_deref(), plot) {
+            (Some([from, to]), _) => show_route(&platform, from, to),
+            (_, Some(path)) => show_plot(&platform, path),
             _ => Ok(format!("{}\n{}", platform.summary(), platform.outline())),
         }),
         PlatformCommand::Import { file, out } => import(file, out.as_deref()),
@@ -65,6 +70,11 @@ pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
 
 fn summary(platform: &Platform) -> String {
     platform.summary().to_string()
+}
+
+fn show_plot(platform: &Platform, path: &Path) -> Result<String, ExitCode> {
+    report::plot_topology(platform, path).map_err(status::refuse)?;
+    Ok(format!("made {}", path.display()))
 }
 
 /// The links of a route, one per line, and their sum.

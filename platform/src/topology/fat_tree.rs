@@ -235,7 +235,6 @@ impl FatTree {
     }
 
     /// The two nodes that a cable joins, the lower one first, by number.
-    #[cfg(test)]
     pub(crate) fn ends(&self, cable: u32) -> (u32, u32) {
         let level = self.first.partition_point(|first| *first <= cable) - 1;
         let ports = self.ports(level);

@@ -92,7 +92,6 @@ impl Torus {
     }
 
     /// The two hosts that a cable joins.
-    #[cfg(test)]
     pub(crate) fn ends(&self, cable: u32) -> (u32, u32) {
         let (host, dimension) = (cable / self.width(), cable % self.width());
         let before = &self.dimensions[..dimension as usize];

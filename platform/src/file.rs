@@ -4,23 +4,26 @@
 //! by the crate's `build` module. Writing them back ([`PlatformFile::to_toml`]) keeps the texts of all quantities and
 //! spells out every default, so that the copy in the record of a run means the same when a default changes.
 
+mod cluster;
 mod field;
 mod network;
 mod read;
 mod section;
 mod syntax;
+mod zone;
 
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::model::NetworkParameters;
+use crate::model::{Compat, NetworkParameters};
 use crate::pattern::HostPattern;
 use crate::units::{Bandwidth, Duration, Size, Speed};
 
 pub(crate) use field::cut;
 pub(crate) use read::{Read, read};
 pub(crate) use section::Collector;
+pub(crate) use zone::{MemberName, Names};
 
 /// The version of the format that this crate reads and writes.
 pub(crate) const VERSION: i64 = 1;
@@ -33,12 +36,31 @@ pub(crate) struct PlatformFile {
     pub(crate) name: Option<String>,
     pub(crate) network: NetworkParameters,
     pub(crate) protocol: Protocol,
+    /// The platform is the outermost zone.
+    #[serde(flatten)]
+    pub(crate) root: ZoneEntry,
+}
+
+/// `[zones.NAME]`, and the platform itself.
+#[derive(Clone, Default, Serialize, Debug)]
+pub(crate) struct ZoneEntry {
+    pub(crate) routing: Routing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gateway: Option<Spanned<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) coordinates: Option<[f64; 3]>,
+    #[serde(skip_serializing_if = "ToItself::is_default")]
+    pub(crate) to_itself: ToItself,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) routers: Vec<Spanned<String>>,
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
     pub(crate) hosts: Vec<Named<HostEntry>>,
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
     pub(crate) links: Vec<Named<LinkEntry>>,
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
     pub(crate) clusters: Vec<Named<ClusterEntry>>,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub(crate) zones: Vec<Named<Self>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) routes: Vec<RouteEntry>,
 }
@@ -62,6 +84,9 @@ pub struct Protocol {
 pub(crate) struct HostEntry {
     pub(crate) speed: Speed,
     pub(crate) cores: u32,
+    /// For *vivaldi* zones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) coordinates: Option<[f64; 3]>,
 }
 
 /// `[links.NAME]`, and the links that belong to a cluster.
@@ -75,6 +100,8 @@ pub(crate) struct LinkEntry {
 /// `[clusters.NAME]`
 #[derive(Clone, Serialize, Debug)]
 pub(crate) struct ClusterEntry {
+    #[serde(flatten)]
+    pub(crate) topology: TopologyEntry,
     #[serde(serialize_with = "pattern_text")]
     pub(crate) hosts: HostPattern,
     pub(crate) speed: Speed,
@@ -85,6 +112,94 @@ pub(crate) struct ClusterEntry {
     pub(crate) backbone: Option<LinkEntry>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loopback: Option<LinkEntry>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limiter: Option<Bandwidth>,
+    #[serde(skip_serializing_if = "ToItself::is_default")]
+    pub(crate) to_itself: ToItself,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gateway: Option<Spanned<String>>,
+}
+
+/// The network of a cluster, by the key `topology`, with the counts that it needs.
+#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
+#[serde(tag = "topology", rename_all = "kebab-case")]
+pub(crate) enum TopologyEntry {
+    Crossbar,
+    Backbone,
+    FatTree {
+        down: Vec<u32>,
+        up: Vec<u32>,
+        cables: Vec<u32>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        compat: Option<Compat>,
+    },
+    Torus {
+        dimensions: Vec<u32>,
+    },
+    Dragonfly {
+        groups: u32,
+        chassis: u32,
+        routers: u32,
+        nodes: u32,
+        cables: [u32; 3],
+        #[serde(skip_serializing_if = "Option::is_none")]
+        compat: Option<Compat>,
+    },
+}
+
+/// How the members of a zone reach each other, by the key `routing`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub enum Routing {
+    /// Over the declared route of each pair.
+    #[default]
+    Full,
+    /// Over the centre.
+    Star,
+    /// Over the declared routes with fewest links, searched from each source.
+    Dijkstra,
+    /// Over the declared routes with fewest links, searched for all pairs.
+    Floyd,
+    /// Over the centre, with a latency that is a distance of coordinates.
+    Vivaldi,
+    /// Not at all.
+    None,
+}
+
+impl Routing {
+    /// Its name in a platform file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Star => "star",
+            Self::Dijkstra => "dijkstra",
+            Self::Floyd => "floyd",
+            Self::Vivaldi => "vivaldi",
+            Self::None => "none",
+        }
+    }
+}
+
+/// How a host without loopback reaches itself, by the key `to_itself`.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Default, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ToItself {
+    /// Over the implicit loopback.
+    #[default]
+    Loopback,
+    /// Over its own links, up and down.
+    Links,
+}
+
+impl ToItself {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the form that serde asks for"
+    )]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// `[[routes]]`
@@ -94,6 +209,10 @@ pub(crate) struct RouteEntry {
     pub(crate) to: Spanned<String>,
     pub(crate) links: Vec<Spanned<LinkUse>>,
     pub(crate) symmetric: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gateway_from: Option<Spanned<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gateway_to: Option<Spanned<String>>,
 }
 
 /// A link in a route: its name, or a table with its direction.
@@ -139,6 +258,16 @@ impl Default for Protocol {
     fn default() -> Self {
         let eager_threshold = "64KiB".parse().expect("a size");
         Self { eager_threshold }
+    }
+}
+
+impl Direction {
+    /// The other one.
+    pub(crate) const fn opposite(self) -> Self {
+        match self {
+            Self::Up => Self::Down,
+            Self::Down => Self::Up,
+        }
     }
 }
 

@@ -93,37 +93,143 @@
 //! **Sharing.** The transfers on a `shared` link share its bandwidth, whatever their direction. A `split-duplex` link has
 //! its whole bandwidth in each direction. On a `fatpipe` each transfer has the whole bandwidth.
 //!
-//! **Routes.** Inside a cluster, routes are computed: the link of the sender, the backbone if there is one, the link of the
-//! receiver. Every other pair of hosts needs a `[[routes]]` entry between their *ends* (single hosts or clusters);
-//! there is no way through a third end. A split-duplex link is crossed `up` by the route as written and `down` by the
+//! **Routes.** Inside a cluster, routes are computed. Every other pair of hosts needs a `[[routes]]` entry between the
+//! members of a zone that contain them (see *Zones*). A split-duplex link is crossed `up` by the route as written and `down` by the
 //! way back; `{ link = "door", direction = "down" }` in `links` says it the other way round, for hosts around a common
 //! switch. A host reaches itself over its `loopback`, a route from it to itself, or else over an implicit fatpipe of
-//! 10 GB/s without latency.
+//! 10 GB/s without latency; `to_itself = "links"` in a cluster or a star sends it over its own links instead.
 //!
-//! **Numbers.** Hosts are numbered in the order of the file, those of `[hosts]` before those of `[clusters]`.
+//! **Numbers.** Hosts are numbered in the order of the file, those of `[hosts]` before those of `[clusters]`, in each of them
+//! those of a zone before those of its inner zones.
+//!
+//! # Clusters
+//!
+//! | `topology` | keys of its own |
+//! |---|---|
+//! | `"crossbar"`, the default | none |
+//! | `"backbone"` | `backbone`, one more link that all traffic crosses |
+//! | `"fat-tree"` | per level, lowest first: `down` (children of a switch), `up` (parents of a node), `cables` (to each parent; default 1) |
+//! | `"torus"` | `dimensions` |
+//! | `"dragonfly"` | `groups`, `chassis` (per group), `routers` (per chassis), `nodes` (per router), `cables` (of blue, black and green links; default `[1, 1, 1]`) |
+//!
+//! The product of `down`, of `dimensions`, or of the four counts of a dragonfly is the number of hosts. `bandwidth`, `latency` and
+//! `sharing` are those of each cable. All topologies may have a `loopback` for each host, a `limiter` (the bandwidth of a
+//! shared link without latency that all traffic through a host or switch crosses) and a `gateway` (where routes
+//! of the zone begin: the switch of a crossbar or backbone, else one of the hosts). `compat = "simgrid-4.1"` copies two
+//! defects of that simulator: how it chooses among parallel cables of fat trees, and unconnected routes within groups of
+//! dragonflies.
+//!
+//! # Zones
+//!
+//! ```
+//! # use platform::Platform;
+//! let text = r#"
+//! version = 1
+//! routing = "full"                 # of the platform, which is the outermost zone
+//!
+//! [clusters.tree]
+//! topology = "fat-tree"
+//! hosts = "node-[0-31]"
+//! down = [4, 8]
+//! up = [1, 2]
+//! cables = [1, 2]
+//! speed = "36Gf"
+//! bandwidth = "100Gbps"
+//! latency = "300ns"
+//! gateway = "node-0"
+//!
+//! [zones.office]
+//! routing = "star"
+//! gateway = "door"                 # where routes to and from the zone begin
+//! routers = ["door"]
+//!
+//! [zones.office.hosts.desk]
+//! speed = "20Gf"
+//!
+//! [zones.office.links.cable]
+//! bandwidth = "1Gbps"
+//! latency = "5us"
+//!
+//! [[zones.office.routes]]          # to and from the centre of the star
+//! from = "desk"
+//! to = "*"
+//! links = ["cable"]
+//!
+//! [links.wan]
+//! bandwidth = "10Gbps"
+//! latency = "10ms"
+//!
+//! [[routes]]                       # a route between zones: SimGrid's zoneRoute
+//! from = "tree"
+//! gateway_from = "node-1"          # instead of the gateway of the cluster
+//! to = "office"
+//! links = ["wan"]
+//! "#;
+//! let platform = Platform::parse("example.toml", text)?;
+//! let host = |name| platform.host_by_name(name).expect("a host");
+//! let route = platform.route(host("node-0"), host("desk"))?;
+//! let names: Vec<String> = route.hops.iter().map(|hop| platform.link(hop.link).name).collect();
+//! assert_eq!(names, ["node-0:up", "node-1:down", "wan", "cable"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A zone has the same tables as the platform: `hosts`, `links`, `clusters`, `zones`, `[[routes]]`, and `routers`, which are
+//! names for places without a host. Names of members are unique in the whole platform, and so are names of links, which may be
+//! used by the routes of any zone. The way between two hosts is the route in the smallest zone that contains both,
+//! with the ways to and from its gateways. How members reach each other is the zone's `routing`:
+//!
+//! | `routing` | |
+//! |---|---|
+//! | `"full"`, the default | over the route of each pair |
+//! | `"star"` | over a centre: routes are from or to `"*"`, and a link that would be twice on a way is there once |
+//! | `"dijkstra"`, `"floyd"` | over the routes with the fewest links, through other members; searched on first use |
+//! | `"vivaldi"` | a star with a latency that comes from `coordinates = [x, y, height]` (in ms) of hosts or zones: the distance of (x, y), and both heights |
+//! | `"none"` | not at all |
+//!
+//! # SimGrid's platforms
+//!
+//! A file whose name ends with `.xml` is read as a SimGrid platform of version 4 or 4.1 ([`import`]), with the same routes;
+//! [`Platform::notes`] says, with lines, what could not be carried over.
+//!
+//! # What if
+//!
+//! [`Platform::load_with`] changes anything in a platform before it is used: `links.wan.bandwidth=10Gbps` sets a value,
+//! `links.*.latency*=2` multiplies all that match ([`Override`]).
+//!
+//! # Mistakes
 //!
 //! **Mistakes** come all at once, each with file, line, column, the value found and what was expected ([`LoadError`]).
 
 mod build;
+mod cluster;
 mod file;
+mod graph;
+mod import;
 mod mistake;
 mod model;
 mod nearest;
+mod overrides;
 mod pattern;
 mod platform;
 mod route;
+mod sketch;
 pub mod solver;
 mod summary;
+mod topology;
 pub mod units;
+mod zone;
 
-pub use file::{Protocol, Sharing};
+pub use file::{Protocol, Routing, Sharing};
+pub use import::{Imported, Note, import, import_file};
 pub use mistake::{LoadError, Mistake, Mistakes, Unreadable};
 pub use model::{
     Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors, Loopback,
     NetworkModel, NetworkParameters, model,
 };
+pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{LinkInfo, Platform};
 pub use route::{Hop, LinkId, NoRoute, Route};
 pub use sim_core::HostId;
-pub use summary::Summary;
+pub use sketch::{ClusterSketch, MemberSketch, SKETCH_HOSTS_MAX, Shape, ZoneSketch};
+pub use summary::{Outline, Summary};

@@ -11,6 +11,8 @@ use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
 };
 
+use crate::overrides::OverrideError;
+
 /// How many mistakes are shown; further ones are counted.
 const SHOWN_MAX: usize = 100;
 
@@ -21,6 +23,8 @@ pub enum LoadError {
     Unreadable(Unreadable),
     /// The text is not a platform.
     Mistakes(Mistakes),
+    /// A change of the platform cannot be made.
+    Override(OverrideError),
 }
 
 /// A file that cannot be read as text.
@@ -142,6 +146,7 @@ impl LoadError {
             .without_syntax_highlighting();
         let mistakes = match self {
             Self::Unreadable(unreadable) => return format!("{unreadable}\n"),
+            Self::Override(error) => return format!("{error}\n"),
             Self::Mistakes(mistakes) => mistakes,
         };
         let source = NamedSource::new(&mistakes.file, mistakes.text.clone());
@@ -208,6 +213,7 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(unreadable) => unreadable.fmt(f),
+            Self::Override(error) => error.fmt(f),
             Self::Mistakes(mistakes) => {
                 for (at, mistake) in mistakes.list.iter().take(SHOWN_MAX).enumerate() {
                     let separator = if at == 0 { "" } else { "\n" };

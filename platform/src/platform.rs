@@ -1,14 +1,14 @@
 //! Hosts, links and routes, ready to be asked: what [`Platform::load`] gives.
 //!
-//! Hosts are numbered: first those of `[hosts]`, then those of each cluster, both in the order of the file. A cluster
-//! is one entry whatever its size: names, links and routes of its hosts are computed, so that a million hosts cost as
-//! much memory as one.
+//! Hosts are numbered: first single hosts, then those of each cluster, both in the order of the file, those of a zone before
+//! those of its inner zones. A cluster is one entry whatever its size: names, links and routes of its hosts are computed,
+//! so that a million hosts cost as much memory as one.
 //!
-//! Routes join *ends*: an end is a single host or a whole cluster. From a host of a cluster the way leads over its own
-//! link, the backbone if there is one, the links of the `[[routes]]` entry, and likewise into another cluster.
+//! How routes come about is in `zone` and `topology`. A host reaches itself over its declared loopback, or the declared
+//! route to itself, or its own links where the file asks for it, or else over an implicit fatpipe.
 //!
-//! *Not modelled*: switches, and the way through a third end. Two hosts without a common cluster and without a
-//! `[[routes]]` entry between their ends cannot talk, and a run that needs it is refused before it starts.
+//! *Not modelled*: what switches cost. Two hosts without a route cannot talk, and a run that needs it is refused
+//! before it starts.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -17,26 +17,57 @@ use sim_core::{HostId, Span};
 
 use crate::build::build;
 use crate::file::PlatformFile;
+use crate::import::{Note, import};
 use crate::mistake::{LoadError, Unreadable};
-use crate::route::{LinkId, NoRoute, Route, RouteTable, Wire};
-use crate::summary::Summary;
+use crate::nearest::nearest;
+use crate::overrides::{Override, apply};
+use crate::route::{LinkId, NoRoute, Place, Route, Wire};
+use crate::summary::{Outline, Summary};
+use crate::zone::{Gap, Tree};
 use crate::{NetworkModel, NetworkParameters, Protocol, Sharing};
 
 /// A platform: hosts, links and the routes between them.
 #[derive(Clone, Debug)]
 pub struct Platform {
     pub(crate) file: PlatformFile,
-    /// The hosts of `[hosts]`.
-    pub(crate) singles: Vec<Cores>,
-    /// The numbers of the hosts of `[hosts]`, sorted by name.
+    /// The hosts of `[hosts]` in all zones.
+    pub(crate) singles: Vec<Single>,
+    /// The numbers of these hosts, sorted by name.
     pub(crate) by_name: Vec<u32>,
-    pub(crate) clusters: Vec<Cluster>,
-    /// The links of `[links]`, by physical number; the number after the last is the implicit loopback.
-    pub(crate) wires: Vec<Wire>,
-    pub(crate) routes: RouteTable,
+    /// Names of the links of `[links]`, by physical number; the number after the last is the implicit loopback.
+    pub(crate) link_names: Vec<String>,
+    pub(crate) tree: Tree,
+    pub(crate) notes: Vec<Note>,
     pub(crate) host_count: u32,
     /// Number of physical links.
     pub(crate) wire_count: u32,
+}
+
+/// Reads a file as text.
+///
+/// # Errors
+/// [`LoadError::Unreadable`] if it cannot be read or is not UTF-8.
+pub(crate) fn read_text(path: &Path) -> Result<String, LoadError> {
+    let bytes =
+        std::fs::read(path).map_err(|error| LoadError::Unreadable(Unreadable::io(path, &error)))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid_up_to = error.utf8_error().valid_up_to();
+        let unreadable = Unreadable::not_utf8(path, error.as_bytes(), valid_up_to);
+        LoadError::Unreadable(unreadable)
+    })
+}
+
+/// Whether a file is SimGrid's, by its name.
+pub(crate) fn is_xml(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default();
+    ending.eq_ignore_ascii_case("xml")
+}
+
+/// A host of `[hosts]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Single {
+    pub(crate) name: Box<str>,
+    pub(crate) cores: Cores,
 }
 
 /// What computes in a host.
@@ -45,26 +76,6 @@ pub(crate) struct Cores {
     /// Flop per second of one core.
     pub(crate) speed: f64,
     pub(crate) count: u32,
-}
-
-/// Equal hosts with equal links.
-#[derive(Clone, Debug)]
-pub(crate) struct Cluster {
-    pub(crate) host_first: u32,
-    pub(crate) host_count: u32,
-    pub(crate) cores: Cores,
-    /// The link of the first host; the others follow.
-    pub(crate) link: Wire,
-    pub(crate) backbone: Option<Wire>,
-    /// The loopback of the first host; the others follow.
-    pub(crate) loopback: Option<Wire>,
-}
-
-/// A host as its end and the position in it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Place {
-    end: u32,
-    offset: u32,
 }
 
 /// One direction of a link, for reports.
@@ -81,20 +92,50 @@ pub struct LinkInfo {
 }
 
 impl Platform {
-    /// Reads the platform file at `path`.
+    /// Reads the platform file at `path`: our TOML, or SimGrid's XML if its name ends with `.xml`.
     ///
     /// # Errors
     /// [`LoadError`] if the file cannot be read, or with all the mistakes in it.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path)
-            .map_err(|error| LoadError::Unreadable(Unreadable::io(path, &error)))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let valid_up_to = error.utf8_error().valid_up_to();
-            let unreadable = Unreadable::not_utf8(path, error.as_bytes(), valid_up_to);
-            LoadError::Unreadable(unreadable)
-        })?;
-        Self::parse(&path.display().to_string(), &text)
+        let text = read_text(path)?;
+        let name = path.display().to_string();
+        if !is_xml(path) {
+            return Self::parse(&name, &text);
+        }
+        let imported = import(&name, &text).map_err(LoadError::Mistakes)?;
+        let mut platform = Self::parse(&format!("{name} as TOML"), &imported.toml)?;
+        platform.notes = imported.notes;
+        Ok(platform)
+    }
+
+    /// Reads the platform file at `path` and changes it.
+    ///
+    /// # Errors
+    /// [`LoadError`] as for [`Platform::load`], and if a change matches nothing or gives something that is no platform.
+    pub fn load_with(path: impl AsRef<Path>, overrides: &[Override]) -> Result<Self, LoadError> {
+        let path = path.as_ref();
+        Self::load(path)?.with(&path.display().to_string(), overrides)
+    }
+
+    /// The same platform with changes; mistakes are reported as in a file called `file_name`, with the changes.
+    ///
+    /// # Errors
+    /// [`LoadError`] if a change matches nothing or gives something that is no platform.
+    pub fn with(self, file_name: &str, overrides: &[Override]) -> Result<Self, LoadError> {
+        if overrides.is_empty() {
+            return Ok(self);
+        }
+        let text = apply(&self.to_toml(), overrides).map_err(LoadError::Override)?;
+        let mut platform = Self::parse(&format!("{file_name} as changed"), &text)?;
+        platform.notes = self.notes;
+        Ok(platform)
+    }
+
+    /// What could not be carried over from SimGrid's XML: nothing for other files.
+    #[must_use]
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
     }
 
     /// Reads a platform from `text`; mistakes are reported as in a file called `file_name`.
@@ -141,6 +182,24 @@ impl Platform {
         Summary(self)
     }
 
+    /// Zones, clusters and routers as an indented list, for people.
+    #[must_use]
+    pub const fn outline(&self) -> Outline<'_> {
+        Outline(self)
+    }
+
+    /// A host whose name is near to `name`.
+    #[must_use]
+    pub fn nearest_host(&self, name: &str) -> Option<String> {
+        let singles = self.singles.iter().map(|single| single.name.to_string());
+        let clusters = self.tree.clusters.iter().flat_map(|cluster| {
+            let last = cluster.hosts.count().saturating_sub(1);
+            [cluster.hosts.name(0), cluster.hosts.name(last)]
+        });
+        let known: Vec<String> = singles.chain(clusters).collect();
+        nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
+    }
+
     /// The number of hosts; their identifiers are the numbers below.
     #[must_use]
     pub const fn host_count(&self) -> u32 {
@@ -159,25 +218,23 @@ impl Platform {
     #[must_use]
     pub fn host_name(&self, host: HostId) -> Cow<'_, str> {
         let place = self.place(host);
-        match self.cluster_index(place.end) {
-            Some(at) => Cow::Owned(self.file.clusters[at].entry.hosts.name(place.offset)),
-            None => Cow::Borrowed(self.file.hosts[place.end as usize].name.get_ref()),
+        match self.tree.cluster(place.end) {
+            Some(cluster) => Cow::Owned(cluster.hosts.name(place.offset)),
+            None => Cow::Borrowed(&self.singles[place.end as usize].name),
         }
     }
 
     /// The host called `name`.
     #[must_use]
     pub fn host_by_name(&self, name: &str) -> Option<HostId> {
-        let hosts = &self.file.hosts;
         let single = self
             .by_name
-            .binary_search_by(|host| hosts[*host as usize].name.get_ref().as_str().cmp(name));
+            .binary_search_by(|host| (*self.singles[*host as usize].name).cmp(name));
         if let Ok(at) = single {
             return Some(HostId(self.by_name[at]));
         }
-        let named = self.file.clusters.iter().zip(&self.clusters);
-        let mut found = named.filter_map(|(named, cluster)| {
-            let index = named.entry.hosts.index_of(name)?;
+        let mut found = self.tree.clusters.iter().filter_map(|cluster| {
+            let index = cluster.hosts.index_of(name)?;
             Some(HostId(cluster.host_first + index))
         });
         found.next()
@@ -207,7 +264,8 @@ impl Platform {
         2 * self.wire_count
     }
 
-    /// Fills `route` with the way from one host to another, without allocating once the buffer is large enough.
+    /// Fills `route` with the way from one host to another, without allocating once the buffer is large enough (but for ways
+    /// that are searched).
     ///
     /// # Errors
     /// [`NoRoute`] if the two hosts are not joined.
@@ -218,35 +276,12 @@ impl Platform {
         route.clear();
         let (source, target) = (self.place(from), self.place(to));
         if from == to {
-            self.loopback(source, route);
+            self.to_itself(source, route);
             return Ok(());
         }
-        let (out, into) = (
-            self.cluster_index(source.end),
-            self.cluster_index(target.end),
-        );
-        if let Some(at) = out {
-            let cluster = &self.clusters[at];
-            route.push(cluster.link.shifted(source.offset), false);
-            if let Some(backbone) = cluster.backbone {
-                route.push(backbone, false);
-            }
-        }
-        if source.end != target.end {
-            if !self
-                .routes
-                .append(source.end, target.end, &self.wires, route)
-            {
-                return Err(self.no_route(from, to));
-            }
-            if let Some(backbone) = into.and_then(|at| self.clusters[at].backbone) {
-                route.push(backbone, false);
-            }
-        }
-        if let Some(at) = into {
-            route.push(self.clusters[at].link.shifted(target.offset), true);
-        }
-        Ok(())
+        self.tree
+            .way(source, target, route)
+            .map_err(|gap| self.no_route(from, to, gap))
     }
 
     /// The way from one host to another.
@@ -264,7 +299,8 @@ impl Platform {
 
     /// Checks that every ordered pair of distinct hosts in `used` has a route, if the network model uses routes.
     ///
-    /// Ends are compared, not hosts: the cost is the number of hosts plus the square of the number of ends used.
+    /// One host stands for all of its cluster, and two for all of a star; the cost is the number of hosts plus the square of
+    /// the number of those that stand for others.
     ///
     /// # Errors
     /// [`NoRoute`] for the first pair without one, in the order of `used`.
@@ -275,19 +311,27 @@ impl Platform {
         if self.network_model() == NetworkModel::Constant {
             return Ok(());
         }
-        let mut seen = vec![false; self.singles.len() + self.clusters.len()];
-        let mut ends: Vec<(u32, HostId)> = Vec::new();
+        let mut seen = vec![false; self.tree.zone_of.len()];
+        let mut in_star = vec![0_u8; self.tree.zones.len()];
+        let mut hosts: Vec<HostId> = Vec::new();
         for host in used {
             let end = self.place(*host).end;
-            if !std::mem::replace(&mut seen[end as usize], true) {
-                ends.push((end, *host));
+            if std::mem::replace(&mut seen[end as usize], true) {
+                continue;
             }
-        }
-        for (from, from_host) in &ends {
-            for (to, to_host) in &ends {
-                if from != to && !self.routes.contains(*from, *to) {
-                    return Err(self.no_route(*from_host, *to_host));
+            if let Some(zone) = self.tree.is_alike(end) {
+                let count = &mut in_star[zone as usize];
+                if *count == 2 {
+                    continue;
                 }
+                *count += 1;
+            }
+            hosts.push(*host);
+        }
+        let mut route = Route::default();
+        for from in &hosts {
+            for to in &hosts {
+                self.route_into(*from, *to, &mut route)?;
             }
         }
         Ok(())
@@ -295,9 +339,9 @@ impl Platform {
 
     fn cores_of(&self, host: HostId) -> Cores {
         let place = self.place(host);
-        match self.cluster_index(place.end) {
-            Some(at) => self.clusters[at].cores,
-            None => self.singles[place.end as usize],
+        match self.tree.cluster(place.end) {
+            Some(cluster) => cluster.cores,
+            None => self.singles[place.end as usize].cores,
         }
     }
 
@@ -308,40 +352,38 @@ impl Platform {
             host.0,
             self.host_count
         );
-        let singles = u32::try_from(self.singles.len()).expect("fewer hosts than HOSTS_MAX");
-        if host.0 < singles {
+        if host.0 < self.tree.singles {
             return Place {
                 end: host.0,
                 offset: 0,
             };
         }
-        let after = match self.clusters.len() {
+        let clusters = &self.tree.clusters;
+        let after = match clusters.len() {
             1 => 1,
-            _ => self
-                .clusters
-                .partition_point(|cluster| cluster.host_first <= host.0),
+            _ => clusters.partition_point(|cluster| cluster.host_first <= host.0),
         };
-        let cluster = &self.clusters[after - 1];
+        let before = u32::try_from(after - 1).expect("fewer clusters than hosts");
         Place {
-            end: singles + u32::try_from(after - 1).expect("fewer clusters than hosts"),
-            offset: host.0 - cluster.host_first,
+            end: self.tree.singles + before,
+            offset: host.0 - clusters[after - 1].host_first,
         }
     }
 
-    /// The cluster that an end is, `None` for a single host.
-    fn cluster_index(&self, end: u32) -> Option<usize> {
-        (end as usize).checked_sub(self.singles.len())
-    }
-
-    fn loopback(&self, place: Place, route: &mut Route) {
-        let declared = self
-            .cluster_index(place.end)
-            .and_then(|at| self.clusters[at].loopback);
-        if let Some(loopback) = declared {
-            route.push(loopback.shifted(place.offset), false);
-        } else if !self.routes.append(place.end, place.end, &self.wires, route) {
-            route.push(self.implicit_loopback(), false);
+    fn to_itself(&self, place: Place, route: &mut Route) {
+        match self.tree.cluster(place.end) {
+            Some(cluster) => {
+                if let Some(loopback) = cluster.loopback {
+                    return route.push(loopback.shifted(place.offset), false);
+                }
+                if cluster.itself_over_links {
+                    return cluster.walk(place.offset, place.offset, route);
+                }
+            }
+            None if self.tree.itself(place, route) => return,
+            None => {}
         }
+        route.push(self.implicit_loopback(), false);
     }
 
     fn implicit_loopback(&self) -> Wire {
@@ -351,34 +393,48 @@ impl Platform {
             .fluid
             .as_ref()
             .map(|fluid| &fluid.loopback);
+        let declared = self.tree.wires.len();
         Wire {
-            number: u32::try_from(self.wires.len()).expect("fewer than 2^31 links"),
+            number: u32::try_from(declared).expect("fewer than 2^31 links"),
             bandwidth: loopback.map_or(f64::INFINITY, |link| link.bandwidth.bytes_per_s()),
             latency_s: loopback.map_or(0.0, |link| link.latency.as_secs()),
             sharing: Sharing::FatPipe,
         }
     }
 
-    fn end_name(&self, end: u32) -> &str {
-        match self.cluster_index(end) {
-            Some(at) => self.file.clusters[at].name.get_ref(),
-            None => self.file.hosts[end as usize].name.get_ref(),
+    pub(crate) fn end_name(&self, end: u32) -> &str {
+        let tree = &self.tree;
+        if let Some(single) = self.singles.get(end as usize) {
+            return &single.name;
+        }
+        if let Some(cluster) = tree.cluster(end) {
+            return &cluster.name;
+        }
+        let at = end as usize - self.singles.len() - tree.clusters.len();
+        match tree.routers.get(at) {
+            Some(router) => router,
+            None => &tree.zones[at - tree.routers.len()].name,
         }
     }
 
-    fn no_route(&self, from: HostId, to: HostId) -> NoRoute {
+    fn no_route(&self, from: HostId, to: HostId, gap: Gap) -> NoRoute {
         NoRoute {
             from: self.host_name(from).into_owned(),
             to: self.host_name(to).into_owned(),
-            from_end: self.end_name(self.place(from).end).to_owned(),
-            to_end: self.end_name(self.place(to).end).to_owned(),
+            from_end: self.end_name(gap.from).to_owned(),
+            to_end: self.end_name(gap.to).to_owned(),
+            table: self.tree.zones[gap.zone as usize].table.clone(),
         }
     }
 
     /// Name and figures of one direction of a link.
     ///
     /// The links of a cluster are called after their host, `node-3:up` and `node-3:down` (`node-3:link` where both
-    /// directions share), `node-3:loopback`, or after the cluster, `nodes:backbone`.
+    /// directions share), `node-3:loopback`, `node-3:limiter`, or after the cluster, `nodes:backbone`. Where a host has several
+    /// cables, their numbers follow: `node-3/1:up` is that to parent 1 in a fat tree, or that of dimension 1 of a torus.
+    /// Inside a fat tree `nodes/1.5/2:up` is cable 2 of switch 5 of level 1; inside a dragonfly there are
+    /// `nodes/green/G.C.R-S` (group, chassis, two routers), `nodes/black/G.C-D.R` (group, two chassis, router) and
+    /// `nodes/blue/G-H` (two groups).
     ///
     /// # Panics
     /// If there is no such link.
@@ -396,37 +452,26 @@ impl Platform {
             latency: Span::from_secs(wire.latency_s),
             sharing: wire.sharing,
         };
-        if let Some(wire) = self.wires.get(number as usize) {
-            let name = self.file.links[number as usize].name.get_ref();
+        if let Some(wire) = self.tree.wires.get(number as usize) {
+            let name = &self.link_names[number as usize];
             return match wire.sharing {
                 Sharing::SplitDuplex => info(*wire, format!("{name}:{direction}")),
-                _ => info(*wire, name.clone()),
+                Sharing::Shared | Sharing::FatPipe => info(*wire, name.clone()),
             };
         }
         if number == self.implicit_loopback().number {
             return info(self.implicit_loopback(), "loopback".to_owned());
         }
-        for (cluster, named) in self.clusters.iter().zip(&self.file.clusters) {
-            let row = |first: Wire| {
-                let offset = number.checked_sub(first.number)?;
-                (offset < cluster.host_count).then(|| (first, named.entry.hosts.name(offset)))
-            };
-            if let Some((wire, host)) = row(cluster.link) {
-                return match wire.sharing {
-                    Sharing::SplitDuplex => info(wire, format!("{host}:{direction}")),
-                    _ => info(wire, format!("{host}:link")),
-                };
-            }
-            if let Some((wire, host)) = cluster.loopback.and_then(row) {
-                return info(wire, format!("{host}:loopback"));
-            }
-            if let Some(backbone) = cluster.backbone.filter(|wire| wire.number == number) {
-                return info(backbone, format!("{}:backbone", named.name.get_ref()));
-            }
+        let clusters = &self.tree.clusters;
+        let found = clusters
+            .iter()
+            .find_map(|cluster| cluster.link(number, direction));
+        match found {
+            Some((wire, name)) => info(wire, name),
+            None => panic!(
+                "link number {number} of a platform with {} links",
+                self.wire_count
+            ),
         }
-        panic!(
-            "link number {} of a platform with {} links",
-            number, self.wire_count
-        );
     }
 }

@@ -30,6 +30,15 @@ pub struct Route {
     pub latency_s: f64,
 }
 
+/// Where a route begins or ends.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Place {
+    /// The host, cluster or router.
+    pub(crate) end: u32,
+    /// The host within a cluster, or its switch; 0 elsewhere.
+    pub(crate) offset: u32,
+}
+
 /// Two hosts that are not joined by any route.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NoRoute {
@@ -37,10 +46,12 @@ pub struct NoRoute {
     pub from: String,
     /// The name of the host where the route would end.
     pub to: String,
-    /// The host or cluster to write as `from` in a `[[routes]]` entry.
+    /// The host, cluster or zone to write as `from` in a `[[routes]]` entry.
     pub from_end: String,
-    /// The host or cluster to write as `to` in a `[[routes]]` entry.
+    /// The host, cluster or zone to write as `to` in a `[[routes]]` entry.
     pub to_end: String,
+    /// The table of the missing entry: `routes`, or that of a zone, such as `zones.site.routes`.
+    pub table: String,
 }
 
 impl fmt::Display for NoRoute {
@@ -50,10 +61,11 @@ impl fmt::Display for NoRoute {
             to,
             from_end,
             to_end,
+            table,
         } = self;
         write!(
             f,
-            "no route from host {from:?} to host {to:?}: the platform file needs [[routes]] with \
+            "no route from host {from:?} to host {to:?}: the platform file needs [[{table}]] with \
              from = {from_end:?} and to = {to_end:?}"
         )
     }
@@ -93,6 +105,14 @@ impl Route {
         self.latency_s = 0.0;
     }
 
+    /// Adds a link unless it is among the hops from number `since` on.
+    pub(crate) fn push_once(&mut self, wire: Wire, down: bool, since: usize) {
+        let link = wire.id(down);
+        if self.hops[since..].iter().all(|hop| hop.link != link) {
+            self.push(wire, down);
+        }
+    }
+
     pub(crate) fn push(&mut self, wire: Wire, down: bool) {
         self.latency_s += wire.latency_s;
         self.hops.push(Hop {
@@ -103,7 +123,9 @@ impl Route {
     }
 }
 
-/// The declared routes between hosts and clusters, by the positions of both ends; searched without strings.
+/// The declared routes of all zones, by the numbers of both ends; searched without strings.
+///
+/// The ways to and from the centre of a star are routes to and from the end of the zone itself.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct RouteTable {
     /// For each end, where its entries begin; one more at the end.
@@ -114,18 +136,29 @@ pub(crate) struct RouteTable {
     uses: Vec<(u32, bool)>,
 }
 
+/// A declared route, or its way back.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    from: u32,
-    to: u32,
+pub(crate) struct Entry {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
     first: u32,
-    count: u32,
+    pub(crate) count: u32,
     reversed: bool,
+    /// Where it begins within `from`.
+    pub(crate) gateway_from: Place,
+    /// Where it ends within `to`.
+    pub(crate) gateway_to: Place,
 }
 
 impl RouteTable {
     /// Adds a route, and the opposite one if it is symmetric; `links` are physical numbers and directions.
-    pub(crate) fn add(&mut self, from: u32, to: u32, links: &[(u32, bool)], symmetric: bool) {
+    pub(crate) fn add(
+        &mut self,
+        (from, gateway_from): (u32, Place),
+        (to, gateway_to): (u32, Place),
+        links: &[(u32, bool)],
+        symmetric: bool,
+    ) {
         let position =
             |length: usize| u32::try_from(length).expect("fewer than 2^32 links in routes");
         let entry = Entry {
@@ -134,6 +167,8 @@ impl RouteTable {
             first: position(self.uses.len()),
             count: position(links.len()),
             reversed: false,
+            gateway_from,
+            gateway_to,
         };
         self.uses.extend_from_slice(links);
         self.entries.push(entry);
@@ -142,6 +177,8 @@ impl RouteTable {
                 from: to,
                 to: from,
                 reversed: true,
+                gateway_from: gateway_to,
+                gateway_to: gateway_from,
                 ..entry
             });
         }
@@ -159,33 +196,35 @@ impl RouteTable {
         }
     }
 
-    fn find(&self, from: u32, to: u32) -> Option<&Entry> {
+    /// The routes that begin at an end, and the number of the first of them.
+    pub(crate) fn row(&self, from: u32) -> (u32, &[Entry]) {
         let (begin, end) = (self.rows[from as usize], self.rows[from as usize + 1]);
-        let row = &self.entries[begin as usize..end as usize];
+        (begin, &self.entries[begin as usize..end as usize])
+    }
+
+    pub(crate) fn find(&self, from: u32, to: u32) -> Option<&Entry> {
+        let (_, row) = self.row(from);
         let at = row.binary_search_by_key(&to, |entry| entry.to).ok()?;
         Some(&row[at])
     }
 
-    pub(crate) fn contains(&self, from: u32, to: u32) -> bool {
-        self.find(from, to).is_some()
+    /// The route with a number.
+    pub(crate) fn entry(&self, number: u32) -> &Entry {
+        &self.entries[number as usize]
     }
 
-    /// Appends the links from one end to the other; false if there is no such route.
-    pub(crate) fn append(&self, from: u32, to: u32, wires: &[Wire], route: &mut Route) -> bool {
-        let Some(entry) = self.find(from, to) else {
-            return false;
-        };
+    /// The links of a route in order: physical number and direction.
+    pub(crate) fn links(&self, entry: &Entry) -> impl Iterator<Item = (u32, bool)> + use<'_> {
         let uses = &self.uses[entry.first as usize..(entry.first + entry.count) as usize];
-        if entry.reversed {
-            for (wire, down) in uses.iter().rev() {
-                route.push(wires[*wire as usize], !down);
+        let reversed = entry.reversed;
+        (0..uses.len()).map(move |at| {
+            if reversed {
+                let (wire, down) = uses[uses.len() - 1 - at];
+                (wire, !down)
+            } else {
+                uses[at]
             }
-        } else {
-            for (wire, down) in uses {
-                route.push(wires[*wire as usize], *down);
-            }
-        }
-        true
+        })
     }
 
     /// Number of pairs of ends that have a route, each direction counted.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::build::for_each_zone;
+use crate::file::{ClusterEntry, Named, TopologyEntry};
 use crate::{Factors, NetworkParameters, Platform};
 
 /// Prints counts of hosts, clusters, links and routes, the model and its parameters; made by [`Platform::summary`].
@@ -11,6 +13,7 @@ pub struct Summary<'p>(pub(crate) &'p Platform);
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let platform = self.0;
+        let mut clusters: Vec<String> = Vec::new();
         if let Some(name) = platform.name() {
             writeln!(f, "name      {name}")?;
         }
@@ -21,30 +24,22 @@ impl fmt::Display for Summary<'_> {
             platform.singles.len(),
             platform.host_count as usize - platform.singles.len()
         )?;
-        for named in &platform.file.clusters {
-            let entry = &named.entry;
-            writeln!(
-                f,
-                "cluster   {}: {}, {} hosts of {} x {}, links of {} and {}, {}",
-                named.name.get_ref(),
-                entry.hosts.text(),
-                entry.hosts.count(),
-                entry.cores,
-                entry.speed,
-                entry.link.bandwidth,
-                entry.link.latency,
-                match &entry.backbone {
-                    Some(backbone) => format!("backbone of {}", backbone.bandwidth),
-                    None => "no backbone".to_owned(),
-                }
-            )?;
+        for_each_zone(&platform.file.root, &mut |_, _, zone| {
+            clusters.extend(zone.clusters.iter().map(cluster_line));
+        });
+        for line in clusters {
+            writeln!(f, "cluster   {line}")?;
+        }
+        let inner = platform.tree.zones.len() - 1;
+        if inner > 0 {
+            writeln!(f, "zones     {inner}")?;
         }
         // The implicit loopback is always there and not worth counting.
         writeln!(f, "links     {}", platform.wire_count - 1)?;
         writeln!(
             f,
             "routes    {} declared, in clusters computed",
-            platform.routes.len()
+            platform.tree.table.len()
         )?;
         let network = platform.network();
         let model = network.model;
@@ -104,4 +99,88 @@ fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::R
         writeln!(f, "          messages grow by {}", fluid.envelope)?;
     }
     Ok(())
+}
+
+/// Prints the tree of zones with what is in each; made by [`Platform::outline`].
+#[derive(Clone, Copy, Debug)]
+pub struct Outline<'p>(pub(crate) &'p Platform);
+
+impl fmt::Display for Outline<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines: Vec<String> = Vec::new();
+        for_each_zone(&self.0.file.root, &mut |_, here, zone| {
+            let indent = "  ".repeat(here.depth as usize);
+            let name = match here.name {
+                "" => "platform",
+                name => name,
+            };
+            let mut parts = vec![format!("routing {}", zone.routing.name())];
+            for (count, what) in [
+                (zone.hosts.len(), "host"),
+                (zone.routers.len(), "router"),
+                (zone.links.len(), "link"),
+                (zone.routes.len(), "route"),
+            ] {
+                match count {
+                    0 => {}
+                    1 => parts.push(format!("1 {what}")),
+                    _ => parts.push(format!("{count} {what}s")),
+                }
+            }
+            if let Some(gateway) = &zone.gateway {
+                parts.push(format!("gateway {}", gateway.get_ref()));
+            }
+            lines.push(format!("zone      {indent}{name}: {}", parts.join(", ")));
+            for named in &zone.clusters {
+                lines.push(format!("cluster   {indent}  {}", cluster_line(named)));
+            }
+        });
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+/// Name, hosts and parameters of a cluster.
+fn cluster_line(named: &Named<ClusterEntry>) -> String {
+    let entry = &named.entry;
+    let mut line = format!(
+        "{}: {}, {} hosts of {} x {}, links of {} and {}",
+        named.name.get_ref(),
+        entry.hosts.text(),
+        entry.hosts.count(),
+        entry.cores,
+        entry.speed,
+        entry.link.bandwidth,
+        entry.link.latency,
+    );
+    match &entry.topology {
+        TopologyEntry::Crossbar => line.push_str(", no backbone"),
+        TopologyEntry::Backbone => {
+            if let Some(backbone) = &entry.backbone {
+                line.push_str(&format!(", backbone of {}", backbone.bandwidth));
+            }
+        }
+        TopologyEntry::FatTree {
+            down, up, cables, ..
+        } => line.push_str(&format!(
+            ", fat tree with down {down:?}, up {up:?}, cables {cables:?}"
+        )),
+        TopologyEntry::Torus { dimensions } => line.push_str(&format!(", torus {dimensions:?}")),
+        TopologyEntry::Dragonfly {
+            groups,
+            chassis,
+            routers,
+            nodes,
+            cables,
+            ..
+        } => line.push_str(&format!(
+            ", dragonfly of {groups} groups x {chassis} chassis x {routers} routers x {nodes} nodes, cables {cables:?}"
+        )),
+    }
+    if let Some(limiter) = &entry.limiter {
+        line.push_str(&format!(", limiters of {limiter}"));
+    }
+    if let Some(loopback) = &entry.loopback {
+        line.push_str(&format!(", loopbacks of {}", loopback.bandwidth));
+    }
+    line
 }

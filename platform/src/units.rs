@@ -45,6 +45,11 @@ pub use speed::{OfSpeed, Speed};
 
 use crate::nearest::nearest;
 
+/// Splits a quantity into its number, which may be empty or malformed, and its unit.
+pub(crate) fn split_number(text: &str) -> (&str, &str) {
+    decimal::split(text)
+}
+
 /// A kind of quantity: which units it knows and which values make sense.
 pub trait Kind {
     /// What the quantity is called in messages, with its article, such as `a bandwidth`.

@@ -4,7 +4,7 @@ use platform::Platform;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-const FILES: [&str; 4] = [
+const FILES: [&str; 5] = [
     include_str!("../../platforms/cluster.toml"),
     include_str!("../../platforms/two-hosts.toml"),
     include_str!("../../platforms/grid.toml"),
@@ -25,6 +25,63 @@ from = "a"
 to = "c"
 links = ["one", { link = "one", direction = "down" }, "two µ"]
 symmetric = false
+"#,
+    r#"version = 1
+routing = "dijkstra"
+routers = ["r"]
+links = { w = { bandwidth = "1Gbps", latency = "1us" }, v = { bandwidth = "1Gbps", latency = "1us" } }
+[clusters.t]
+topology = "fat-tree"
+hosts = "t[0-3]"
+speed = "1Gf"
+bandwidth = "1GB/s"
+latency = "1s"
+down = [2, 2]
+up = [1, 2]
+cables = [1, 2]
+limiter = "2GBps"
+compat = "simgrid-4.1"
+gateway = "t0"
+[clusters.d]
+topology = "dragonfly"
+hosts = "d[0-7]"
+speed = "1Gf"
+bandwidth = "1GB/s"
+latency = "1s"
+groups = 2
+chassis = 2
+routers = 2
+nodes = 1
+to_itself = "links"
+[clusters.o]
+topology = "torus"
+hosts = "o[0-11]"
+dimensions = [2, 3, 2]
+speed = "1Gf"
+bandwidth = "1GB/s"
+latency = "1s"
+[zones.s]
+routing = "vivaldi"
+gateway = "h"
+coordinates = [1, 2.5, 3]
+hosts = { h = { speed = "1f", coordinates = [1, 2, 3] } }
+routes = [{ from = "h", to = "*", links = ["v"] }]
+[zones.s.zones.i]
+routing = "floyd"
+routers = ["q"]
+[[routes]]
+from = "t"
+to = "r"
+links = ["w"]
+[[routes]]
+from = "r"
+to = "o"
+gateway_to = "o3"
+links = ["w", "v"]
+[[routes]]
+from = "s"
+to = "r"
+links = ["w"]
 "#,
 ];
 
@@ -126,6 +183,23 @@ proptest! {
         survive(&format!(
             "version = 1\n[clusters.c]\nhosts = \"{text}\"\nspeed = \"1f\"\nbandwidth = \"1Bps\"\nlatency = \"1s\""
         ));
+    }
+}
+
+#[test]
+fn the_files_are_platforms() {
+    for file in FILES {
+        Platform::parse("file.toml", file).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_change(path in "[a-z*.\"]{0,12}(links|routes|clusters|0|\\.|\\*){0,5}", value in "[*=.0-9a-zGbps\\[\\]]{0,9}") {
+        let platform = Platform::parse("file.toml", FILES[3]).expect("a platform");
+        if let Ok(change) = format!("{path}={value}").parse() {
+            let _ = platform.with("file.toml", &[change]);
+        }
     }
 }
 

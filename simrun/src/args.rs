@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use platform::Override;
 use platform::units::Duration;
 use run::{LogFilter, MapFile, Mapping, SendMode};
 
@@ -37,9 +38,13 @@ Exit status: 0 finished, 1 the program failed, 2 bad usage or input, 3 stopped b
 /// The options of a run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
-    /// The machine to simulate: a TOML file
+    /// The machine to simulate: a TOML file, or SimGrid's XML
     #[arg(short, long, value_name = "FILE")]
     pub(crate) platform: Option<PathBuf>,
+
+    /// Change the platform: PATH=VALUE or PATH*=FACTOR, such as 'links.*.latency*=2'; may be given several times
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub(crate) changes: Vec<Override>,
 
     /// Number of ranks; without it one per host, or those of the mapping file
     #[arg(short = 'n', long, value_name = "N", value_parser = ranks)]

@@ -9,7 +9,8 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::args::{EXIT_STATUS, RunArgs};
-use crate::entry::{VERSION, load};
+use crate::entry::VERSION;
+use crate::platform_command::{self, PlatformCommand};
 use crate::{new, package, status};
 
 const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun COMMAND";
@@ -57,15 +58,6 @@ enum Sub {
     },
 }
 
-#[derive(Subcommand)]
-enum PlatformCommand {
-    /// List all mistakes of a platform file, or print what it describes
-    Check {
-        /// The platform file
-        file: PathBuf,
-    },
-}
-
 /// `simrun`, with the arguments of the process.
 #[must_use]
 pub fn simrun() -> ExitCode {
@@ -94,7 +86,7 @@ pub fn simrun() -> ExitCode {
     };
     match cli.command {
         Some(Sub::Run(run)) => start(&run, &arguments[1..]),
-        Some(Sub::Platform(PlatformCommand::Check { file })) => check(&file),
+        Some(Sub::Platform(command)) => platform_command::run(&command),
         Some(Sub::New { name }) => new::new(&name),
         None => start(&cli.run, &arguments),
     }
@@ -102,13 +94,6 @@ pub fn simrun() -> ExitCode {
 
 fn is_command(argument: &OsStr) -> bool {
     argument == "help" || Cli::command().find_subcommand(argument).is_some()
-}
-
-fn check(file: &Path) -> ExitCode {
-    match load(file) {
-        Ok(platform) => status::print(platform.summary()),
-        Err(code) => code,
-    }
 }
 
 fn start(run: &RunCommand, arguments: &[OsString]) -> ExitCode {

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Args as _, FromArgMatches as _};
-use platform::Platform;
+use platform::{Override, Platform};
 use run::{Folder, Mapping, Options, Origin, Output, Program, Record, Run, Stream};
 use sim_core::{Outcome, Progress, Time};
 
 use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
+use crate::platform_command::warn;
 use crate::{App, REVISION, progress, status, summary};
 
 /// Runs a program with the arguments of the process; `main!` calls this.
@@ -61,10 +62,12 @@ pub(crate) const VERSION: &str = concat!(
     ")"
 );
 
-/// Reads a platform, or prints what is wrong with it.
-pub(crate) fn load(path: &Path) -> Result<Platform, ExitCode> {
-    Platform::load(path)
-        .map_err(|error| status::refuse(error.report(io::stderr().is_terminal()).trim_end()))
+/// Reads a platform and changes it, or prints what is wrong with it.
+pub(crate) fn load(path: &Path, changes: &[Override]) -> Result<Platform, ExitCode> {
+    let platform = Platform::load_with(path, changes)
+        .map_err(|error| status::refuse(error.report(io::stderr().is_terminal()).trim_end()))?;
+    warn(platform.notes());
+    Ok(platform)
 }
 
 fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]) -> ExitCode {
@@ -151,7 +154,7 @@ impl Start {
                 "no platform: expected --platform FILE, such as --platform platforms/cluster.toml",
             )
         })?;
-        let platform = Arc::new(load(&path)?);
+        let platform = Arc::new(load(&path, &args.changes)?);
         let stop = watch_signals()
             .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?;
         let progress = Arc::new(Progress::default());

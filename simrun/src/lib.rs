@@ -33,6 +33,7 @@ mod cli;
 mod entry;
 mod new;
 mod package;
+mod platform_command;
 mod progress;
 mod size;
 mod status;

@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::{Direction, Sharing};
+use super::{Direction, Routing, Sharing, ToItself};
 use crate::model::NetworkModel;
 use crate::nearest::nearest;
 use crate::pattern::{HostPattern, PatternError};
@@ -126,6 +126,63 @@ impl Field for u32 {
                 help: None,
             }),
         }
+    }
+}
+
+impl Field for f64 {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        let text = match value.get_ref() {
+            DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str()),
+            DeValue::Float(number) => Some(number.as_str()),
+            _ => None,
+        };
+        text.and_then(|text| text.parse::<Self>().ok())
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| Wrong::kind(value.get_ref(), "a finite number, without quotes"))
+    }
+}
+
+impl<T: Field> Field for Vec<T> {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        let array = value
+            .get_ref()
+            .as_array()
+            .ok_or_else(|| Wrong::kind(value.get_ref(), "an array, such as [4, 2]"))?;
+        array.iter().map(T::read).collect()
+    }
+}
+
+impl<T: Field, const N: usize> Field for [T; N] {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        let list = Vec::<T>::read(value)?;
+        let found = list.len();
+        list.try_into().map_err(|_| Wrong {
+            problem: format!("an array of {found}"),
+            expected: format!("expected an array of {N}"),
+            help: None,
+        })
+    }
+}
+
+impl Field for Routing {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        const WORDS: [&str; 6] = ["full", "star", "dijkstra", "floyd", "vivaldi", "none"];
+        const VALUES: [Routing; 6] = [
+            Routing::Full,
+            Routing::Star,
+            Routing::Dijkstra,
+            Routing::Floyd,
+            Routing::Vivaldi,
+            Routing::None,
+        ];
+        word(value, "routing", &WORDS, &VALUES)
+    }
+}
+
+impl Field for ToItself {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        const VALUES: [ToItself; 2] = [ToItself::Loopback, ToItself::Links];
+        word(value, "way to itself", &["loopback", "links"], &VALUES)
     }
 }
 

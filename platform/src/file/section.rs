@@ -98,7 +98,19 @@ impl Collector {
         key: &'static str,
         example: &str,
     ) -> Option<T> {
-        let Some(value) = section.table.get(key) else {
+        let value = self.present(section, key, example)?;
+        self.value(value)
+    }
+
+    /// The value, as it stands in the file, of a key that must be there.
+    pub(super) fn present<'t>(
+        &mut self,
+        section: &Section<'t>,
+        key: &'static str,
+        example: &str,
+    ) -> Option<&'t Spanned<DeValue<'t>>> {
+        let value = section.table.get(key);
+        if value.is_none() {
             let problem = format!("the {} has no {key:?}", section.what);
             let help = Some(format!("add: {key} = {example}"));
             self.add(
@@ -107,9 +119,8 @@ impl Collector {
                 format!("expected the key {key:?} in it"),
                 help,
             );
-            return None;
-        };
-        self.value(value)
+        }
+        value
     }
 
     /// The value of a key that may be absent: `None` if it is wrong, `Some(None)` if it is not there.
@@ -144,6 +155,12 @@ impl<'t> Section<'t> {
     /// The value of `key` as it stands in the file.
     pub(super) fn get(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.table.get(key)
+    }
+
+    /// A key as it stands in the file.
+    pub(super) fn key(&self, key: &str) -> Option<Spanned<&'t str>> {
+        let (key, _) = self.table.get_key_value(key)?;
+        Some(Spanned::new(key.span(), key.get_ref().as_ref()))
     }
 
     pub(super) fn span(&self) -> Range<usize> {

@@ -1,0 +1,224 @@
+//! Gives out the numbers of hosts, ends and links; the file has no mistakes.
+
+use std::collections::BTreeMap;
+
+use super::for_each_zone;
+use super::resolve::Resolved;
+use crate::Sharing;
+use crate::cluster::Cluster;
+use crate::file::{ClusterEntry, LinkEntry, PlatformFile, ToItself, TopologyEntry, ZoneEntry};
+use crate::platform::{Cores, Platform, Single};
+use crate::route::Wire;
+use crate::topology::{Dragonfly, FatTree, Switch, Topology, Torus};
+use crate::zone::{Tree, Zone};
+
+/// The network of a cluster; `None` if its counts do not match, which the reader has refused.
+pub(super) fn topology(entry: &ClusterEntry) -> Option<Topology> {
+    let hosts = entry.hosts.count();
+    match &entry.topology {
+        TopologyEntry::Crossbar | TopologyEntry::Backbone => Some(Topology::Switch(Switch {
+            hosts,
+            backbone: entry.backbone.is_some(),
+            duplex: entry.link.sharing == Sharing::SplitDuplex,
+        })),
+        TopologyEntry::FatTree {
+            down,
+            up,
+            cables,
+            compat,
+        } => {
+            let tree = FatTree::new(down, up, cables, hosts).ok()?;
+            Some(Topology::FatTree(tree.compat(compat.is_some())))
+        }
+        TopologyEntry::Torus { dimensions } => {
+            Torus::new(dimensions, hosts).ok().map(Topology::Torus)
+        }
+        TopologyEntry::Dragonfly {
+            groups,
+            chassis,
+            routers,
+            nodes,
+            cables,
+            compat,
+        } => {
+            let counts = [*groups, *chassis, *routers, *nodes];
+            let dragonfly = Dragonfly::new(counts, *cables, hosts).ok()?;
+            Some(Topology::Dragonfly(dragonfly.compat(compat.is_some())))
+        }
+    }
+}
+
+/// What is collected on the way through the zones.
+#[derive(Default)]
+struct Parts {
+    numbers: Numbers,
+    singles: Vec<Single>,
+    single_zones: Vec<u32>,
+    wires: Vec<Wire>,
+    link_names: Vec<String>,
+    routers: Vec<String>,
+    router_zones: Vec<u32>,
+    zones: Vec<Zone>,
+    zone_zones: Vec<u32>,
+    coordinates: BTreeMap<u32, [f64; 3]>,
+    zone_coordinates: Vec<(u32, [f64; 3])>,
+}
+
+impl Parts {
+    /// Takes over what is in a zone itself, but for its clusters.
+    fn take(&mut self, number: u32, entry: &ZoneEntry) {
+        let coordinates = entry.coordinates.map(|coordinates| (number, coordinates));
+        self.zone_coordinates.extend(coordinates);
+        for named in &entry.links {
+            self.wires.push(self.numbers.wires(&named.entry, 1));
+            self.link_names.push(named.name.get_ref().clone());
+        }
+        for named in &entry.hosts {
+            let host = length(&self.singles);
+            let coordinates = named.entry.coordinates;
+            self.coordinates
+                .extend(coordinates.map(|coordinates| (host, coordinates)));
+            self.singles.push(Single {
+                name: named.name.get_ref().as_str().into(),
+                cores: Cores {
+                    speed: named.entry.speed.flop_per_s(),
+                    count: named.entry.cores,
+                },
+            });
+            self.single_zones.push(number);
+        }
+        for name in &entry.routers {
+            self.routers.push(name.get_ref().clone());
+            self.router_zones.push(number);
+        }
+    }
+}
+
+/// Makes the platform.
+pub(super) fn assemble(file: PlatformFile, resolved: Resolved) -> Platform {
+    let Resolved { table, mut graphs } = resolved;
+    let mut parts = Parts::default();
+    for_each_zone(&file.root, &mut |number, here, entry| {
+        parts.zones.push(Zone {
+            name: here.name.to_owned(),
+            table: format!("{}routes", here.prefix),
+            routing: entry.routing,
+            depth: here.depth,
+            itself_over_links: entry.to_itself == ToItself::Links,
+            graph: graphs[number as usize].take(),
+        });
+        parts.zone_zones.push(here.outer);
+        parts.take(number, entry);
+    });
+    // The number after the declared links is the implicit loopback.
+    parts.numbers.next += 1;
+    let (clusters, cluster_zones, host_count) = clusters(&file, &mut parts);
+    let mut by_name: Vec<u32> = (0..length(&parts.singles)).collect();
+    by_name.sort_by(|one, two| {
+        let name = |host: &u32| &parts.singles[*host as usize].name;
+        name(one).cmp(name(two))
+    });
+    let zone_of = [
+        parts.single_zones,
+        cluster_zones,
+        parts.router_zones,
+        parts.zone_zones,
+    ]
+    .concat();
+    let mut tree = Tree {
+        singles: length(&parts.singles),
+        clusters,
+        routers: parts.routers,
+        zones: parts.zones,
+        zone_of,
+        coordinates: parts.coordinates,
+        table,
+        wires: parts.wires,
+    };
+    for (zone, coordinates) in parts.zone_coordinates {
+        let end = tree.zone_end(zone);
+        tree.coordinates.insert(end, coordinates);
+    }
+    Platform {
+        file,
+        singles: parts.singles,
+        by_name,
+        link_names: parts.link_names,
+        tree,
+        notes: Vec::new(),
+        host_count,
+        wire_count: parts.numbers.next,
+    }
+}
+
+/// The clusters of all zones, the zone of each, and the number of all hosts.
+fn clusters(file: &PlatformFile, parts: &mut Parts) -> (Vec<Cluster>, Vec<u32>, u32) {
+    let mut clusters = Vec::new();
+    let mut zones = Vec::new();
+    let mut host_count = length(&parts.singles);
+    let numbers = &mut parts.numbers;
+    for_each_zone(&file.root, &mut |zone, _, entry| {
+        for named in &entry.clusters {
+            let entry = &named.entry;
+            let topology = topology(entry).expect("the reader has refused impossible counts");
+            let count = entry.hosts.count();
+            let backbone = entry.backbone.as_ref().map(|link| numbers.wires(link, 1));
+            let cable = numbers.wires(&entry.link, topology.cables());
+            let loopback = entry.loopback.as_ref();
+            let loopback = loopback.map(|link| numbers.wires(link, count));
+            let limiter = entry.limiter.as_ref().map(|limit| Wire {
+                number: numbers.take(count + topology.switches()),
+                bandwidth: limit.bytes_per_s(),
+                latency_s: 0.0,
+                sharing: Sharing::Shared,
+            });
+            clusters.push(Cluster {
+                name: named.name.get_ref().clone(),
+                hosts: entry.hosts.clone(),
+                host_first: host_count,
+                cores: Cores {
+                    speed: entry.speed.flop_per_s(),
+                    count: entry.cores,
+                },
+                topology,
+                cable,
+                backbone,
+                limiter,
+                loopback,
+                itself_over_links: entry.to_itself == ToItself::Links,
+            });
+            zones.push(zone);
+            host_count += count;
+        }
+    });
+    (clusters, zones, host_count)
+}
+
+fn length<T>(list: &[T]) -> u32 {
+    u32::try_from(list.len()).expect("fewer entries than HOSTS_MAX")
+}
+
+/// Gives out the numbers of physical links.
+#[derive(Default)]
+struct Numbers {
+    next: u32,
+}
+
+impl Numbers {
+    /// The first of `count` consecutive numbers.
+    fn take(&mut self, count: u32) -> u32 {
+        let number = self.next;
+        self.next += count;
+        number
+    }
+
+    /// The first of `count` equal links with consecutive numbers.
+    fn wires(&mut self, entry: &LinkEntry, count: u32) -> Wire {
+        Wire {
+            number: self.take(count),
+            bandwidth: entry.bandwidth.bytes_per_s(),
+            latency_s: entry.latency.as_secs(),
+            sharing: entry.sharing,
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! What routes and gateways mean: names become numbers of ends and links.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::Spanned;
+
+use super::for_each_zone;
+use crate::cluster::SWITCH;
+use crate::file::{
+    Collector, Direction, LinkUse, Names, Read, RouteEntry, TopologyEntry, ZoneEntry, cut,
+};
+use crate::graph::{FLOYD_MAX, Graph};
+use crate::mistake::position;
+use crate::route::{Place, RouteTable};
+use crate::{Routing, Sharing};
+
+/// In `from` or `to` of a route of a star: the centre.
+const CENTRE: &str = "*";
+
+/// What the routes of all zones mean.
+pub(super) struct Resolved {
+    pub(super) table: RouteTable,
+    /// One per zone, for those that search.
+    pub(super) graphs: Vec<Option<Graph>>,
+}
+
+/// Resolves all routes.
+pub(super) fn resolve(text: &str, read: &mut Read) -> Resolved {
+    let mut resolver = Resolver::new(text, &read.names, &mut read.collector);
+    resolver.gateways(&read.file.root);
+    let mut graphs = Vec::new();
+    for_each_zone(&read.file.root, &mut |number, here, entry| {
+        graphs.push(resolver.zone(number, here.name, entry));
+    });
+    let ends = resolver.zone_of.len();
+    let mut table = resolver.table;
+    table.finish(ends);
+    Resolved { table, graphs }
+}
+
+/// An end by its kind.
+#[derive(Clone, Copy)]
+enum EndKind {
+    Leaf,
+    Cluster(usize),
+    Zone,
+}
+
+/// The names that routes refer to.
+struct Resolver<'t> {
+    text: &'t str,
+    names: &'t Names,
+    collector: &'t mut Collector,
+    /// Position and sharing of each link.
+    links: BTreeMap<&'t str, (u32, Option<Sharing>)>,
+    ends: BTreeMap<&'t str, u32>,
+    zone_of: Vec<u32>,
+    zone_first: u32,
+    /// Where ways into clusters and zones begin, if the file says so: by end.
+    defaults: BTreeMap<u32, Place>,
+    table: RouteTable,
+    /// The pairs that have a route, and the place of its entry.
+    declared: BTreeMap<(u32, u32), Range<usize>>,
+    patterns_known: bool,
+}
+
+impl<'t> Resolver<'t> {
+    fn new(text: &'t str, names: &'t Names, collector: &'t mut Collector) -> Self {
+        let members = names.hosts.iter().map(|member| (&member.name, member.zone));
+        let clusters = names
+            .clusters
+            .iter()
+            .map(|member| (&member.name, member.zone));
+        let routers = names
+            .routers
+            .iter()
+            .map(|member| (&member.name, member.zone));
+        let zones = names.zones.iter().map(|member| (&member.name, member.zone));
+        let all: Vec<_> = members
+            .chain(clusters)
+            .chain(routers)
+            .chain(zones)
+            .collect();
+        let zone_first = all.len() - names.zones.len();
+        let mut ends = BTreeMap::new();
+        for ((name, _), end) in all.iter().zip(0..) {
+            ends.entry(name.get_ref().as_str()).or_insert(end);
+        }
+        Self {
+            text,
+            names,
+            collector,
+            links: (0..)
+                .zip(&names.links)
+                .map(|(at, (name, sharing))| (name.get_ref().as_str(), (at, *sharing)))
+                .collect(),
+            ends,
+            zone_of: all.iter().map(|(_, zone)| *zone).collect(),
+            zone_first: u32::try_from(zone_first).unwrap_or(u32::MAX),
+            defaults: BTreeMap::new(),
+            table: RouteTable::default(),
+            declared: BTreeMap::new(),
+            patterns_known: names.clusters.iter().all(|cluster| cluster.hosts.is_some()),
+        }
+    }
+
+    fn kind(&self, end: u32) -> EndKind {
+        let at = end as usize;
+        let hosts = self.names.hosts.len();
+        if (hosts..hosts + self.names.clusters.len()).contains(&at) {
+            return EndKind::Cluster(at - hosts);
+        }
+        if end >= self.zone_first {
+            EndKind::Zone
+        } else {
+            EndKind::Leaf
+        }
+    }
+
+    /// The keys `gateway` of zones and clusters.
+    fn gateways(&mut self, root: &ZoneEntry) {
+        let mut wanted: Vec<(u32, Spanned<String>)> = Vec::new();
+        let ends = &self.ends;
+        for_each_zone(root, &mut |number, _, zone| {
+            for named in &zone.clusters {
+                let end = ends.get(named.name.get_ref().as_str());
+                wanted.extend(end.copied().zip(named.entry.gateway.clone()));
+            }
+            wanted.extend(
+                zone.gateway
+                    .clone()
+                    .map(|name| (self.zone_first + number, name)),
+            );
+        });
+        for (end, name) in wanted {
+            if let Some(place) = self.gateway_named(end, &name) {
+                self.defaults.insert(end, place);
+            }
+        }
+    }
+
+    /// The host, router or switch called `name`, which must be in `end`.
+    fn gateway_named(&mut self, end: u32, name: &Spanned<String>) -> Option<Place> {
+        let text = name.get_ref().as_str();
+        let place = self.place(text);
+        let inside = place.is_some_and(|place| self.contains(end, place.end));
+        if inside {
+            return place;
+        }
+        if !self.patterns_known {
+            return None;
+        }
+        let problem = if place.is_some() {
+            format!("{:?} is outside", cut(text))
+        } else {
+            format!("unknown host or router {:?}", cut(text))
+        };
+        let expected = "a gateway is a host or a router inside, where the way in or out begins";
+        let help = match place {
+            Some(_) => None,
+            None => self.collector.suggest(text, self.ends.keys().copied()),
+        };
+        self.collector.add(name.span(), problem, expected, help);
+        None
+    }
+
+    fn place(&self, name: &str) -> Option<Place> {
+        if let Some(end) = self.ends.get(name).copied() {
+            return match self.kind(end) {
+                EndKind::Leaf => Some(Place { end, offset: 0 }),
+                EndKind::Cluster(at) => self.switch(end, at),
+                EndKind::Zone => None,
+            };
+        }
+        let hosts = self.names.hosts.len();
+        let owners = self.names.clusters.iter().zip(hosts..);
+        let mut found = owners.filter_map(|(cluster, end)| {
+            let offset = cluster.hosts.as_ref()?.index_of(name)?;
+            let end = u32::try_from(end).ok()?;
+            Some(Place { end, offset })
+        });
+        found.next()
+    }
+
+    /// The switch of a cluster, if it has one that everything crosses.
+    fn switch(&self, end: u32, cluster: usize) -> Option<Place> {
+        match &self.names.clusters[cluster].topology {
+            Some(TopologyEntry::Crossbar | TopologyEntry::Backbone) | None => Some(Place {
+                end,
+                offset: SWITCH,
+            }),
+            Some(_) => None,
+        }
+    }
+
+    fn contains(&self, outer: u32, mut inner: u32) -> bool {
+        while inner != outer && inner != self.zone_first {
+            inner = self.zone_first + self.zone_of[inner as usize];
+        }
+        inner == outer
+    }
+
+    /// Where a route begins within an end: as the route says, as the end says, or at its only possible place.
+    fn gateway(
+        &mut self,
+        end: u32,
+        key: &str,
+        route_end: &Spanned<String>,
+        declared: Option<&Spanned<String>>,
+    ) -> Option<Place> {
+        if let Some(name) = declared {
+            return self.gateway_named(end, name);
+        }
+        if let Some(place) = self.defaults.get(&end) {
+            return Some(*place);
+        }
+        let (what, known) = match self.kind(end) {
+            EndKind::Leaf => return Some(Place { end, offset: 0 }),
+            EndKind::Cluster(at) => {
+                if let Some(place) = self.switch(end, at) {
+                    return Some(place);
+                }
+                ("cluster", "of its hosts")
+            }
+            EndKind::Zone => ("zone", "of its hosts or routers"),
+        };
+        let name = cut(route_end.get_ref());
+        self.collector.add(
+            route_end.span(),
+            format!("no gateway: {what} {name:?} has no place where all routes begin"),
+            format!("expected one {known} as {key} in the route, or as gateway in the {what}"),
+            None,
+        );
+        None
+    }
+
+    fn zone(&mut self, number: u32, name: &str, entry: &ZoneEntry) -> Option<Graph> {
+        let mut graph =
+            matches!(entry.routing, Routing::Dijkstra | Routing::Floyd).then(Graph::default);
+        for route in &entry.routes {
+            let pair = self.route(number, entry.routing, route);
+            if let (Some(graph), Some((from, to))) = (&mut graph, pair) {
+                graph.add(from);
+                graph.add(to);
+            }
+        }
+        let members = graph.as_ref().map_or(0, Graph::len);
+        if entry.routing == Routing::Floyd && members > FLOYD_MAX {
+            let span = entry.routes.first().map_or(0..0, |route| route.from.span());
+            let problem = format!(
+                "zone {:?} with routing \"floyd\" has {members} members",
+                cut(name)
+            );
+            let expected = format!("expected at most {FLOYD_MAX}");
+            let help = Some("routing = \"dijkstra\" gives shortest ways as well".to_owned());
+            self.collector.add(span, problem, expected, help);
+        }
+        graph
+    }
+
+    /// Adds one route; gives its two ends.
+    fn route(&mut self, zone: u32, rule: Routing, route: &RouteEntry) -> Option<(u32, u32)> {
+        let from = self.end(zone, rule, &route.from);
+        let to = self.end(zone, rule, &route.to);
+        let links: Vec<Option<(u32, bool)>> =
+            route.links.iter().map(|link| self.link(link)).collect();
+        let links: Option<Vec<(u32, bool)>> = links.into_iter().collect();
+        let (from, to) = (from?, to?);
+        if self.is_impossible(zone, rule, route, (from, to)) || self.is_duplicate(route, (from, to))
+        {
+            return None;
+        }
+        let centre = self.zone_first + zone;
+        let nowhere = Place {
+            end: centre,
+            offset: 0,
+        };
+        let mut gateway = |end: u32, key, name, declared| {
+            if end == centre {
+                Some(nowhere)
+            } else {
+                self.gateway(end, key, name, declared)
+            }
+        };
+        let begin = gateway(
+            from,
+            "gateway_from",
+            &route.from,
+            route.gateway_from.as_ref(),
+        );
+        let end = gateway(to, "gateway_to", &route.to, route.gateway_to.as_ref());
+        let (begin, end, links) = (begin?, end?, links?);
+        self.table
+            .add((from, begin), (to, end), &links, route.symmetric);
+        Some((from, to))
+    }
+
+    /// Refuses a route that the rule of the zone has no use for.
+    fn is_impossible(
+        &mut self,
+        zone: u32,
+        rule: Routing,
+        route: &RouteEntry,
+        (from, to): (u32, u32),
+    ) -> bool {
+        let centre = self.zone_first + zone;
+        let (problem, expected) = match rule {
+            Routing::None => (
+                "a route in a zone with routing \"none\"".to_owned(),
+                "its members do not reach each other",
+            ),
+            Routing::Star | Routing::Vivaldi if from != to && from != centre && to != centre => (
+                "a route between two members of a star".to_owned(),
+                "expected \"*\", the centre, as one of its ends",
+            ),
+            _ if from == to && !matches!(self.kind(from), EndKind::Leaf) => {
+                let (name, what) = (cut(route.to.get_ref()), self.what(from));
+                (
+                    format!("a route from {what} {name:?} to itself"),
+                    "the hosts of a cluster reach each other over its own links",
+                )
+            }
+            _ => return false,
+        };
+        self.collector.add(route.to.span(), problem, expected, None);
+        true
+    }
+
+    fn what(&self, end: u32) -> &'static str {
+        match self.kind(end) {
+            EndKind::Leaf => "host",
+            EndKind::Cluster(_) => "cluster",
+            EndKind::Zone => "zone",
+        }
+    }
+
+    /// Notes both directions of a route, and reports one that is already there.
+    fn is_duplicate(&mut self, route: &RouteEntry, (from, to): (u32, u32)) -> bool {
+        let backwards = route.symmetric && from != to;
+        let pairs = [Some((from, to)), backwards.then_some((to, from))];
+        for pair in pairs.into_iter().flatten() {
+            if let Some(first) = self.declared.get(&pair) {
+                let (line, _) = position(self.text, first.start);
+                let mut names = [cut(route.from.get_ref()), cut(route.to.get_ref())];
+                if pair != (from, to) {
+                    names.reverse();
+                }
+                let [from_name, to_name] = names;
+                let problem = format!("duplicate route from {from_name:?} to {to_name:?}");
+                let expected = format!("line {line} already declares it");
+                let help = "a route counts for both directions unless it says symmetric = false";
+                let help = Some(help.to_owned());
+                self.collector
+                    .add(route.from.span(), problem, expected, help);
+                return true;
+            }
+            self.declared.insert(pair, route.from.span());
+        }
+        false
+    }
+
+    /// A member of the zone by name, or its centre.
+    fn end(&mut self, zone: u32, rule: Routing, name: &Spanned<String>) -> Option<u32> {
+        let text = name.get_ref().as_str();
+        if text == CENTRE && matches!(rule, Routing::Star | Routing::Vivaldi) {
+            return Some(self.zone_first + zone);
+        }
+        if text == CENTRE {
+            let problem = "\"*\" in a zone that has no centre".to_owned();
+            let expected = "only routing = \"star\" and routing = \"vivaldi\" have one";
+            self.collector.add(name.span(), problem, expected, None);
+            return None;
+        }
+        if let Some(end) = self.ends.get(text).copied() {
+            let home = self.zone_of[end as usize];
+            if home == zone && end != self.zone_first {
+                return Some(end);
+            }
+            let problem = format!("{:?} is {}", cut(text), self.where_is(home));
+            let expected = "the routes of a zone join its own members";
+            self.collector.add(name.span(), problem, expected, None);
+            return None;
+        }
+        let owner = self.names.clusters.iter().find(|cluster| {
+            let hosts = cluster.hosts.as_ref();
+            hosts.is_some_and(|hosts| hosts.index_of(text).is_some())
+        });
+        if let Some(owner) = owner {
+            let cluster = cut(owner.name.get_ref());
+            let problem = format!("{:?} is a host of cluster {cluster:?}", cut(text));
+            let expected = "routes join single hosts and whole clusters";
+            let help = Some(format!("write {cluster:?}"));
+            self.collector.add(name.span(), problem, expected, help);
+        } else if self.patterns_known {
+            let known = self.ends.keys().copied().filter(|name| !name.is_empty());
+            let help = self.collector.suggest(text, known);
+            let problem = format!("unknown host or cluster {:?}", cut(text));
+            let expected = "expected the name of a [hosts.NAME] or [clusters.NAME] table";
+            self.collector.add(name.span(), problem, expected, help);
+        }
+        None
+    }
+
+    fn where_is(&self, zone: u32) -> String {
+        match self.names.zones[zone as usize].name.get_ref().as_str() {
+            "" => "in no zone".to_owned(),
+            name => format!("in zone {:?}", cut(name)),
+        }
+    }
+
+    fn link(&mut self, link: &Spanned<LinkUse>) -> Option<(u32, bool)> {
+        let LinkUse {
+            link: name,
+            direction,
+        } = link.get_ref();
+        let Some((number, sharing)) = self.links.get(name.as_str()) else {
+            let help = self.collector.suggest(name, self.links.keys().copied());
+            let problem = format!("unknown link {:?}", cut(name));
+            let expected = "expected the name of a [links.NAME] table";
+            self.collector.add(link.span(), problem, expected, help);
+            return None;
+        };
+        let down = *direction == Direction::Down;
+        if down && sharing.is_some_and(|sharing| sharing != Sharing::SplitDuplex) {
+            let problem = format!("link {:?} has no directions", cut(name));
+            let expected = "only a link with sharing = \"split-duplex\" has a direction \"down\"";
+            self.collector.add(link.span(), problem, expected, None);
+            return None;
+        }
+        Some((*number, down))
+    }
+}

@@ -1,0 +1,153 @@
+//! Import of SimGrid's XML platforms, versions 4 and 4.1: from XML to our TOML.
+//!
+//! The outermost zone of the XML becomes the platform itself. What a platform file of ours cannot say is listed in
+//! [`Imported::notes`], each with its place, and left out; what cannot be understood is a mistake. Routes are those of
+//! SimGrid, its defects in fat trees and dragonflies included (`compat = "simgrid-4.1"`).
+//!
+//! *Not carried over*: availability profiles and states, power states but the first, disks, properties, bypass routes, wireless
+//! zones and links, `<config>`.
+//!
+//! Tags are read as a stream without expanding entities, nesting is bounded, and clusters stay one entry, so that the result is
+//! never much larger than the file.
+
+mod cluster;
+mod values;
+mod xml;
+mod zone;
+
+use std::fmt;
+use std::path::Path;
+
+use crate::file::{PlatformFile, Protocol, TopologyEntry, VERSION, ZoneEntry};
+use crate::mistake::{LoadError, Mistake, Mistakes, position};
+use crate::model::{NetworkModel, NetworkParameters};
+use crate::platform::read_text;
+use values::Importer;
+use xml::Element;
+
+/// A SimGrid platform as ours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Imported {
+    /// The platform in our format.
+    pub toml: String,
+    /// What could not be carried over.
+    pub notes: Vec<Note>,
+}
+
+/// Something in a SimGrid platform that ours cannot say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    /// The file, as it was called.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is left out or different.
+    pub text: String,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.text)
+    }
+}
+
+/// Turns the text of a SimGrid XML platform into TOML; mistakes are reported as in a file called `file_name`.
+///
+/// # Errors
+/// All mistakes found in the XML.
+pub fn import(file_name: &str, text: &str) -> Result<Imported, Mistakes> {
+    let fail = |list: Vec<Mistake>| Mistakes::new(file_name, text, list);
+    let root = xml::parse(text).map_err(|mistake| fail(vec![mistake]))?;
+    let mut importer = Importer::default();
+    let zone = platform(&mut importer, &root);
+    if !importer.mistakes.is_empty() {
+        return Err(fail(importer.mistakes));
+    }
+    let file = PlatformFile {
+        version: VERSION,
+        name: Some(importer.name),
+        network: NetworkParameters::preset(NetworkModel::Flow),
+        protocol: Protocol::default(),
+        root: zone,
+    };
+    let mut notes: Vec<Note> = importer
+        .notes
+        .iter()
+        .map(|(at, text_of_note)| Note {
+            file: file_name.to_owned(),
+            line: position(text, *at).0,
+            text: text_of_note.clone(),
+        })
+        .collect();
+    notes.sort_by_key(|note| note.line);
+    Ok(Imported {
+        toml: file.to_toml(),
+        notes,
+    })
+}
+
+/// Turns a SimGrid XML platform into TOML.
+///
+/// # Errors
+/// [`LoadError`] if the file cannot be read, or with all mistakes found in it.
+pub fn import_file(path: impl AsRef<Path>) -> Result<Imported, LoadError> {
+    let path = path.as_ref();
+    let text = read_text(path)?;
+    import(&path.display().to_string(), &text).map_err(LoadError::Mistakes)
+}
+
+/// The outermost zone.
+fn platform(importer: &mut Importer, root: &Element) -> ZoneEntry {
+    if root.name != "platform" {
+        let problem = format!("the outermost tag is <{}>", root.name);
+        importer.mistake(root, problem, "expected <platform version=\"4.1\">");
+        return ZoneEntry::default();
+    }
+    check_version(importer, root);
+    importer.collect_names(root);
+    let mut outermost = None;
+    for child in &root.children {
+        match child.name.as_str() {
+            "zone" | "AS" | "cluster" if outermost.is_some() => {
+                let problem = format!("a second outermost <{}>", child.name);
+                let expected = "expected one zone around all others";
+                importer.mistake(child, problem, expected);
+            }
+            "zone" | "AS" => {
+                importer.name = child.get("id").unwrap_or_default().to_owned();
+                outermost = Some(importer.zone(child));
+            }
+            "cluster" => {
+                importer.name = child.get("id").unwrap_or_default().to_owned();
+                let mut zone = ZoneEntry::default();
+                zone.clusters.extend(importer.cluster(child));
+                outermost = Some(zone);
+            }
+            "config" | "trace" | "trace_connect" | "prop" => importer.left_out(child),
+            _ => importer.unknown(child),
+        }
+    }
+    if outermost.is_none() {
+        let problem = "the platform has no zone".to_owned();
+        importer.mistake(root, problem, "expected a <zone> or a <cluster> in it");
+    }
+    outermost.unwrap_or_default()
+}
+
+/// Accepts 4 and 4.1.
+fn check_version(importer: &mut Importer, root: &Element) {
+    let version = root.get("version").unwrap_or_default();
+    if !matches!(version, "4" | "4.0" | "4.1") {
+        let problem = format!("unknown version {version:?} of a SimGrid platform");
+        let expected = "expected 4 or 4.1; SimGrid's tool simgrid_update_xml renews older files";
+        importer.mistake(root, problem, expected);
+    }
+}
+
+/// Whether a topology routes like SimGrid only on request.
+fn has_defects(topology: &TopologyEntry) -> bool {
+    matches!(
+        topology,
+        TopologyEntry::FatTree { .. } | TopologyEntry::Dragonfly { .. }
+    )
+}

@@ -1,0 +1,269 @@
+//! Attributes as values: quantities with SimGrid's units, names, sharing; and what has been found wrong or left out.
+
+use std::collections::BTreeMap;
+
+use toml::Spanned;
+
+use super::xml::Element;
+use crate::Sharing;
+use crate::file::{Direction, LinkEntry, LinkUse, cut};
+use crate::mistake::Mistake;
+use crate::units::{Bandwidth, Duration, Kind, Quantity, Speed};
+
+/// What is known while a platform is imported.
+#[derive(Default, Debug)]
+pub(super) struct Importer {
+    pub(super) name: String,
+    pub(super) mistakes: Vec<Mistake>,
+    /// Places and texts of what is left out.
+    pub(super) notes: Vec<(usize, String)>,
+    /// Whether a link has two directions, by name.
+    links: BTreeMap<String, bool>,
+    /// The cluster that a router is the switch of.
+    pub(super) switches: BTreeMap<String, String>,
+}
+
+/// A text without a place in our file.
+pub(super) fn plain<T>(value: T) -> Spanned<T> {
+    Spanned::new(0..0, value)
+}
+
+impl Importer {
+    pub(super) fn mistake(
+        &mut self,
+        element: &Element,
+        problem: String,
+        expected: impl Into<String>,
+    ) {
+        self.mistakes.push(Mistake {
+            span: element.span.clone(),
+            problem,
+            expected: expected.into(),
+            help: None,
+        });
+    }
+
+    pub(super) fn note(&mut self, element: &Element, text: impl Into<String>) {
+        self.notes.push((element.span.start, text.into()));
+    }
+
+    /// Notes a tag that has no counterpart.
+    pub(super) fn left_out(&mut self, element: &Element) {
+        let id = element.get("id").or_else(|| element.get("src"));
+        let id = id.map_or_else(String::new, |id| format!(" {:?}", cut(id)));
+        self.note(
+            element,
+            format!("<{}>{id} is not carried over", element.name),
+        );
+    }
+
+    /// A tag that SimGrid does not know either, or not here.
+    pub(super) fn unknown(&mut self, element: &Element) {
+        let problem = format!("<{}> is not known here", cut(&element.name));
+        self.mistake(element, problem, "expected a tag of SimGrid's platforms");
+    }
+
+    /// Notes the attributes that are not among `known`, and the children that are left out.
+    pub(super) fn rest(&mut self, element: &Element, known: &[&str]) {
+        for key in element.keys().filter(|key| !known.contains(key)) {
+            let value = cut(element.get(key).unwrap_or_default());
+            if !value.is_empty() {
+                let text = format!("{key}={value:?} of <{}> is not carried over", element.name);
+                self.note(element, text);
+            }
+        }
+        for child in &element.children {
+            self.left_out(child);
+        }
+    }
+
+    /// An attribute that must be there.
+    pub(super) fn required<'e>(&mut self, element: &'e Element, key: &str) -> Option<&'e str> {
+        let value = element.get(key);
+        if value.is_none() {
+            let problem = format!("<{}> has no {key:?}", element.name);
+            self.mistake(element, problem, format!("expected the attribute {key:?}"));
+        }
+        value
+    }
+
+    /// Notes which links have directions and which routers are switches, in the whole tree.
+    pub(super) fn collect_names(&mut self, element: &Element) {
+        for child in &element.children {
+            let id = child.get("id").unwrap_or_default();
+            match child.name.as_str() {
+                "link" => {
+                    let duplex = matches!(
+                        child.get("sharing_policy"),
+                        Some("SPLITDUPLEX" | "FULLDUPLEX")
+                    );
+                    self.links.insert(id.to_owned(), duplex);
+                }
+                "cluster" => {
+                    let text = |key| child.get(key).unwrap_or_default();
+                    let usual = format!("{}{id}_router{}", text("prefix"), text("suffix"));
+                    let router = child.get("router_id").map_or(usual, str::to_owned);
+                    self.switches.insert(router, id.to_owned());
+                }
+                _ => {}
+            }
+            self.collect_names(child);
+        }
+    }
+
+    /// Which link, and which direction of it, a name means; the flag says that the name itself has the direction.
+    pub(super) fn link_use(&self, name: &str, direction: Option<&str>) -> (LinkUse, bool) {
+        let usage = |name: &str, direction| LinkUse {
+            link: name.to_owned(),
+            direction,
+        };
+        if self.links.contains_key(name) {
+            let down = direction == Some("DOWN");
+            let direction = if down { Direction::Down } else { Direction::Up };
+            return (usage(name, direction), false);
+        }
+        for (suffix, direction) in [("_UP", Direction::Up), ("_DOWN", Direction::Down)] {
+            let stem = name.strip_suffix(suffix).unwrap_or_default();
+            if self.links.get(stem) == Some(&true) {
+                return (usage(stem, direction), true);
+            }
+        }
+        (usage(name, Direction::Up), false)
+    }
+
+    /// A quantity; SimGrid allows to leave out the unit, which is then `base`.
+    fn quantity<K: Kind>(
+        &mut self,
+        element: &Element,
+        key: &str,
+        text: &str,
+        base: &str,
+    ) -> Option<Quantity<K>> {
+        let bare = text.parse::<f64>().is_ok();
+        let with_unit = if bare {
+            format!("{text}{base}")
+        } else {
+            text.to_owned()
+        };
+        match with_unit.parse::<Quantity<K>>() {
+            Ok(quantity) => Some(quantity),
+            Err(error) => {
+                let problem = format!("{key} of <{}>: {}", element.name, error.problem());
+                self.mistake(element, problem, error.expected());
+                None
+            }
+        }
+    }
+
+    pub(super) fn bandwidth(&mut self, element: &Element, key: &str) -> Option<Bandwidth> {
+        let text = self.required(element, key)?;
+        self.quantity(element, key, text, "Bps")
+    }
+
+    /// The speed of a host in its first power state.
+    pub(super) fn speed(&mut self, element: &Element) -> Option<Speed> {
+        let text = self.required(element, "speed")?;
+        let mut states = text.split(',').map(str::trim);
+        let first = states.next().unwrap_or_default();
+        let others = states.count();
+        let wanted = element.get("pstate").filter(|state| *state != "0");
+        if others > 0 || wanted.is_some() {
+            let text =
+                format!("power states are not carried over: the speed is the first, {first}");
+            self.note(element, text);
+        }
+        self.quantity(element, "speed", first, "f")
+    }
+
+    /// A latency; SimGrid also knows minutes, hours, days and weeks.
+    pub(super) fn latency(&mut self, element: &Element, key: &str) -> Option<Duration> {
+        const LONG: [(&str, u32); 4] = [("w", 604_800), ("d", 86_400), ("h", 3_600), ("m", 60)];
+        let text = element.get(key).unwrap_or("0s");
+        for (unit, seconds) in LONG {
+            let number = text.strip_suffix(unit).map(str::trim);
+            if let Some(Ok(number)) = number.map(str::parse::<f64>) {
+                let seconds = format!("{}s", number * f64::from(seconds));
+                return self.quantity(element, key, &seconds, "s");
+            }
+        }
+        self.quantity(element, key, text, "s")
+    }
+
+    pub(super) fn cores(&mut self, element: &Element) -> Option<u32> {
+        let text = element.get("core").unwrap_or("1");
+        let cores = text.parse::<u32>().ok().filter(|cores| *cores > 0);
+        if cores.is_none() {
+            let problem = format!("core={:?} of <{}>", cut(text), element.name);
+            self.mistake(element, problem, "expected a whole number, at least 1");
+        }
+        cores
+    }
+
+    pub(super) fn sharing(
+        &mut self,
+        element: &Element,
+        key: &str,
+        default: Sharing,
+    ) -> Option<Sharing> {
+        match element.get(key) {
+            None => Some(default),
+            Some("SHARED") => Some(Sharing::Shared),
+            Some("SPLITDUPLEX" | "FULLDUPLEX") => Some(Sharing::SplitDuplex),
+            Some("FATPIPE") => Some(Sharing::FatPipe),
+            Some("WIFI") => {
+                let text =
+                    "a wireless link is not carried over: it becomes an ordinary shared link";
+                self.note(element, text);
+                Some(Sharing::Shared)
+            }
+            Some(other) => {
+                let problem = format!("{key}={:?} of <{}>", cut(other), element.name);
+                let expected = "expected SHARED, SPLITDUPLEX or FATPIPE";
+                self.mistake(element, problem, expected);
+                None
+            }
+        }
+    }
+
+    /// The bandwidth of a link, the first one of a wireless link.
+    pub(super) fn link(&mut self, element: &Element) -> Option<LinkEntry> {
+        let text = self.required(element, "bandwidth")?;
+        let first = text.split(',').next().unwrap_or_default().trim();
+        let bandwidth = self.quantity(element, "bandwidth", first, "Bps");
+        let latency = self.latency(element, "latency");
+        let sharing = self.sharing(element, "sharing_policy", Sharing::Shared);
+        self.rest(element, &["id", "bandwidth", "latency", "sharing_policy"]);
+        Some(LinkEntry {
+            bandwidth: bandwidth?,
+            latency: latency?,
+            sharing: sharing?,
+        })
+    }
+
+    /// Three numbers, or two.
+    pub(super) fn coordinates(&mut self, element: &Element) -> Option<[f64; 3]> {
+        let text = element.get("coordinates")?;
+        let numbers: Option<Vec<f64>> = text
+            .split_whitespace()
+            .map(|number| {
+                number
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|number| number.is_finite())
+            })
+            .collect();
+        match numbers.as_deref() {
+            Some([x, y]) => Some([*x, *y, 0.0]),
+            Some([x, y, height]) => Some([*x, *y, *height]),
+            _ => {
+                let problem = format!("coordinates={:?} of <{}>", cut(text), element.name);
+                self.mistake(
+                    element,
+                    problem,
+                    "expected three numbers, such as \"25.5 9.4 1.4\"",
+                );
+                None
+            }
+        }
+    }
+}

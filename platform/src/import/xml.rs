@@ -1,0 +1,138 @@
+//! XML as a tree of tags with their places; everything that could make a small file large is refused.
+
+use std::ops::Range;
+
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use crate::mistake::Mistake;
+
+/// The deepest nesting of tags; platforms nest zones a few deep, and a route in a zone two deeper.
+const DEPTH_MAX: usize = 64;
+
+/// The largest number of attributes of a tag: `<cluster>` knows 21.
+const ATTRIBUTES_MAX: usize = 64;
+
+/// A tag with what is in it.
+#[derive(Clone, Debug)]
+pub(super) struct Element {
+    pub(super) name: String,
+    attributes: Vec<(String, String)>,
+    /// The tag in the text.
+    pub(super) span: Range<usize>,
+    pub(super) children: Vec<Self>,
+}
+
+impl Element {
+    /// The value of an attribute that is there and not empty.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let mut found = self.attributes.iter().filter(|(key, _)| key == name);
+        let (_, value) = found.next()?;
+        (!value.is_empty()).then_some(value.as_str())
+    }
+
+    /// The names of all attributes.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.attributes.iter().map(|(key, _)| key.as_str())
+    }
+}
+
+fn mistake(span: Range<usize>, problem: impl Into<String>, expected: impl Into<String>) -> Mistake {
+    Mistake {
+        span,
+        problem: problem.into(),
+        expected: expected.into(),
+        help: None,
+    }
+}
+
+/// Reads the tags of a text; gives the outermost one.
+///
+/// # Errors
+/// The first thing that is not well-formed XML.
+pub(super) fn parse(text: &str) -> Result<Element, Mistake> {
+    let mut reader = Reader::from_str(text);
+    let mut open: Vec<Element> = Vec::new();
+    let mut root = None;
+    loop {
+        let before = offset(reader.buffer_position(), text);
+        let event = reader.read_event().map_err(|error| {
+            let at = offset(reader.error_position(), text);
+            let expected = "expected well-formed XML";
+            mistake(at..at, format!("XML syntax: {error}"), expected)
+        })?;
+        let span = before..offset(reader.buffer_position(), text);
+        let done = match event {
+            Event::Start(tag) => {
+                if root.is_some() || open.len() == DEPTH_MAX {
+                    return Err(misplaced(span, root.is_some()));
+                }
+                open.push(element(&tag, span)?);
+                None
+            }
+            Event::Empty(tag) => Some(element(&tag, span.clone())?),
+            Event::End(_) => open.pop(),
+            Event::GeneralRef(_) => {
+                let expected = "entities are not expanded";
+                return Err(mistake(span, "an entity between the tags", expected));
+            }
+            Event::Eof => break,
+            Event::Text(_)
+            | Event::CData(_)
+            | Event::Comment(_)
+            | Event::Decl(_)
+            | Event::PI(_)
+            | Event::DocType(_) => None,
+        };
+        let Some(done) = done else { continue };
+        match open.last_mut() {
+            Some(outer) => outer.children.push(done),
+            None if root.is_none() => root = Some(done),
+            None => return Err(misplaced(done.span, true)),
+        }
+    }
+    if let Some(unclosed) = open.last() {
+        let problem = format!("<{}> is never closed", unclosed.name);
+        return Err(mistake(unclosed.span.clone(), problem, "expected its end"));
+    }
+    root.ok_or_else(|| mistake(0..0, "no tag", "expected <platform version=\"4.1\">"))
+}
+
+fn misplaced(span: Range<usize>, after: bool) -> Mistake {
+    if after {
+        mistake(span, "a tag after the end", "expected one outermost tag")
+    } else {
+        let problem = format!("tags nest more than {DEPTH_MAX} deep");
+        mistake(span, problem, "expected fewer zones in zones")
+    }
+}
+
+fn offset(position: u64, text: &str) -> usize {
+    usize::try_from(position).map_or(text.len(), |at| at.min(text.len()))
+}
+
+fn element(tag: &BytesStart<'_>, span: Range<usize>) -> Result<Element, Mistake> {
+    let wrong = |problem: String| mistake(span.clone(), problem, "expected well-formed XML");
+    let name = String::from_utf8_lossy(tag.name().as_ref()).into_owned();
+    let mut attributes: Vec<(String, String)> = Vec::new();
+    for attribute in tag.attributes().with_checks(false) {
+        let attribute = attribute.map_err(|error| wrong(format!("XML syntax: {error}")))?;
+        let key = String::from_utf8_lossy(attribute.key.as_ref()).into_owned();
+        let value = attribute
+            .unescape_value()
+            .map_err(|error| wrong(format!("the attribute {key:?}: {error}")))?;
+        if attributes.len() == ATTRIBUTES_MAX {
+            return Err(wrong(format!("more than {ATTRIBUTES_MAX} attributes")));
+        }
+        if attributes.iter().any(|(known, _)| *known == key) {
+            return Err(wrong(format!("the attribute {key:?} is there twice")));
+        }
+        attributes.push((key, value.trim().to_owned()));
+    }
+    Ok(Element {
+        name,
+        attributes,
+        span,
+        children: Vec::new(),
+    })
+}

@@ -1,0 +1,355 @@
+//! `<zone>` and what is in it: hosts, routers, links, clusters, routes, peers, cabinets.
+
+use toml::Spanned;
+
+use super::values::{Importer, plain};
+use super::xml::Element;
+use crate::file::{
+    Direction, HostEntry, LinkEntry, LinkUse, Named, RouteEntry, ToItself, ZoneEntry, cut,
+};
+use crate::{Routing, Sharing};
+
+/// In place of a member: the centre of a star.
+const CENTRE: &str = "*";
+
+impl Importer {
+    pub(super) fn zone(&mut self, element: &Element) -> ZoneEntry {
+        let mut zone = ZoneEntry::default();
+        let cluster = self.routing(element, &mut zone);
+        self.required(element, "id");
+        let mut backbone = None;
+        for child in &element.children {
+            match child.name.as_str() {
+                "backbone" => {
+                    backbone = self.backbone(child, &mut zone);
+                    if !cluster {
+                        self.note(
+                            child,
+                            "a <backbone> outside of routing=\"Cluster\" is on no route",
+                        );
+                    }
+                }
+                name => self.member(name, child, &mut zone),
+            }
+        }
+        if cluster {
+            for child in &element.children {
+                if child.name == "host_link" {
+                    self.host_link(child, backbone.as_deref(), &mut zone);
+                }
+            }
+        }
+        if zone.routing == Routing::Vivaldi {
+            self.join_inner_zones(element, &mut zone);
+        }
+        zone
+    }
+
+    /// Sets the rule; true for `Cluster`, a star over `<host_link>`s.
+    fn routing(&mut self, element: &Element, zone: &mut ZoneEntry) -> bool {
+        let routing = self.required(element, "routing").unwrap_or_default();
+        zone.routing = match routing {
+            "Full" => Routing::Full,
+            "Floyd" => Routing::Floyd,
+            "Dijkstra" | "DijkstraCache" => Routing::Dijkstra,
+            "Vivaldi" => Routing::Vivaldi,
+            "Star" | "Cluster" => Routing::Star,
+            "None" | "NONE" | "none" | "" => Routing::None,
+            "Wifi" | "WIFI" => {
+                let text = "routing=\"Wifi\" is not carried over: the zone has no routes";
+                self.note(element, text);
+                Routing::None
+            }
+            other => {
+                let problem = format!("routing={:?} of <{}>", cut(other), element.name);
+                let expected = "expected Full, Floyd, Dijkstra, Vivaldi, Cluster, Star or None";
+                self.mistake(element, problem, expected);
+                Routing::None
+            }
+        };
+        if zone.routing == Routing::Star {
+            zone.to_itself = ToItself::Links;
+        }
+        routing == "Cluster"
+    }
+
+    fn member(&mut self, name: &str, child: &Element, zone: &mut ZoneEntry) {
+        match name {
+            "host" => self.host(child, zone),
+            "router" => self.router(child, zone),
+            "link" => {
+                let entry = self.link(child);
+                if let (Some(entry), Some(id)) = (entry, self.required(child, "id")) {
+                    let name = plain(id.to_owned());
+                    zone.links.push(Named { name, entry });
+                }
+            }
+            "cluster" => zone.clusters.extend(self.cluster(child)),
+            "zone" | "AS" => {
+                let entry = self.zone(child);
+                let name = plain(child.get("id").unwrap_or_default().to_owned());
+                zone.zones.push(Named { name, entry });
+            }
+            "route" | "zoneRoute" | "ASroute" => self.route(child, zone),
+            "host_link" => {}
+            "peer" => self.peer(child, zone),
+            "cabinet" => self.cabinet(child, zone),
+            "prop" | "bypassRoute" | "bypassZoneRoute" | "bypassASroute" | "trace"
+            | "trace_connect" | "storage" | "storage_type" | "mount" | "disk" => {
+                self.left_out(child);
+            }
+            _ => self.unknown(child),
+        }
+    }
+
+    fn host(&mut self, element: &Element, zone: &mut ZoneEntry) {
+        let id = self.required(element, "id");
+        let speed = self.speed(element);
+        let cores = self.cores(element);
+        let coordinates = self.coordinates(element);
+        self.rest(element, &["id", "speed", "core", "coordinates", "pstate"]);
+        if let (Some(id), Some(speed), Some(cores)) = (id, speed, cores) {
+            let entry = HostEntry {
+                speed,
+                cores,
+                coordinates,
+            };
+            let name = plain(id.to_owned());
+            zone.hosts.push(Named { name, entry });
+        }
+    }
+
+    fn router(&mut self, element: &Element, zone: &mut ZoneEntry) {
+        if let Some(id) = self.required(element, "id") {
+            zone.routers.push(plain(id.to_owned()));
+        }
+        self.rest(element, &["id", "coordinates"]);
+    }
+
+    /// The name of the backbone.
+    fn backbone(&mut self, element: &Element, zone: &mut ZoneEntry) -> Option<String> {
+        let entry = self.link(element)?;
+        let id = self.required(element, "id")?.to_owned();
+        let name = plain(id.clone());
+        zone.links.push(Named { name, entry });
+        Some(id)
+    }
+
+    /// The links of a host of a `Cluster` zone, with the backbone, to and from the centre.
+    fn host_link(&mut self, element: &Element, backbone: Option<&str>, zone: &mut ZoneEntry) {
+        let id = self.required(element, "id");
+        let up = self.required(element, "up");
+        let down = self.required(element, "down");
+        let (Some(id), Some(up), Some(down)) = (id, up, down) else {
+            return;
+        };
+        self.rest(element, &["id", "up", "down"]);
+        let backbone = backbone.map(|name| self.link_use(name, None).0);
+        let up = [Some(self.link_use(up, None).0), backbone.clone()];
+        let down = [backbone, Some(self.link_use(down, None).0)];
+        zone.routes.push(one_way(id, CENTRE, up));
+        zone.routes.push(one_way(CENTRE, id, down));
+    }
+
+    fn route(&mut self, element: &Element, zone: &mut ZoneEntry) {
+        let from = self.required(element, "src");
+        let to = self.required(element, "dst");
+        let mut links: Vec<(LinkUse, bool)> = Vec::new();
+        for child in &element.children {
+            match (child.name.as_str(), child.get("id")) {
+                ("link_ctn", Some(id)) => links.push(self.link_use(id, child.get("direction"))),
+                ("link_ctn", None) => {
+                    self.required(child, "id");
+                }
+                _ => self.left_out(child),
+            }
+        }
+        let (Some(from), Some(to)) = (from, to) else {
+            return;
+        };
+        if links.is_empty() && !matches!(zone.routing, Routing::Star | Routing::Vivaldi) {
+            let problem = format!("<{}> without links", element.name);
+            self.mistake(element, problem, "expected <link_ctn id=\"…\"/> in it");
+            return;
+        }
+        let gateways = [
+            self.gateway(element, "gw_src", from),
+            self.gateway(element, "gw_dst", to),
+        ];
+        let word = element.get("symmetrical").unwrap_or("YES");
+        let symmetric = matches!(word, "YES" | "yes");
+        push_route(zone, [from, to], gateways, &links, symmetric);
+    }
+
+    /// A gateway: the switch of a cluster under the name of the cluster, nothing where it is the member itself.
+    fn gateway(&self, element: &Element, key: &str, member: &str) -> Option<Spanned<String>> {
+        let name = element.get(key)?;
+        let name = self.switches.get(name).map_or(name, String::as_str);
+        (name != member).then(|| plain(name.to_owned()))
+    }
+
+    /// A host with two links of its own in a *vivaldi* zone.
+    fn peer(&mut self, element: &Element, zone: &mut ZoneEntry) {
+        let id = self.required(element, "id");
+        let speed = self.speed(element);
+        let up = self.bandwidth(element, "bw_out");
+        let down = self.bandwidth(element, "bw_in");
+        let coordinates = self.coordinates(element);
+        self.rest(element, &["id", "speed", "bw_in", "bw_out", "coordinates"]);
+        let (Some(id), Some(speed), Some(up), Some(down)) = (id, speed, up, down) else {
+            return;
+        };
+        let entry = HostEntry {
+            speed,
+            cores: 1,
+            coordinates,
+        };
+        let name = plain(id.to_owned());
+        zone.hosts.push(Named { name, entry });
+        let latency = |importer: &mut Self| importer.latency(element, "no_latency");
+        let mut link = |name: &str, bandwidth| {
+            let entry = LinkEntry {
+                bandwidth,
+                latency: latency(self)?,
+                sharing: Sharing::Shared,
+            };
+            let name = plain(name.to_owned());
+            zone.links.push(Named { name, entry });
+            Some(())
+        };
+        let (up_name, down_name) = (format!("link_{id}_UP"), format!("link_{id}_DOWN"));
+        link(&up_name, up);
+        link(&down_name, down);
+        let usage = |link| LinkUse {
+            link,
+            direction: Direction::Up,
+        };
+        zone.routes
+            .push(one_way(id, CENTRE, [Some(usage(up_name)), None]));
+        zone.routes
+            .push(one_way(CENTRE, id, [Some(usage(down_name)), None]));
+    }
+
+    /// Equal hosts of a `Cluster` zone, each with a link.
+    fn cabinet(&mut self, element: &Element, zone: &mut ZoneEntry) {
+        /// Cabinets are expanded, so they are kept to what one could have written by hand.
+        const HOSTS_MAX: u32 = 100_000;
+        let hosts = self.radical(element);
+        let speed = self.speed(element);
+        let bandwidth = self.bandwidth(element, "bw");
+        let latency = self.latency(element, "lat");
+        self.rest(
+            element,
+            &["id", "prefix", "suffix", "radical", "speed", "bw", "lat"],
+        );
+        let (Some(hosts), Some(speed), Some(bandwidth), Some(latency)) =
+            (hosts, speed, bandwidth, latency)
+        else {
+            return;
+        };
+        if hosts.count() > HOSTS_MAX {
+            let problem = format!("a <cabinet> of {} hosts", hosts.count());
+            let expected = format!("expected at most {HOSTS_MAX}; a <cluster> can have more");
+            self.mistake(element, problem, expected);
+            return;
+        }
+        for name in (0..hosts.count()).map(|host| hosts.name(host)) {
+            let link = format!("link_{name}");
+            let usage = LinkUse {
+                link: link.clone(),
+                direction: Direction::Up,
+            };
+            let mut route = one_way(&name, CENTRE, [Some(usage), None]);
+            route.symmetric = true;
+            zone.routes.push(route);
+            let entry = LinkEntry {
+                bandwidth: bandwidth.clone(),
+                latency: latency.clone(),
+                sharing: Sharing::SplitDuplex,
+            };
+            let link = plain(link);
+            zone.links.push(Named { name: link, entry });
+            let entry = HostEntry {
+                speed: speed.clone(),
+                cores: 1,
+                coordinates: None,
+            };
+            let name = plain(name);
+            zone.hosts.push(Named { name, entry });
+        }
+    }
+
+    /// In *vivaldi* zones, inner zones are reached over the router that is called after them.
+    fn join_inner_zones(&mut self, element: &Element, zone: &mut ZoneEntry) {
+        for inner in &mut zone.zones {
+            let name = inner.name.get_ref().clone();
+            let gateway = format!("router_{name}");
+            let router = find(element, &gateway);
+            inner.entry.coordinates = router.and_then(|router| self.coordinates(router));
+            inner.entry.gateway = router.map(|_| plain(gateway));
+            let mut route = one_way(&name, CENTRE, [None, None]);
+            route.symmetric = true;
+            zone.routes.push(route);
+        }
+    }
+}
+
+/// The router with an id, anywhere inside.
+fn find<'e>(element: &'e Element, id: &str) -> Option<&'e Element> {
+    element.children.iter().find_map(|child| {
+        if child.name == "router" && child.get("id") == Some(id) {
+            Some(child)
+        } else {
+            find(child, id)
+        }
+    })
+}
+
+fn one_way(from: &str, to: &str, links: [Option<LinkUse>; 2]) -> RouteEntry {
+    RouteEntry {
+        from: plain(from.to_owned()),
+        to: plain(to.to_owned()),
+        links: links.into_iter().flatten().map(plain).collect(),
+        symmetric: false,
+        gateway_from: None,
+        gateway_to: None,
+    }
+}
+
+/// Adds a route; a symmetric one over links whose names say their direction becomes two, because the way back does not
+/// turn them round.
+fn push_route(
+    zone: &mut ZoneEntry,
+    [from, to]: [&str; 2],
+    [gateway_from, gateway_to]: [Option<Spanned<String>>; 2],
+    links: &[(LinkUse, bool)],
+    symmetric: bool,
+) {
+    let fixed = links.iter().any(|(_, fixed)| *fixed);
+    let uses = links.iter().map(|(usage, _)| plain(usage.clone()));
+    zone.routes.push(RouteEntry {
+        from: plain(from.to_owned()),
+        to: plain(to.to_owned()),
+        links: uses.collect(),
+        symmetric: symmetric && !fixed,
+        gateway_from: gateway_from.clone(),
+        gateway_to: gateway_to.clone(),
+    });
+    if symmetric && fixed && from != to {
+        let back = links.iter().rev().map(|(usage, fixed)| {
+            let mut usage = usage.clone();
+            if !fixed {
+                usage.direction = usage.direction.opposite();
+            }
+            plain(usage)
+        });
+        zone.routes.push(RouteEntry {
+            from: plain(to.to_owned()),
+            to: plain(from.to_owned()),
+            links: back.collect(),
+            symmetric: false,
+            gateway_from: gateway_to,
+            gateway_to: gateway_from,
+        });
+    }
+}

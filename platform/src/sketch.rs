@@ -1,0 +1,153 @@
+//! What a picture of a platform shows: the tree of zones, the nodes and cables of clusters, and which members are joined.
+
+use crate::Routing;
+use crate::cluster::Cluster;
+use crate::platform::Platform;
+use crate::topology::Topology;
+
+/// The largest platform with a sketch; more hosts than this are no picture.
+pub const SKETCH_HOSTS_MAX: u32 = 5_000;
+
+/// The largest number of cables in a sketch.
+const CABLES_MAX: u32 = 100_000;
+
+/// A zone with its members.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ZoneSketch {
+    /// Its name; empty for the platform.
+    pub name: String,
+    /// How its members reach each other.
+    pub routing: Routing,
+    /// Hosts, routers, clusters and inner zones.
+    pub members: Vec<MemberSketch>,
+    /// Pairs of members, by position, that have a declared route; `None` is the centre of a star.
+    pub joins: Vec<(usize, Option<usize>)>,
+}
+
+/// A member of a zone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum MemberSketch {
+    /// A single host, by name.
+    Host(String),
+    /// A router, by name.
+    Router(String),
+    /// A cluster.
+    Cluster(ClusterSketch),
+    /// An inner zone.
+    Zone(ZoneSketch),
+}
+
+/// A cluster: hosts are numbered first, then switches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClusterSketch {
+    /// Its name.
+    pub name: String,
+    /// The name of the first host.
+    pub first: String,
+    /// The name of the last host.
+    pub last: String,
+    /// Number of hosts.
+    pub hosts: u32,
+    /// How its nodes are best arranged.
+    pub shape: Shape,
+    /// The nodes that each cable joins.
+    pub cables: Vec<(u32, u32)>,
+}
+
+/// An arrangement of the nodes of a cluster.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// All hosts around one switch, which is the node after the last host; true with a backbone.
+    Star(bool),
+    /// Rows of so many nodes, hosts first.
+    Levels(Vec<u32>),
+    /// A grid with these dimensions, the first one fastest.
+    Grid(Vec<u32>),
+    /// Groups of chassis of routers, and nodes at each router.
+    Groups([u32; 4]),
+}
+
+impl Platform {
+    /// What a picture of the platform shows; `None` if it is too large for one.
+    #[must_use]
+    pub fn sketch(&self) -> Option<ZoneSketch> {
+        let clusters = &self.tree.clusters;
+        let cables: u64 = clusters
+            .iter()
+            .map(|cluster| u64::from(cluster.topology.cables()))
+            .sum();
+        if self.host_count > SKETCH_HOSTS_MAX || cables > u64::from(CABLES_MAX) {
+            return None;
+        }
+        Some(self.zone_sketch(0))
+    }
+
+    fn zone_sketch(&self, zone: u32) -> ZoneSketch {
+        let tree = &self.tree;
+        let ends: Vec<u32> = (0..)
+            .zip(&tree.zone_of)
+            .filter(|(end, home)| **home == zone && *end != tree.zone_end(0))
+            .map(|(end, _)| end)
+            .collect();
+        let centre = tree.zone_end(zone);
+        let members = ends.iter().map(|end| self.member_sketch(*end)).collect();
+        let mut joins = Vec::new();
+        for (at, end) in ends.iter().enumerate() {
+            let (_, row) = tree.table.row(*end);
+            for entry in row {
+                let to = ends.binary_search(&entry.to).ok();
+                let backwards =
+                    to.is_some_and(|to| to <= at && tree.table.find(entry.to, *end).is_some());
+                if (to.is_some() && !backwards) || entry.to == centre {
+                    joins.push((at, to));
+                }
+            }
+        }
+        let here = &tree.zones[zone as usize];
+        ZoneSketch {
+            name: here.name.clone(),
+            routing: here.routing,
+            members,
+            joins,
+        }
+    }
+
+    fn member_sketch(&self, end: u32) -> MemberSketch {
+        let tree = &self.tree;
+        if let Some(cluster) = tree.cluster(end) {
+            return MemberSketch::Cluster(cluster_sketch(cluster));
+        }
+        if end >= tree.zone_end(0) {
+            return MemberSketch::Zone(self.zone_sketch(end - tree.zone_end(0)));
+        }
+        let name = self.end_name(end).to_owned();
+        if end < tree.singles {
+            MemberSketch::Host(name)
+        } else {
+            MemberSketch::Router(name)
+        }
+    }
+}
+
+fn cluster_sketch(cluster: &Cluster) -> ClusterSketch {
+    let hosts = cluster.hosts.count();
+    let topology = &cluster.topology;
+    let shape = match topology {
+        Topology::Switch(switch) => Shape::Star(switch.backbone),
+        Topology::FatTree(tree) => Shape::Levels(tree.nodes.clone()),
+        Topology::Torus(torus) => Shape::Grid(torus.dimensions.clone()),
+        Topology::Dragonfly(fly) => {
+            Shape::Groups([fly.groups, fly.chassis, fly.routers, fly.nodes])
+        }
+    };
+    ClusterSketch {
+        name: cluster.name.clone(),
+        first: cluster.hosts.name(0),
+        last: cluster.hosts.name(hosts - 1),
+        hosts,
+        shape,
+        cables: (0..topology.cables())
+            .map(|cable| topology.ends(cable))
+            .collect(),
+    }
+}

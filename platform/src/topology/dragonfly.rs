@@ -1,0 +1,292 @@
+//! Dragonflies of the Cray Cascade kind: groups of chassis of routers.
+//!
+//! Every router has a *local* cable to each of its nodes. The routers of a chassis are joined by *green* links, routers in the
+//! same place of different chassis of a group by *black* links, and groups by *blue* links: the one between
+//! groups `i` and `j` hangs on router `j` of the first chassis of group `i`, and on router `i` of the first chassis of `j`.
+//! A link of several cables is one link with that many times the bandwidth.
+//!
+//! Routing is minimal. Into another group: green to the router of the blue link, black to the first chassis, blue;
+//! then, in any case, green to the router's place and black to its chassis.
+//!
+//! A transfer crosses the limiter of each node and router on its way; that of the router before a blue link
+//! comes after that link in the list, as in SimGrid.
+//!
+//! SimGrid 4.1 loses its chassis after the last green link: it goes on from the first chassis, so that routes are not
+//! connected ([`Dragonfly::compat`]).
+//!
+//! Source: Faanes et al., "Cray Cascade: a scalable HPC system based on a Dragonfly network", 2012.
+
+use super::{Cable, Impossible, Label, Step, limited, product, shape};
+
+/// Counts of a dragonfly.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dragonfly {
+    pub(crate) groups: u32,
+    /// In each group.
+    pub(crate) chassis: u32,
+    /// In each chassis.
+    pub(crate) routers: u32,
+    /// At each router.
+    pub(crate) nodes: u32,
+    /// In each blue, black and green link.
+    pub(crate) cables: [u32; 3],
+    /// Whether the chassis is lost as by SimGrid 4.1.
+    compat: bool,
+    /// The first green, black and blue link, and the end of all.
+    first: [u32; 4],
+}
+
+/// Where a router stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Router {
+    group: u32,
+    chassis: u32,
+    slot: u32,
+}
+
+/// The number of pairs among `count` things.
+fn pairs(count: u32) -> u32 {
+    count * count.saturating_sub(1) / 2
+}
+
+/// The number of the pair of two different things among `count`.
+fn pair(count: u32, one: u32, two: u32) -> u32 {
+    let (low, high) = (one.min(two), one.max(two));
+    low * count - low * (low + 1) / 2 + high - low - 1
+}
+
+/// The pair with a number: the inverse of [`pair`].
+fn unpair(count: u32, mut number: u32) -> (u32, u32) {
+    let mut low = 0;
+    while number >= count - 1 - low {
+        number -= count - 1 - low;
+        low += 1;
+    }
+    (low, low + 1 + number)
+}
+
+impl Dragonfly {
+    /// A dragonfly with these counts (groups, chassis, routers, nodes) for `hosts` hosts; `cables` are those of blue,
+    /// black and green links.
+    ///
+    /// # Errors
+    /// [`Impossible`] if there are more groups than routers in a chassis, or the hosts do not match.
+    pub(crate) fn new(counts: [u32; 4], cables: [u32; 3], hosts: u32) -> Result<Self, Impossible> {
+        let [groups, chassis, routers, nodes] = counts;
+        if groups > routers {
+            return Err(Impossible::new(
+                format!("{groups} groups, but only {routers} routers in a chassis"),
+                "expected at most as many groups: the blue link to group j hangs on router j of a chassis",
+            ));
+        }
+        let count = product(counts);
+        if count != u64::from(hosts) {
+            return Err(Impossible::count(
+                "a dragonfly",
+                &shape(&counts),
+                count,
+                hosts,
+            ));
+        }
+        let pairs = |count: u32| u64::from(count) * u64::from(count.saturating_sub(1)) / 2;
+        let green = product([groups, chassis]).saturating_mul(pairs(routers));
+        let black = product([groups, routers]).saturating_mul(pairs(chassis));
+        let mut first = [hosts; 4];
+        let mut total = u64::from(hosts);
+        for (at, count) in [green, black, pairs(groups)].into_iter().enumerate() {
+            total = total.saturating_add(count);
+            first[at + 1] = limited("cables", total)?;
+        }
+        Ok(Self {
+            groups,
+            chassis,
+            routers,
+            nodes,
+            cables,
+            compat: false,
+            first,
+        })
+    }
+
+    /// The same dragonfly with SimGrid's routes.
+    pub(crate) const fn compat(mut self, compat: bool) -> Self {
+        self.compat = compat;
+        self
+    }
+
+    pub(super) const fn switches(&self) -> u32 {
+        self.groups * self.chassis * self.routers
+    }
+
+    pub(super) const fn cables(&self) -> u32 {
+        self.first[3]
+    }
+
+    const fn hosts(&self) -> u32 {
+        self.first[0]
+    }
+
+    const fn router(&self, number: u32) -> Router {
+        let place = number / self.routers;
+        Router {
+            group: place / self.chassis,
+            chassis: place % self.chassis,
+            slot: number % self.routers,
+        }
+    }
+
+    const fn number(&self, router: Router) -> u32 {
+        (router.group * self.chassis + router.chassis) * self.routers + router.slot
+    }
+
+    fn limiter(&self, router: Router) -> Step {
+        Step::Limiter(self.hosts() + self.number(router))
+    }
+
+    fn green(&self, from: Router, slot: u32) -> Step {
+        let row = (from.group * self.chassis + from.chassis) * pairs(self.routers);
+        let index = self.first[0] + row + pair(self.routers, from.slot, slot);
+        let width = self.cables[2];
+        Step::Cable(Cable { index, width }, from.slot > slot)
+    }
+
+    fn black(&self, from: Router, chassis: u32) -> Step {
+        let row = from.group * pairs(self.chassis) + pair(self.chassis, from.chassis, chassis);
+        let index = self.first[1] + row * self.routers + from.slot;
+        let width = self.cables[1];
+        Step::Cable(Cable { index, width }, from.chassis > chassis)
+    }
+
+    fn blue(&self, from: u32, to: u32) -> Step {
+        let index = self.first[2] + pair(self.groups, from, to);
+        let width = self.cables[0];
+        Step::Cable(Cable { index, width }, from > to)
+    }
+
+    pub(super) fn walk(&self, from: u32, to: u32, step: &mut impl FnMut(Step)) {
+        let local = |host| Cable {
+            index: host,
+            width: 1,
+        };
+        let target = self.router(to / self.nodes);
+        let mut here = self.router(from / self.nodes);
+        step(Step::Limiter(from));
+        step(Step::Cable(local(from), false));
+        if here.group != target.group {
+            self.approach(&mut here, target.group, 0, false, step);
+            step(self.blue(here.group, target.group));
+            step(self.limiter(here));
+            here = Router {
+                group: target.group,
+                chassis: 0,
+                slot: here.group,
+            };
+        }
+        self.approach(&mut here, target.slot, target.chassis, self.compat, step);
+        step(self.limiter(target));
+        step(Step::Cable(local(to), true));
+        step(Step::Limiter(to));
+    }
+
+    /// To another router of the same group: green, then black; from the first chassis if the chassis is `lost`.
+    fn approach(
+        &self,
+        here: &mut Router,
+        slot: u32,
+        chassis: u32,
+        lost: bool,
+        step: &mut impl FnMut(Step),
+    ) {
+        if here.slot != slot {
+            step(self.limiter(*here));
+            step(self.green(*here, slot));
+            here.slot = slot;
+            if lost {
+                here.chassis = 0;
+            }
+        }
+        if here.chassis != chassis {
+            step(self.limiter(*here));
+            step(self.black(*here, chassis));
+            here.chassis = chassis;
+        }
+    }
+
+    /// The kind of a cable, 0 for local, 1 to 3 for green, black and blue, and its number in its kind.
+    fn kind(&self, cable: u32) -> (usize, u32) {
+        let kind = self.first[..3].partition_point(|first| *first <= cable);
+        let begin = kind.checked_sub(1).map_or(0, |before| self.first[before]);
+        (kind, cable - begin)
+    }
+
+    pub(super) fn width(&self, cable: u32) -> u32 {
+        match self.kind(cable).0 {
+            0 => 1,
+            kind => self.cables[3 - kind],
+        }
+    }
+
+    pub(super) fn cable_label(&self, cable: u32) -> Label {
+        let (kind, number) = self.kind(cable);
+        if kind == 0 {
+            return Label::Host(cable, String::new());
+        }
+        if kind == 3 {
+            let (one, two) = unpair(self.groups, number);
+            return Label::Inner(format!("/blue/{one}-{two}"));
+        }
+        let (one, two) = self.ends(cable);
+        let (one, two) = (
+            self.router(one - self.hosts()),
+            self.router(two - self.hosts()),
+        );
+        Label::Inner(if kind == 1 {
+            format!(
+                "/green/{}.{}.{}-{}",
+                one.group, one.chassis, one.slot, two.slot
+            )
+        } else {
+            format!(
+                "/black/{}.{}-{}.{}",
+                one.group, one.chassis, two.chassis, one.slot
+            )
+        })
+    }
+
+    pub(super) fn switch_label(&self, switch: u32) -> String {
+        let router = self.router(switch);
+        format!("/{}.{}.{}", router.group, router.chassis, router.slot)
+    }
+
+    /// The two nodes that a cable joins, by number.
+    pub(crate) fn ends(&self, cable: u32) -> (u32, u32) {
+        let (kind, number) = self.kind(cable);
+        let at = |group, chassis, slot| {
+            let router = Router {
+                group,
+                chassis,
+                slot,
+            };
+            self.hosts() + self.number(router)
+        };
+        match kind {
+            0 => (number, self.hosts() + number / self.nodes),
+            1 => {
+                let (row, pair) = (number / pairs(self.routers), number % pairs(self.routers));
+                let (one, two) = unpair(self.routers, pair);
+                let (group, chassis) = (row / self.chassis, row % self.chassis);
+                (at(group, chassis, one), at(group, chassis, two))
+            }
+            2 => {
+                let (row, slot) = (number / self.routers, number % self.routers);
+                let (group, pair) = (row / pairs(self.chassis), row % pairs(self.chassis));
+                let (one, two) = unpair(self.chassis, pair);
+                (at(group, one, slot), at(group, two, slot))
+            }
+            _ => {
+                let (one, two) = unpair(self.groups, number);
+                (at(one, 0, two), at(two, 0, one))
+            }
+        }
+    }
+}

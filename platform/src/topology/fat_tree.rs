@@ -1,0 +1,248 @@
+//! Fat trees: levels of switches, with several parents per node and several cables to each parent.
+//!
+//! The tree is an XGFT with parallel cables: a node of level `l` has `up[l]` parents and `cables[l]` cables to each;
+//! a switch of level `l + 1` has `down[l]` children. A node is known by its digits: digit `j` counts parents where `j` is
+//! below its level, children elsewhere. Parent and child differ in one digit only.
+//!
+//! Routing is d-mod-k: the way up is chosen by the destination, until the destination is below; on the way down
+//! the cable among the parallel ones is chosen by the source. So all routes to one host meet early and all shift permutations
+//! are free of contention in a balanced tree.
+//!
+//! A transfer crosses the limiter of each node on its way.
+//!
+//! SimGrid 4.1 goes on counting cables from the level above where there are parallel ones, so that the source no longer
+//! chooses alone ([`FatTree::compat`]).
+//!
+//! Source: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees", 2010.
+
+use super::{Cable, Impossible, LEVELS_MAX, Label, Step, limited, product, shape};
+
+/// A fat tree.
+#[derive(Clone, Debug)]
+pub(crate) struct FatTree {
+    pub(crate) down: Vec<u32>,
+    pub(crate) up: Vec<u32>,
+    pub(crate) cables: Vec<u32>,
+    /// Nodes of each level, hosts first.
+    pub(crate) nodes: Vec<u32>,
+    /// Whether parallel cables on the way down are chosen as by SimGrid 4.1.
+    compat: bool,
+    /// The first cable that goes up from each level; one more at the end.
+    first: Vec<u32>,
+}
+
+/// A node by its level and digits.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    level: usize,
+    digits: [u32; LEVELS_MAX],
+}
+
+impl FatTree {
+    /// A tree with these counts per level, for `hosts` hosts.
+    ///
+    /// # Errors
+    /// [`Impossible`] if the levels do not match, or the hosts.
+    pub(crate) fn new(
+        down: &[u32],
+        up: &[u32],
+        cables: &[u32],
+        hosts: u32,
+    ) -> Result<Self, Impossible> {
+        let levels = down.len();
+        if levels == 0 {
+            let expected = "expected at least one level, such as down = [4, 4]";
+            return Err(Impossible::new("a fat tree without levels", expected));
+        }
+        if levels > LEVELS_MAX {
+            let problem = format!("a fat tree of {levels} levels");
+            return Err(Impossible::new(
+                problem,
+                format!("expected at most {LEVELS_MAX}"),
+            ));
+        }
+        for (key, list) in [("up", up), ("cables", cables)] {
+            if list.len() != levels {
+                return Err(Impossible::new(
+                    format!("{levels} levels in \"down\", {} in {key:?}", list.len()),
+                    "expected one number per level in each",
+                ));
+            }
+        }
+        let count = product(down.iter().copied());
+        if count != u64::from(hosts) {
+            return Err(Impossible::count("a fat tree", &shape(down), count, hosts));
+        }
+        let mut nodes = Vec::new();
+        for level in 0..=levels {
+            let radices = up[..level].iter().chain(&down[level..]);
+            nodes.push(limited("switches in a level", product(radices.copied()))?);
+        }
+        let mut first = vec![0];
+        let mut total = 0_u64;
+        for level in 0..levels {
+            let ports = product([nodes[level], up[level], cables[level]]);
+            total = total.saturating_add(ports);
+            first.push(limited("cables", total)?);
+        }
+        limited(
+            "switches",
+            nodes.iter().map(|count| u64::from(*count)).sum(),
+        )?;
+        Ok(Self {
+            down: down.to_vec(),
+            up: up.to_vec(),
+            cables: cables.to_vec(),
+            nodes,
+            compat: false,
+            first,
+        })
+    }
+
+    /// The same tree with SimGrid's choice of parallel cables.
+    pub(crate) fn compat(mut self, compat: bool) -> Self {
+        self.compat = compat;
+        self
+    }
+
+    pub(super) fn switches(&self) -> u32 {
+        self.nodes[1..].iter().sum()
+    }
+
+    pub(super) fn cables(&self) -> u32 {
+        self.first.last().copied().unwrap_or_default()
+    }
+
+    /// How many values a digit of a node of some level has.
+    fn radix(&self, level: usize, digit: usize) -> u32 {
+        if digit < level {
+            self.up[digit]
+        } else {
+            self.down[digit]
+        }
+    }
+
+    fn node(&self, level: usize, mut position: u32) -> Node {
+        let mut digits = [0; LEVELS_MAX];
+        for (digit, value) in digits.iter_mut().enumerate().take(self.down.len()) {
+            let radix = self.radix(level, digit);
+            *value = position % radix;
+            position /= radix;
+        }
+        Node { level, digits }
+    }
+
+    fn position(&self, node: &Node) -> u32 {
+        let digits = (0..self.down.len()).rev();
+        digits.fold(0, |position, digit| {
+            position * self.radix(node.level, digit) + node.digits[digit]
+        })
+    }
+
+    /// The number of a node among all nodes.
+    fn number(&self, node: &Node) -> u32 {
+        self.nodes[..node.level].iter().sum::<u32>() + self.position(node)
+    }
+
+    fn ports(&self, level: usize) -> u32 {
+        self.up[level] * self.cables[level]
+    }
+
+    /// The cable at a port of a node, towards its parents.
+    fn cable(&self, node: &Node, port: u32) -> Cable {
+        let row = self.position(node) * self.ports(node.level);
+        let index = self.first[node.level] + row + port;
+        Cable { index, width: 1 }
+    }
+
+    pub(super) fn walk(&self, from: u32, to: u32, step: &mut impl FnMut(Step)) {
+        let levels = self.down.len();
+        let target = self.node(0, to);
+        let mut node = self.node(0, from);
+        let mut rest = to;
+        let above = |node: &Node| {
+            node.level > 0 && node.digits[node.level..levels] == target.digits[node.level..levels]
+        };
+        while !above(&node) {
+            let ports = self.ports(node.level);
+            let port = rest % ports;
+            rest /= self.up[node.level];
+            step(Step::Limiter(self.number(&node)));
+            step(Step::Cable(self.cable(&node, port), false));
+            node.digits[node.level] = port % self.up[node.level];
+            node.level += 1;
+        }
+        let mut counted = None;
+        while node.level > 0 {
+            let below = node.level - 1;
+            let mut child = node;
+            child.level = below;
+            child.digits[below] = target.digits[below];
+            let cable = self.cable_down(&child, from, &mut counted);
+            let port = node.digits[below] + cable * self.up[below];
+            step(Step::Cable(self.cable(&child, port), true));
+            step(Step::Limiter(self.number(&node)));
+            node = child;
+        }
+        step(Step::Limiter(to));
+    }
+
+    /// Which of the parallel cables leads down to a child; `counted` is how far SimGrid has counted.
+    fn cable_down(&self, child: &Node, from: u32, counted: &mut Option<u32>) -> u32 {
+        let (down, cables) = (self.down[child.level], self.cables[child.level]);
+        let usual = from % cables;
+        let Some(begin) = counted.filter(|_| self.compat) else {
+            *counted = Some(usual * down + child.digits[child.level] + 1);
+            return usual;
+        };
+        let digit = child.digits[child.level];
+        let found = begin + (digit + down - begin % down) % down;
+        let chosen = if found < down * cables {
+            found
+        } else {
+            usual * down + digit
+        };
+        *counted = Some(chosen + 1);
+        chosen / down
+    }
+
+    pub(super) fn cable_label(&self, cable: u32) -> Label {
+        let level = self.first.partition_point(|first| *first <= cable) - 1;
+        let ports = self.ports(level);
+        let within = cable - self.first[level];
+        let (position, port) = (within / ports, within % ports);
+        let port = if ports == 1 {
+            String::new()
+        } else {
+            format!("/{port}")
+        };
+        if level == 0 {
+            Label::Host(position, port)
+        } else {
+            Label::Inner(format!("/{level}.{position}{port}"))
+        }
+    }
+
+    pub(super) fn switch_label(&self, switch: u32) -> String {
+        let mut position = switch;
+        for (level, count) in self.nodes.iter().enumerate().skip(1) {
+            if position < *count {
+                return format!("/{level}.{position}");
+            }
+            position -= count;
+        }
+        format!("/{switch}")
+    }
+
+    /// The two nodes that a cable joins, the lower one first, by number.
+    pub(crate) fn ends(&self, cable: u32) -> (u32, u32) {
+        let level = self.first.partition_point(|first| *first <= cable) - 1;
+        let ports = self.ports(level);
+        let within = cable - self.first[level];
+        let child = self.node(level, within / ports);
+        let mut parent = child;
+        parent.digits[level] = within % ports % self.up[level];
+        parent.level += 1;
+        (self.number(&child), self.number(&parent))
+    }
+}

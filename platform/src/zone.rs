@@ -1,0 +1,250 @@
+//! Zones: how a way through nested networks is put together.
+//!
+//! The platform is a tree. A zone has *members* (hosts, routers, clusters, inner zones) and a rule that says how
+//! its members reach each other. All members of all zones are *ends* with dense numbers: hosts, clusters, routers, zones.
+//!
+//! The way between two places is found in the smallest zone that contains both: the route between the two members of that
+//! zone that contain them, preceded by the way to the gateway where that route begins, and followed by the way from
+//! the gateway where it ends. Both are ways in smaller zones, so the recursion is not deeper than the tree
+//! ([`ZONE_DEPTH_MAX`]).
+//!
+//! Rules: *full* (every pair has a declared route), *star* (each member has a way to and from the centre; a link that
+//! would occur twice occurs once), *dijkstra* and *floyd* (declared routes are edges; the way with fewest links, through
+//! members, is searched), *vivaldi* (a star whose latency is a distance of coordinates), *none* (no way).
+//!
+//! *Not modelled*: bypass routes, and zones of wireless hosts.
+//!
+//! Searched ways are remembered per source on first use. Source of the rules: the manual of SimGrid 4.1.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use crate::Routing;
+use crate::cluster::Cluster;
+use crate::graph::{Graph, NONE};
+use crate::route::{Entry, Place, Route, RouteTable, Wire};
+
+/// The deepest nesting of zones below the platform; platforms in use nest two or three deep.
+pub(crate) const ZONE_DEPTH_MAX: usize = 16;
+
+/// A zone; the first one is the platform itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Zone {
+    pub(crate) name: String,
+    /// The table of its routes in the file: `routes`, or such as `zones.site.routes`.
+    pub(crate) table: String,
+    pub(crate) routing: Routing,
+    /// Zones above it.
+    pub(crate) depth: u32,
+    /// Whether a member of a star without a route to itself reaches itself over its own links.
+    pub(crate) itself_over_links: bool,
+    /// For *dijkstra* and *floyd*.
+    pub(crate) graph: Option<Graph>,
+}
+
+/// All zones and what is in them.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    /// Number of single hosts: the first ends.
+    pub(crate) singles: u32,
+    /// The ends after the single hosts.
+    pub(crate) clusters: Vec<Cluster>,
+    /// Names of the routers: the ends after the clusters.
+    pub(crate) routers: Vec<String>,
+    /// The last ends, the platform first.
+    pub(crate) zones: Vec<Zone>,
+    /// The zone of each end; the platform is in itself.
+    pub(crate) zone_of: Vec<u32>,
+    /// Coordinates of ends of *vivaldi* zones: two in a plane, and a height; in milliseconds.
+    pub(crate) coordinates: BTreeMap<u32, [f64; 3]>,
+    pub(crate) table: RouteTable,
+    /// The links of `[links]`, by physical number.
+    pub(crate) wires: Vec<Wire>,
+}
+
+/// Two members of a zone that are not joined.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gap {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) zone: u32,
+}
+
+impl Tree {
+    /// The end that a zone is.
+    pub(crate) fn zone_end(&self, zone: u32) -> u32 {
+        let before = self.clusters.len() + self.routers.len();
+        self.singles + zone + u32::try_from(before).expect("fewer ends than HOSTS_MAX")
+    }
+
+    /// The cluster that an end is.
+    pub(crate) fn cluster(&self, end: u32) -> Option<&Cluster> {
+        let at = end.checked_sub(self.singles)?;
+        self.clusters.get(at as usize)
+    }
+
+    /// The end, one zone further up, that contains an end.
+    fn above(&self, end: u32) -> u32 {
+        self.zone_end(self.zone_of[end as usize])
+    }
+
+    fn depth(&self, end: u32) -> u32 {
+        self.zones[self.zone_of[end as usize] as usize].depth
+    }
+
+    /// The two members of the smallest common zone that contain two different ends.
+    fn siblings(&self, mut one: u32, mut two: u32) -> (u32, u32) {
+        while self.depth(one) > self.depth(two) {
+            one = self.above(one);
+        }
+        while self.depth(two) > self.depth(one) {
+            two = self.above(two);
+        }
+        while self.zone_of[one as usize] != self.zone_of[two as usize] {
+            (one, two) = (self.above(one), self.above(two));
+        }
+        (one, two)
+    }
+
+    /// Appends the way between two places; nothing if they are the same.
+    pub(crate) fn way(&self, from: Place, to: Place, route: &mut Route) -> Result<(), Gap> {
+        if from.end == to.end {
+            if let Some(cluster) = self.cluster(from.end).filter(|_| from != to) {
+                cluster.walk(from.offset, to.offset, route);
+            }
+            return Ok(());
+        }
+        let (one, two) = self.siblings(from.end, to.end);
+        let zone = self.zone_of[one as usize];
+        let gap = Gap {
+            from: one,
+            to: two,
+            zone,
+        };
+        match self.zones[zone as usize].routing {
+            Routing::None => Err(gap),
+            Routing::Full => {
+                let entry = self.table.find(one, two).ok_or(gap)?;
+                self.way(from, entry.gateway_from, route)?;
+                self.append(entry, route);
+                self.way(entry.gateway_to, to, route)
+            }
+            Routing::Star | Routing::Vivaldi => self.star(from, to, gap, route),
+            Routing::Dijkstra | Routing::Floyd => {
+                let path = self.path(zone, one, two).ok_or(gap)?;
+                let mut here = from;
+                for entry in path {
+                    self.way(here, entry.gateway_from, route)?;
+                    self.append(entry, route);
+                    here = entry.gateway_to;
+                }
+                self.way(here, to, route)
+            }
+        }
+    }
+
+    /// Over the centre of a star, whose number is that of the zone.
+    fn star(&self, from: Place, to: Place, gap: Gap, route: &mut Route) -> Result<(), Gap> {
+        let centre = self.zone_end(gap.zone);
+        let (up, down) = (
+            self.table.find(gap.from, centre),
+            self.table.find(centre, gap.to),
+        );
+        if (up.is_none() && !self.is_router(gap.from))
+            || (down.is_none() && !self.is_router(gap.to))
+        {
+            return Err(gap);
+        }
+        if let Some(up) = up {
+            self.way(from, up.gateway_from, route)?;
+        }
+        let since = route.hops.len();
+        for entry in [up, down].into_iter().flatten() {
+            for (wire, down) in self.table.links(entry) {
+                route.push_once(self.wires[wire as usize], down, since);
+            }
+        }
+        if self.zones[gap.zone as usize].routing == Routing::Vivaldi {
+            route.latency_s += self.distance_s(gap.from, gap.to);
+        }
+        match down {
+            Some(down) => self.way(down.gateway_to, to, route),
+            None => Ok(()),
+        }
+    }
+
+    /// The latency between two members of a *vivaldi* zone: the distance in the plane and both heights.
+    fn distance_s(&self, one: u32, two: u32) -> f64 {
+        /// Coordinates are in milliseconds.
+        const MILLI: f64 = 1e-3;
+        let of = |end| self.coordinates.get(end).copied().unwrap_or_default();
+        let ([x, y, height], [x_two, y_two, height_two]) = (of(&one), of(&two));
+        let (dx, dy) = (x - x_two, y - y_two);
+        ((dx * dx + dy * dy).sqrt() + height.abs() + height_two.abs()) * MILLI
+    }
+
+    fn is_router(&self, end: u32) -> bool {
+        let first = self.singles as usize + self.clusters.len();
+        (first..first + self.routers.len()).contains(&(end as usize))
+    }
+
+    fn append(&self, entry: &Entry, route: &mut Route) {
+        for (wire, down) in self.table.links(entry) {
+            route.push(self.wires[wire as usize], down);
+        }
+    }
+
+    /// The declared routes to take one after the other through a zone that searches.
+    fn path(&self, zone: u32, from: u32, to: u32) -> Option<Vec<&Entry>> {
+        let zone = &self.zones[zone as usize];
+        let graph = zone.graph.as_ref()?;
+        let previous = graph.tree(from, zone.routing, &self.table)?;
+        let mut path = Vec::new();
+        let mut at = to;
+        while at != from {
+            let number = previous[graph.position(at)? as usize];
+            if number == NONE {
+                return None;
+            }
+            let entry = self.table.entry(number);
+            path.push(entry);
+            at = entry.from;
+        }
+        path.reverse();
+        Some(path)
+    }
+
+    /// Appends the declared way of a single host to itself, or the one over its links where its zone says so.
+    pub(crate) fn itself(&self, host: Place, route: &mut Route) -> bool {
+        if let Some(entry) = self.table.find(host.end, host.end) {
+            self.append(entry, route);
+            return true;
+        }
+        let zone = self.zone_of[host.end as usize];
+        let gap = Gap {
+            from: host.end,
+            to: host.end,
+            zone,
+        };
+        let over_links = self.zones[zone as usize].itself_over_links;
+        over_links && self.star(host, host, gap, route).is_ok()
+    }
+
+    /// Whether an end is as well joined with all others as its neighbours: a single host with both ways of a star.
+    pub(crate) fn is_alike(&self, end: u32) -> Option<u32> {
+        let zone = self.zone_of[end as usize];
+        let star = matches!(
+            self.zones[zone as usize].routing,
+            Routing::Star | Routing::Vivaldi
+        );
+        let centre = self.zone_end(zone);
+        (star
+            && end < self.singles
+            && self.table.find(end, centre).is_some()
+            && self.table.find(centre, end).is_some())
+        .then_some(zone)
+    }
+}
+
+/// A value that is computed once and then shared by all readers.
+pub(crate) type Memo<T> = OnceLock<T>;

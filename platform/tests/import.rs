@@ -1,0 +1,394 @@
+//! Promise: SimGrid's XML platforms become ours with the same routes, what cannot be carried over is listed by line, and no XML
+//! makes the reader panic, hang or use much memory.
+
+use platform::{Platform, import};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+fn toml(xml: &str) -> String {
+    import("p.xml", xml)
+        .unwrap_or_else(|mistakes| panic!("{}", platform::LoadError::Mistakes(mistakes)))
+        .toml
+}
+
+fn load(xml: &str) -> Platform {
+    let toml = toml(xml);
+    Platform::parse("p.toml", &toml).unwrap_or_else(|error| panic!("{error}\n{toml}"))
+}
+
+fn names(platform: &Platform, from: &str, to: &str) -> String {
+    let host = |name: &str| platform.host_by_name(name).expect("a host");
+    let route = platform
+        .route(host(from), host(to))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<String> = route
+        .hops
+        .iter()
+        .map(|hop| platform.link(hop.link).name)
+        .collect();
+    names.join(" ")
+}
+
+#[track_caller]
+fn refused(xml: &str, message: &str) {
+    let mistakes = import("p.xml", xml).expect_err("a mistake");
+    let error = platform::LoadError::Mistakes(mistakes).to_string();
+    assert!(error.contains(message), "{error}");
+}
+
+/// Two sites around a wide-area link, with everything that can be carried over.
+const SITES: &str = r#"<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<!-- two sites -->
+<platform version="4.1">
+  <zone id="world" routing="Full">
+    <zone id="east" routing="Cluster">
+      <router id="east-gate"/>
+      <host id="e0" speed="1Gf" core="4"/>
+      <host id="e1" speed="2e9"/>
+      <link id="e0-up" bandwidth="1GBps" latency="10us"/>
+      <link id="e0-down" bandwidth="1GBps" latency="10us"/>
+      <link id="e1-cable" bandwidth="8Gbps" latency="1m" sharing_policy="SPLITDUPLEX"/>
+      <host_link id="e0" up="e0-up" down="e0-down"/>
+      <host_link id="e1" up="e1-cable_UP" down="e1-cable_DOWN"/>
+      <backbone id="e-bone" bandwidth="2GBps" latency="5us"/>
+    </zone>
+    <cluster id="west" prefix="w-" suffix=".x" radical="0-3,08" speed="5Gf" bw="1GBps" lat="2us" limiter_link="3GBps"/>
+    <zone id="south" routing="Floyd">
+      <host id="s0" speed="1Gf"/>
+      <host id="s1" speed="1Gf"/>
+      <router id="sr"/>
+      <link id="sa" bandwidth="1GBps" latency="1ms" sharing_policy="SPLITDUPLEX"/>
+      <link id="sb" bandwidth="1GBps" latency="1ms" sharing_policy="FATPIPE"/>
+      <route src="s0" dst="sr"><link_ctn id="sa" direction="UP"/></route>
+      <route src="sr" dst="s1"><link_ctn id="sb"/></route>
+    </zone>
+    <link id="wan" bandwidth="1GBps" latency="20ms" sharing_policy="SPLITDUPLEX"/>
+    <link id="lane" bandwidth="1GBps" latency="30ms"/>
+    <zoneRoute src="east" dst="west" gw_src="east-gate" gw_dst="w-west_router.x">
+      <link_ctn id="wan_UP"/>
+    </zoneRoute>
+    <zoneRoute src="west" dst="south" gw_src="w-2.x" gw_dst="sr" symmetrical="NO">
+      <link_ctn id="lane"/>
+    </zoneRoute>
+  </zone>
+</platform>
+"#;
+
+#[test]
+fn zones_gateways_and_directions() {
+    let platform = load(SITES);
+    assert_eq!(platform.name(), Some("world"));
+    assert_eq!(platform.host_count(), 9);
+    assert_eq!(names(&platform, "e0", "e1"), "e0-up e-bone e1-cable:down");
+    assert_eq!(names(&platform, "e0", "e0"), "e0-up e-bone e0-down");
+    let way = "e1-cable:up e-bone wan:up w-8.x:down w-8.x:limiter";
+    assert_eq!(names(&platform, "e1", "w-8.x"), way);
+    // The name of the link has the direction, so the way back takes the same one.
+    let back = "w-8.x:limiter w-8.x:up wan:up e-bone e1-cable:down";
+    assert_eq!(names(&platform, "w-8.x", "e1"), back);
+    let way = "w-0.x:limiter w-0.x:up w-2.x:down w-2.x:limiter lane sb";
+    assert_eq!(names(&platform, "w-0.x", "s1"), way);
+    assert_eq!(names(&platform, "s1", "s0"), "sb sa:down");
+    let host = |name| platform.host_by_name(name).expect("a host");
+    assert!(platform.route(host("s1"), host("w-0.x")).is_err());
+    let minute = platform.route(host("e1"), host("e0")).expect("a route");
+    assert!((minute.latency_s - 60.000_015).abs() < 1e-9);
+    assert_eq!(platform.speed(host("e1")), 2e9);
+    assert_eq!(platform.cores(host("e0")), 4);
+}
+
+#[test]
+fn a_file_is_read_by_its_ending() {
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join("sites.xml");
+    std::fs::write(&file, SITES).expect("a temporary file");
+    let platform = Platform::load(&file).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(platform.host_count(), 9);
+    assert!(platform.notes().is_empty());
+    let printed = Platform::parse("again.toml", &platform.to_toml()).expect("the same platform");
+    for from in platform.hosts() {
+        for to in platform.hosts() {
+            assert_eq!(platform.route(from, to).ok(), printed.route(from, to).ok());
+        }
+    }
+}
+
+fn cluster(topology: &str, parameters: &str, radical: &str, more: &str) -> String {
+    format!(
+        r#"<platform version="4"><AS id="w" routing="Full"><cluster id="c" prefix="n" suffix="" radical="{radical}"
+        speed="1Gf" bw="1GBps" lat="1us" topology="{topology}" topo_parameters="{parameters}" {more}/></AS></platform>"#
+    )
+}
+
+#[test]
+fn regular_clusters() {
+    let tree = load(&cluster(
+        "FAT_TREE",
+        "2;4,4;1,2;1,2",
+        "0-15",
+        "loopback_bw=\"100MBps\" loopback_lat=\"0\"",
+    ));
+    assert_eq!(
+        names(&tree, "n0", "n10"),
+        "n0:up c/1.0/2:up c/1.2/0:down n10:down"
+    );
+    assert_eq!(names(&tree, "n3", "n3"), "n3:loopback");
+    let torus = load(&cluster("TORUS", "3,2,2", "0-11", ""));
+    assert_eq!(names(&torus, "n0", "n10"), "n0/0:up n1/1:up n4/2:up");
+    let fly = load(&cluster(
+        "DRAGONFLY",
+        "3,4;4,3;5,1;2",
+        "0-119",
+        "limiter_link=\"150MBps\"",
+    ));
+    let way =
+        "n0:limiter n0:up c/0.0.0:limiter c/black/0.0-1.0:up c/0.1.0:limiter n10:down n10:limiter";
+    assert_eq!(names(&fly, "n0", "n10"), way);
+    let flat = load(&cluster(
+        "FLAT",
+        "",
+        "0-3",
+        "bb_bw=\"2GBps\" bb_lat=\"1us\" sharing_policy=\"SHARED\"",
+    ));
+    assert_eq!(names(&flat, "n0", "n1"), "n0:link c:backbone n1:link");
+    assert_eq!(names(&flat, "n0", "n0"), "n0:link c:backbone");
+    let million = load(&cluster("TORUS", "100,100,100", "0-999999", ""));
+    assert_eq!(million.host_count(), 1_000_000);
+}
+
+#[test]
+fn peers_and_cabinets() {
+    let peers = load(
+        r#"<platform version="4.1"><zone id="w" routing="Vivaldi">
+        <peer id="a" speed="1Gf" bw_in="10MBps" bw_out="5MBps" coordinates="0 0 1"/>
+        <peer id="b" speed="1Gf" bw_in="10MBps" bw_out="5MBps" coordinates="3 4 0.5"/></zone></platform>"#,
+    );
+    assert_eq!(names(&peers, "a", "b"), "link_a_UP link_b_DOWN");
+    let host = |name| peers.host_by_name(name).expect("a host");
+    let route = peers.route(host("a"), host("b")).expect("a route");
+    assert!((route.latency_s - 6.5e-3).abs() < 1e-12);
+    assert_eq!(route.hops[0].bandwidth, 5e6);
+    let cabinet = load(
+        r#"<platform version="4.1"><zone id="w" routing="Cluster">
+        <cabinet id="k" prefix="k" suffix="" radical="1-3" speed="1Gf" bw="1GBps" lat="1us"/></zone></platform>"#,
+    );
+    assert_eq!(names(&cabinet, "k1", "k3"), "link_k1:up link_k3:down");
+}
+
+#[test]
+fn what_cannot_be_carried_over_is_listed_by_line() {
+    let xml = r#"<platform version="4.1">
+<config id="General"><prop id="network/model" value="CM02"/></config>
+<zone id="w" routing="Full">
+<host id="a" speed="1Gf,2Gf" speed_file="a.trace"><disk id="d" read_bw="1MBps" write_bw="1MBps"/></host>
+<host id="b" speed="1Gf">
+  <prop id="watt" value="3"/>
+</host>
+<link id="l" bandwidth="1GBps" latency="1us" state_file="l.trace"/>
+<route src="a" dst="b"><link_ctn id="l"/></route>
+<bypassRoute src="a" dst="b"><link_ctn id="l"/></bypassRoute>
+</zone>
+<trace_connect kind="SPEED" trace="t" element="a"/>
+</platform>"#;
+    let imported = import("p.xml", xml).expect("a platform");
+    let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notes,
+        [
+            "p.xml:2: <config> \"General\" is not carried over",
+            "p.xml:4: power states are not carried over: the speed is the first, 1Gf",
+            "p.xml:4: speed_file=\"a.trace\" of <host> is not carried over",
+            "p.xml:4: <disk> \"d\" is not carried over",
+            "p.xml:6: <prop> \"watt\" is not carried over",
+            "p.xml:8: state_file=\"l.trace\" of <link> is not carried over",
+            "p.xml:10: <bypassRoute> \"a\" is not carried over",
+            "p.xml:12: <trace_connect> is not carried over",
+        ]
+    );
+}
+
+#[test]
+fn mistakes() {
+    refused("", "p.xml:1:1: no tag: expected <platform version=\"4.1\">");
+    refused(
+        "<a/>",
+        "p.xml:1:1: the outermost tag is <a>: expected <platform",
+    );
+    refused(
+        "<platform version=\"4.1\"/>",
+        "p.xml:1:1: the platform has no zone: expected",
+    );
+    refused(
+        "<platform version=\"3\"><zone id=\"w\" routing=\"Full\"/></platform>",
+        "unknown version \"3\" of a SimGrid platform",
+    );
+    refused(
+        "<platform version=\"4.1\">\n<zone id=\"w\" routing=\"Full\">\n<hst id=\"x\"/></zone></platform>",
+        "p.xml:3:1: <hst> is not known here",
+    );
+    refused(
+        "<platform version=\"4.1\"><zone id=\"w\" routing=\"Full\"><host id=\"x\"/></zone></platform>",
+        "<host> has no \"speed\": expected the attribute \"speed\"",
+    );
+    refused(
+        "<platform version=\"4.1\"><zone id=\"w\" routing=\"Full\"><host id=\"x\" speed=\"1Gg\"/></zone></platform>",
+        "speed of <host>: unknown unit \"Gg\" in \"1Gg\"",
+    );
+    refused(
+        "<platform version=\"4.1\"><zone id=\"w\" routing=\"Ring\"/></platform>",
+        "routing=\"Ring\" of <zone>: expected Full, Floyd",
+    );
+    refused("<platform><zone></platform>", "XML syntax");
+    refused(
+        "<platform a=\"1\" a=\"2\"/>",
+        "the attribute \"a\" is there twice",
+    );
+    refused("<platform version=\"&lol;\"/>", "the attribute \"version\"");
+    refused("<platform version=\"4.1\"><zone>", "<zone> is never closed");
+    refused(
+        &cluster("DRAGONFLY", "6,1;2,1;5,1;2", "0-119", ""),
+        "6 groups, but only 5 routers in a chassis",
+    );
+    refused(
+        &cluster("TORUS", "3,0", "0-11", ""),
+        "zero in topo_parameters",
+    );
+    refused(
+        &cluster("FAT_TREE", "3;4,4;1,2;1,2", "0-15", ""),
+        "topology=\"FAT_TREE\" with topo_parameters=\"3;4,4;1,2;1,2\"",
+    );
+    refused(
+        &cluster("FLAT", "", "3-1", ""),
+        "radical=\"3-1\" of <cluster>: the range \"3-1\" ends before it begins",
+    );
+}
+
+#[test]
+fn nothing_small_becomes_large() {
+    let laughs: String = (1..30)
+        .map(|at| {
+            format!(
+                "<!ENTITY l{at} \"{}\">",
+                format!("&l{};", at - 1).repeat(10)
+            )
+        })
+        .collect();
+    let laughs = format!(
+        "<!DOCTYPE platform [<!ENTITY l0 \"ha\">{laughs}]><platform version=\"4.1\"><zone id=\"&l29;\" \
+         routing=\"Full\"/></platform>"
+    );
+    refused(&laughs, "the attribute \"id\"");
+    refused(&"<a>".repeat(100_000), "tags nest more than 64 deep");
+    refused(&"<!".repeat(100_000), "XML syntax");
+    let many: String = (0..100).map(|at| format!("a{at}=\"\" ")).collect();
+    refused(&format!("<platform {many}/>"), "more than 64 attributes");
+    let zones = "<zone id=\"z\" routing=\"Full\">".repeat(40) + &"</zone>".repeat(40);
+    let deep = format!("<platform version=\"4.1\">{zones}</platform>");
+    let toml = import("p.xml", &deep).map(|imported| imported.toml);
+    if let Ok(toml) = toml {
+        assert!(Platform::parse("p.toml", &toml).is_err());
+    }
+    let cabinet = "<platform version=\"4.1\"><zone id=\"w\" routing=\"Cluster\"><cabinet id=\"k\" prefix=\"k\" suffix=\"\" \
+                   radical=\"0-60000000\" speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/></zone></platform>";
+    refused(
+        cabinet,
+        "a <cabinet> of 60000001 hosts: expected at most 100000",
+    );
+}
+
+/// Imports and loads a text, whatever comes of it.
+fn survive(xml: &str) {
+    match import("m.xml", xml) {
+        Ok(imported) => match Platform::parse("m.toml", &imported.toml) {
+            Ok(platform) => {
+                let last = platform::HostId(platform.host_count() - 1);
+                let _ = platform.route(platform::HostId(0), last);
+            }
+            Err(error) => assert!(!error.report(false).is_empty()),
+        },
+        Err(mistakes) => {
+            assert!(
+                !platform::LoadError::Mistakes(mistakes)
+                    .report(false)
+                    .is_empty()
+            );
+        }
+    }
+}
+
+const PIECES: [&str; 16] = [
+    "<",
+    ">",
+    "/>",
+    "</zone>",
+    "\"",
+    "=",
+    "&amp;",
+    "&x;",
+    "<![CDATA[",
+    "-->",
+    "<!DOCTYPE",
+    "0-99999999",
+    "_UP",
+    "*",
+    "\0",
+    "µ",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn mutations_of_valid_files(
+        flat in any::<bool>(),
+        edits in prop::collection::vec((any::<Index>(), 0_usize..12, any::<Index>(), any::<bool>()), 0..6),
+    ) {
+        let fly = cluster("DRAGONFLY", "3,4;4,3;5,1;2", "0-119", "limiter_link=\"150MBps\"");
+        let mut letters: Vec<char> = if flat { fly.chars().collect() } else { SITES.chars().collect() };
+        for (at, cut, piece, copy) in edits {
+            let at = at.index(letters.len() + 1);
+            let end = (at + cut).min(letters.len());
+            let put: Vec<char> = if copy {
+                let from = piece.index(letters.len() + 1);
+                letters[from..(from + 30).min(letters.len())].to_vec()
+            } else {
+                PIECES[piece.index(PIECES.len())].chars().collect()
+            };
+            letters.splice(at..end, put);
+        }
+        survive(&letters.into_iter().collect::<String>());
+    }
+
+    #[test]
+    fn random_clusters_keep_their_routes(
+        down in prop::collection::vec(1_u32..4, 1..4), up in 1_u32..4, cables in 1_u32..3, loopback in any::<bool>(),
+    ) {
+        let list = |numbers: &[u32]| {
+            let texts: Vec<String> = numbers.iter().map(u32::to_string).collect();
+            texts.join(",")
+        };
+        let hosts: u32 = down.iter().product();
+        let (ups, counts) = (vec![up; down.len()], vec![cables; down.len()]);
+        let parameters = format!("{};{};{};{}", down.len(), list(&down), list(&ups), list(&counts));
+        let more = if loopback { "loopback_bw=\"1GBps\"" } else { "" };
+        let xml = load(&cluster("FAT_TREE", &parameters, &format!("0-{}", hosts - 1), more));
+        let more = if loopback {
+            "loopback = { bandwidth = \"1GBps\", latency = \"0s\" }"
+        } else {
+            "to_itself = \"links\""
+        };
+        let ours = format!(
+            "version = 1\n[clusters.c]\ntopology = \"fat-tree\"\nhosts = \"n[0-{}]\"\nspeed = \"1Gf\"\n\
+             bandwidth = \"1GBps\"\nlatency = \"1us\"\ndown = {down:?}\nup = {ups:?}\ncables = {counts:?}\n\
+             compat = \"simgrid-4.1\"\n{more}\n",
+            hosts - 1
+        );
+        let ours = Platform::parse("ours.toml", &ours).unwrap_or_else(|error| panic!("{error}"));
+        for from in ours.hosts() {
+            for to in ours.hosts() {
+                prop_assert_eq!(xml.route(from, to).expect("a route"), ours.route(from, to).expect("a route"));
+            }
+        }
+    }
+}

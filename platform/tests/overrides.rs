@@ -1,0 +1,130 @@
+//! Promise: `--set` changes what it names, checks units like a file, and answers a path that matches nothing.
+
+use platform::{HostId, Override, Platform};
+
+const FILE: &str = r#"version = 1
+[hosts.zoe]
+speed = "1Gf"
+[hosts.adam]
+speed = "2Gf"
+[links.wan]
+bandwidth = "10Gbps"
+latency = "20ms"
+[links."x.y"]
+bandwidth = "10Gbps"
+latency = "1ms"
+[clusters.nodes]
+hosts = "n[0-3]"
+speed = "1Gf"
+cores = 2
+bandwidth = "1Gbps"
+latency = "1us"
+[[routes]]
+from = "zoe"
+to = "adam"
+links = ["wan", "x.y"]
+"#;
+
+fn with(changes: &[&str]) -> Result<Platform, String> {
+    let changes: Result<Vec<Override>, _> = changes.iter().map(|text| text.parse()).collect();
+    let changes = changes.map_err(|error| error.to_string())?;
+    let platform = Platform::parse("p.toml", FILE).expect("a platform");
+    platform
+        .with("p.toml", &changes)
+        .map_err(|error| error.to_string())
+}
+
+fn latency(platform: &Platform) -> f64 {
+    let route = platform.route(HostId(0), HostId(1)).expect("a route");
+    route.latency_s
+}
+
+#[test]
+fn values_are_set_and_multiplied() {
+    let platform = with(&["links.wan.bandwidth=5Gbps", "links.*.latency*=2"]).expect("a platform");
+    let route = platform.route(HostId(0), HostId(1)).expect("a route");
+    assert_eq!(route.hops[0].bandwidth, 0.625e9);
+    assert!((latency(&platform) - 42e-3).abs() < 1e-12);
+    // Hosts keep their numbers.
+    assert_eq!(platform.host_name(HostId(0)), "zoe");
+    let platform = with(&[
+        "hosts.z*.cores=16",
+        "clusters.nodes.cores*=3",
+        "hosts.*.speed*=0.5",
+    ])
+    .expect("a platform");
+    assert_eq!(
+        (platform.cores(HostId(0)), platform.cores(HostId(1))),
+        (16, 1)
+    );
+    assert_eq!(platform.cores(HostId(2)), 6);
+    assert_eq!(platform.speed(HostId(1)), 1e9);
+    let platform =
+        with(&["links.\"x.y\".latency=0s", "clusters.nodes.limiter=3GBps"]).expect("a platform");
+    assert_eq!(latency(&platform), 20e-3);
+    assert_eq!(
+        platform
+            .route(HostId(2), HostId(3))
+            .expect("a route")
+            .hops
+            .len(),
+        4
+    );
+    let kept = platform.to_toml();
+    assert!(kept.contains("limiter = \"3GBps\"") && kept.contains("latency = \"0s\""));
+    let again = Platform::parse("kept.toml", &kept).expect("the same platform");
+    assert_eq!(latency(&again), 20e-3);
+}
+
+#[test]
+fn what_matches_nothing_is_answered_with_the_nearest_names() {
+    let check = |change: &str, message: &str| {
+        assert_eq!(
+            with(&[change]).expect_err("a mistake"),
+            format!("{change:?}: {message}")
+        );
+    };
+    check(
+        "links.wam.latency=1s",
+        "nothing in links is called \"wam\"; did you mean \"wan\"?",
+    );
+    check(
+        "linkz.wan.latency=1s",
+        "nothing in the platform file is called \"linkz\"; did you mean \"links\"?",
+    );
+    check(
+        "links.q*.latency=1s",
+        "nothing in links is called \"q*\"; there are wan, x.y",
+    );
+    check(
+        "links.wan.latencie*=2",
+        "nothing in links.wan is called \"latencie\"; did you mean \"latency\"?",
+    );
+    check(
+        "links.wan.sharing*=2",
+        "\"shared\" is no quantity that can be multiplied by 2",
+    );
+    check("links.wan.latency*=x", "expected a number above 0 after *=");
+    check(
+        "links.wan.latency",
+        "expected PATH=VALUE or PATH*=FACTOR, such as links.wan.bandwidth=10Gbps",
+    );
+    check("links..latency=1", "a part of the path is empty");
+}
+
+#[test]
+fn values_are_checked_like_those_of_a_file() {
+    let error = with(&["links.wan.bandwidth=10Gbs"]).expect_err("a mistake");
+    assert!(
+        error.starts_with("p.toml as changed:")
+            && error.contains("unknown unit \"Gbs\" in \"10Gbs\": expected a bandwidth"),
+        "{error}"
+    );
+    let error = with(&["links.wan.bandwith=10Gbps"]).expect_err("a mistake");
+    assert!(
+        error.contains("unknown key \"bandwith\"") && error.contains("did you mean \"bandwidth\"?"),
+        "{error}"
+    );
+    let error = with(&["clusters.nodes.cores*=0.3"]).expect_err("a mistake");
+    assert!(error.contains("is no quantity"), "{error}");
+}

@@ -1,0 +1,408 @@
+//! Where the nodes of a platform stand in a picture.
+//!
+//! Lengths are in units of the distance between two neighbouring hosts. Each cluster and each zone is a box; the boxes of a
+//! zone are set in rows, largest first, under its name. A crossbar is a ring of hosts around its switch, a fat tree has a row
+//! per level, a torus is a grid (further dimensions are grids beside it), a dragonfly is a ring of groups.
+
+use std::f64::consts::TAU;
+
+use platform::{ClusterSketch, MemberSketch, Shape, ZoneSketch};
+
+/// Space around the content of a box.
+const MARGIN: f64 = 1.0;
+/// Space for the name of a box.
+const TITLE: f64 = 1.4;
+
+/// What a node is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NodeKind {
+    Host,
+    Switch,
+    Router,
+}
+
+/// A node at its place.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Node {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) kind: NodeKind,
+    /// Its name where there is room for it.
+    pub(crate) name: Option<String>,
+}
+
+/// A line between two places; declared routes are drawn apart from cables.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Line {
+    pub(crate) from: (f64, f64),
+    pub(crate) to: (f64, f64),
+    pub(crate) route: bool,
+}
+
+/// A frame with a name.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Frame {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    pub(crate) title: String,
+}
+
+/// A picture, or a part of one; the origin is at the upper left.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub(crate) struct Picture {
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) frames: Vec<Frame>,
+}
+
+impl Picture {
+    /// Adds a part at a place.
+    fn put(&mut self, part: Self, x: f64, y: f64) {
+        let moved = |(px, py): (f64, f64)| (px + x, py + y);
+        self.nodes.extend(part.nodes.into_iter().map(|mut node| {
+            (node.x, node.y) = moved((node.x, node.y));
+            node
+        }));
+        self.lines.extend(part.lines.into_iter().map(|line| Line {
+            from: moved(line.from),
+            to: moved(line.to),
+            ..line
+        }));
+        self.frames.extend(part.frames.into_iter().map(|mut frame| {
+            (frame.x, frame.y) = moved((frame.x, frame.y));
+            frame
+        }));
+    }
+
+    fn framed(self, title: String) -> Self {
+        let (width, height) = (
+            self.width + 2.0 * MARGIN,
+            self.height + 2.0 * MARGIN + TITLE,
+        );
+        let mut outer = Self {
+            width,
+            height,
+            ..Self::default()
+        };
+        outer.frames.push(Frame {
+            x: 0.0,
+            y: 0.0,
+            width,
+            height,
+            title,
+        });
+        outer.put(self, MARGIN, MARGIN + TITLE);
+        outer
+    }
+}
+
+/// The picture of a zone without a frame.
+pub(crate) fn zone(sketch: &ZoneSketch) -> Picture {
+    let count = sketch.members.len();
+    let parts: Vec<Picture> = sketch.members.iter().map(member).collect();
+    let small = parts.iter().all(|part| part.nodes.len() == 1);
+    let mut places = if small { ring(count) } else { rows(&parts) };
+    let mut picture = Picture::default();
+    for ((x, y), part) in places.iter().zip(&parts) {
+        picture.width = picture.width.max(x + part.width);
+        picture.height = picture.height.max(y + part.height);
+    }
+    let middle = (picture.width / 2.0, picture.height / 2.0);
+    for (place, part) in places.iter_mut().zip(&parts) {
+        *place = (place.0 + part.width / 2.0, place.1 + part.height / 2.0);
+    }
+    for (from, to) in &sketch.joins {
+        let (begin, end) = (places[*from], to.map_or(middle, |to| places[to]));
+        picture.lines.push(Line {
+            from: edge(&parts[*from], begin, end),
+            to: to.map_or(end, |to| edge(&parts[to], end, begin)),
+            route: true,
+        });
+    }
+    for (place, part) in places.iter().zip(parts) {
+        let (x, y) = (place.0 - part.width / 2.0, place.1 - part.height / 2.0);
+        picture.put(part, x, y);
+    }
+    picture
+}
+
+/// Where the line from the middle of a part to another place leaves its frame; the middle if it has none.
+fn edge(part: &Picture, middle: (f64, f64), to: (f64, f64)) -> (f64, f64) {
+    if part.frames.is_empty() {
+        return middle;
+    }
+    let (dx, dy) = (to.0 - middle.0, to.1 - middle.1);
+    let reach = |half: f64, way: f64| {
+        if way == 0.0 { 1.0 } else { (half / way).abs() }
+    };
+    let share = reach(part.width / 2.0, dx).min(reach(part.height / 2.0, dy));
+    let share = share.min(1.0);
+    (middle.0 + share * dx, middle.1 + share * dy)
+}
+
+fn member(member: &MemberSketch) -> Picture {
+    let single = |kind, name: &str| {
+        let node = Node {
+            x: 1.5,
+            y: 1.0,
+            kind,
+            name: Some(name.to_owned()),
+        };
+        Picture {
+            width: 3.0,
+            height: 2.0,
+            nodes: vec![node],
+            ..Picture::default()
+        }
+    };
+    match member {
+        MemberSketch::Host(name) => single(NodeKind::Host, name),
+        MemberSketch::Router(name) => single(NodeKind::Router, name),
+        MemberSketch::Cluster(sketch) => cluster(sketch),
+        MemberSketch::Zone(sketch) => {
+            let title = format!("{} ({})", sketch.name, sketch.routing.name());
+            zone(sketch).framed(title)
+        }
+    }
+}
+
+/// A number of things as a length.
+fn length(count: usize) -> f64 {
+    u32::try_from(count).map_or(f64::INFINITY, f64::from)
+}
+
+/// The places of `count` small members on a ring, wider than high.
+fn ring(count: usize) -> Vec<(f64, f64)> {
+    let radius = if count < 2 {
+        0.0
+    } else {
+        (length(count) * 2.2 / TAU).max(2.5)
+    };
+    (0..count)
+        .map(|at| {
+            let angle = TAU * length(at) / length(count) + TAU / 2.0;
+            (
+                radius * 1.4 * (1.0 + angle.cos()),
+                radius * (1.0 + angle.sin()),
+            )
+        })
+        .collect()
+}
+
+/// The upper left corners of parts in rows, in a picture about as high as wide.
+fn rows(parts: &[Picture]) -> Vec<(f64, f64)> {
+    /// Between boxes, so that routes can be seen.
+    const GAP: f64 = 2.5;
+    let area: f64 = parts
+        .iter()
+        .map(|part| (part.width + GAP) * (part.height + GAP))
+        .sum();
+    let widest = parts.iter().map(|part| part.width).fold(0.0, f64::max);
+    let limit = (area.sqrt() * 1.3).max(widest);
+    let (mut x, mut y, mut height) = (0.0, 0.0, 0.0_f64);
+    let mut places = Vec::new();
+    for part in parts {
+        if x > 0.0 && x + part.width > limit {
+            (x, y, height) = (0.0, y + height + GAP, 0.0);
+        }
+        places.push((x, y));
+        x += part.width + GAP;
+        height = height.max(part.height);
+    }
+    places
+}
+
+fn cluster(sketch: &ClusterSketch) -> Picture {
+    let (what, places, size) = match &sketch.shape {
+        Shape::Star(backbone) => {
+            let what = if *backbone { "backbone" } else { "crossbar" };
+            let (places, size) = star(sketch.hosts);
+            (what, places, size)
+        }
+        Shape::Levels(levels) => {
+            let (places, size) = levels_places(levels);
+            ("fat tree", places, size)
+        }
+        Shape::Grid(dimensions) => {
+            let (places, size) = grid(dimensions);
+            ("torus", places, size)
+        }
+        Shape::Groups(counts) => {
+            let (places, size) = groups(*counts);
+            ("dragonfly", places, size)
+        }
+    };
+    let mut picture = Picture {
+        width: size.0,
+        height: size.1,
+        ..Picture::default()
+    };
+    let wraps = |from: (f64, f64), to: (f64, f64)| {
+        let far = (from.0 - to.0).abs().max((from.1 - to.1).abs());
+        matches!(sketch.shape, Shape::Grid(_)) && far > 1.9
+    };
+    for (from, to) in &sketch.cables {
+        let (from, to) = (places[*from as usize], places[*to as usize]);
+        if wraps(from, to) {
+            continue;
+        }
+        picture.lines.push(Line {
+            from,
+            to,
+            route: false,
+        });
+    }
+    for (place, number) in places.iter().zip(0..) {
+        picture.nodes.push(Node {
+            x: place.0,
+            y: place.1,
+            kind: if number < sketch.hosts {
+                NodeKind::Host
+            } else {
+                NodeKind::Switch
+            },
+            name: None,
+        });
+    }
+    let hosts = if sketch.hosts == 1 {
+        sketch.first.clone()
+    } else {
+        format!("{} … {}", sketch.first, sketch.last)
+    };
+    picture.framed(format!("{}: {what}, {hosts}", sketch.name))
+}
+
+type Places = (Vec<(f64, f64)>, (f64, f64));
+
+/// Hosts on a ring, the switch in the middle.
+fn star(hosts: u32) -> Places {
+    let hosts = f64::from(hosts);
+    let radius = (hosts / TAU).max(1.5);
+    let mut places = Vec::new();
+    let mut at = 0.0;
+    while at < hosts {
+        let angle = TAU * at / hosts;
+        places.push((radius * (1.0 + angle.cos()), radius * (1.0 + angle.sin())));
+        at += 1.0;
+    }
+    places.push((radius, radius));
+    (places, (2.0 * radius, 2.0 * radius))
+}
+
+/// A row for each level, hosts at the bottom.
+fn levels_places(levels: &[u32]) -> Places {
+    let width = levels.iter().copied().max().map_or(1.0, f64::from);
+    let step = (width / 6.0).clamp(2.5, 40.0);
+    let height = step * length(levels.len() - 1);
+    let mut places = Vec::new();
+    for (level, count) in levels.iter().enumerate() {
+        let y = height - step * length(level);
+        for at in 0..*count {
+            let x = width * (f64::from(at) + 0.5) / f64::from(*count);
+            places.push((x, y));
+        }
+    }
+    (places, (width, height))
+}
+
+/// The first two dimensions as a grid, the third as grids side by side, the others one below the other.
+fn grid(dimensions: &[u32]) -> Places {
+    let size = |at: usize| dimensions.get(at).copied().unwrap_or(1);
+    let (columns, lines, planes) = (size(0), size(1), size(2));
+    let blocks: u32 = dimensions.iter().skip(3).product();
+    let across = f64::from(planes).sqrt().ceil();
+    let (step_x, step_y) = (f64::from(columns) + 1.5, f64::from(lines) + 1.5);
+    let down = (f64::from(planes) / across).ceil();
+    let mut places = Vec::new();
+    for block in 0..blocks {
+        for plane in 0..planes {
+            let plane = f64::from(plane);
+            let origin_x = step_x * (plane % across);
+            let origin_y = step_y * ((plane / across).floor() + down * f64::from(block));
+            for line in 0..lines {
+                for column in 0..columns {
+                    places.push((origin_x + f64::from(column), origin_y + f64::from(line)));
+                }
+            }
+        }
+    }
+    let height = step_y * down * f64::from(blocks) - 2.5;
+    (places, (step_x * across - 2.5, height.max(0.0)))
+}
+
+/// Groups on a ring; in each, a row of routers for each chassis, with the nodes under their router.
+fn groups([groups, chassis, routers, nodes]: [u32; 4]) -> Places {
+    let columns = f64::from(nodes).sqrt().ceil();
+    let lines = (f64::from(nodes) / columns).ceil();
+    let (cell_x, cell_y) = (0.6 * columns + 1.0, 0.6 * lines + 1.8);
+    let (width, height) = (cell_x * f64::from(routers), cell_y * f64::from(chassis));
+    let diagonal = (width * width + height * height).sqrt() * 1.1;
+    let radius = if groups == 1 {
+        0.0
+    } else {
+        (diagonal * f64::from(groups) / TAU).max(diagonal * 0.6)
+    };
+    let mut hosts = Vec::new();
+    let mut switches = Vec::new();
+    for group in 0..groups {
+        let angle = TAU * f64::from(group) / f64::from(groups);
+        let (left, top) = (radius * (1.0 + angle.cos()), radius * (1.0 + angle.sin()));
+        for row in 0..chassis {
+            for column in 0..routers {
+                let x = left + cell_x * (f64::from(column) + 0.5);
+                let y = top + cell_y * f64::from(row) + 0.5;
+                switches.push((x, y));
+                for node in 0..nodes {
+                    let (across, down) = (
+                        f64::from(node) % columns,
+                        (f64::from(node) / columns).floor(),
+                    );
+                    hosts.push((
+                        x + 0.6 * (across - (columns - 1.0) / 2.0),
+                        y + 0.9 + 0.6 * down,
+                    ));
+                }
+            }
+        }
+    }
+    hosts.append(&mut switches);
+    (hosts, (2.0 * radius + width, 2.0 * radius + height))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use platform::Platform;
+
+    #[test]
+    fn everything_is_inside_and_no_two_nodes_cover_each_other() {
+        let cluster = |name: &str, keys: &str| {
+            format!(
+                "[clusters.{name}]\nspeed = \"1Gf\"\nbandwidth = \"1Gbps\"\nlatency = \"1us\"\n{keys}\n"
+            )
+        };
+        let text = [
+            "version = 1\nrouting = \"none\"\n[hosts.alone]\nspeed = \"1f\"\n".to_owned(),
+            cluster("a", "hosts = \"a[0-63]\""),
+            cluster("b", "hosts = \"b[0-99]\"\ntopology = \"torus\"\ndimensions = [5, 4, 5]"),
+            cluster("c", "hosts = \"c[0-63]\"\ntopology = \"fat-tree\"\ndown = [4, 4, 4]\nup = [1, 2, 2]"),
+            cluster("d", "hosts = \"d[0-63]\"\ntopology = \"dragonfly\"\ngroups = 4\nchassis = 2\nrouters = 4\nnodes = 2"),
+        ]
+        .concat();
+        let platform = Platform::parse("p.toml", &text).unwrap();
+        let picture = zone(&platform.sketch().unwrap());
+        for (at, node) in picture.nodes.iter().enumerate() {
+            assert!(
+                (0.0..=picture.width).contains(&node.x) && (0.0..=picture.height).contains(&node.y)
+            );
+            for other in &picture.nodes[..at] {
+                let (dx, dy) = (node.x - other.x, node.y - other.y);
+                assert!((dx * dx + dy * dy).sqrt() > 0.25, "{node:?} {other:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! `simrun platform`: looking at platform files, and turning SimGrid's into ours.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use platform::{LoadError, Override, Platform};
+
+use crate::entry::load;
+use crate::status;
+
+/// What can be done with a platform file.
+#[derive(Subcommand)]
+pub(crate) enum PlatformCommand {
+    /// List all mistakes of a platform file, or print what it describes.
+    Check {
+        /// The platform file: TOML, or SimGrid's XML.
+        file: PathBuf,
+    },
+    /// Print zones, counts and parameters of a platform, or a route.
+    Show {
+        /// The platform file: TOML, or SimGrid's XML.
+        file: PathBuf,
+        /// Print the links between two hosts, with bandwidth and latency.
+        #[arg(long, num_args = 2, value_names = ["FROM", "TO"])]
+        route: Option<Vec<String>>,
+        /// Draw the topology into this file, SVG or PNG.
+        #[arg(long, value_name = "FILE", conflicts_with = "route")]
+        plot: Option<PathBuf>,
+        /// Change the platform before it is shown: PATH=VALUE, or PATH*=FACTOR.
+        #[arg(long = "set", value_name = "PATH=VALUE")]
+        changes: Vec<Override>,
+    },
+    /// Turn a SimGrid XML platform into TOML; what cannot be carried over is listed on standard error.
+    Import {
+        /// The XML file.
+        file: PathBuf,
+        /// Where the TOML goes [default: standard output].
+        #[arg(short, long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+}
+
+/// Runs a subcommand.
+pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
+    let done = match command {
+        PlatformCommand::Check { file } => load(file, &[]).map(|platform| summary(&platform)),
+        PlatformCommand::Show {
+            file,
+            route,
+            plot,
+            changes,
+        } => load(file, changes).and_then(|platform| match (route.as_deref(), plot) {
+            (Some([from, to]), _) => show_route(&platform, from, to),
+            (_, Some(path)) => show_plot(&platform, path),
+            _ => Ok(format!("{}\n{}", platform.summary(), platform.outline())),
+        }),
+        PlatformCommand::Import { file, out } => import(file, out.as_deref()),
+    };
+    match done {
+        Ok(text) => {
+            let _ = writeln!(io::stdout().lock(), "{}", text.trim_end());
+            ExitCode::SUCCESS
+        }
+        Err(code) => code,
+    }
+}
+
+fn summary(platform: &Platform) -> String {
+    platform.summary().to_string()
+}
+
+fn show_plot(platform: &Platform, path: &Path) -> Result<String, ExitCode> {
+    report::plot_topology(platform, path).map_err(status::refuse)?;
+    Ok(format!("made {}", path.display()))
+}
+
+/// The links of a route, one per line, and their sum.
+fn show_route(platform: &Platform, from: &str, to: &str) -> Result<String, ExitCode> {
+    let host = |name: &str| {
+        platform.host_by_name(name).ok_or_else(|| {
+            let near = platform.nearest_host(name);
+            let help = near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
+            status::refuse(format_args!("unknown host {name:?}{help}"))
+        })
+    };
+    let route = platform
+        .route(host(from)?, host(to)?)
+        .map_err(status::refuse)?;
+    let links: Vec<platform::LinkInfo> = route
+        .hops
+        .iter()
+        .map(|hop| platform.link(hop.link))
+        .collect();
+    let width = links.iter().map(|link| link.name.chars().count()).max();
+    let width = width.unwrap_or_default().max("total".len());
+    let mut text = String::new();
+    for link in &links {
+        let sharing = match link.sharing {
+            platform::Sharing::Shared => "shared",
+            platform::Sharing::SplitDuplex => "split-duplex",
+            platform::Sharing::FatPipe => "fatpipe",
+        };
+        let _ = writeln!(
+            text,
+            "{:width$}  {:>12}  {:>10}  {sharing}",
+            link.name,
+            bandwidth(link.bandwidth),
+            latency(link.latency.as_secs()),
+        );
+    }
+    let least = links
+        .iter()
+        .map(|link| link.bandwidth)
+        .fold(f64::INFINITY, f64::min);
+    let sum: f64 = links.iter().map(|link| link.latency.as_secs()).sum();
+    if route.latency_s > sum * (1.0 + 1e-9) {
+        let distance = latency(route.latency_s - sum);
+        let _ = writeln!(text, "{:width$}  {:>12}  {distance:>10}", "(distance)", "");
+    }
+    let count = match links.len() {
+        1 => "1 link".to_owned(),
+        count => format!("{count} links"),
+    };
+    let _ = writeln!(
+        text,
+        "{:width$}  {:>12}  {:>10}  {count}",
+        "total",
+        bandwidth(least),
+        latency(route.latency_s)
+    );
+    Ok(text)
+}
+
+fn bandwidth(bytes_per_s: f64) -> String {
+    scaled(
+        bytes_per_s,
+        &[(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")],
+        "B/s",
+    )
+}
+
+fn latency(seconds: f64) -> String {
+    scaled(seconds * 1e9, &[(1e9, "s"), (1e6, "ms"), (1e3, "us")], "ns")
+}
+
+/// A number with the first unit that it reaches, with at most six digits after the point.
+fn scaled(value: f64, units: &[(f64, &str)], base: &str) -> String {
+    let reached = units.iter().find(|(size, _)| value >= *size);
+    let (size, unit) = reached.copied().unwrap_or((1.0, base));
+    let text = format!("{:.6}", value / size);
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{text}{unit}")
+}
+
+fn import(file: &Path, out: Option<&Path>) -> Result<String, ExitCode> {
+    let refuse = |error: LoadError| {
+        let report = error.report(io::stderr().is_terminal());
+        status::refuse(report.trim_end())
+    };
+    let imported = platform::import_file(file).map_err(refuse)?;
+    warn(&imported.notes);
+    // What was made must be a platform: routes to unknown names are found here.
+    let name = format!("{} as TOML", file.display());
+    Platform::parse(&name, &imported.toml).map_err(refuse)?;
+    let Some(out) = out else {
+        return Ok(imported.toml);
+    };
+    write(out, &imported.toml)
+        .map_err(|error| status::refuse(format_args!("cannot write {}: {error}", out.display())))?;
+    let notes = match imported.notes.len() {
+        0 => "everything is carried over".to_owned(),
+        1 => "1 thing is not carried over".to_owned(),
+        count => format!("{count} things are not carried over"),
+    };
+    Ok(format!("made {}: {notes}", out.display()))
+}
+
+/// Writes a whole file or nothing: to a temporary name, then renamed.
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".part");
+    std::fs::write(&temporary, text)?;
+    std::fs::rename(&temporary, path)
+}
+
+/// Lists what could not be carried over from SimGrid's XML.
+pub(crate) fn warn(notes: &[platform::Note]) {
+    let mut stderr = io::stderr().lock();
+    for note in notes {
+        let _ = writeln!(stderr, "warning: {note}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_units() {
+        assert_eq!(bandwidth(1.25e9), "1.25GB/s");
+        assert_eq!(bandwidth(500.0), "500B/s");
+        assert_eq!(latency(1.3e-6), "1.3us");
+        assert_eq!(latency(0.0), "0ns");
+        assert_eq!(latency(625e-9), "625ns");
+    }
+
+    #[test]
+    fn a_route_is_printed_with_its_sum() {
+        let text = "version = 1\n[clusters.c]\nhosts = \"n[0-3]\"\nspeed = \"1Gf\"\nbandwidth = \"10Gbps\"\nlatency = \"1us\"\n\
+                    backbone = { bandwidth = \"1GBps\", latency = \"500ns\" }\n";
+        let platform = Platform::parse("p.toml", text).unwrap();
+        assert_eq!(
+            show_route(&platform, "n0", "n3").unwrap(),
+            "n0:up           1.25GB/s         1us  split-duplex\n\
+             c:backbone         1GB/s       500ns  shared\n\
+             n3:down         1.25GB/s         1us  split-duplex\n\
+             total              1GB/s       2.5us  3 links\n"
+        );
+        assert!(show_route(&platform, "n0", "n4").is_err());
+    }
+}

@@ -42,7 +42,7 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) platform: Option<PathBuf>,
 
-    /// Change the platform: PATH=VALUE or PATH*=FACTOR, such as 'links.*.latency*=2'; may be given several times
+    /// Change the platform: PATH=VALUE or PATH*=FACTOR, as 'links.*.latency*=2'; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) changes: Vec<Override>,
 

@@ -29,15 +29,15 @@ pub(crate) enum PlatformCommand {
         /// Draw the topology into this file, SVG or PNG.
         #[arg(long, value_name = "FILE", conflicts_with = "route")]
         plot: Option<PathBuf>,
-        /// Change the platform before it is shown: PATH=VALUE, or PATH*=FACTOR.
+        /// Change the platform before it is shown, as for a run
         #[arg(long = "set", value_name = "PATH=VALUE")]
         changes: Vec<Override>,
     },
-    /// Turn a SimGrid XML platform into TOML; what cannot be carried over is listed on standard error.
+    /// Turn a SimGrid XML platform into TOML; what cannot be carried over is listed
     Import {
-        /// The XML file.
+        /// The XML file
         file: PathBuf,
-        /// Where the TOML goes [default: standard output].
+        /// Where the TOML goes; without it to standard output
         #[arg(short, long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
@@ -60,10 +60,7 @@ pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
         PlatformCommand::Import { file, out } => import(file, out.as_deref()),
     };
     match done {
-        Ok(text) => {
-            let _ = writeln!(io::stdout().lock(), "{}", text.trim_end());
-            ExitCode::SUCCESS
-        }
+        Ok(text) => status::print(text.trim_end()),
         Err(code) => code,
     }
 }

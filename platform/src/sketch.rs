@@ -59,8 +59,13 @@ pub struct ClusterSketch {
 pub enum Shape {
     /// All hosts around one switch, which is the node after the last host; true with a backbone.
     Star(bool),
-    /// Rows of so many nodes, hosts first.
-    Levels(Vec<u32>),
+    /// Rows of so many nodes, hosts first, and how many neighbouring hosts hang on the same switches.
+    Levels {
+        /// Nodes per level.
+        nodes: Vec<u32>,
+        /// Hosts per switch of the lowest level.
+        leaf: u32,
+    },
     /// A grid with these dimensions, the first one fastest.
     Grid(Vec<u32>),
     /// Groups of chassis of routers, and nodes at each router.
@@ -134,7 +139,10 @@ fn cluster_sketch(cluster: &Cluster) -> ClusterSketch {
     let topology = &cluster.topology;
     let shape = match topology {
         Topology::Switch(switch) => Shape::Star(switch.backbone),
-        Topology::FatTree(tree) => Shape::Levels(tree.nodes.clone()),
+        Topology::FatTree(tree) => Shape::Levels {
+            nodes: tree.nodes.clone(),
+            leaf: tree.down[0],
+        },
         Topology::Torus(torus) => Shape::Grid(torus.dimensions.clone()),
         Topology::Dragonfly(fly) => {
             Shape::Groups([fly.groups, fly.chassis, fly.routers, fly.nodes])

@@ -8,10 +8,12 @@ use std::f64::consts::TAU;
 
 use platform::{ClusterSketch, MemberSketch, Shape, ZoneSketch};
 
-/// Space around the content of a box.
+/// Space around the content of a box, at least.
 const MARGIN: f64 = 1.0;
-/// Space for the name of a box.
+/// Space for the name of a box, at least.
 const TITLE: f64 = 1.4;
+/// Both grow with the content, because a name does not become smaller than legible.
+const GROWTH: f64 = 0.012;
 
 /// What a node is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,10 +81,11 @@ impl Picture {
     }
 
     fn framed(self, title: String) -> Self {
-        let (width, height) = (
-            self.width + 2.0 * MARGIN,
-            self.height + 2.0 * MARGIN + TITLE,
-        );
+        let longer = self.width.max(self.height);
+        let margin = MARGIN.max(GROWTH * longer);
+        let title_height = TITLE.max(GROWTH * longer);
+        let width = self.width + 2.0 * margin;
+        let height = self.height + 2.0 * margin + title_height;
         let mut outer = Self {
             width,
             height,
@@ -95,7 +98,7 @@ impl Picture {
             height,
             title,
         });
-        outer.put(self, MARGIN, MARGIN + TITLE);
+        outer.put(self, margin, margin + title_height);
         outer
     }
 }
@@ -223,8 +226,8 @@ fn cluster(sketch: &ClusterSketch) -> Picture {
             let (places, size) = star(sketch.hosts);
             (what, places, size)
         }
-        Shape::Levels(levels) => {
-            let (places, size) = levels_places(levels);
+        Shape::Levels { nodes, leaf } => {
+            let (places, size) = levels(nodes, *leaf);
             ("fat tree", places, size)
         }
         Shape::Grid(dimensions) => {
@@ -293,20 +296,35 @@ fn star(hosts: u32) -> Places {
     (places, (2.0 * radius, 2.0 * radius))
 }
 
-/// A row for each level, hosts at the bottom.
-fn levels_places(levels: &[u32]) -> Places {
-    let width = levels.iter().copied().max().map_or(1.0, f64::from);
-    let step = (width / 6.0).clamp(2.5, 40.0);
-    let height = step * length(levels.len() - 1);
+/// A row for each level of switches, at the bottom the hosts, those of one switch as a block.
+fn levels(nodes: &[u32], leaf: u32) -> Places {
+    /// Up to this many hosts stand in one row.
+    const ROW_MAX: u32 = 80;
+    let hosts = nodes.first().copied().unwrap_or_default();
+    let columns = if hosts <= ROW_MAX {
+        f64::from(leaf)
+    } else {
+        f64::from(leaf).sqrt().ceil()
+    };
+    let lines = (f64::from(leaf) / columns).ceil();
+    let gap = if columns < f64::from(leaf) { 1.0 } else { 0.0 };
+    let width = f64::from(hosts / leaf) * (columns + gap);
+    let step = (width / 6.0).clamp(2.5, 60.0);
+    let top = step * length(nodes.len() - 1);
     let mut places = Vec::new();
-    for (level, count) in levels.iter().enumerate() {
-        let y = height - step * length(level);
+    for host in 0..hosts {
+        let (block, within) = (f64::from(host / leaf), f64::from(host % leaf));
+        let x = block * (columns + gap) + gap / 2.0 + within % columns + 0.5;
+        places.push((x, top + (within / columns).floor()));
+    }
+    for (level, count) in nodes.iter().enumerate().skip(1) {
+        let y = top - step * length(level);
         for at in 0..*count {
             let x = width * (f64::from(at) + 0.5) / f64::from(*count);
             places.push((x, y));
         }
     }
-    (places, (width, height))
+    (places, (width, top + lines - 1.0))
 }
 
 /// The first two dimensions as a grid, the third as grids side by side, the others one below the other.

@@ -118,6 +118,7 @@ pub mod units;
 
 pub use file::{Protocol, Sharing};
 pub use mistake::{LoadError, Mistake, Mistakes, Unreadable};
+pub use model::profile;
 pub use model::{
     Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors, Loopback,
     NetworkModel, NetworkParameters, model,

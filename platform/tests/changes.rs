@@ -230,6 +230,24 @@ fn computations_under_a_speed_profile() {
 }
 
 #[test]
+fn a_speed_or_bandwidth_of_zero_stops_without_failing() {
+    // 10 of 20 flop in the first second, nothing for two; and 1e8 - 1e5 bytes in the first second.
+    let mut lab = star("model = \"flow\"");
+    let (host, link) = (lab.host("c"), lab.link("a", "b"));
+    lab.exec("c", 20.0, 1.0, UNLIMITED);
+    let sent = lab.send("a", "b", 2e8 - 1e5);
+    lab.wait_until(1.0);
+    lab.change(Change::Speed(host, 0.0));
+    lab.change(Change::Bandwidth(link, 0.0));
+    assert_eq!(lab.next_end(), None);
+    lab.wait_until(3.0);
+    assert!((lab.remaining(sent) - 1e8).abs() < 1e-3);
+    lab.change(Change::Speed(host, 1.0));
+    lab.change(Change::Bandwidth(link, 1e8));
+    lab.expect(&[(4.0, &[0, 1])], 1e-12);
+}
+
+#[test]
 fn transfers_under_profiles_of_links_and_hosts() {
     // 1e8 bytes/s, from 2 s on 2e7, from 4 s on 3e7, again from 10 s on: in a period, 2e8 - 1e5 + 4e7 + 1.8e8.
     let mut lab = star("model = \"flow\"");

@@ -42,6 +42,9 @@ const TOGETHER_ULP: f64 = 8.0;
 /// The same in seconds for SimGrid: its `precision/timing`.
 const TOGETHER_SIMGRID_S: f64 = 1e-9;
 
+/// What would end later (after 3e12 years) stands still.
+const HORIZON_S: f64 = 1e20;
+
 /// The fluid model of a platform, with the parameters of its `[network]` table.
 #[derive(Debug)]
 pub struct FlowModel {
@@ -450,7 +453,7 @@ impl Resource for FlowModel {
             return Some(now);
         }
         self.first()
-            .filter(|date| *date < Time::NEVER)
+            .filter(|date| date.as_secs() < HORIZON_S)
             .map(|date| date.max(now))
     }
 

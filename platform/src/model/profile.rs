@@ -13,13 +13,13 @@ use crate::LinkId;
 /// A change of a link or a host. A physical link changes as a whole, whichever of its directions is named.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Change {
-    /// A new bandwidth in bytes/s, above 0.
+    /// A new bandwidth in bytes/s; with 0 nothing moves.
     Bandwidth(LinkId, f64),
     /// A new latency.
     Latency(LinkId, Span),
     /// A link goes on or off.
     Link(LinkId, bool),
-    /// A host has this part of its speed from now on, above 0.
+    /// A host has this part of its speed from now on; with 0 nothing moves.
     Speed(HostId, f64),
     /// A host goes on or off.
     Host(HostId, bool),

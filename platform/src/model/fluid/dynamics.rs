@@ -7,6 +7,9 @@
 //! - A link or host that goes **off** fails everything on it at that instant; what starts over it later fails at once. For a
 //!   link that includes its use on the way back, if the model has any.
 //!
+//! A speed or a bandwidth of 0 stops progress without failing anything; inside it is a very small part of the one in the
+//! platform file, so that what is left is not lost.
+//!
 //! At one date, changes come before ends: what would end at the very moment at which its link goes off fails.
 //!
 //! Cost: a change looks at all transfers in progress, and at the routes of those; nothing is kept for links that never
@@ -21,6 +24,9 @@ use sim_core::{HostId, Time};
 use super::{FlowModel, Phase, Place};
 use crate::model::profile::{Change, Profile, Target};
 use crate::{Hop, LinkId, Route};
+
+/// The part of its bandwidth or speed that something that stands still has.
+const STANDSTILL: f64 = 1e-30;
 
 /// The present state of what differs from the platform file, and what is to come.
 #[derive(Default, Debug)]
@@ -154,6 +160,8 @@ impl FlowModel {
     pub fn change(&mut self, change: Change, now: Time) {
         match change {
             Change::Bandwidth(link, bytes_per_s) => {
+                let least = STANDSTILL * self.platform.link(link).bandwidth;
+                let bytes_per_s = bytes_per_s.max(least);
                 self.dynamics.link(link).bandwidth = Some(bytes_per_s);
                 for number in [2 * wire(link), 2 * wire(link) + 1] {
                     self.solver.set_capacity(number, bytes_per_s, now);
@@ -251,6 +259,7 @@ impl FlowModel {
     }
 
     fn set_speed(&mut self, host: HostId, scale: f64, now: Time) {
+        let scale = scale.max(STANDSTILL);
         self.dynamics.host(host).scale = scale;
         let speed = scale * self.platform.speed(host);
         let capacity = speed * f64::from(self.platform.cores(host));

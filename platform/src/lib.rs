@@ -222,6 +222,7 @@ mod zone;
 pub use file::{Protocol, Routing, Sharing};
 pub use import::{Imported, Note, import, import_file};
 pub use mistake::{LoadError, Mistake, Mistakes, Unreadable};
+pub use model::profile;
 pub use model::{
     Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors, Loopback,
     NetworkModel, NetworkParameters, model,

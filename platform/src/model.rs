@@ -12,6 +12,7 @@ mod fluid;
 mod ib;
 mod lv08;
 mod parameters;
+pub mod profile;
 mod raw;
 mod smpi;
 

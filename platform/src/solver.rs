@@ -63,6 +63,9 @@ pub struct Solver {
     touched: Vec<(u32, f64)>,
     /// Changes of flows in the present solve.
     updates: usize,
+    /// In tests: after how many of them a solve is given up, instead of the usual rule.
+    #[cfg(test)]
+    updates_max: Option<usize>,
     /// The end of the first flow of each link, in seconds.
     dates: heap::Heap,
     dates_at: Vec<u32>,

@@ -25,6 +25,10 @@ use std::sync::Arc;
 
 use sim_core::{ActivityId, CannotStart, Change, End, HostId, Resource, Span, Time, Work};
 
+mod dynamics;
+
+use dynamics::Dynamics;
+
 use super::agenda::Agenda;
 use super::ib::Contention;
 use super::parameters::{Compat, FluidParameters, NetworkParameters};
@@ -38,6 +42,9 @@ const TOGETHER_ULP: f64 = 8.0;
 /// The same in seconds for SimGrid: its `precision/timing`.
 const TOGETHER_SIMGRID_S: f64 = 1e-9;
 
+/// What would end later (after 3e12 years) stands still.
+const HORIZON_S: f64 = 1e20;
+
 /// The fluid model of a platform, with the parameters of its `[network]` table.
 #[derive(Debug)]
 pub struct FlowModel {
@@ -47,6 +54,7 @@ pub struct FlowModel {
     solver: Solver,
     laws: Laws,
     contention: Option<Contention>,
+    dynamics: Dynamics,
     /// Buffers, to allocate nothing in the steady state.
     route: Route,
     way_back: Route,
@@ -76,7 +84,7 @@ struct Activity {
     id: ActivityId,
     phase: Phase,
     suspended: bool,
-    is_exec: bool,
+    place: Place,
     /// The hosts between which a transfer goes, if that matters to others.
     between: Option<(u32, u32)>,
     /// What a unit of the solver's rate is in flop or bytes.
@@ -89,8 +97,17 @@ struct Activity {
     bound: f64,
     /// The limit that the platform sets: fatpipe links, window, one core.
     limit: f64,
+    /// The slowest link when it started, where that stays a limit.
+    limit_kept: f64,
     /// The limit that the caller sets.
     wanted: f64,
+}
+
+/// Where an activity is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Exec(HostId),
+    Transfer(HostId, HostId),
 }
 
 /// What an activity is doing.
@@ -102,6 +119,8 @@ enum Phase {
     Latency { until: Time, left: Span },
     /// It progresses.
     Work,
+    /// It has failed, which is not yet reported.
+    Failed,
 }
 
 impl FlowModel {
@@ -122,6 +141,7 @@ impl FlowModel {
             solver: Solver::new(capacities as usize),
             laws,
             contention,
+            dynamics: Dynamics::default(),
             platform,
             activities: Activities::default(),
             agenda: Agenda::default(),
@@ -146,10 +166,10 @@ impl FlowModel {
         activity.id = id;
         activity.weight = 1.0;
         activity.suspended = false;
-        activity.is_exec = matches!(work, Work::Exec { .. });
         activity.between = None;
         activity.scale = 1.0;
         activity.limit = f64::INFINITY;
+        activity.limit_kept = f64::INFINITY;
         self.solver.declare(id.slot);
         match *work {
             Work::Exec {
@@ -158,7 +178,8 @@ impl FlowModel {
                 priority,
                 bound,
             } => {
-                let speed = self.platform.speed(host);
+                activity.place = Place::Exec(host);
+                let speed = self.dynamics.scale(host) * self.platform.speed(host);
                 let capacity = speed * f64::from(self.platform.cores(host));
                 let number = self.platform.link_id_end() + host.0;
                 self.solver
@@ -187,58 +208,54 @@ impl FlowModel {
         rate: f64,
     ) -> Result<Span, CannotStart> {
         let activity = &mut self.activities.0[slot as usize];
-        let (parameters, weight_s, tcp_gamma, compat) = match &self.laws {
+        activity.place = Place::Transfer(from, to);
+        let parameters = match &self.laws {
             Laws::Constant(duration) => {
                 activity.remaining = 0.0;
                 return Ok(*duration);
             }
-            Laws::Fluid {
-                parameters,
-                weight_s,
-                tcp_gamma,
-                compat,
-            } => (parameters, *weight_s, *tcp_gamma, *compat),
+            Laws::Fluid { parameters, .. } => parameters,
         };
-        let no_route = |error: crate::NoRoute| CannotStart(error.to_string());
-        self.platform
-            .route_into(from, to, &mut self.route)
-            .map_err(no_route)?;
-        activity.cross(&self.route, 1.0, &mut self.solver)?;
-        if parameters.crosstraffic > 0.0 {
-            self.platform
-                .route_into(to, from, &mut self.way_back)
-                .map_err(no_route)?;
-            activity.cross(&self.way_back, parameters.crosstraffic, &mut self.solver)?;
-        }
-        let latency = self.route.latency_s;
-        if tcp_gamma > 0.0 && latency > 0.0 {
-            activity.limit = activity.limit.min(tcp_gamma / (2.0 * latency));
-        }
-        if parameters.rtt_penalty {
-            let slowness: f64 = self
-                .route
-                .hops
-                .iter()
-                .map(|hop| weight_s / hop.bandwidth)
-                .sum();
-            activity.weight = match latency + slowness {
-                _ if latency == 0.0 && compat.is_some() => 1.0,
-                0.0 => 1.0,
-                penalty => 1.0 / penalty,
-            };
+        let (route, way_back) = (&mut self.route, &mut self.way_back);
+        self.laws
+            .find_ways(&self.platform, (from, to), route, way_back)
+            .map_err(|error| CannotStart(error.to_string()))?;
+        for (way, weight) in [(&*route, 1.0), (&*way_back, parameters.crosstraffic)] {
+            for hop in way.hops.iter().filter(|hop| !hop.fatpipe) {
+                let bandwidth = self.dynamics.bandwidth(hop);
+                self.solver
+                    .cross(slot, hop.link.0, bandwidth, weight)
+                    .map_err(|error| CannotStart(error.to_string()))?;
+            }
         }
         activity.scale = parameters.bandwidth_factor.of(bytes);
         activity.remaining = bytes / activity.scale;
         activity.wanted = rate / activity.scale;
         if self.contention.is_some() && from != to {
-            let slowest = |limit: f64, hop: &crate::Hop| limit.min(hop.bandwidth);
-            activity.limit = self.route.hops.iter().fold(activity.limit, slowest);
             activity.between = Some((from.0, to.0));
         }
+        if self.laws.is_compat() {
+            activity.limit_kept = slowest(route, &self.dynamics);
+        }
+        activity.weigh(&self.laws, &self.dynamics, route, way_back);
         activity.set_bound(1.0);
-        Ok(Span::from_secs(
-            latency * parameters.latency_factor.of(bytes),
-        ))
+        let latency_s = self.dynamics.latency_s(route);
+        let paid_s = latency_s * parameters.latency_factor.of(bytes);
+        Ok(Span::from_secs(paid_s))
+    }
+
+    /// Whether an activity that has been prepared can run: its hosts and links are on.
+    fn is_on(&self, slot: u32) -> bool {
+        match self.activities.0[slot as usize].place {
+            Place::Exec(host) => self.dynamics.is_host_on(host),
+            Place::Transfer(from, to) => {
+                // A constant model has found no ways.
+                let ways = matches!(self.laws, Laws::Constant(_))
+                    || self.dynamics.is_way_on(&self.route)
+                        && self.dynamics.is_way_on(&self.way_back);
+                ways && self.dynamics.is_host_on(from) && self.dynamics.is_host_on(to)
+            }
+        }
     }
 
     /// Tells the others that a transfer begins.
@@ -309,7 +326,7 @@ impl FlowModel {
             return;
         }
         match activity.phase {
-            Phase::Idle => {}
+            Phase::Idle | Phase::Failed => {}
             Phase::Latency { until, .. } => {
                 let left = until.since(now);
                 activity.phase = Phase::Latency { until, left };
@@ -326,12 +343,11 @@ impl FlowModel {
         self.part(slot, now);
     }
 
-    /// The first date at which anything ends or has paid.
+    /// The first date at which anything ends, has paid, or changes.
     fn first(&self) -> Option<Time> {
-        match (self.agenda.first(), self.solver.next()) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        }
+        let (paid, ends) = (self.agenda.first(), self.solver.next());
+        let changes = self.dynamics.next(paid.is_some() || ends.is_some());
+        [paid, ends, changes].into_iter().flatten().min()
     }
 }
 
@@ -363,6 +379,8 @@ fn check_amounts(work: &Work) -> Result<(), CannotStart> {
 
 impl Resource for FlowModel {
     fn start(&mut self, id: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
+        // Nobody may have asked for the changes of links and speeds while nothing ran.
+        self.play(now);
         let latency = match self.prepare(id, work) {
             Ok(latency) => latency,
             Err(error) => {
@@ -371,6 +389,10 @@ impl Resource for FlowModel {
             }
         };
         self.meet(id.slot, now);
+        if !self.is_on(id.slot) {
+            self.fail(id.slot, now);
+            return Ok(());
+        }
         if latency > Span::ZERO || self.activities.0[id.slot as usize].remaining == 0.0 {
             self.pay(id.slot, latency, now);
         } else {
@@ -395,7 +417,7 @@ impl Resource for FlowModel {
             return;
         }
         match activity.phase {
-            Phase::Idle => {}
+            Phase::Idle | Phase::Failed => {}
             Phase::Latency { left, .. } => self.pay(id.slot, left, now),
             Phase::Work => self.enter(id.slot, now),
         }
@@ -405,21 +427,13 @@ impl Resource for FlowModel {
     fn update(&mut self, id: ActivityId, change: Change, now: Time) {
         let activity = &mut self.activities.0[id.slot as usize];
         match change {
-            Change::Priority(priority) if activity.is_exec => activity.weight = priority,
-            Change::Priority(_) => return,
-            Change::Bound(bound) => {
-                activity.wanted = bound / activity.scale;
-                let penalty = match (&self.contention, activity.between) {
-                    (Some(contention), Some((from, to))) => contention.penalty(from, to),
-                    _ => 1.0,
-                };
-                activity.set_bound(penalty);
+            Change::Priority(priority) if matches!(activity.place, Place::Exec(_)) => {
+                activity.weight = priority;
             }
+            Change::Priority(_) => return,
+            Change::Bound(bound) => activity.wanted = bound / activity.scale,
         }
-        if activity.phase == Phase::Work && !activity.suspended {
-            let (weight, bound) = (activity.weight, activity.bound);
-            self.solver.update(id.slot, weight, bound, now);
-        }
+        self.renew(id.slot, now);
     }
 
     fn remaining(&mut self, id: ActivityId, now: Time) -> f64 {
@@ -435,12 +449,31 @@ impl Resource for FlowModel {
 
     fn next_date(&mut self, now: Time) -> Option<Time> {
         self.solver.solve(now);
+        if !self.dynamics.failed.is_empty() {
+            return Some(now);
+        }
         self.first()
-            .filter(|date| *date < Time::NEVER)
+            .filter(|date| date.as_secs() < HORIZON_S)
             .map(|date| date.max(now))
     }
 
+    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {
+        self.set_host(host, on, now);
+        Ok(())
+    }
+
+    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
+        switched.append(&mut self.dynamics.switched);
+    }
+
     fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+        self.play(now);
+        for slot in std::mem::take(&mut self.dynamics.failed) {
+            if self.activities.0[slot as usize].phase == Phase::Failed {
+                ended.push((self.activities.0[slot as usize].id, End::Failed));
+                self.finish(slot, now);
+            }
+        }
         if self.first().is_none_or(|date| date > now) {
             return;
         }
@@ -476,13 +509,14 @@ impl Activity {
         id: ActivityId { number: 0, slot: 0 },
         phase: Phase::Idle,
         suspended: false,
-        is_exec: false,
+        place: Place::Exec(HostId(0)),
         between: None,
         scale: 1.0,
         remaining: 0.0,
         weight: 1.0,
         bound: f64::INFINITY,
         limit: f64::INFINITY,
+        limit_kept: f64::INFINITY,
         wanted: f64::INFINITY,
     };
 
@@ -491,19 +525,46 @@ impl Activity {
         self.bound = self.limit.min(self.wanted) / penalty;
     }
 
-    /// Uses the links of a way with a weight.
-    fn cross(&mut self, way: &Route, weight: f64, solver: &mut Solver) -> Result<(), CannotStart> {
-        for hop in &way.hops {
-            if hop.fatpipe {
-                self.limit = self.limit.min(hop.bandwidth / weight);
-            } else {
-                solver
-                    .cross(self.id.slot, hop.link.0, hop.bandwidth, weight)
-                    .map_err(|error| CannotStart(error.to_string()))?;
+    /// Finds the weight and the limit that the present state of the links gives to a transfer.
+    fn weigh(&mut self, laws: &Laws, links: &Dynamics, way: &Route, way_back: &Route) {
+        let Laws::Fluid {
+            parameters,
+            weight_s,
+            tcp_gamma,
+            compat,
+        } = laws
+        else {
+            return;
+        };
+        let latency = links.latency_s(way);
+        self.limit = self.limit_kept;
+        for (way, weight) in [(way, 1.0), (way_back, parameters.crosstraffic)] {
+            for hop in way.hops.iter().filter(|hop| hop.fatpipe) {
+                self.limit = self.limit.min(links.bandwidth(hop) / weight);
             }
         }
-        Ok(())
+        if *tcp_gamma > 0.0 && latency > 0.0 {
+            self.limit = self.limit.min(tcp_gamma / (2.0 * latency));
+        }
+        if self.between.is_some() {
+            self.limit = self.limit.min(slowest(way, links));
+        }
+        if parameters.rtt_penalty {
+            let slow = way.hops.iter().map(|hop| weight_s / links.bandwidth(hop));
+            let slowness: f64 = slow.sum();
+            self.weight = match latency + slowness {
+                _ if latency == 0.0 && compat.is_some() => 1.0,
+                0.0 => 1.0,
+                penalty => 1.0 / penalty,
+            };
+        }
     }
+}
+
+/// The bandwidth of the slowest link of a way.
+fn slowest(way: &Route, links: &Dynamics) -> f64 {
+    let slower = |limit: f64, hop: &crate::Hop| limit.min(links.bandwidth(hop));
+    way.hops.iter().fold(f64::INFINITY, slower)
 }
 
 impl Laws {
@@ -522,14 +583,44 @@ impl Laws {
         }
     }
 
-    /// Activities this near to the current date, in seconds, end with it.
-    const fn together_s(&self) -> f64 {
-        match self {
+    /// Fills in the way of a transfer and, if its acknowledgements count, the way back.
+    fn find_ways(
+        &self,
+        platform: &Platform,
+        (from, to): (HostId, HostId),
+        way: &mut Route,
+        way_back: &mut Route,
+    ) -> Result<(), crate::NoRoute> {
+        platform.route_into(from, to, way)?;
+        way_back.clear();
+        if self.uses_way_back() {
+            platform.route_into(to, from, way_back)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a transfer uses the links of the way back.
+    fn uses_way_back(&self) -> bool {
+        matches!(self, Self::Fluid { parameters, .. } if parameters.crosstraffic > 0.0)
+    }
+
+    /// Whether the quirks of the reference are asked for.
+    const fn is_compat(&self) -> bool {
+        matches!(
+            self,
             Self::Fluid {
                 compat: Some(Compat::Simgrid41),
                 ..
-            } => TOGETHER_SIMGRID_S,
-            _ => TOGETHER_S,
+            }
+        )
+    }
+
+    /// Activities this near to the current date, in seconds, end with it.
+    const fn together_s(&self) -> f64 {
+        if self.is_compat() {
+            TOGETHER_SIMGRID_S
+        } else {
+            TOGETHER_S
         }
     }
 }

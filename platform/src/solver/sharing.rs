@@ -284,10 +284,12 @@ impl Solver {
         let many = self.arrivals > BATCH_MIN && self.arrivals > self.state.sharing / BATCH_PART;
         self.arrivals = 0;
         let updates_max = UPDATES_PER_FLOW * self.state.sharing + BATCH_MIN;
+        #[cfg(test)]
+        let updates_max = self.updates_max.unwrap_or(updates_max);
         if many || !self.relax(updates_max) {
             self.rebuild();
             // What is left is rounding. If it does not settle, the solution from scratch stands.
-            if !self.relax(10 * updates_max) {
+            if !self.relax(10 * UPDATES_PER_FLOW * self.state.sharing + BATCH_MIN) {
                 self.dirty.clear(&mut self.dirty_at);
             }
         }

@@ -175,6 +175,17 @@ fn thousands_of_flows() {
 }
 
 #[test]
+fn a_solve_that_is_given_up_starts_from_scratch() {
+    for network in NETWORKS {
+        for allowed in [0, 3, 20] {
+            let mut churn = Churn::new(network, 0.05, Weights::Random, 11);
+            churn.solver.updates_max = Some(allowed);
+            churn.run(60, 60, false);
+        }
+    }
+}
+
+#[test]
 fn the_same_events_give_the_same_bits() {
     let run = || Churn::new(FAT_64, 0.05, Weights::Random, 5).run(80, 200, false);
     assert_eq!(run(), run());

@@ -1,8 +1,11 @@
 //! A model with the part of a kernel that a test needs: a clock, and numbers for activities.
 
+#![expect(dead_code, reason = "each file of tests uses a part of it")]
+
 use std::sync::Arc;
 
-use platform::Platform;
+use platform::profile::{Change, Profile};
+use platform::{FlowModel, LinkId, Platform};
 use sim_core::{ActivityId, End, HostId, Resource, Time, Work};
 
 /// No limit of the rate.
@@ -11,7 +14,7 @@ pub(crate) const UNLIMITED: f64 = f64::INFINITY;
 /// A platform at work. Activities are numbered from 0 in the order in which they start.
 pub(crate) struct Lab {
     platform: Arc<Platform>,
-    model: Box<dyn Resource>,
+    model: FlowModel,
     now: Time,
     count: u32,
 }
@@ -22,7 +25,7 @@ impl Lab {
         let platform = Platform::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
         let platform = Arc::new(platform);
         Self {
-            model: platform::model(Arc::clone(&platform)),
+            model: FlowModel::new(Arc::clone(&platform)),
             platform,
             now: Time::ZERO,
             count: 0,
@@ -34,7 +37,8 @@ impl Lab {
         &self.platform
     }
 
-    fn host(&self, name: &str) -> HostId {
+    /// The host called so.
+    pub(crate) fn host(&self, name: &str) -> HostId {
         self.platform.host_by_name(name).expect("a host")
     }
 
@@ -84,6 +88,27 @@ impl Lab {
         })
     }
 
+    /// The first link between two hosts.
+    pub(crate) fn link(&self, from: &str, to: &str) -> LinkId {
+        let route = self.platform.route(self.host(from), self.host(to));
+        route.expect("a route").hops[0].link
+    }
+
+    /// Changes something now.
+    pub(crate) fn change(&mut self, change: Change) {
+        self.model.change(change, self.now);
+    }
+
+    /// Changes something at dates.
+    pub(crate) fn add_profile(&mut self, profile: Profile) {
+        self.model.add_profile(profile);
+    }
+
+    /// The model itself.
+    pub(crate) fn model(&mut self) -> (&mut FlowModel, Time) {
+        (&mut self.model, self.now)
+    }
+
     /// What is left of an activity now.
     pub(crate) fn remaining(&mut self, id: ActivityId) -> f64 {
         self.model.remaining(id, self.now)
@@ -107,6 +132,13 @@ impl Lab {
 
     /// Moves to the next date at which activities end: the date, and their numbers.
     pub(crate) fn next_end(&mut self) -> Option<(f64, Vec<u64>)> {
+        let (date, ended) = self.next_end_of_any_kind()?;
+        assert!(ended.iter().all(|(_, end)| *end == End::Done));
+        Some((date, ended.into_iter().map(|(number, _)| number).collect()))
+    }
+
+    /// Moves to the next date at which activities end: the date, and their numbers and ends.
+    pub(crate) fn next_end_of_any_kind(&mut self) -> Option<(f64, Vec<(u64, End)>)> {
         let mut ended = Vec::new();
         while ended.is_empty() {
             let date = self.model.next_date(self.now)?;
@@ -114,8 +146,8 @@ impl Lab {
             self.now = date;
             self.model.advance(date, &mut ended);
         }
-        assert!(ended.iter().all(|(_, end)| *end == End::Done));
-        let mut numbers: Vec<u64> = ended.iter().map(|(id, _)| id.number).collect();
+        let mut numbers: Vec<(u64, End)> =
+            ended.iter().map(|(id, end)| (id.number, *end)).collect();
         numbers.sort_unstable();
         Some((self.now.as_secs(), numbers))
     }

@@ -1,0 +1,184 @@
+//! Changes of links and hosts, at once or at given dates: availability profiles.
+//!
+//! A profile can be read from the text that `SimGrid` uses ([`Events::parse`]): a line `DATE VALUE` for each event, with growing
+//! dates in seconds; empty lines and lines that begin with `#` mean nothing. A line `LOOPAFTER DELAY` or `PERIODICITY DELAY`
+//! (the same) lets the events come again, counted from DELAY seconds after the last one.
+
+use std::fmt;
+
+use sim_core::{HostId, Span};
+
+use crate::LinkId;
+
+/// A change of a link or a host. A physical link changes as a whole, whichever of its directions is named.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Change {
+    /// A new bandwidth in bytes/s; with 0 nothing moves.
+    Bandwidth(LinkId, f64),
+    /// A new latency.
+    Latency(LinkId, Span),
+    /// A link goes on or off.
+    Link(LinkId, bool),
+    /// A host has this part of its speed from now on; with 0 nothing moves.
+    Speed(HostId, f64),
+    /// A host goes on or off.
+    Host(HostId, bool),
+}
+
+/// What a [`Profile`] changes, and the meaning of its values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// The bandwidth of a link, in bytes/s.
+    Bandwidth(LinkId),
+    /// The latency of a link, in seconds.
+    Latency(LinkId),
+    /// Whether a link is on: 0 is off.
+    Link(LinkId),
+    /// The speed of a host, as a part of the one in the platform file.
+    Speed(HostId),
+    /// Whether a host is on: 0 is off.
+    Host(HostId),
+}
+
+/// Changes of one thing at given dates, possibly again and again.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Profile {
+    /// What changes.
+    pub target: Target,
+    /// Dates in seconds, growing, with the value from then on.
+    pub events: Vec<(f64, f64)>,
+    /// After this many seconds, at least the last date, the events come again; `None` if they do not.
+    pub period_s: Option<f64>,
+}
+
+/// The events of a profile, without what they change.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Events {
+    /// Dates in seconds, growing, with values.
+    pub events: Vec<(f64, f64)>,
+    /// After this many seconds the events come again; `None` if they do not.
+    pub period_s: Option<f64>,
+}
+
+/// A line of a profile that cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EventsError {
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// The line.
+    pub found: String,
+    /// What was expected instead.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for EventsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            line,
+            found,
+            expected,
+        } = self;
+        write!(f, "line {line}: {found:?}: expected {expected}")
+    }
+}
+
+impl std::error::Error for EventsError {}
+
+impl Events {
+    /// Reads the events of a profile.
+    ///
+    /// # Errors
+    /// [`EventsError`] for the first line that is none.
+    pub fn parse(text: &str) -> Result<Self, EventsError> {
+        let mut read = Self::default();
+        let mut delay_s = None;
+        for (line, number) in text.lines().zip(1..) {
+            let wrong = |expected| EventsError {
+                line: number,
+                found: line.chars().take(80).collect(),
+                expected,
+            };
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                [] => {}
+                [first, ..] if first.starts_with('#') => {}
+                ["LOOPAFTER" | "PERIODICITY", delay] => {
+                    let delay = amount(delay).ok_or_else(|| wrong("a delay of at least 0 s"))?;
+                    delay_s = Some(delay);
+                }
+                [date, value] => {
+                    let event = amount(date).zip(amount(value));
+                    let (date, value) =
+                        event.ok_or_else(|| wrong("a date in seconds and a value, at least 0"))?;
+                    if read.events.last().is_some_and(|(last, _)| *last >= date) {
+                        return Err(wrong("a date later than the one before"));
+                    }
+                    read.events.push((date, value));
+                }
+                _ => return Err(wrong("DATE VALUE, or LOOPAFTER DELAY")),
+            }
+        }
+        if let (Some(delay), Some((last, _))) = (delay_s, read.events.last()) {
+            read.period_s = Some(last + delay).filter(|period| *period > 0.0);
+        }
+        Ok(read)
+    }
+
+    /// The profile that changes `target` so.
+    #[must_use]
+    pub fn of(self, target: Target) -> Profile {
+        Profile {
+            target,
+            events: self.events,
+            period_s: self.period_s,
+        }
+    }
+}
+
+/// A finite number of at least 0.
+fn amount(word: &str) -> Option<f64> {
+    let number: f64 = word.parse().ok()?;
+    (number >= 0.0 && number.is_finite()).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_with_and_without_repetition() {
+        let read = Events::parse("# speed\n0 1.0\n\n10 0.8\n20 0.4\nLOOPAFTER 10\n");
+        let wanted = Events {
+            events: vec![(0.0, 1.0), (10.0, 0.8), (20.0, 0.4)],
+            period_s: Some(30.0),
+        };
+        assert_eq!(read, Ok(wanted));
+        let once = Events::parse("1 0\n2 1").expect("events");
+        assert_eq!((once.events.len(), once.period_s), (2, None));
+        assert_eq!(Events::parse("PERIODICITY 3"), Ok(Events::default()));
+        // A single event at 0 that comes again at once would never end.
+        assert_eq!(
+            Events::parse("0 1\nLOOPAFTER 0").expect("events").period_s,
+            None
+        );
+    }
+
+    #[test]
+    fn mistakes_name_the_line() {
+        let message = |text: &str| Events::parse(text).expect_err("a mistake").to_string();
+        assert_eq!(
+            message("0 1\n0 2"),
+            "line 2: \"0 2\": expected a date later than the one before"
+        );
+        assert_eq!(
+            message("1 -1"),
+            "line 1: \"1 -1\": expected a date in seconds and a value, at least 0"
+        );
+        assert_eq!(
+            message("1 2 3"),
+            "line 1: \"1 2 3\": expected DATE VALUE, or LOOPAFTER DELAY"
+        );
+        assert!(message("nan 1").starts_with("line 1"));
+        assert!(message("LOOPAFTER x").starts_with("line 1"));
+    }
+}

@@ -86,6 +86,10 @@ impl Solver {
             self.set_level(link, f64::INFINITY);
             return;
         }
+        if !state.watched {
+            // It was over-full, and a departure of the same instant has left it with room.
+            return;
+        }
         let (level, own) = (state.level, state.own);
         if own > 0 && state.nobodys == 0 {
             let missing = state.capacity - state.load;

@@ -283,6 +283,33 @@ fn dates_in_closed_form() {
 }
 
 #[test]
+fn a_link_that_gets_room_before_it_is_solved() {
+    // Over-full at first; the departure leaves it with so much room that it is not watched.
+    // Then a flow without owner comes, and the link is still on the list, before the one that limits the flow.
+    let mut solver = Solver::new(2);
+    let enter = |solver: &mut Solver, slot, link, bound, weight| {
+        solver.declare(slot);
+        solver
+            .cross(slot, link, 10.0, 1.0)
+            .expect("few coefficients");
+        solver.enter(slot, weight, bound, 10.0, Time::ZERO);
+    };
+    for slot in 0..3 {
+        enter(&mut solver, slot, 0, 4.5, 10.0);
+    }
+    for slot in 0..2 {
+        solver.leave(slot, Time::ZERO);
+    }
+    solver.declare(3);
+    solver.cross(3, 1, 0.6, 1.0).expect("few coefficients");
+    solver.cross(3, 0, 10.0, 1.0).expect("few coefficients");
+    solver.enter(3, 1.0, f64::INFINITY, 10.0, Time::ZERO);
+    solver.solve(Time::ZERO);
+    solver.check(1e-15);
+    assert_eq!((solver.rate(2), solver.rate(3)), (4.5, 0.6));
+}
+
+#[test]
 fn a_flow_without_links_has_its_bound() {
     let mut solver = Solver::new(0);
     solver.declare(0);

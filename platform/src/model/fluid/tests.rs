@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use sim_core::{ActivityId, Change, End, HostId, Resource, Time, Work};
+use sim_core::{ActivityId, Change, End, HostId, Resource, Span, Time, Work};
 
 use super::FlowModel;
-use crate::Platform;
+use crate::profile::Change as Alteration;
+use crate::{LinkId, Platform};
 
 /// A model with the part of a kernel that a test needs: a clock, and numbers for activities.
 struct Lab {
@@ -356,6 +357,8 @@ enum Step {
     Suspend(prop::sample::Index),
     Resume(prop::sample::Index),
     Bound(prop::sample::Index, f64),
+    Bandwidth(prop::sample::Index, f64),
+    Latency(prop::sample::Index, f64),
     Advance,
 }
 
@@ -370,6 +373,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => any::<prop::sample::Index>().prop_map(Step::Suspend),
         1 => any::<prop::sample::Index>().prop_map(Step::Resume),
         1 => (any::<prop::sample::Index>(), 1.0..200.0).prop_map(|(at, rate)| Step::Bound(at, rate)),
+        1 => (any::<prop::sample::Index>(), 1.0..200.0)
+            .prop_map(|(at, rate)| Step::Bandwidth(at, rate)),
+        1 => (any::<prop::sample::Index>(), 0.0..2.0)
+            .prop_map(|(at, latency)| Step::Latency(at, latency)),
         4 => Just(Step::Advance),
     ];
     prop::collection::vec(step, 1..120)
@@ -401,8 +408,12 @@ const TWO_SITES: &str = r#"
 "#;
 
 /// Plays a history; returns the bits of all dates at which something ended, with the numbers.
-fn play(steps: &[Step], check: bool) -> Vec<(u64, Vec<u64>)> {
-    let mut lab = Lab::new(TWO_SITES);
+fn play(steps: &[Step], model: &str, check: bool) -> Vec<(u64, Vec<u64>)> {
+    let text = TWO_SITES.replace(
+        "version = 1",
+        &format!("version = 1\n    network.model = \"{model}\""),
+    );
+    let mut lab = Lab::new(&text);
     let mut running: Vec<ActivityId> = Vec::new();
     let mut history = Vec::new();
     for step in steps {
@@ -432,6 +443,17 @@ fn play(steps: &[Step], check: bool) -> Vec<(u64, Vec<u64>)> {
                 running.retain(|id| !ended.contains(&(id.number - 100)));
                 history.push((date.to_bits(), ended));
             }
+            Step::Bandwidth(at, rate) => {
+                let link = LinkId(at.index(lab.model.platform.link_id_end() as usize) as u32);
+                lab.model
+                    .change(Alteration::Bandwidth(link, *rate), lab.now);
+            }
+            Step::Latency(at, latency) => {
+                let link = LinkId(at.index(lab.model.platform.link_id_end() as usize) as u32);
+                let latency = Span::from_secs(*latency);
+                lab.model
+                    .change(Alteration::Latency(link, latency), lab.now);
+            }
             _ if running.is_empty() => {}
             Step::Cancel(at) => {
                 let id = running.swap_remove(at.index(running.len()));
@@ -455,11 +477,13 @@ fn play(steps: &[Step], check: bool) -> Vec<(u64, Vec<u64>)> {
 proptest! {
     #[test]
     fn rates_are_always_those_of_a_full_solve(steps in steps()) {
-        play(&steps, true);
+        for model in ["flow", "lv08", "ib"] {
+            play(&steps, model, true);
+        }
     }
 
     #[test]
     fn the_same_calls_give_the_same_bits(steps in steps()) {
-        prop_assert_eq!(play(&steps, false), play(&steps, false));
+        prop_assert_eq!(play(&steps, "lv08", false), play(&steps, "lv08", false));
     }
 }

@@ -60,7 +60,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("platform", &["sim-core"]),
     ("fabric", &["mpi", "platform", "sim-core"]),
     ("run", &["fabric", "mpi", "platform", "sim-core"]),
-    ("simrun", &["fabric", "mpi", "platform", "run", "sim-core"]),
+    ("report", &["platform"]),
+    (
+        "simrun",
+        &["fabric", "mpi", "platform", "report", "run", "sim-core"],
+    ),
 ];
 
 #[test]

@@ -1,7 +1,6 @@
 //! A picture on a canvas: SVG or PNG by the ending of the file, written to a temporary name and renamed.
 //!
-//! An SVG names its font and is the same on every machine; a PNG is drawn with the sans-serif font of the system, and cannot be
-//! drawn where there is none.
+//! Texts are drawn with a font that the program brings along, so that pictures are the same on every machine.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -57,6 +56,10 @@ pub(crate) fn write(
     drawing: &impl Drawing,
 ) -> Result<(), PlotError> {
     let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
+    let font = plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular());
+    if font.is_err() {
+        return Err(PlotError::Failed(path.to_owned(), "its font cannot be read".to_owned()));
+    }
     let failed = |why: String| PlotError::Failed(path.to_owned(), why);
     let mut temporary = path.as_os_str().to_owned();
     // The canvas looks at the ending, so the temporary name has it too.

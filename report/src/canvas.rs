@@ -56,9 +56,13 @@ pub(crate) fn write(
     drawing: &impl Drawing,
 ) -> Result<(), PlotError> {
     let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-    let font = plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular());
+    let font =
+        plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular());
     if font.is_err() {
-        return Err(PlotError::Failed(path.to_owned(), "its font cannot be read".to_owned()));
+        return Err(PlotError::Failed(
+            path.to_owned(),
+            "its font cannot be read".to_owned(),
+        ));
     }
     let failed = |why: String| PlotError::Failed(path.to_owned(), why);
     let mut temporary = path.as_os_str().to_owned();

@@ -8,7 +8,10 @@
 //! memory for the square and time for the cube of its members and is refused for more than [`FLOYD_MAX`].
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
+
+use priority_queue::PriorityQueue;
 
 use crate::Routing;
 use crate::route::RouteTable;
@@ -64,23 +67,21 @@ impl Graph {
     fn dijkstra(&self, source: usize, table: &RouteTable) -> Box<[u32]> {
         let mut last = vec![NONE; self.members.len()];
         let mut lengths = vec![u64::MAX; self.members.len()];
-        let mut heap = BinaryHeap::new();
+        // A member's length shrinks while it waits. The hasher has fixed keys, and no order depends on it anyway.
+        let mut waiting = PriorityQueue::<_, _, BuildHasherDefault<DefaultHasher>>::default();
         lengths[source] = 0;
-        heap.push(Reverse((0_u64, source)));
-        while let Some(Reverse((length, at))) = heap.pop() {
-            if length > lengths[at] {
-                continue;
-            }
+        waiting.push(source, Reverse((0_u64, source)));
+        while let Some((at, Reverse((length, _)))) = waiting.pop() {
             let (first, row) = table.row(self.members[at]);
             for (entry, number) in row.iter().zip(first..) {
                 let Some(to) = self.position(entry.to) else {
                     continue;
                 };
-                let longer = length + u64::from(entry.count);
-                if longer < lengths[to as usize] {
-                    lengths[to as usize] = longer;
-                    last[to as usize] = number;
-                    heap.push(Reverse((longer, to as usize)));
+                let (to, longer) = (to as usize, length + u64::from(entry.count));
+                if longer < lengths[to] {
+                    lengths[to] = longer;
+                    last[to] = number;
+                    waiting.push(to, Reverse((longer, to)));
                 }
             }
         }

@@ -28,6 +28,7 @@ use crate::{
 mod activities;
 mod actors;
 mod barriers;
+mod choices;
 mod condvars;
 mod events;
 mod execute;

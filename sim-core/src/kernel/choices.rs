@@ -1,0 +1,109 @@
+//! What a chooser can pick, and what happens when it has picked.
+//!
+//! A plain run never comes here; it executes the same transitions through the same functions.
+
+use super::{ActorRecord, Kernel, Slot, SlotState};
+use crate::{ActorId, Answer, Candidate, Choice};
+
+impl Kernel {
+    /// Takes an actor that is new or has an answer out of the queue.
+    pub(crate) fn take_answered(&mut self) -> Option<u32> {
+        if let Some(actor) = self.next_birth() {
+            return Some(actor);
+        }
+        let answered = |record: &ActorRecord| {
+            if !record.is_answered() {
+                return None;
+            }
+            let slots = record.slots();
+            let answered = slots.iter().find(|slot| slot.state == SlotState::Answered);
+            answered.map(|slot| slot.ticket)
+        };
+        let (position, ticket) = self
+            .ready
+            .iter()
+            .enumerate()
+            .find_map(|(position, &actor)| {
+                let record = &self.actors[actor as usize];
+                let waits = record.dead || record.suspended;
+                let ticket = answered(record).filter(|_| !waits)?;
+                Some((position, ticket))
+            })?;
+        let actor = self
+            .ready
+            .remove(position)
+            .expect("the position was just found");
+        let record = &mut self.actors[actor as usize];
+        record.queued = false;
+        record.bring_forward(ticket);
+        Some(actor)
+    }
+
+    /// The transitions that can happen now; actors without one leave the queue.
+    pub(crate) fn candidates(&mut self) -> Vec<Candidate> {
+        let mut candidates = Vec::new();
+        for actor in std::mem::take(&mut self.ready) {
+            let record = &mut self.actors[actor as usize];
+            record.queued = false;
+            if record.dead {
+                continue;
+            }
+            if record.suspended {
+                record.deferred = true;
+                continue;
+            }
+            let branches = self.enabled_branches(actor);
+            if let Some(&(slot, _)) = branches.first() {
+                let branches =
+                    u32::try_from(branches.len()).expect("branches are counted in 32 bits");
+                candidates.push(Candidate {
+                    actor: ActorId(actor),
+                    transition: slot.code.transition(),
+                    branches,
+                });
+                self.schedule(actor);
+            }
+        }
+        candidates
+    }
+
+    /// Each enabled operation of an actor with each of its branches.
+    fn enabled_branches(&self, actor: u32) -> Vec<(Slot, u32)> {
+        let mut all = Vec::new();
+        for slot in self.actors[actor as usize].slots() {
+            if self.can_happen(actor, &slot) {
+                all.extend((0..self.branches(slot.code.transition())).map(|branch| (slot, branch)));
+            }
+        }
+        all
+    }
+
+    /// Executes a decision of the chooser. True if the actor goes on; it is then the current one.
+    ///
+    /// # Panics
+    /// If the decision is not among the candidates: the chooser is broken.
+    pub(crate) fn take(&mut self, choice: Choice) -> bool {
+        let actor = choice.actor.0;
+        let branches = self.enabled_branches(actor);
+        let found = branches.get(choice.branch as usize).copied();
+        let (slot, branch) =
+            found.unwrap_or_else(|| panic!("the chooser picked {choice:?}, which is not possible"));
+        if let Some(position) = self.ready.iter().position(|&other| other == actor) {
+            self.ready.remove(position);
+        }
+        self.actors[actor as usize].queued = false;
+        self.branch = branch;
+        let answer = self.execute_slot(actor, slot.code, slot.state == SlotState::Fired);
+        self.branch = 0;
+        if let Some(last) = self.schedule.as_mut().and_then(|steps| steps.last_mut()) {
+            *last = choice;
+        }
+        self.actors[actor as usize].bring_forward(slot.ticket);
+        self.answer(actor, slot.ticket, Answer::from_code(answer));
+        if self.pauses(actor, slot.code) {
+            return false;
+        }
+        self.current = actor;
+        true
+    }
+}

@@ -123,7 +123,7 @@ fn obtained(simgrid: Option<&SimGrid>, runs: u32) -> String {
         let _ = writeln!(
             text,
             "* SimGrid {}: programs of `bench/versus-simgrid/cpp`, g++ -O2, stacks of 8 KiB without guard pages, \
-             network model CM02, two hosts and one link.",
+             network model CM02 on two hosts and one link, LV08 on a crossbar where the row says so.",
             simgrid.version
         );
     }

@@ -334,7 +334,7 @@ impl Channel for FlowChannel {
     }
 
     fn now(&self) -> f64 {
-        self.flow.port.now().as_secs()
+        self.flow.port.actor(actor(self.rank)).now().as_secs()
     }
 
     fn max_packet(&self) -> u64 {

@@ -83,10 +83,16 @@ impl Actor {
         }
     }
 
-    /// The present date.
+    /// The present date. In an untimed run it is always 0, and the log has a warning.
     #[must_use]
     pub fn now(&self) -> Time {
-        self.kernel.borrow().now
+        let kernel = self.kernel.borrow();
+        let (now, timed) = (kernel.now, kernel.is_timed());
+        drop(kernel);
+        if !timed {
+            self.warn_of_untimed();
+        }
+        now
     }
 
     /// The random stream of that name; see [`Stream`]. Asking twice gives the same numbers twice.

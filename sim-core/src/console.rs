@@ -53,6 +53,16 @@ impl Actor {
         }
     }
 
+    /// Warns, once in a run, that a program asks for the time of a run in which none passes.
+    #[cold]
+    pub(crate) fn warn_of_untimed(&self) {
+        if !std::mem::replace(&mut self.kernel.borrow_mut().warned_of_untimed, true) {
+            let text =
+                "the program asks for the time, which does not pass in this run: it is always 0 s";
+            self.log(Level::Warn, format_args!("{text}"));
+        }
+    }
+
     /// Writes a line to the log, stamped with the time, the actor and its host. Nothing is formatted if the level is
     /// filtered out.
     pub fn log(&self, level: Level, text: fmt::Arguments<'_>) {
@@ -60,7 +70,8 @@ impl Actor {
         let Some(console) = console.filter(|console| console.wants(level, self.id())) else {
             return;
         };
-        let (time, name, host) = (self.now(), self.name(), self.host_name());
+        let time = self.kernel.borrow().now;
+        let (name, host) = (self.name(), self.host_name());
         console.log(&LogLine {
             level,
             time,

@@ -139,6 +139,8 @@ pub struct Kernel {
     /// Names the actors that were not given a name.
     pub(crate) namer: fn(ActorId) -> String,
     pub(crate) seed: u64,
+    /// Whether the log has the warning that time does not pass.
+    pub(crate) warned_of_untimed: bool,
     /// What `Actor::count` says, 0 for the number of hosts.
     pub(crate) count: u32,
     pub(crate) draws: Option<Stream>,
@@ -206,6 +208,7 @@ impl Kernel {
             console: None,
             namer: |actor| format!("actor-{actor}"),
             seed,
+            warned_of_untimed: false,
             count: 0,
             draws: None,
             stop: None,

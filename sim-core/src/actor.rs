@@ -183,7 +183,7 @@ impl Actor {
         };
         Operation::new(&self.kernel, wait, |kernel, code, answer| {
             let result = end_result(answer);
-            kernel.release_activity(code.object(), 0);
+            kernel.release_activity(code.object());
             Step::Return(result)
         })
     }

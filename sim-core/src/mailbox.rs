@@ -214,7 +214,7 @@ fn follow_put(kernel: &mut Kernel, code: Code, answer: Answer) -> Step<Result<()
         return Step::Then(started(answer));
     };
     if answer != Answer::Timeout {
-        kernel.release_activity(activity, 0);
+        kernel.release_activity(activity);
     }
     Step::Return(end_result(answer))
 }
@@ -229,7 +229,7 @@ fn follow_get(
     };
     let result = end_result(answer).map(|()| kernel.take_message(activity));
     if answer != Answer::Timeout {
-        kernel.release_activity(activity, 0);
+        kernel.release_activity(activity);
     }
     Step::Return(result)
 }

@@ -123,7 +123,6 @@ pub struct Simulation {
     interrupt: Option<Arc<AtomicBool>>,
     progress: Option<Arc<crate::Progress>>,
     polls: u32,
-    spawned: u32,
     /// Whether the futures are gone.
     dismissed: bool,
 }
@@ -151,7 +150,6 @@ impl Simulation {
             interrupt: None,
             progress: None,
             polls: 0,
-            spawned: 0,
             dismissed: false,
         }
     }
@@ -283,7 +281,6 @@ impl Simulation {
             .kernel
             .borrow_mut()
             .add_restarting(name, HostId(host), again);
-        self.spawned += 1;
         Actor {
             kernel: Rc::clone(&self.kernel),
             id: ActorId(id),
@@ -305,7 +302,6 @@ impl Simulation {
         let mut kernel = self.kernel.borrow_mut();
         kernel.actors[id as usize].body = Some(body);
         kernel.start_actor(id);
-        self.spawned += 1;
         actor
     }
 
@@ -666,8 +662,6 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
 
 impl fmt::Debug for Simulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Simulation")
-            .field("actors", &self.spawned)
-            .finish_non_exhaustive()
+        f.debug_struct("Simulation").finish_non_exhaustive()
     }
 }

@@ -306,7 +306,7 @@ impl Kernel {
     }
 
     /// Gives back one reference to an activity.
-    pub(crate) fn release_activity(&mut self, slot: u32, _actor: u32) {
+    pub(crate) fn release_activity(&mut self, slot: u32) {
         let record = self.activities.get_mut(slot);
         if record.status == Status::Free {
             return;
@@ -325,7 +325,7 @@ impl Kernel {
         if !self.has_ended(slot) {
             self.cancel_activity(slot);
         }
-        self.release_activity(slot, NONE);
+        self.release_activity(slot);
     }
 
     /// The position in a list of the `branch`-th member that has ended.

@@ -222,7 +222,7 @@ impl Kernel {
                 owned: true,
             } => {
                 self.cancel_activity(activity);
-                self.release_activity(activity, actor);
+                self.release_activity(activity);
             }
             Transition::AsyncSend { comm, .. } | Transition::AsyncReceive { comm, .. } => {
                 self.discard_prepared(comm);
@@ -246,7 +246,7 @@ impl Kernel {
                     owned: true,
                 },
                 _,
-            ) => self.release_activity(activity, actor),
+            ) => self.release_activity(activity),
             (Transition::AsyncReceive { .. }, Answer::Number(comm)) => self.drop_handle(comm),
             // A detached send has no handle and goes on.
             (Transition::AsyncSend { .. }, Answer::Number(comm))

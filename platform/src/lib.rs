@@ -60,8 +60,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **Network models.** `[network] model` is `"flow"`, `"raw"`, `"cm02"`, `"lv08"`, `"smpi"`, `"ib"` or `"constant"`
-//! ([`NetworkModel`]). Each is a preset of the same parameters ([`FluidParameters`] has the formula and the units), which can be
+//! **Network models.** `[network] model` is `"flow"`, `"raw"`, `"cm02"`, `"lv08"`, `"smpi"`, `"ib"`, `"constant"` or
+//! `"loggops"` ([`NetworkModel`]). Each is a preset of the same parameters ([`FluidParameters`] has the formula and the units), which can be
 //! set next to the name:
 //!
 //! ```
@@ -88,7 +88,8 @@
 //! ```
 //!
 //! Model `"ib"` has also `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model `"constant"` has nothing but
-//! `duration = "1s"`.
+//! `duration = "1s"`. Model `"loggops"` ([`LogGops`]) has `latency = "2500ns"` (L), `overhead = "1500ns"` (o), `gap = "1000ns"` (g),
+//! `gap_per_byte = "6ns"` (G) and `overhead_per_byte = "0ns"` (O); its S is `[protocol] eager_threshold` less one byte.
 //!
 //! **Sharing.** The transfers on a `shared` link share its bandwidth, whatever their direction. A `split-duplex` link has
 //! its whole bandwidth in each direction. On a `fatpipe` each transfer has the whole bandwidth.
@@ -224,7 +225,7 @@ pub use import::{Imported, Note, import, import_file};
 pub use mistake::{LoadError, Mistake, Mistakes, Unreadable};
 pub use model::profile;
 pub use model::{
-    Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors, Loopback,
+    Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors, LogGops, Loopback,
     NetworkModel, NetworkParameters, model,
 };
 pub use overrides::{Override, OverrideError};

@@ -65,6 +65,19 @@ fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::R
         let crate::IbPenaltyFactors { be, bs, ys } = factors;
         writeln!(f, "          penalties be {be}, bs {bs}, ys {ys}")?;
     }
+    if let Some(costs) = &network.loggops {
+        let crate::LogGops {
+            latency,
+            overhead,
+            gap,
+            gap_per_byte,
+            overhead_per_byte,
+        } = costs;
+        writeln!(
+            f,
+            "          L {latency}, o {overhead}, g {gap}, G {gap_per_byte}/B, O {overhead_per_byte}/B"
+        )?;
+    }
     let Some(fluid) = &network.fluid else {
         return Ok(());
     };

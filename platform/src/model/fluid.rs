@@ -31,6 +31,7 @@ use dynamics::Dynamics;
 
 use super::agenda::Agenda;
 use super::ib::Contention;
+use super::loggops::LogGops;
 use super::parameters::{Compat, FluidParameters, NetworkParameters};
 use crate::solver::Solver;
 use crate::{Platform, Route};
@@ -71,7 +72,24 @@ enum Laws {
         tcp_gamma: f64,
         compat: Option<Compat>,
     },
+    /// Each transfer lasts a time of its own, whatever the others do.
+    Alone(Alone),
+}
+
+/// How long a transfer lasts where there are no links.
+#[derive(Debug)]
+enum Alone {
     Constant(Span),
+    Message(LogGops),
+}
+
+impl Alone {
+    fn duration(&self, bytes: f64) -> Span {
+        match self {
+            Self::Constant(duration) => *duration,
+            Self::Message(costs) => costs.alone(bytes),
+        }
+    }
 }
 
 /// All activities by slot, those that have ended included.
@@ -210,9 +228,9 @@ impl FlowModel {
         let activity = &mut self.activities.0[slot as usize];
         activity.place = Place::Transfer(from, to);
         let parameters = match &self.laws {
-            Laws::Constant(duration) => {
+            Laws::Alone(alone) => {
                 activity.remaining = 0.0;
-                return Ok(*duration);
+                return Ok(alone.duration(bytes));
             }
             Laws::Fluid { parameters, .. } => parameters,
         };
@@ -249,8 +267,8 @@ impl FlowModel {
         match self.activities.0[slot as usize].place {
             Place::Exec(host) => self.dynamics.is_host_on(host),
             Place::Transfer(from, to) => {
-                // A constant model has found no ways.
-                let ways = matches!(self.laws, Laws::Constant(_))
+                // A model without links has found no ways.
+                let ways = matches!(self.laws, Laws::Alone(_))
                     || self.dynamics.is_way_on(&self.route)
                         && self.dynamics.is_way_on(&self.way_back);
                 ways && self.dynamics.is_host_on(from) && self.dynamics.is_host_on(to)
@@ -576,10 +594,13 @@ impl Laws {
                 parameters: fluid.clone(),
                 compat: network.compat,
             },
-            None => {
-                let duration = network.duration.as_ref();
-                Self::Constant(Span::from_secs(duration.map_or(1.0, |all| all.as_secs())))
-            }
+            None => Self::Alone(match &network.loggops {
+                Some(costs) => Alone::Message(costs.clone()),
+                None => {
+                    let duration = network.duration.as_ref();
+                    Alone::Constant(Span::from_secs(duration.map_or(1.0, |all| all.as_secs())))
+                }
+            }),
         }
     }
 

@@ -10,8 +10,8 @@
 
 use sim_core::Time;
 
-use super::Solver;
 use super::heap::Heap;
+use super::incremental::Incremental;
 use super::state::{Owner, index};
 
 /// The clock of a link.
@@ -45,7 +45,7 @@ impl Clock {
     }
 }
 
-impl Solver {
+impl Incremental {
     /// Sets the level of a link, bringing its clock up to date before.
     pub(super) fn set_level(&mut self, link: usize, level: f64) {
         let before = std::mem::replace(&mut self.state.links[link].level, level);

@@ -7,7 +7,8 @@
 //! A use has a coefficient: how much of the capacity a unit of the rate takes. Links that nobody shares (`fatpipe`) are no
 //! capacities: they are folded into the bound of each flow.
 //!
-//! There are two ways to keep the allocation up to date, and [`Solver`] takes the one that costs less:
+//! A flow that shares nothing with anybody is *lone*: its rate is what its own links allow. For the others, which are
+//! *coupled*, there are two ways to keep the allocation up to date, and [`Solver`] takes the one that costs less:
 //! - *plain*: all rates from scratch after each instant. Nothing is kept but the flows, so that flows that come and go
 //!   together, or alone, cost next to nothing beside that.
 //! - *incremental*: an event touches only what it changes. That takes lists, sums and clocks for every link in use.
@@ -15,6 +16,7 @@
 //! | part | decides |
 //! |---|---|
 //! | `solver` (this file) | which way, and what flows use |
+//! | `lone` | which flows are alone on their links |
 //! | `plain` | rates and dates from scratch |
 //! | `waves` | progressive filling in waves, for problems with few levels |
 //! | `reference` | progressive filling, level by level: what is right |
@@ -26,9 +28,9 @@
 //! | `rebuild` | the incremental state from scratch |
 //! | `check` | the test mode |
 //!
-//! Cost of an event: plain, the flows in progress times their links; incremental, the flows whose rate changes times
-//! their links that are nearly full, or one number where a single link owns all flows. Neither depends on how many
-//! capacities there are.
+//! Cost of an event: for a lone flow, its links; plain, the coupled flows times their links; incremental, the flows whose
+//! rate changes times their links that are nearly full, or one number where a single link owns all flows. It never depends
+//! on how many capacities there are.
 //!
 //! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and maximum are used, and no
 //! recursion.
@@ -38,6 +40,7 @@ mod check;
 mod clock;
 pub(crate) mod heap;
 mod incremental;
+mod lone;
 mod plain;
 mod problem;
 mod rebuild;
@@ -53,7 +56,8 @@ mod waves;
 use sim_core::Time;
 
 use incremental::Incremental;
-use plain::{Plain, Progress};
+use lone::Lone;
+use plain::{Plain, Progress, rate_alone};
 use uses::{Merger, Use};
 
 /// Up to so many flows the plain way costs less, whatever happens.
@@ -67,8 +71,10 @@ const FLOWS_PER_EVENT: usize = 20;
 /// Flows, per flow in progress, whose rate could be found from scratch for the price of building the incremental state.
 const FLOWS_PER_BUILD: usize = 3;
 
-/// In `sharing`, where a flow has left.
+/// In `coupled`, where a flow has left; as a position, of a flow that does not share.
 const GONE: u32 = u32::MAX;
+/// As a position, of a lone flow.
+const LONE: u32 = u32::MAX - 1;
 
 /// Keeps the max-min fair rates of flows, and the dates at which they end.
 ///
@@ -79,8 +85,9 @@ const GONE: u32 = u32::MAX;
 pub struct Solver {
     /// By slot.
     flows: Vec<Flow>,
-    /// The flows that share, in the order in which they came.
-    sharing: Vec<u32>,
+    lone: Lone,
+    /// The other flows that share, in the order in which they came to do so.
+    coupled: Vec<u32>,
     /// How many that are.
     count: usize,
     merger: Merger,
@@ -88,9 +95,9 @@ pub struct Solver {
     plain: Plain,
     incremental: Incremental,
     changed: bool,
-    /// Flows that have come since the last solve.
+    /// Flows that have been coupled since the last solve.
     arrivals: usize,
-    /// Everything that has changed since the last solve.
+    /// Everything that has changed among the coupled flows since the last solve.
     changes: usize,
     /// Flows that the plain way has looked at for nothing: the incremental way would not have.
     wasted: usize,
@@ -112,7 +119,7 @@ struct Flow {
     uses: Vec<Use>,
     weight: f64,
     bound: f64,
-    /// Its position in `sharing`, [`GONE`] if it does not share.
+    /// Its position in `coupled`, [`LONE`], or [`GONE`].
     position: u32,
     progress: Progress,
 }
@@ -133,7 +140,8 @@ impl Solver {
     pub fn new(capacities: usize) -> Self {
         Self {
             flows: Vec::new(),
-            sharing: Vec::new(),
+            lone: Lone::new(capacities),
+            coupled: Vec::new(),
             count: 0,
             merger: Merger::new(capacities),
             way: Way::Plain,
@@ -180,29 +188,54 @@ impl Solver {
 
     /// Lets the flow in `slot` share from now on, with `work` left.
     pub fn enter(&mut self, slot: u32, weight: f64, bound: f64, work: f64, now: Time) {
-        self.note_change();
-        self.arrivals += 1;
-        self.count += 1;
+        self.changed = true;
         let flow = &mut self.flows[slot as usize];
         debug_assert!(flow.position == GONE);
         (flow.weight, flow.bound) = (weight, bound);
-        flow.position = state::index(self.sharing.len());
-        self.sharing.push(slot);
-        match self.way {
-            Way::Plain => flow.progress = Progress::new(work, now),
-            Way::Incremental => self
-                .incremental
-                .enter(slot, &flow.uses, weight, bound, work, now),
+        flow.progress = Progress::new(work, now);
+        if self.lone.admit(slot, &flow.uses) {
+            flow.position = LONE;
+            return;
+        }
+        for at in 0..self.flows[slot as usize].uses.len() {
+            let number = self.flows[slot as usize].uses[at].number;
+            if let Some(other) = self.lone.on(number) {
+                self.lone.forget_end(other);
+                self.couple(other, now);
+            }
+        }
+        self.couple(slot, now);
+    }
+
+    /// Lets a flow share with others.
+    fn couple(&mut self, slot: u32, now: Time) {
+        self.arrivals += 1;
+        self.changes += 1;
+        self.count += 1;
+        let flow = &mut self.flows[slot as usize];
+        self.lone.couple(&flow.uses);
+        flow.position = state::index(self.coupled.len());
+        self.coupled.push(slot);
+        if self.way == Way::Incremental {
+            let left = flow.progress.left(now);
+            self.incremental
+                .enter(slot, &flow.uses, flow.weight, flow.bound, left, now);
         }
     }
 
     /// Ends the sharing of the flow in `slot`; returns the work that is left.
     pub fn leave(&mut self, slot: u32, now: Time) -> f64 {
-        self.note_change();
-        self.count -= 1;
+        self.changed = true;
         let flow = &mut self.flows[slot as usize];
         let position = std::mem::replace(&mut flow.position, GONE);
-        self.sharing[position as usize] = GONE;
+        if position == LONE {
+            self.lone.release(slot, &flow.uses);
+            return flow.progress.left(now);
+        }
+        self.lone.uncouple(&flow.uses);
+        self.changes += 1;
+        self.count -= 1;
+        self.coupled[position as usize] = GONE;
         let left = match self.way {
             Way::Plain => flow.progress.left(now),
             Way::Incremental => self.incremental.leave(slot, now),
@@ -211,13 +244,13 @@ impl Solver {
         left
     }
 
-    /// Keeps the list of those that share from growing for ever.
+    /// Keeps the list of coupled flows from growing for ever.
     fn close_gaps(&mut self) {
         if self.count == 0 {
-            self.sharing.clear();
-        } else if self.sharing.len() > 2 * self.count + BATCH_MIN {
-            self.sharing.retain(|slot| *slot != GONE);
-            for (slot, position) in self.sharing.iter().zip(0..) {
+            self.coupled.clear();
+        } else if self.coupled.len() > 2 * self.count + BATCH_MIN {
+            self.coupled.retain(|slot| *slot != GONE);
+            for (slot, position) in self.coupled.iter().zip(0..) {
                 self.flows[*slot as usize].position = position;
             }
         }
@@ -225,9 +258,14 @@ impl Solver {
 
     /// Changes weight and bound of a flow that shares.
     pub fn update(&mut self, slot: u32, weight: f64, bound: f64, now: Time) {
-        self.note_change();
+        self.changed = true;
         let flow = &mut self.flows[slot as usize];
         (flow.weight, flow.bound) = (weight, bound);
+        if flow.position == LONE {
+            self.lone.fresh.push(slot);
+            return;
+        }
+        self.changes += 1;
         if self.way == Way::Incremental {
             let left = self.incremental.leave(slot, now);
             self.incremental
@@ -237,19 +275,19 @@ impl Solver {
 
     /// Changes a capacity, for all flows that have declared that they use it.
     pub fn set_capacity(&mut self, number: u32, capacity: f64, now: Time) {
-        self.note_change();
+        self.changed = true;
         let uses = self.flows.iter_mut().flat_map(|flow| &mut flow.uses);
         for known in uses.filter(|known| known.number == number) {
             known.capacity = capacity;
         }
+        if let Some(slot) = self.lone.on(number) {
+            self.lone.fresh.push(slot);
+            return;
+        }
+        self.changes += 1;
         if self.way == Way::Incremental {
             self.incremental.set_capacity(number, capacity, now);
         }
-    }
-
-    fn note_change(&mut self) {
-        self.changed = true;
-        self.changes += 1;
     }
 
     /// Shares anew if anything has changed, and finds the dates.
@@ -257,10 +295,23 @@ impl Solver {
         if !std::mem::replace(&mut self.changed, false) {
             return;
         }
+        while let Some(slot) = self.lone.fresh.pop() {
+            let flow = &mut self.flows[slot as usize];
+            if flow.position == LONE {
+                let end = flow.progress.go(rate_alone(flow), now);
+                self.lone.set_end(slot, end);
+            }
+        }
+        if self.changes > 0 {
+            self.solve_coupled(now);
+        }
+    }
+
+    fn solve_coupled(&mut self, now: Time) {
         let (arrivals, changes) = (self.arrivals, self.changes);
         (self.arrivals, self.changes) = (0, 0);
         match (self.way, self.better_way(arrivals, changes)) {
-            (Way::Plain, Way::Plain) => self.plain.solve(&mut self.flows, &self.sharing, now),
+            (Way::Plain, Way::Plain) => self.plain.solve(&mut self.flows, &self.coupled, now),
             (Way::Plain, Way::Incremental) => self.become_incremental(now),
             (Way::Incremental, Way::Incremental) => self.incremental.solve(now),
             (Way::Incremental, Way::Plain) => self.become_plain(now),
@@ -293,7 +344,7 @@ impl Solver {
 
     fn become_incremental(&mut self, now: Time) {
         self.way = Way::Incremental;
-        for slot in self.sharing.iter().filter(|slot| **slot != GONE) {
+        for slot in self.coupled.iter().filter(|slot| **slot != GONE) {
             let flow = &self.flows[*slot as usize];
             let left = flow.progress.left(now);
             self.incremental
@@ -304,13 +355,13 @@ impl Solver {
 
     fn become_plain(&mut self, now: Time) {
         self.way = Way::Plain;
-        for slot in self.sharing.iter().filter(|slot| **slot != GONE) {
+        for slot in self.coupled.iter().filter(|slot| **slot != GONE) {
             let left = self.incremental.remaining(*slot, now);
             self.flows[*slot as usize].progress = Progress::new(left, now);
         }
         self.incremental
-            .clear(self.sharing.iter().filter(|slot| **slot != GONE));
-        self.plain.solve(&mut self.flows, &self.sharing, now);
+            .clear(self.coupled.iter().filter(|slot| **slot != GONE));
+        self.plain.solve(&mut self.flows, &self.coupled, now);
     }
 
     /// Whether anything has changed since the last solve.
@@ -321,34 +372,47 @@ impl Solver {
 
     /// The work that a flow that shares has left.
     pub fn remaining(&mut self, slot: u32, now: Time) -> f64 {
-        match self.way {
-            Way::Plain => self.flows[slot as usize].progress.left(now),
-            Way::Incremental => self.incremental.remaining(slot, now),
+        let flow = &self.flows[slot as usize];
+        if flow.position == LONE || self.way == Way::Plain {
+            flow.progress.left(now)
+        } else {
+            self.incremental.remaining(slot, now)
         }
     }
 
     /// The rate of a flow that shares, after a solve.
     #[must_use]
     pub fn rate(&self, slot: u32) -> f64 {
-        match self.way {
-            Way::Plain => self.flows[slot as usize].progress.rate(),
-            Way::Incremental => self.incremental.rate(slot),
+        let flow = &self.flows[slot as usize];
+        if flow.position == LONE || self.way == Way::Plain {
+            flow.progress.rate()
+        } else {
+            self.incremental.rate(slot)
         }
     }
 
     /// The first date at which a flow ends, after a solve.
     #[must_use]
     pub fn next(&self) -> Option<Time> {
-        match self.way {
+        let coupled = match self.way {
             Way::Plain => self.plain.next(),
             Way::Incremental => self.incremental.next(),
-        }
+        };
+        let first = match (coupled, self.lone.next()) {
+            (Some(one), Some(other)) => one.min(other),
+            (one, other) => one.or(other)?,
+        };
+        Some(Time::from_secs(first))
     }
 
-    /// Appends the flows that end up to `last`, after a solve; they go on until they leave.
+    /// Appends the flows that end up to `last`, after a solve; they have to leave then.
     pub fn due(&mut self, last: Time, flows: &mut Vec<u32>) {
+        while let Some(slot) = self.lone.pop_until(last) {
+            self.flows[slot as usize].progress = Progress::NONE;
+            flows.push(slot);
+        }
         match self.way {
-            Way::Plain => self.plain.due(&mut self.flows, &self.sharing, last, flows),
+            Way::Plain => self.plain.due(&mut self.flows, &self.coupled, last, flows),
             Way::Incremental => self.incremental.due(last, flows),
         }
     }

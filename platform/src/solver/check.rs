@@ -9,22 +9,35 @@ use super::incremental::Incremental;
 use super::problem::Problem;
 use super::reference::Reference;
 use super::state::{Owner, owner};
-use super::{GONE, Solver, Way};
+use super::{GONE, LONE, Solver, Way};
 
 impl Solver {
     /// Panics if anything is wrong by more than `tolerance` (relative). Call it after [`Solver::solve`].
     pub(crate) fn check(&mut self, tolerance: f64) {
         assert!(!self.changed);
-        let present = self.sharing.iter().copied().filter(|slot| *slot != GONE);
-        let present: Vec<u32> = present.collect();
-        assert_eq!(present.len(), self.count);
+        let coupled = self.coupled.iter().copied().filter(|slot| *slot != GONE);
+        let coupled: Vec<u32> = coupled.collect();
+        assert_eq!(coupled.len(), self.count);
+        for slot in &coupled {
+            let position = self.flows[*slot as usize].position;
+            assert_eq!(self.coupled[position as usize], *slot);
+        }
+        let slots = (0..).take(self.flows.len());
+        let is_lone = |slot: &u32| self.flows[*slot as usize].position == LONE;
+        let lone: Vec<u32> = slots.filter(is_lone).collect();
+        let uses = |slot: &u32| &self.flows[*slot as usize].uses;
+        self.lone.check(
+            coupled.iter().flat_map(uses),
+            lone.iter()
+                .flat_map(|slot| uses(slot).iter().map(|known| (*slot, known))),
+        );
+        let present = [coupled, lone].concat();
         if self.way == Way::Incremental {
             self.incremental.check(tolerance);
         }
         let mut problem = Problem::default();
         for slot in &present {
             let flow = &self.flows[*slot as usize];
-            assert_eq!(self.sharing[flow.position as usize], *slot);
             for known in &flow.uses {
                 let of_problem = &mut problem.capacities;
                 let missing = (known.number as usize + 1).saturating_sub(of_problem.len());

@@ -148,20 +148,18 @@ impl Incremental {
         }
     }
 
-    /// The first date at which a flow ends.
-    #[must_use]
-    pub fn next(&self) -> Option<Time> {
+    /// The first date at which a flow ends, in seconds.
+    pub(super) fn next(&self) -> Option<f64> {
         let dates = self.dates.first().map(|(date, _)| date);
         let bounded = self.bounded.first().map(|(date, _)| date);
-        let first = match (dates, bounded) {
-            (Some(one), Some(other)) => one.min(other),
-            (one, other) => one.or(other)?,
-        };
-        Some(Time::from_secs(first))
+        match (dates, bounded) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
     }
 
     /// Appends the flows that end up to `last`; they go on until they leave.
-    pub fn due(&mut self, last: Time, flows: &mut Vec<u32>) {
+    pub(super) fn due(&mut self, last: Time, flows: &mut Vec<u32>) {
         let last = last.as_secs();
         while let Some((date, flow)) = self.bounded.first()
             && date <= last

@@ -1,6 +1,6 @@
-//! Rates and dates from scratch: after each instant, all flows that share.
+//! Rates and dates from scratch: after each instant, for all coupled flows.
 //!
-//! Cost: the flows in progress times their links, whatever has changed. A flow whose rate stays the same bit for bit is
+//! Cost: the flows times their links, whatever has changed. A flow whose rate stays the same bit for bit is
 //! not touched, so that its date does not drift.
 
 use sim_core::Time;
@@ -70,7 +70,7 @@ impl Progress {
     }
 
     /// Goes on at a rate; returns the end in seconds.
-    fn go(&mut self, rate: f64, now: Time) -> f64 {
+    pub(super) fn go(&mut self, rate: f64, now: Time) -> f64 {
         if rate != self.rate {
             self.left = self.left(now);
             self.since = now.as_secs();
@@ -94,10 +94,10 @@ impl Plain {
         }
     }
 
-    /// Gives all flows that share their rates.
-    pub(super) fn solve(&mut self, flows: &mut [Flow], sharing: &[u32], now: Time) {
+    /// Gives all coupled flows their rates.
+    pub(super) fn solve(&mut self, flows: &mut [Flow], coupled: &[u32], now: Time) {
         self.next = f64::INFINITY;
-        let mut present = sharing.iter().filter(|slot| **slot != GONE);
+        let mut present = coupled.iter().filter(|slot| **slot != GONE);
         match (present.next(), present.next()) {
             (None, _) => return,
             (Some(slot), None) => {
@@ -107,21 +107,21 @@ impl Plain {
             }
             _ => {}
         }
-        self.put_together(flows, sharing);
+        self.put_together(flows, coupled);
         if !self.waves.solve(&self.problem, &mut self.rates) {
             self.reference.solve(&self.problem, &mut self.rates);
         }
-        let present = sharing.iter().filter(|slot| **slot != GONE);
+        let present = coupled.iter().filter(|slot| **slot != GONE);
         for (slot, rate) in present.zip(&self.rates) {
             let end = flows[*slot as usize].progress.go(*rate, now);
             self.next = self.next.min(end);
         }
     }
 
-    fn put_together(&mut self, flows: &[Flow], sharing: &[u32]) {
+    fn put_together(&mut self, flows: &[Flow], coupled: &[u32]) {
         self.problem.clear();
         self.numbers.clear();
-        for slot in sharing.iter().filter(|slot| **slot != GONE) {
+        for slot in coupled.iter().filter(|slot| **slot != GONE) {
             let flow = &flows[*slot as usize];
             for known in &flow.uses {
                 let local = &mut self.local_of[known.number as usize];
@@ -140,15 +140,16 @@ impl Plain {
         }
     }
 
-    pub(super) fn next(&self) -> Option<Time> {
-        (self.next < f64::INFINITY).then(|| Time::from_secs(self.next))
+    /// The first end, in seconds.
+    pub(super) fn next(&self) -> Option<f64> {
+        (self.next < f64::INFINITY).then_some(self.next)
     }
 
     /// Appends the flows that end up to `last`.
     pub(super) fn due(
         &mut self,
         flows: &mut [Flow],
-        sharing: &[u32],
+        coupled: &[u32],
         last: Time,
         due: &mut Vec<u32>,
     ) {
@@ -157,7 +158,7 @@ impl Plain {
             return;
         }
         self.next = f64::INFINITY;
-        for slot in sharing.iter().filter(|slot| **slot != GONE) {
+        for slot in coupled.iter().filter(|slot| **slot != GONE) {
             let progress = &mut flows[*slot as usize].progress;
             if progress.end <= last {
                 *progress = Progress::NONE;
@@ -170,7 +171,7 @@ impl Plain {
 }
 
 /// The rate of a flow that shares with nobody.
-fn rate_alone(flow: &Flow) -> f64 {
+pub(super) fn rate_alone(flow: &Flow) -> f64 {
     let rates = flow
         .uses
         .iter()

@@ -406,6 +406,7 @@ impl Channel for FlowChannel {
             let host = kernel.host_of(actor(self.rank));
             let work = Work::Exec {
                 host,
+                threads: 1,
                 flops,
                 priority: 1.0,
                 bound: f64::INFINITY,

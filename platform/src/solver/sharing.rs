@@ -302,6 +302,13 @@ impl Solver {
         self.changed
     }
 
+    /// How many flows share a capacity.
+    #[must_use]
+    pub fn users(&self, number: u32) -> usize {
+        let link = self.link_of[number as usize].checked_sub(1);
+        link.map_or(0, |link| self.state.links[link as usize].users.len())
+    }
+
     /// The work that a flow that shares has left.
     pub fn remaining(&mut self, slot: u32, now: Time) -> f64 {
         let before = std::mem::replace(&mut self.now, now);

@@ -409,3 +409,35 @@ fn work_stays_small() {
     // It is built for every message; the task is behind a pointer.
     assert_eq!(size_of::<Work>(), 40);
 }
+
+#[test]
+fn hundreds_of_different_amounts() {
+    // 300 tasks of 1 to 300 Mflop on one core: the k-th shortest of n ends when all have had as much as it, and the shorter ones all of
+    // theirs.
+    let mut lab = three("");
+    for at in 1..=300_u32 {
+        lab.task(&["a"], &[f64::from(at) * 1e6], &[]);
+    }
+    for at in 1..=300_u32 {
+        let shorter = f64::from(at * (at + 1)) / 2.0;
+        let longer = f64::from((300 - at) * at);
+        let (date, ended) = lab.next_end().expect("something ends");
+        let wanted = (shorter + longer) * 1e-3;
+        assert!((date - wanted).abs() < 1e-11 * wanted, "{date} {wanted}");
+        assert_eq!(ended, [u64::from(at - 1)]);
+    }
+    // And one task with as many amounts between as many hosts: the largest limits it.
+    let count = 20_u32;
+    let mut lab = Lab::new(&format!(
+        "version = 1\nclusters.c = {{ hosts = \"n[0-{}]\", speed = \"1Gf\", bandwidth = \"1GBps\", latency = \"1us\" }}\n",
+        count - 1
+    ));
+    let names: Vec<String> = (0..count).map(|at| format!("n{at}")).collect();
+    let hosts: Vec<&str> = names.iter().map(String::as_str).collect();
+    // From i to j: 1e6 (20 i + j) bytes; the last row is the largest, and each host also keeps something for itself.
+    let bytes: Vec<f64> = (0..count * count).map(|at| f64::from(at) * 1e6).collect();
+    let last: f64 = bytes[(count * (count - 1)) as usize..].iter().sum();
+    let own = bytes[(count * count - 1) as usize];
+    lab.task(&hosts, &[], &bytes);
+    lab.expect(&[(2e-6 + (last - own) / 1e9, &[0])], 1e-12);
+}

@@ -45,9 +45,7 @@ impl FlowModel {
             Io::Write => (first + 2, figures.write_bandwidth),
         };
         for (number, capacity) in [(first, figures.total_bandwidth), (side, bandwidth)] {
-            self.solver
-                .cross(slot, number, capacity, 1.0)
-                .map_err(|error| CannotStart(error.to_string()))?;
+            self.solver.cross(slot, number, capacity, 1.0);
         }
         let activity = &mut self.activities.0[slot as usize];
         activity.place = Place::Io(disk);

@@ -139,11 +139,11 @@ fn summed(mut uses: Vec<Use>) -> Vec<Use> {
 
 impl Task {
     /// The inverse of what it takes of the capacity, among those with several users, of which an equal part is least for it.
-    fn weight(&self, users: impl Fn(u32) -> usize) -> f64 {
+    fn weight(&self, users: impl Fn(u32) -> u32) -> f64 {
         let mut least = (f64::INFINITY, 1.0);
         for entry in &self.uses {
             let users = users(entry.number);
-            let part = entry.capacity / users as f64 / entry.amount;
+            let part = entry.capacity / f64::from(users) / entry.amount;
             if users > 1 && part < least.0 {
                 least = (part, entry.amount);
             }
@@ -164,8 +164,7 @@ impl FlowModel {
             .map_err(|error| CannotStart(error.to_string()))?;
         for entry in &demand.uses {
             self.solver
-                .cross(slot, entry.number, entry.capacity, entry.amount)
-                .map_err(|error| CannotStart(error.to_string()))?;
+                .cross(slot, entry.number, entry.capacity, entry.amount);
         }
         let activity = &mut self.activities.0[slot as usize];
         activity.place = Place::Parallel;

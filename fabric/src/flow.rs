@@ -294,6 +294,7 @@ impl Carrier for Flow {
             let host = kernel.host_of(actor(rank));
             let work = Work::Exec {
                 host,
+                threads: 1,
                 flops,
                 priority: 1.0,
                 bound: f64::INFINITY,

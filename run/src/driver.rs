@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use fabric::{Costs, Fabric, Flow, LogGops};
 use mpi::Settings;
 use platform::{NoRoute, Platform};
-use sim_core::{ActorId, HostId, Hosts, Outcome, Progress, Report, Simulation, Time};
+use sim_core::{ActorId, DiskId, HostId, Hosts, Outcome, Progress, Report, Simulation, Time};
 
 use crate::mapping::MappingError;
 use crate::program::{Program, Stage};
@@ -117,6 +117,10 @@ impl Hosts for HostNames {
 
     fn name(&self, host: HostId) -> String {
         self.0.host_name(host).into_owned()
+    }
+
+    fn disk(&self, host: HostId, name: &str) -> Option<DiskId> {
+        self.0.disk_by_name(host, name)
     }
 }
 

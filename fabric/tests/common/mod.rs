@@ -20,7 +20,7 @@ use fabric::{Costs, Fabric, Flow, LogGops};
 use mpi::{Comm, Settings};
 use platform::Platform;
 use sim_core::{
-    ActorId, ActorResult, Clock, HostId, Hosts, Outcome, Report, Simulation, WaitGraph,
+    ActorId, ActorResult, Clock, DiskId, HostId, Hosts, Outcome, Report, Simulation, WaitGraph,
 };
 
 const NODES: &str = r#"
@@ -41,6 +41,10 @@ impl Hosts for HostNames {
 
     fn name(&self, host: HostId) -> String {
         self.0.host_name(host).into_owned()
+    }
+
+    fn disk(&self, host: HostId, name: &str) -> Option<DiskId> {
+        self.0.disk_by_name(host, name)
     }
 }
 

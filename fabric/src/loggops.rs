@@ -385,6 +385,7 @@ impl Tables {
                 node.computes = true;
                 let work = Work::Exec {
                     host: kernel.host_of(actor(rank)),
+                    threads: 1,
                     flops,
                     priority: 1.0,
                     bound: f64::INFINITY,

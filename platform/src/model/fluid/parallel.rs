@@ -192,8 +192,10 @@ impl FlowModel {
         survey.compute(work);
         let latency_s = match &self.laws {
             Laws::Fluid { tcp_gamma, .. } => survey.transfer(work, *tcp_gamma, &mut self.route)?,
-            Laws::Constant(duration) if work.transfers().next().is_some() => duration.as_secs(),
-            Laws::Constant(_) => 0.0,
+            Laws::Alone(alone) => {
+                let durations = work.transfers().map(|(_, _, bytes)| alone.duration(bytes));
+                durations.max().unwrap_or(Span::ZERO).as_secs()
+            }
         };
         Ok(survey.finish(latency_s))
     }

@@ -268,7 +268,7 @@ impl FlowModel {
         let hosts = work.hosts().iter();
         let mut transfers = work.transfers();
         hosts.copied().all(|host| self.dynamics.is_host_on(host))
-            && (matches!(self.laws, Laws::Constant(_))
+            && (matches!(self.laws, Laws::Alone(_))
                 || transfers.all(|(from, to, _)| {
                     let known = self.platform.route_into(from, to, &mut self.route).is_ok();
                     known && self.dynamics.is_way_on(&self.route)

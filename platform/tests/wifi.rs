@@ -70,9 +70,16 @@ fn lab(network: &str) -> Lab {
 /// A second of a station of 54 Mbit/s alone.
 const B: f64 = 54e6 / 8.0;
 
+/// A model, transfers from and to hosts, and their ends.
+type Row = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static [(f64, &'static [u64])],
+);
+
 #[test]
 fn dates_of_the_reference() {
-    let rows: [(&str, &[(&str, &str)], &[(f64, &[u64])]); 11] = [
+    let rows: [Row; 11] = [
         ("lv08", &[("s0", "w")], &[(1.09548422680412, &[0])]),
         ("lv08", &[("w", "s0")], &[(1.09548422680412, &[0])]),
         ("lv08", &[("far", "s0")], &[(1.12150422680412, &[0])]),
@@ -268,7 +275,13 @@ fn routes_levels_and_names() {
     let line = "wifi      cell, rates by level 0: 54Mbps, 1: 36Mbps\n";
     assert!(summary.contains(line), "{summary}");
     assert_eq!(parse(&platform.to_toml()).to_toml(), platform.to_toml());
-    // A level, or all, changed before a run; and a rate.
+}
+
+#[test]
+fn levels_and_rates_change_before_a_run() {
+    let platform = parse(&cell("", ""));
+    let host = |name: &str| platform.host_by_name(name).expect("a host");
+    let r2 = 36e6 / 8.0;
     let change: Override = "zones.cell.hosts.s*.wifi_level=1"
         .parse()
         .expect("a change");
@@ -289,7 +302,11 @@ fn routes_levels_and_names() {
         fast.route(host("s2"), host("w")).expect("a route").hops[0].bandwidth,
         2.0 * r2
     );
-    // In a picture the stations are joined with the access point.
+}
+
+#[test]
+fn a_picture_joins_the_stations_with_the_access_point() {
+    let platform = parse(&cell("", ""));
     let sketch = platform.sketch().expect("small enough");
     let MemberSketch::Zone(cell) = &sketch.members[0] else {
         panic!("{:?}", sketch.members[0]);
@@ -327,9 +344,7 @@ fn an_access_point_may_be_a_host_or_nothing() {
     lab.expect(&[(1.0, &[0])], 1e-13);
 }
 
-#[test]
-fn mistakes_have_their_place() {
-    let text = r#"version = 1
+const WRONG: &str = r#"version = 1
 [zones.one]
 routing = "wifi"
 gateway = "ap"
@@ -381,7 +396,10 @@ to = "three"
 gateway_to = "a"
 links = ["wire"]
 "#;
-    let error = Platform::parse("p.toml", text).expect_err("mistakes");
+
+#[test]
+fn mistakes_have_their_place() {
+    let error = Platform::parse("p.toml", WRONG).expect_err("mistakes");
     let found = error.to_string();
     for part in [
         "p.toml:6:35: unknown key \"decai\"",

@@ -128,3 +128,26 @@ fn values_are_checked_like_those_of_a_file() {
     let error = with(&["clusters.nodes.cores*=0.3"]).expect_err("a mistake");
     assert!(error.contains("is no quantity"), "{error}");
 }
+
+#[test]
+fn another_model_comes_with_its_own_parameters() {
+    let names = ["flow", "raw", "cm02", "lv08", "smpi", "ib", "constant"];
+    for (from, to) in names.iter().flat_map(|from| names.map(|to| (from, to))) {
+        let file = |model: &str| format!("{FILE}[network]\nmodel = \"{model}\"\n");
+        let change = format!("network.model={to}").parse().expect("a change");
+        let parsed = |model| Platform::parse("p.toml", &file(model)).expect("a platform");
+        let changed = parsed(from).with("p.toml", &[change]).expect("a platform");
+        assert_eq!(changed.network(), parsed(to).network(), "{from} to {to}");
+    }
+    // What is set beside it holds, in any order.
+    for changes in [
+        ["network.model=lv08", "network.crosstraffic=0"],
+        ["network.crosstraffic=0", "network.model=lv08"],
+    ] {
+        let network = with(&changes).expect("a platform").network().clone();
+        let fluid = network.fluid.expect("parameters");
+        assert_eq!((fluid.crosstraffic, fluid.rtt_penalty), (0.0, true));
+    }
+    let error = with(&["network.model=lv80"]).expect_err("no model");
+    assert!(error.contains("lv08"), "{error}");
+}

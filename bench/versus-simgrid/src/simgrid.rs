@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::child;
+use crate::flows::child::Task;
 use crate::workload::Sample;
 
 /// The Debian package with the headers and the library.
@@ -37,6 +38,7 @@ pub(crate) fn prepare() -> Result<SimGrid, String> {
         .iter()
         .filter_map(|workload| workload.program)
         .collect();
+    names.push("flows");
     names.dedup();
     for name in names {
         let source = format!("{}/cpp/{name}.cpp", env!("CARGO_MANIFEST_DIR"));
@@ -101,6 +103,20 @@ impl SimGrid {
             .arg(size.to_string())
             .args(OPTIONS)
             .arg(format!("--cfg=network/model:{model}"));
+        child::run(&mut command)
+    }
+
+    /// Runs random flows once; `optim` is `Lazy`, as by default, or `Full`.
+    ///
+    /// # Errors
+    /// How it failed.
+    pub(crate) fn run_flows(&self, task: &Task, optim: &str) -> Result<Sample, String> {
+        let mut command = Command::new(self.folder.join("flows"));
+        command
+            .args(task.words())
+            .args(OPTIONS)
+            .arg("--cfg=network/model:LV08")
+            .arg(format!("--cfg=network/optim:{optim}"));
         child::run(&mut command)
     }
 }

@@ -157,7 +157,9 @@ fn values_are_checked_like_those_of_a_file() {
 
 #[test]
 fn another_model_comes_with_its_own_parameters() {
-    let names = ["flow", "raw", "cm02", "lv08", "smpi", "ib", "constant", "loggops"];
+    let names = [
+        "flow", "raw", "cm02", "lv08", "smpi", "ib", "constant", "loggops",
+    ];
     for (from, to) in names.iter().flat_map(|from| names.map(|to| (from, to))) {
         let file = |model: &str| format!("{FILE}[network]\nmodel = \"{model}\"\n");
         let change = format!("network.model={to}").parse().expect("a change");

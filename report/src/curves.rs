@@ -89,9 +89,17 @@ fn decades(numbers: impl Iterator<Item = f64>) -> Option<std::ops::Range<f64>> {
     })
 }
 
+/// Around the numbers, with some room.
+fn around(numbers: impl Iterator<Item = f64>) -> Option<std::ops::Range<f64>> {
+    let (low, high) = numbers.fold((f64::INFINITY, 0.0), |(low, high), number| {
+        (f64::min(low, number), f64::max(high, number))
+    });
+    (low <= high).then(|| low / 1.6..high * 1.6)
+}
+
 /// A power of ten as people write it.
 fn label(number: &f64) -> String {
-    if (0.01..1e4).contains(number) {
+    if (0.01..1e3).contains(number) {
         format!("{number}")
     } else {
         format!("{number:e}")
@@ -103,7 +111,7 @@ impl Drawing for Curves {
         area.fill(&WHITE).map_err(text)?;
         let all = || self.curves.iter().flat_map(|curve| drawable(&curve.points));
         let (Some(x), Some(y)) = (
-            decades(all().map(|point| point.0)),
+            around(all().map(|point| point.0)),
             decades(all().map(|point| point.1)),
         ) else {
             return Err("there are no points".to_owned());

@@ -29,8 +29,10 @@ const DATES_LIMIT: f64 = 1e-6;
 const PACE_LIMIT: f64 = 1e-3;
 /// User seconds after which a churn of ours ends.
 const OUR_SECONDS: f64 = 2.0;
+/// Runs of each side at most: the whole takes some minutes as it is.
+const RUNS_MAX: u32 = 3;
 /// User seconds after which a churn of SimGrid's ends, after the fill.
-const THEIR_SECONDS: f64 = 6.0;
+const THEIR_SECONDS: f64 = 4.0;
 
 /// What was measured and compared.
 pub(crate) struct Measured {
@@ -71,6 +73,7 @@ pub(crate) fn compare(
     out: Option<&Path>,
 ) -> Result<(), String> {
     let place = Place::new()?;
+    let runs = runs.min(RUNS_MAX);
     let mut results = Vec::new();
     for case in cases::ALL.iter().filter(|case| case.name.contains(only)) {
         let case = if quick { case.quick() } else { *case };
@@ -101,9 +104,10 @@ impl Place {
     }
 
     fn task(&self, case: &Case, seconds: f64, count: u64, dates: &str) -> Result<Task, String> {
-        let name = case.network.name().replace(' ', "-");
+        let name = case.network.name(case.small).replace(' ', "-");
         let platform = self.0.join(name).with_extension("xml");
-        std::fs::write(&platform, case.network.xml()).map_err(|error| error.to_string())?;
+        std::fs::write(&platform, case.network.xml(case.small))
+            .map_err(|error| error.to_string())?;
         Ok(Task {
             platform,
             mode: case.mode,
@@ -121,17 +125,18 @@ impl Place {
         runs: u32,
         quick: bool,
     ) -> Result<Measured, String> {
-        // As many completions as there are random numbers for in memory, or enough repetitions to measure.
-        let count = if case.mode == Mode::Churn {
-            100_000
-        } else {
-            20
+        // Completions, or repetitions.
+        let count = match (case.mode, quick) {
+            (Mode::Churn, false) => 100_000,
+            (Mode::Churn, true) => 200,
+            (Mode::Drain | Mode::Arrivals, false) => 20,
+            (Mode::Drain | Mode::Arrivals, true) => 1,
         };
         let ours = self.task(&case, OUR_SECONDS, count, "ours")?;
         let default = self.task(&case, THEIR_SECONDS, count, "default")?;
         let full = self.task(&case, THEIR_SECONDS, count, "full")?;
         // One run of SimGrid takes seconds where flows are many, and then differs little from the next.
-        let their_runs = if case.flows <= 2000 { runs.min(3) } else { 1 };
+        let their_runs = if case.flows <= 2000 { runs } else { 1 };
         let (mut our_samples, mut samples) = (Vec::new(), Vec::new());
         let mut missing = simgrid.is_none().then(|| "not installed".to_owned());
         for number in 1..=runs {

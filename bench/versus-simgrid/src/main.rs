@@ -78,11 +78,31 @@ fn main() -> ExitCode {
     }
 }
 
+impl Arguments {
+    fn wants(&self, part: Part) -> bool {
+        self.part.is_none_or(|one| one == part)
+    }
+}
+
+/// The programs of SimGrid's side that are needed.
+fn programs(arguments: &Arguments) -> Vec<&'static str> {
+    let kernel = workloads::ALL
+        .iter()
+        .filter(|workload| arguments.wants(Part::Kernel) && workload.name.contains(&arguments.only))
+        .filter_map(|workload| workload.program);
+    let mut names: Vec<&str> = kernel.collect();
+    names.dedup();
+    if arguments.wants(Part::Flows) {
+        names.push("flows");
+    }
+    names
+}
+
 fn compare(arguments: &Arguments) -> Result<(), String> {
     let simgrid = if arguments.ours_only {
         Err("it was not asked for".to_owned())
     } else {
-        simgrid::prepare()
+        simgrid::prepare(&programs(arguments))
     };
     if let Err(reason) = &simgrid {
         say(&format!(
@@ -96,11 +116,10 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     let default =
         default.then(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../results")));
     let folder = arguments.out.clone().or(default);
-    let wanted = |part| arguments.part.is_none_or(|one| one == part);
-    if wanted(Part::Kernel) {
+    if arguments.wants(Part::Kernel) {
         compare_kernels(arguments, simgrid.as_ref(), runs, folder.as_deref())?;
     }
-    if wanted(Part::Flows) {
+    if arguments.wants(Part::Flows) {
         let (only, quick) = (&arguments.only, arguments.quick);
         flows::compare(simgrid.as_ref(), only, runs, quick, folder.as_deref())?;
     }

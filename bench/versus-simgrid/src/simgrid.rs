@@ -26,21 +26,15 @@ pub(crate) struct SimGrid {
     pub(crate) version: String,
 }
 
-/// Compiles the programs.
+/// Compiles the programs of these names.
 ///
 /// # Errors
 /// Why there is no SimGrid.
-pub(crate) fn prepare() -> Result<SimGrid, String> {
+pub(crate) fn prepare(programs: &[&str]) -> Result<SimGrid, String> {
     let folder = std::env::temp_dir().join(format!("versus-simgrid-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let version = version()?;
-    let mut names: Vec<&str> = crate::workloads::ALL
-        .iter()
-        .filter_map(|workload| workload.program)
-        .collect();
-    names.push("flows");
-    names.dedup();
-    for name in names {
+    for name in programs {
         let source = format!("{}/cpp/{name}.cpp", env!("CARGO_MANIFEST_DIR"));
         let output = Command::new("g++")
             .args(["-O2", "-std=c++17", "-o"])

@@ -12,6 +12,8 @@ pub(crate) struct Case {
     pub(crate) mode: Mode,
     /// How many flows there are, or are in flight.
     pub(crate) flows: u32,
+    /// Whether it runs on a small network of its kind.
+    pub(crate) small: bool,
     /// How many times cheaper than SimGrid's a completion of ours has to be.
     pub(crate) goal: Option<f64>,
     /// How much memory our process may have at most, in MB (10^6 bytes).
@@ -24,6 +26,7 @@ const fn case(name: &'static str, network: Network, mode: Mode, flows: u32) -> C
         network,
         mode,
         flows,
+        small: false,
         goal: None,
         megabytes: None,
     }
@@ -86,9 +89,10 @@ impl Case {
         self.mode == Churn && self.network == FatTree4096
     }
 
-    /// With few flows, to see that everything works.
+    /// With few flows on a small network, to see that everything works.
     pub(crate) fn quick(self) -> Self {
         Self {
+            small: true,
             flows: match self.flows {
                 0..=999 => 40,
                 1000..=9999 => 80,
@@ -101,7 +105,7 @@ impl Case {
 
     /// For the table.
     pub(crate) fn title(&self) -> String {
-        let network = self.network.name();
+        let network = self.network.name(self.small);
         match self.mode {
             Drain => format!("{} flows at once, {network}", self.flows),
             Arrivals => format!("{} flows at random dates, {network}", self.flows),

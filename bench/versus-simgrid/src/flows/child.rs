@@ -209,7 +209,7 @@ impl Drop for Carried<'_> {
 }
 
 impl World {
-    async fn carry(&self, me: &Actor, flow: Flow) {
+    fn carry(&self, me: &Actor, flow: Flow) -> Carried<'_> {
         let work = Work::Transfer {
             from: flow.from,
             to: flow.to,
@@ -223,7 +223,6 @@ impl World {
             port: &self.port,
             parked: None,
         }
-        .await;
     }
 
     /// Notes the end of a flow; the number of those that have ended.
@@ -236,14 +235,14 @@ impl World {
 
     async fn churn(&self, me: &Actor) {
         loop {
-            let flow = self.flows.borrow_mut().next();
             let number = self.taken.replace(self.taken.get() + 1);
-            self.carry(me, flow).await;
+            let carried = self.carry(me, self.flows.borrow_mut().next());
+            carried.await;
             let ended = self.end(number);
             if ended == 1 {
                 self.start.set(user());
             } else if ended > self.task.count
-                || ended % COMPLETIONS_BETWEEN_LOOKS == 0
+                || ended.is_multiple_of(COMPLETIONS_BETWEEN_LOOKS)
                     && user() - self.start.get() > self.task.seconds
             {
                 // The flows in flight would take long to end.

@@ -189,7 +189,7 @@ fn curves(results: &[Measured], simgrid: Option<&SimGrid>) -> Curves {
     });
     let curve = |name: String, points: Vec<(f64, f64)>| Curve {
         name: match growth(&points) {
-            Some(exponent) => format!("{name}: flows^{exponent:.2}"),
+            Some(exponent) => format!("{name}, grows as flows^{exponent:.2}"),
             None => name,
         },
         points,
@@ -221,7 +221,7 @@ fn curve(results: &[Measured], simgrid: Option<&SimGrid>) -> String {
             .collect();
         let _ = writeln!(
             text,
-            "* {} µs (least squares of the logarithms of all points): {}",
+            "* {} (least squares of the logarithms of all points). µs by flows: {}",
             curve.name,
             points.join(", ")
         );
@@ -237,8 +237,8 @@ fn obtained(simgrid: Option<&SimGrid>, runs: u32) -> String {
     let _ = writeln!(text, "* Machine: {}.", crate::table::machine());
     let _ = writeln!(
         text,
-        "* Each workload runs {runs} times on our side, alternately with up to 3 runs of SimGrid's (1 where there are more than \
-         2000 flows), each run in a process of its own; the table has medians."
+        "* Each workload runs {runs} times on our side, alternately with as many of SimGrid's (one where there are \
+         more than 2000 flows), each run in a process of its own; the table has medians."
     );
     text.push_str(
         "* Random pairs of hosts, 1e8 to 2e8 bytes; links of 1.25 GB/s and 1 µs, the backbone 125 GB/s; fat trees of 16×8×8 and \
@@ -246,7 +246,7 @@ fn obtained(simgrid: Option<&SimGrid>, runs: u32) -> String {
          read the same XML file and draw the same numbers; the links and latencies of 100 routes are compared.\n\
          * On both sides each flow belongs to an actor, which waits for it and in a churn takes the next one.\n\
          * Time is user CPU time. In a churn it runs from the first completion on, so platform, fill and first solution are \
-         excluded, and ends after 100 000 completions or some seconds (2 on our side, 6 on SimGrid's). Otherwise it is the whole \
+         excluded, and ends after 100 000 completions or some seconds (2 on our side, 4 on SimGrid's). Otherwise it is the whole \
          simulation from the moment at which the platform stands, which our side repeats 20 times.\n\
          * Memory is the peak of the whole process.\n\
          * Our side: release profile with overflow checks, digest on.\n",

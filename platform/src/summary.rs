@@ -3,8 +3,8 @@
 use std::fmt;
 
 use crate::build::for_each_zone;
-use crate::file::{ClusterEntry, DiskEntry, Named, TopologyEntry};
-use crate::{Factors, NetworkParameters, Platform};
+use crate::file::{ClusterEntry, DiskEntry, Named, TopologyEntry, WifiEntry};
+use crate::{Factors, FluidParameters, NetworkParameters, Platform};
 
 /// A summary lists no more disks.
 const DISKS_LISTED: usize = 16;
@@ -18,6 +18,7 @@ impl fmt::Display for Summary<'_> {
         let platform = self.0;
         let mut clusters: Vec<String> = Vec::new();
         let mut disks: Vec<String> = Vec::new();
+        let mut wifi: Vec<String> = Vec::new();
         if let Some(name) = platform.name() {
             writeln!(f, "name      {name}")?;
         }
@@ -28,8 +29,9 @@ impl fmt::Display for Summary<'_> {
             platform.singles.len(),
             platform.host_count as usize - platform.singles.len()
         )?;
-        for_each_zone(&platform.file.root, &mut |_, _, zone| {
+        for_each_zone(&platform.file.root, &mut |_, here, zone| {
             clusters.extend(zone.clusters.iter().map(cluster_line));
+            wifi.extend(zone.wifi.iter().map(|wifi| wifi_line(here.name, wifi)));
             for named in &zone.hosts {
                 let owner = named.name.get_ref();
                 disks.extend(named.entry.disks.iter().map(|disk| disk_line(owner, disk)));
@@ -47,6 +49,9 @@ impl fmt::Display for Summary<'_> {
         }
         if disks.len() > DISKS_LISTED {
             writeln!(f, "disk      … and {} more", disks.len() - DISKS_LISTED)?;
+        }
+        for line in wifi {
+            writeln!(f, "wifi      {line}")?;
         }
         let inner = platform.tree.zones.len() - 1;
         if inner > 0 {
@@ -126,6 +131,32 @@ fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::R
         let share = fluid.crosstraffic;
         writeln!(f, "          {share} of each rate on the way back")?;
     }
+    message_layer(f, fluid)
+}
+
+/// The parameters that are for the message layer.
+fn message_layer(f: &mut fmt::Formatter<'_>, fluid: &FluidParameters) -> fmt::Result {
+    if let Some(threshold) = &fluid.async_small_threshold {
+        writeln!(
+            f,
+            "          eager messages from {threshold} on leave when they are received"
+        )?;
+    }
+    for (name, sections) in fluid.overheads.tables() {
+        if sections.is_empty() {
+            continue;
+        }
+        write!(f, "          {name}")?;
+        for section in sections {
+            let crate::OverheadSection {
+                above,
+                time,
+                per_byte,
+            } = section;
+            write!(f, " {time} + {per_byte}/B above {above},")?;
+        }
+        writeln!(f, " 0 below")?;
+    }
     if fluid.envelope.bytes() > 0 {
         writeln!(f, "          messages grow by {}", fluid.envelope)?;
     }
@@ -168,6 +199,24 @@ impl fmt::Display for Outline<'_> {
         });
         f.write_str(&lines.join("\n"))
     }
+}
+
+/// Zone and levels of the air of a Wi-Fi zone.
+fn wifi_line(zone: &str, entry: &WifiEntry) -> String {
+    let levels: Vec<String> = (0..)
+        .zip(&entry.bandwidths)
+        .map(|(level, rate): (u32, _)| format!("{level}: {rate}"))
+        .collect();
+    let zone = match zone {
+        "" => "platform",
+        zone => zone,
+    };
+    let decay = if entry.decay {
+        ", with decay above 20 transfers"
+    } else {
+        ""
+    };
+    format!("{zone}, rates by level {}{decay}", levels.join(", "))
 }
 
 /// Name, owner and limits of a disk.

@@ -112,7 +112,7 @@ fn keys() {
         "version = 1",
         "version = 1\nlink = 3",
         "p.toml:2:1: unknown key \"link\": the platform file can have the keys version, name, network, protocol, \
-         routing, to_itself, routers, hosts, links, clusters, zones, routes; did you mean \"links\"?",
+         routing, wifi, to_itself, routers, hosts, links, clusters, zones, routes; did you mean \"links\"?",
     );
     check(
         "version = 1",
@@ -135,6 +135,10 @@ fn parameters_of_network_models() {
     check(
         "model = \"cm02\", gap = \"1us\"",
         "35: key \"gap\" in the network table of model \"cm02\": this model has no such parameter",
+    );
+    check(
+        "os = 3",
+        "18: wrong type: the number 3: expected an array of { above = SIZE, time = DURATION, per_byte = DURATION }",
     );
     check(
         "crosstraffic = 2",

@@ -159,6 +159,7 @@ impl FlowModel {
     /// Changes a link or a host at the date `now`, at which the model is.
     pub fn change(&mut self, change: Change, now: Time) {
         match change {
+            Change::Bandwidth(link, _) if self.is_air(link) => {}
             Change::Bandwidth(link, bytes_per_s) => {
                 let least = STANDSTILL * self.platform.link(link).bandwidth;
                 let bytes_per_s = bytes_per_s.max(least);

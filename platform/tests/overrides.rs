@@ -83,12 +83,16 @@ fn parameters_of_a_model() {
         "network.latency=5us",
         "network.gap_per_byte=100ps",
     ];
-    // The parameters of the model before have no meaning in the new one.
-    let error = with(&changes).expect_err("a mistake");
-    assert!(
-        error.contains("in the network table of model \"loggops\""),
-        "{error}"
-    );
+    // Those of the model before go with it.
+    let printed = with(&changes).expect("a platform").to_toml();
+    for line in [
+        "model = \"loggops\"",
+        "latency = \"5us\"",
+        "gap_per_byte = \"100ps\"",
+    ] {
+        assert!(printed.contains(line), "{line} in {printed}");
+    }
+    assert!(!printed.contains("latency_factor"), "{printed}");
     let file = "version = 1\nhosts.a.speed = \"1Gf\"\nnetwork.model = \"loggops\"";
     let changes = ["network.latency=5us", "network.gap_per_byte*=0.5"];
     let changes: Vec<Override> = changes.iter().map(|text| text.parse().unwrap()).collect();

@@ -394,15 +394,17 @@ impl Solver {
     /// The first date at which a flow ends, after a solve.
     #[must_use]
     pub fn next(&self) -> Option<Time> {
+        let first = self.next_s();
+        (first < f64::INFINITY).then(|| Time::from_secs(first))
+    }
+
+    /// The same in seconds, infinite if there is none.
+    pub(crate) fn next_s(&self) -> f64 {
         let coupled = match self.way {
-            Way::Plain => self.plain.next(),
-            Way::Incremental => self.incremental.next(),
+            Way::Plain => self.plain.next_s(),
+            Way::Incremental => self.incremental.next_s(),
         };
-        let first = match (coupled, self.lone.next()) {
-            (Some(one), Some(other)) => one.min(other),
-            (one, other) => one.or(other)?,
-        };
-        Some(Time::from_secs(first))
+        coupled.min(self.lone.next_s())
     }
 
     /// Appends the flows that end up to `last`, after a solve; they have to leave then.

@@ -339,11 +339,9 @@ impl FlowModel {
         self.part(slot, now);
     }
 
-    /// The first date at which anything ends, has paid, or changes.
-    fn first(&self) -> Option<Time> {
-        let (paid, ends) = (self.agenda.first(), self.solver.next());
-        let changes = self.dynamics.next(paid.is_some() || ends.is_some());
-        [paid, ends, changes].into_iter().flatten().min()
+    /// The first date at which anything ends or has paid, in seconds.
+    fn first_end_s(&self) -> f64 {
+        self.agenda.first_s().min(self.solver.next_s())
     }
 }
 
@@ -448,9 +446,10 @@ impl Resource for FlowModel {
         if !self.dynamics.failed.is_empty() {
             return Some(now);
         }
-        self.first()
-            .filter(|date| date.as_secs() < HORIZON_S)
-            .map(|date| date.max(now))
+        let end_s = self.first_end_s();
+        let change = self.dynamics.next(end_s < f64::INFINITY);
+        let first_s = change.map_or(end_s, |change| end_s.min(change.as_secs()));
+        (first_s < HORIZON_S).then(|| Time::from_secs(first_s).max(now))
     }
 
     fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {
@@ -470,7 +469,7 @@ impl Resource for FlowModel {
                 self.finish(slot, now);
             }
         }
-        if self.first().is_none_or(|date| date > now) {
+        if self.first_end_s() > now.as_secs() {
             return;
         }
         let together = Span::from_secs(self.laws.together_s().max(TOGETHER_ULP * now.ulp()));

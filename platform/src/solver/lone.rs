@@ -96,9 +96,9 @@ impl Lone {
         self.ends.remove(slot, &mut self.positions);
     }
 
-    /// The first end, in seconds.
-    pub(super) fn next(&self) -> Option<f64> {
-        self.ends.first().map(|(end, _)| end)
+    /// The first end in seconds, infinite if there is none.
+    pub(super) fn next_s(&self) -> f64 {
+        self.ends.first().map_or(f64::INFINITY, |(end, _)| end)
     }
 
     /// Takes the first flow that ends up to `last`.

@@ -140,9 +140,9 @@ impl Plain {
         }
     }
 
-    /// The first end, in seconds.
-    pub(super) fn next(&self) -> Option<f64> {
-        (self.next < f64::INFINITY).then_some(self.next)
+    /// The first end in seconds, infinite if there is none.
+    pub(super) const fn next_s(&self) -> f64 {
+        self.next
     }
 
     /// Appends the flows that end up to `last`.

@@ -23,6 +23,7 @@ pub(crate) fn build(file_name: &str, text: &str) -> Result<Platform, Mistakes> {
     let resolved = resolve::resolve(text, &mut read);
     if read.collector.mistakes.is_empty() {
         names::check_count_of_links(&mut read);
+        names::check_count_of_disks(&mut read);
     }
     if !read.collector.mistakes.is_empty() {
         return Err(mistakes(read.collector.mistakes));

@@ -5,6 +5,7 @@
 //! spells out every default, so that the copy in the record of a run means the same when a default changes.
 
 mod cluster;
+mod disk;
 mod field;
 mod network;
 mod read;
@@ -20,6 +21,7 @@ use crate::model::{Compat, NetworkParameters};
 use crate::pattern::HostPattern;
 use crate::units::{Bandwidth, Duration, Size, Speed};
 
+pub(crate) use disk::DiskEntry;
 pub(crate) use field::cut;
 pub(crate) use read::{Read, read};
 pub(crate) use section::Collector;
@@ -87,6 +89,8 @@ pub(crate) struct HostEntry {
     /// For *vivaldi* zones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) coordinates: Option<[f64; 3]>,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub(crate) disks: Vec<Named<DiskEntry>>,
 }
 
 /// `[links.NAME]`, and the links that belong to a cluster.
@@ -118,6 +122,9 @@ pub(crate) struct ClusterEntry {
     pub(crate) to_itself: ToItself,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) gateway: Option<Spanned<String>>,
+    /// The disks of each host.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub(crate) disks: Vec<Named<DiskEntry>>,
 }
 
 /// The network of a cluster, by the key `topology`, with the counts that it needs.

@@ -4,13 +4,14 @@
 //! [`Imported::notes`], each with its place, and left out; what cannot be understood is a mistake. Routes are those of
 //! SimGrid, its defects in fat trees and dragonflies included (`compat = "simgrid-4.1"`).
 //!
-//! *Not carried over*: availability profiles and states, power states but the first, disks, properties, bypass routes, wireless
+//! *Not carried over*: availability profiles and states, power states but the first, properties, bypass routes, wireless
 //! zones and links, `<config>`.
 //!
 //! Tags are read as a stream without expanding entities, nesting is bounded, and clusters stay one entry, so that the result is
 //! never much larger than the file.
 
 mod cluster;
+mod disk;
 mod values;
 mod xml;
 mod zone;

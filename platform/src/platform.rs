@@ -13,9 +13,10 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use sim_core::{HostId, Span};
+use sim_core::{DiskId, HostId, Span};
 
 use crate::build::build;
+use crate::disk::{DiskInfo, Disks};
 use crate::file::PlatformFile;
 use crate::import::{Note, import};
 use crate::mistake::{LoadError, Unreadable};
@@ -37,6 +38,7 @@ pub struct Platform {
     /// Names of the links of `[links]`, by physical number; the number after the last is the implicit loopback.
     pub(crate) link_names: Vec<String>,
     pub(crate) tree: Tree,
+    pub(crate) disks: Disks,
     pub(crate) notes: Vec<Note>,
     pub(crate) host_count: u32,
     /// Number of physical links.
@@ -258,6 +260,47 @@ impl Platform {
         self.cores_of(host).count
     }
 
+    /// The number of disks; their identifiers are the numbers below.
+    #[must_use]
+    pub const fn disk_count(&self) -> u32 {
+        self.disks.count()
+    }
+
+    /// The disk of a host that is called so.
+    #[must_use]
+    pub fn disk_by_name(&self, host: HostId, name: &str) -> Option<DiskId> {
+        self.disks.find(host, name)
+    }
+
+    /// Name, host and limits of a disk.
+    #[must_use]
+    pub fn disk(&self, disk: DiskId) -> Option<DiskInfo> {
+        let (host, disk) = self.disks.get(disk)?;
+        Some(DiskInfo {
+            name: disk.name.to_string(),
+            host,
+            read_bandwidth: disk.read_bandwidth,
+            write_bandwidth: disk.write_bandwidth,
+            total_bandwidth: disk.total_bandwidth,
+        })
+    }
+
+    /// The host of a disk.
+    ///
+    /// # Panics
+    /// If there is no such disk.
+    #[must_use]
+    pub fn disk_host(&self, disk: DiskId) -> HostId {
+        let found = self.disks.get(disk);
+        found.map(|(host, _)| host).unwrap_or_else(|| {
+            panic!(
+                "disk number {} of a platform with {} disks",
+                disk.0,
+                self.disk_count()
+            )
+        })
+    }
+
     /// One more than the largest [`LinkId`].
     #[must_use]
     pub const fn link_id_end(&self) -> u32 {
@@ -308,7 +351,7 @@ impl Platform {
     /// # Panics
     /// If there is no such host.
     pub fn check_routes(&self, used: &[HostId]) -> Result<(), NoRoute> {
-        if self.network_model() == NetworkModel::Constant {
+        if self.network().needs_no_routes() {
             return Ok(());
         }
         let mut seen = vec![false; self.tree.zone_of.len()];

@@ -199,7 +199,6 @@ fn what_cannot_be_carried_over_is_listed_by_line() {
             "p.xml:2: <config> \"General\" is not carried over",
             "p.xml:4: power states are not carried over: the speed is the first, 1Gf",
             "p.xml:4: speed_file=\"a.trace\" of <host> is not carried over",
-            "p.xml:4: <disk> \"d\" is not carried over",
             "p.xml:6: <prop> \"watt\" is not carried over",
             "p.xml:8: state_file=\"l.trace\" of <link> is not carried over",
             "p.xml:10: <bypassRoute> \"a\" is not carried over",

@@ -77,6 +77,32 @@ fn values_are_set_and_multiplied() {
 }
 
 #[test]
+fn parameters_of_a_model() {
+    let changes = [
+        "network.model=loggops",
+        "network.latency=5us",
+        "network.gap_per_byte=100ps",
+    ];
+    // The parameters of the model before have no meaning in the new one.
+    let error = with(&changes).expect_err("a mistake");
+    assert!(
+        error.contains("in the network table of model \"loggops\""),
+        "{error}"
+    );
+    let file = "version = 1\nhosts.a.speed = \"1Gf\"\nnetwork.model = \"loggops\"";
+    let changes = ["network.latency=5us", "network.gap_per_byte*=0.5"];
+    let changes: Vec<Override> = changes.iter().map(|text| text.parse().unwrap()).collect();
+    let platform = Platform::parse("p.toml", file).expect("a platform");
+    let platform = platform.with("p.toml", &changes).expect("a platform");
+    assert!(
+        platform
+            .summary()
+            .to_string()
+            .contains("\n          L 5us, o 1500ns, g 1000ns, G 3ns/B, O 0ns/B\n")
+    );
+}
+
+#[test]
 fn what_matches_nothing_is_answered_with_the_nearest_names() {
     let check = |change: &str, message: &str| {
         assert_eq!(

@@ -6,7 +6,10 @@ use super::for_each_zone;
 use super::resolve::Resolved;
 use crate::Sharing;
 use crate::cluster::Cluster;
-use crate::file::{ClusterEntry, LinkEntry, PlatformFile, ToItself, TopologyEntry, ZoneEntry};
+use crate::disk::{Disk, Disks};
+use crate::file::{
+    ClusterEntry, DiskEntry, LinkEntry, Named, PlatformFile, ToItself, TopologyEntry, ZoneEntry,
+};
 use crate::platform::{Cores, Platform, Single};
 use crate::route::Wire;
 use crate::topology::{Dragonfly, FatTree, Switch, Topology, Torus};
@@ -62,6 +65,7 @@ struct Parts {
     zone_zones: Vec<u32>,
     coordinates: BTreeMap<u32, [f64; 3]>,
     zone_coordinates: Vec<(u32, [f64; 3])>,
+    disks: Disks,
 }
 
 impl Parts {
@@ -86,6 +90,7 @@ impl Parts {
                 },
             });
             self.single_zones.push(number);
+            self.disks.add(host, 1, disks(&named.entry.disks));
         }
         for name in &entry.routers {
             self.routers.push(name.get_ref().clone());
@@ -145,6 +150,7 @@ pub(super) fn assemble(file: PlatformFile, resolved: Resolved) -> Platform {
         by_name,
         link_names: parts.link_names,
         tree,
+        disks: parts.disks,
         notes: Vec::new(),
         host_count,
         wire_count: parts.numbers.next,
@@ -188,10 +194,21 @@ fn clusters(file: &PlatformFile, parts: &mut Parts) -> (Vec<Cluster>, Vec<u32>, 
                 itself_over_links: entry.to_itself == ToItself::Links,
             });
             zones.push(zone);
+            parts.disks.add(host_count, count, disks(&entry.disks));
             host_count += count;
         }
     });
     (clusters, zones, host_count)
+}
+
+fn disks(entries: &[Named<DiskEntry>]) -> Vec<Disk> {
+    let disk = |named: &Named<DiskEntry>| Disk {
+        name: named.name.get_ref().as_str().into(),
+        read_bandwidth: named.entry.read_bandwidth.bytes_per_s(),
+        write_bandwidth: named.entry.write_bandwidth.bytes_per_s(),
+        total_bandwidth: named.entry.total().bytes_per_s(),
+    };
+    entries.iter().map(disk).collect()
 }
 
 fn length<T>(list: &[T]) -> u32 {

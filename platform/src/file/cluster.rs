@@ -9,7 +9,7 @@ use super::zone::{ClusterName, LINK_KEYS, link_entry};
 use super::{ClusterEntry, LinkEntry, Sharing, TopologyEntry};
 use crate::topology::{Dragonfly, FatTree, Impossible, Torus};
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "topology",
     "hosts",
     "speed",
@@ -22,6 +22,7 @@ const KEYS: [&str; 21] = [
     "limiter",
     "to_itself",
     "gateway",
+    "disks",
     "down",
     "up",
     "cables",
@@ -62,6 +63,7 @@ pub(super) fn cluster_entry(
     let limiter = collector.optional(&section, "limiter");
     let to_itself = collector.optional(&section, "to_itself");
     let gateway = collector.optional(&section, "gateway");
+    let disks = super::disk::disks(collector, &section);
     known.topology = topology_entry(collector, &section);
     let topology = known.topology.clone()?;
     let hosts = known.hosts.clone()?;
@@ -84,6 +86,7 @@ pub(super) fn cluster_entry(
         limiter: limiter?,
         to_itself: to_itself?.unwrap_or_default(),
         gateway: gateway?,
+        disks: disks?,
     })
 }
 

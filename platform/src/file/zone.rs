@@ -208,18 +208,22 @@ impl<'r> ZoneReader<'r> {
             collector.add(name.span(), problem, expected, Some(help.to_owned()));
         }
         let what = format!("host {:?}", cut(name.get_ref()));
-        const KEYS: [&str; 3] = ["speed", "cores", "coordinates"];
+        const KEYS: [&str; 4] = ["speed", "cores", "coordinates", "disks"];
         let Some(section) = collector.section(value, name.span(), what, &KEYS) else {
             return;
         };
         let speed = collector.required(&section, "speed", "\"16Gf\"");
         let cores = collector.optional(&section, "cores");
         let coordinates = collector.optional(&section, "coordinates");
-        if let (Some(speed), Some(cores), Some(coordinates)) = (speed, cores, coordinates) {
+        let disks = super::disk::disks(collector, &section);
+        if let (Some(speed), Some(cores), Some(coordinates), Some(disks)) =
+            (speed, cores, coordinates, disks)
+        {
             let entry = HostEntry {
                 speed,
                 cores: cores.unwrap_or(1),
                 coordinates,
+                disks,
             };
             outer.hosts.push(Named { name, entry });
         }

@@ -72,6 +72,7 @@ impl Importer {
             limiter,
             to_itself,
             gateway: None,
+            disks: Vec::new(),
         };
         let name = plain(id?.to_owned());
         Some(Named { name, entry })

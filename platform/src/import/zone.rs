@@ -107,12 +107,14 @@ impl Importer {
         let speed = self.speed(element);
         let cores = self.cores(element);
         let coordinates = self.coordinates(element);
+        let disks = self.disks(element);
         self.rest(element, &["id", "speed", "core", "coordinates", "pstate"]);
         if let (Some(id), Some(speed), Some(cores)) = (id, speed, cores) {
             let entry = HostEntry {
                 speed,
                 cores,
                 coordinates,
+                disks,
             };
             let name = plain(id.to_owned());
             zone.hosts.push(Named { name, entry });
@@ -203,6 +205,7 @@ impl Importer {
             speed,
             cores: 1,
             coordinates,
+            disks: Vec::new(),
         };
         let name = plain(id.to_owned());
         zone.hosts.push(Named { name, entry });
@@ -273,6 +276,7 @@ impl Importer {
                 speed: speed.clone(),
                 cores: 1,
                 coordinates: None,
+                disks: Vec::new(),
             };
             let name = plain(name);
             zone.hosts.push(Named { name, entry });

@@ -179,6 +179,9 @@ impl FlowModel {
                     for slot in self.transfers_over(link) {
                         self.fail(slot, now);
                     }
+                    for slot in self.tasks_over(link) {
+                        self.fail(slot, now);
+                    }
                 }
             }
             Change::Speed(host, scale) => self.set_speed(host, scale, now),
@@ -242,6 +245,9 @@ impl FlowModel {
                 self.renew(slot, now);
             }
         }
+        for slot in self.tasks_over(link) {
+            self.renew_parallel(slot, now);
+        }
     }
 
     /// Shares with the new weight and limit of an activity.
@@ -266,8 +272,12 @@ impl FlowModel {
         let number = self.platform.link_id_end() + host.0;
         self.solver.set_capacity(number, capacity, now);
         for slot in self.computations_on(host) {
-            self.activities.0[slot as usize].limit = speed;
+            let activity = &mut self.activities.0[slot as usize];
+            activity.limit = speed * f64::from(activity.threads);
             self.renew(slot, now);
+        }
+        for slot in self.tasks_on(host) {
+            self.renew_parallel(slot, now);
         }
     }
 
@@ -296,6 +306,11 @@ impl FlowModel {
             let there = match activity.place {
                 Place::Exec(place) => place == host,
                 Place::Transfer(from, to) => from == host || to == host,
+                Place::Io(disk) => self.platform.disk_host(disk) == host,
+                Place::Parallel => self
+                    .parallel
+                    .get(&slot)
+                    .is_some_and(|task| task.work.hosts().contains(&host)),
             };
             if runs && there {
                 self.fail(slot, now);

@@ -58,7 +58,8 @@ use sim_core::Time;
 use incremental::Incremental;
 use lone::Lone;
 use plain::{Plain, Progress, rate_alone};
-use uses::{Merger, Use};
+use uses::Merger;
+pub(crate) use uses::Use;
 
 /// Up to so many flows the plain way costs less, whatever happens.
 const FEW: usize = 16;
@@ -176,6 +177,18 @@ impl Solver {
                 capacity,
             }),
         }
+    }
+
+    /// Lets the flow that is being declared use these capacities and no others.
+    pub(crate) fn declare_like(&mut self, slot: u32, uses: &[Use]) {
+        let own = &mut self.flows[slot as usize].uses;
+        own.clear();
+        own.extend_from_slice(uses);
+    }
+
+    /// What a flow that is declared uses.
+    pub(crate) fn uses(&self, slot: u32) -> &[Use] {
+        &self.flows[slot as usize].uses
     }
 
     /// Forgets what the flow in `slot` uses, if it was declared at all; it does not share at the moment.

@@ -31,9 +31,11 @@ use sim_core::{ActivityId, CannotStart, Change, DiskId, End, HostId, Resource, S
 mod disk;
 mod dynamics;
 mod parallel;
+mod ways;
 
 use dynamics::Dynamics;
 use parallel::Task;
+use ways::Ways;
 
 use super::agenda::Agenda;
 use super::ib::Contention;
@@ -64,6 +66,7 @@ pub struct FlowModel {
     dynamics: Dynamics,
     /// The parallel tasks in progress, by slot.
     parallel: BTreeMap<u32, Task>,
+    ways: Ways,
     /// Buffers, to allocate nothing in the steady state.
     route: Route,
     way_back: Route,
@@ -176,6 +179,7 @@ impl FlowModel {
             contention,
             dynamics: Dynamics::default(),
             parallel: BTreeMap::new(),
+            ways: Ways::new(platform.host_count()),
             platform,
             activities: Activities::default(),
             agenda: Agenda::default(),
@@ -257,30 +261,52 @@ impl FlowModel {
             }
             Laws::Fluid { parameters, .. } => parameters,
         };
-        let (route, way_back) = (&mut self.route, &mut self.way_back);
-        self.laws
-            .find_ways(&self.platform, (from, to), route, way_back)
-            .map_err(|error| CannotStart(error.to_string()))?;
-        for (way, weight) in [(&*route, 1.0), (&*way_back, parameters.crosstraffic)] {
-            for hop in way.hops.iter().filter(|hop| !hop.fatpipe) {
-                let bandwidth = self.dynamics.bandwidth(hop);
-                self.solver.cross(slot, hop.link.0, bandwidth, weight);
-            }
-        }
         activity.scale = parameters.bandwidth_factor.of(bytes);
         activity.remaining = bytes / activity.scale;
         activity.wanted = rate / activity.scale;
         if self.contention.is_some() && from != to {
             activity.between = Some((from.0, to.0));
         }
+        let factor = parameters.latency_factor.of(bytes);
+        if self.ways.find(from, to).is_none() {
+            self.look_for_way(slot, (from, to))?;
+        }
+        let way = self.ways.find(from, to).expect("it has just been found");
+        self.solver.declare_like(slot, &way.uses);
+        let activity = &mut self.activities.0[slot as usize];
+        (activity.weight, activity.limit) = (way.weight, way.limit);
+        activity.limit_kept = way.limit_kept;
+        activity.set_bound(1.0);
+        Ok(Span::from_secs(way.latency_s * factor))
+    }
+
+    /// Finds out what a transfer between two hosts uses and what limits it, with the one in `slot`.
+    fn look_for_way(&mut self, slot: u32, (from, to): (HostId, HostId)) -> Result<(), CannotStart> {
+        let (route, way_back) = (&mut self.route, &mut self.way_back);
+        self.laws
+            .find_ways(&self.platform, (from, to), route, way_back)
+            .map_err(|error| CannotStart(error.to_string()))?;
+        let Laws::Fluid { parameters, .. } = &self.laws else {
+            return Ok(());
+        };
+        for (way, weight) in [(&*route, 1.0), (&*way_back, parameters.crosstraffic)] {
+            for hop in way.hops.iter().filter(|hop| !hop.fatpipe) {
+                let bandwidth = self.dynamics.bandwidth(hop);
+                self.solver.cross(slot, hop.link.0, bandwidth, weight);
+            }
+        }
+        let activity = &mut self.activities.0[slot as usize];
         if self.laws.is_compat() {
             activity.limit_kept = slowest(route, &self.dynamics);
         }
         activity.weigh(&self.laws, &self.dynamics, route, way_back);
-        activity.set_bound(1.0);
-        let latency_s = self.dynamics.latency_s(route);
-        let paid_s = latency_s * parameters.latency_factor.of(bytes);
-        Ok(Span::from_secs(paid_s))
+        let way = self.ways.keep(from, to);
+        way.uses.extend_from_slice(self.solver.uses(slot));
+        (way.weight, way.limit) = (activity.weight, activity.limit);
+        way.limit_kept = activity.limit_kept;
+        way.latency_s = self.dynamics.latency_s(route);
+        way.is_on = self.dynamics.is_way_on(route) && self.dynamics.is_way_on(way_back);
+        Ok(())
     }
 
     /// Whether an activity that has been prepared can run: its hosts and links are on.
@@ -291,10 +317,8 @@ impl FlowModel {
             Place::Parallel => self.is_task_on(slot),
             Place::Transfer(from, to) => {
                 // A model without links has found no ways.
-                let ways = matches!(self.laws, Laws::Alone(_))
-                    || self.dynamics.is_way_on(&self.route)
-                        && self.dynamics.is_way_on(&self.way_back);
-                ways && self.dynamics.is_host_on(from) && self.dynamics.is_host_on(to)
+                let is_on = self.ways.find(from, to).is_none_or(|way| way.is_on);
+                is_on && self.dynamics.is_host_on(from) && self.dynamics.is_host_on(to)
             }
         }
     }

@@ -6,7 +6,7 @@ use super::state::index;
 
 /// A use of a capacity.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Use {
+pub(crate) struct Use {
     /// Which capacity.
     pub(super) number: u32,
     /// How much of it a unit of the rate takes.

@@ -7,6 +7,7 @@
 mod assemble;
 mod names;
 mod resolve;
+mod wifi;
 
 use crate::file::{Named, ZoneEntry, read};
 use crate::mistake::Mistakes;
@@ -20,6 +21,7 @@ pub(crate) fn build(file_name: &str, text: &str) -> Result<Platform, Mistakes> {
     let mistakes = |list| Mistakes::new(file_name, text, list);
     let mut read = read(text).map_err(mistakes)?;
     names::check(&mut read);
+    wifi::check(&mut read);
     let resolved = resolve::resolve(text, &mut read);
     if read.collector.mistakes.is_empty() {
         names::check_count_of_links(&mut read);

@@ -4,8 +4,8 @@
 //! [`Imported::notes`], each with its place, and left out; what cannot be understood is a mistake. Routes are those of
 //! SimGrid, its defects in fat trees and dragonflies included (`compat = "simgrid-4.1"`).
 //!
-//! *Not carried over*: availability profiles and states, power states but the first, properties, bypass routes, wireless
-//! zones and links, `<config>`.
+//! *Not carried over*: availability profiles and states, power states but the first, properties other than `access_point`,
+//! bypass routes, Wi-Fi links outside of Wi-Fi zones, `<config>`.
 //!
 //! Tags are read as a stream without expanding entities, nesting is bounded, and clusters stay one entry, so that the result is
 //! never much larger than the file.
@@ -13,6 +13,7 @@
 mod cluster;
 mod disk;
 mod values;
+mod wifi;
 mod xml;
 mod zone;
 

@@ -9,9 +9,10 @@ use toml::de::DeValue;
 use super::cluster::cluster_entry;
 use super::field::{Wrong, cut};
 use super::section::{Collector, Section, in_file_order};
+use super::wifi::wifi;
 use super::{
-    ClusterEntry, Direction, HostEntry, LinkEntry, LinkUse, Named, RouteEntry, Routing, Sharing,
-    TopologyEntry, ZoneEntry,
+    ClusterEntry, Direction, HostEntry, Level, LinkEntry, LinkUse, Named, RouteEntry, Routing,
+    Sharing, TopologyEntry, ZoneEntry,
 };
 use crate::pattern::HostPattern;
 use crate::zone::ZONE_DEPTH_MAX;
@@ -80,6 +81,11 @@ impl<'r> ZoneReader<'r> {
         if let Some(Some(to_itself)) = self.collector.optional(section, "to_itself") {
             entry.to_itself = to_itself;
         }
+        if entry.routing == Routing::Wifi {
+            const EXAMPLE: &str = "{ bandwidths = [\"54Mbps\", \"36Mbps\"] }";
+            self.collector.present(section, "wifi", EXAMPLE);
+        }
+        entry.wifi = wifi(self.collector, section);
         self.routers(section, &mut entry);
         for (name, value) in self.tables(section, "hosts", "[hosts.alice]") {
             self.host(name, value, &mut entry);
@@ -105,8 +111,9 @@ impl<'r> ZoneReader<'r> {
         value: &Spanned<DeValue<'_>>,
         outer: &mut ZoneEntry,
     ) {
-        const KEYS: [&str; 10] = [
+        const KEYS: [&str; 11] = [
             "routing",
+            "wifi",
             "gateway",
             "coordinates",
             "to_itself",
@@ -208,7 +215,7 @@ impl<'r> ZoneReader<'r> {
             collector.add(name.span(), problem, expected, Some(help.to_owned()));
         }
         let what = format!("host {:?}", cut(name.get_ref()));
-        const KEYS: [&str; 4] = ["speed", "cores", "coordinates", "disks"];
+        const KEYS: [&str; 5] = ["speed", "cores", "coordinates", "wifi_level", "disks"];
         let Some(section) = collector.section(value, name.span(), what, &KEYS) else {
             return;
         };
@@ -216,13 +223,18 @@ impl<'r> ZoneReader<'r> {
         let cores = collector.optional(&section, "cores");
         let coordinates = collector.optional(&section, "coordinates");
         let disks = super::disk::disks(collector, &section);
-        if let (Some(speed), Some(cores), Some(coordinates), Some(disks)) =
-            (speed, cores, coordinates, disks)
+        let wifi_level = collector.optional(&section, "wifi_level");
+        if let (Some(speed), Some(cores), Some(coordinates), Some(wifi_level), Some(disks)) =
+            (speed, cores, coordinates, wifi_level, disks)
         {
+            // Spelled out for all stations, so that a change can name the level of any.
+            let station = outer.routing == Routing::Wifi;
+            let lowest = station.then(|| Spanned::new(name.span(), Level(0)));
             let entry = HostEntry {
                 speed,
                 cores: cores.unwrap_or(1),
                 coordinates,
+                wifi_level: wifi_level.or(lowest),
                 disks,
             };
             outer.hosts.push(Named { name, entry });

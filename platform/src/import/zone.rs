@@ -20,6 +20,7 @@ impl Importer {
         let mut backbone = None;
         for child in &element.children {
             match child.name.as_str() {
+                "link" | "prop" if self.is_of_wifi(element, child) => {}
                 "backbone" => {
                     backbone = self.backbone(child, &mut zone);
                     if !cluster {
@@ -56,13 +57,13 @@ impl Importer {
             "Star" | "Cluster" => Routing::Star,
             "None" | "NONE" | "none" | "" => Routing::None,
             "Wifi" | "WIFI" => {
-                let text = "routing=\"Wifi\" is not carried over: the zone has no routes";
-                self.note(element, text);
-                Routing::None
+                self.wifi(element, zone);
+                Routing::Wifi
             }
             other => {
                 let problem = format!("routing={:?} of <{}>", cut(other), element.name);
-                let expected = "expected Full, Floyd, Dijkstra, Vivaldi, Cluster, Star or None";
+                let expected =
+                    "expected Full, Floyd, Dijkstra, Vivaldi, Cluster, Star, Wifi or None";
                 self.mistake(element, problem, expected);
                 Routing::None
             }
@@ -114,6 +115,7 @@ impl Importer {
                 speed,
                 cores,
                 coordinates,
+                wifi_level: None,
                 disks,
             };
             let name = plain(id.to_owned());
@@ -205,6 +207,7 @@ impl Importer {
             speed,
             cores: 1,
             coordinates,
+            wifi_level: None,
             disks: Vec::new(),
         };
         let name = plain(id.to_owned());
@@ -276,6 +279,7 @@ impl Importer {
                 speed: speed.clone(),
                 cores: 1,
                 coordinates: None,
+                wifi_level: None,
                 disks: Vec::new(),
             };
             let name = plain(name);

@@ -160,6 +160,7 @@ impl FlowModel {
     pub fn change(&mut self, change: Change, now: Time) {
         self.ways.forget();
         match change {
+            Change::Bandwidth(link, _) if self.is_air(link) => {}
             Change::Bandwidth(link, bytes_per_s) => {
                 let least = STANDSTILL * self.platform.link(link).bandwidth;
                 let bytes_per_s = bytes_per_s.max(least);

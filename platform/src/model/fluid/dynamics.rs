@@ -158,6 +158,7 @@ impl FlowModel {
 
     /// Changes a link or a host at the date `now`, at which the model is.
     pub fn change(&mut self, change: Change, now: Time) {
+        self.ways.forget();
         match change {
             Change::Bandwidth(link, _) if self.is_air(link) => {}
             Change::Bandwidth(link, bytes_per_s) => {

@@ -6,6 +6,9 @@
 //! written in double quotes; an entry of an array is a number from 0. Only whole keys are changed: the platform is read again
 //! after all changes, so a wrong value is a mistake like any other, and so is a key that no table can have.
 //!
+//! Another `network.model` comes with its own parameters instead of those of the model before; of the file's, `compat` alone
+//! stays. It is changed before everything else, so that parameters set beside it hold.
+//!
 //! *Not modelled*: changes of single hosts or cables of a cluster, which are one entry.
 
 use std::fmt;
@@ -14,6 +17,7 @@ use std::str::FromStr;
 use toml::{Table, Value};
 
 use crate::file::cut;
+use crate::model::{NetworkModel, NetworkParameters};
 use crate::nearest::nearest;
 use crate::units::split_number;
 
@@ -119,13 +123,45 @@ fn path(text: &str) -> Option<(Vec<String>, usize)> {
 pub(crate) fn apply(text: &str, overrides: &[Override]) -> Result<String, OverrideError> {
     let table: Table = toml::from_str(text).expect("a platform prints as TOML");
     let mut root = Value::Table(table);
-    for one in overrides {
+    let (models, others): (Vec<&Override>, _) =
+        overrides.iter().partition(|one| one.is_of_the_model());
+    for one in models {
+        one.apply(&mut root)?;
+        bring_parameters(&mut root);
+    }
+    for one in others {
         one.apply(&mut root)?;
     }
     Ok(toml::to_string(&root).expect("a table of TOML prints as TOML"))
 }
 
+/// Replaces the parameters of the network by those of its model: every one is spelled out, so those of another model would
+/// stay in force under the new name. A name that is no model is left to the reader.
+fn bring_parameters(root: &mut Value) {
+    let Some(Value::Table(network)) = root.get_mut("network") else {
+        return;
+    };
+    let model = network
+        .get("model")
+        .cloned()
+        .map(Value::try_into::<NetworkModel>);
+    let Some(Ok(model)) = model else {
+        return;
+    };
+    let preset = NetworkParameters::preset(model);
+    let preset = Table::try_from(preset).expect("parameters print as a table");
+    let compat = network.remove("compat");
+    *network = preset;
+    if let Some(compat) = compat {
+        network.insert("compat".to_owned(), compat);
+    }
+}
+
 impl Override {
+    fn is_of_the_model(&self) -> bool {
+        self.path == ["network", "model"]
+    }
+
     fn apply(&self, root: &mut Value) -> Result<(), OverrideError> {
         let (last, parents) = self.path.split_last().expect("a path has a part");
         let mut here = vec![root];

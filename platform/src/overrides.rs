@@ -4,7 +4,8 @@
 //! `links.backbone.bandwidth`, `clusters.nodes.cores`, `zones.site.hosts.desk.speed`, `protocol.eager_threshold`. In a
 //! part of a path `*` stands for any text, so that `links.*.latency` is the latency of all links. A part with a dot is
 //! written in double quotes; an entry of an array is a number from 0. Only whole keys are changed: the platform is read again
-//! after all changes, so a wrong value is a mistake like any other, and so is a key that no table can have.
+//! after all changes, so a wrong value is a mistake like any other, and so is a key that no table can have. Another
+//! `network.model` brings its own parameters, which later changes can change.
 //!
 //! *Not modelled*: changes of single hosts or cables of a cluster, which are one entry.
 
@@ -120,12 +121,28 @@ pub(crate) fn apply(text: &str, overrides: &[Override]) -> Result<String, Overri
     let table: Table = toml::from_str(text).expect("a platform prints as TOML");
     let mut root = Value::Table(table);
     for one in overrides {
+        one.forget_preset(&mut root);
         one.apply(&mut root)?;
     }
     Ok(toml::to_string(&root).expect("a table of TOML prints as TOML"))
 }
 
 impl Override {
+    /// Another network model is another preset: the parameters of the one before are not kept.
+    fn forget_preset(&self, root: &mut Value) {
+        let names_model = self
+            .path
+            .iter()
+            .map(String::as_str)
+            .eq(["network", "model"]);
+        if let (true, Some(network)) = (names_model, root.get_mut("network")) {
+            let network = network.as_table_mut();
+            network.into_iter().for_each(|table| {
+                table.retain(|key, _| key == "model" || key == "compat");
+            });
+        }
+    }
+
     fn apply(&self, root: &mut Value) -> Result<(), OverrideError> {
         let (last, parents) = self.path.split_last().expect("a path has a part");
         let mut here = vec![root];

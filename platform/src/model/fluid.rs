@@ -23,15 +23,21 @@
 
 use std::sync::Arc;
 
-use sim_core::{ActivityId, CannotStart, Change, End, HostId, Resource, Span, Time, Work};
+use sim_core::{
+    ActivityId, CannotStart, Change, Control, End, HostId, LinkState, PowerStates, Resource, Span,
+    Time, Work,
+};
 
+mod control;
 mod dynamics;
+mod timetable;
 
 use dynamics::Dynamics;
 
 use super::agenda::Agenda;
 use super::ib::Contention;
 use super::parameters::{Compat, FluidParameters, NetworkParameters};
+use super::profile;
 use crate::solver::Solver;
 use crate::{Platform, Route};
 
@@ -137,7 +143,7 @@ impl FlowModel {
         );
         let laws = Laws::new(platform.network());
         let contention = platform.network().ib_penalty_factors.map(Contention::new);
-        Self {
+        let mut model = Self {
             solver: Solver::new(capacities as usize),
             laws,
             contention,
@@ -149,7 +155,13 @@ impl FlowModel {
             way_back: Route::default(),
             affected: Vec::new(),
             due: Vec::new(),
+        };
+        for profile in model.platform.profiles().to_vec() {
+            model.add_profile(profile);
         }
+        // What is said of the date 0 holds before anything begins.
+        model.play(Time::ZERO);
+        model
     }
 
     /// The platform that is modelled.
@@ -179,7 +191,7 @@ impl FlowModel {
                 bound,
             } => {
                 activity.place = Place::Exec(host);
-                let speed = self.dynamics.scale(host) * self.platform.speed(host);
+                let speed = self.dynamics.speed(&self.platform, host);
                 let capacity = speed * f64::from(self.platform.cores(host));
                 let number = self.platform.link_id_end() + host.0;
                 self.solver
@@ -346,7 +358,10 @@ impl FlowModel {
     /// The first date at which anything ends, has paid, or changes.
     fn first(&self) -> Option<Time> {
         let (paid, ends) = (self.agenda.first(), self.solver.next());
-        let changes = self.dynamics.next(paid.is_some() || ends.is_some());
+        let changes = self
+            .dynamics
+            .timetable
+            .next(paid.is_some() || ends.is_some());
         [paid, ends, changes].into_iter().flatten().min()
     }
 }
@@ -458,8 +473,24 @@ impl Resource for FlowModel {
     }
 
     fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {
-        self.set_host(host, on, now);
+        self.change(profile::Change::Host(host, on), now);
         Ok(())
+    }
+
+    fn control(&mut self, control: Control, now: Time) -> Result<(), CannotStart> {
+        control::apply(self, control, now)
+    }
+
+    fn link_by_name(&self, name: &str) -> Option<u32> {
+        control::link_by_name(self, name)
+    }
+
+    fn link_state(&self, link: u32) -> Option<LinkState> {
+        control::link_state(self, link)
+    }
+
+    fn power_states(&self, host: HostId) -> Option<PowerStates> {
+        Some(control::power_states(self, host))
     }
 
     fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {

@@ -45,6 +45,7 @@ impl Kernel {
             | Transition::Suspend { .. }
             | Transition::Resume { .. }
             | Transition::SwitchHost { .. }
+            | Transition::Control { .. }
             | Transition::AsyncSend { .. }
             | Transition::AsyncReceive { .. }
             | Transition::Cancel { .. }
@@ -125,6 +126,14 @@ impl Kernel {
             }
             Transition::SwitchHost { host, on } => {
                 self.switch_host(crate::HostId(host), on);
+                Answer::Done
+            }
+            Transition::Control {
+                knob,
+                object,
+                value,
+            } => {
+                self.control(crate::Control::new(knob, object, value));
                 Answer::Done
             }
             Transition::AsyncSend { mailbox, comm } => {

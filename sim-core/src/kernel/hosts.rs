@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use super::{Kernel, Stop};
 use crate::simulation::Body;
-use crate::{Actor, ActorId, HostId};
+use crate::{Actor, ActorId, Control, HostId};
 
 /// Makes the future of an actor, each time from the beginning.
 pub(crate) type Again = Rc<dyn Fn(Actor) -> Body>;
@@ -82,6 +82,20 @@ impl Kernel {
             self.stop.get_or_insert(Stop::BadInput(error.0));
             return;
         }
+        self.end_failed();
+    }
+
+    /// Changes the resource as an actor wants.
+    pub(crate) fn control(&mut self, control: Control) {
+        if let Err(error) = self.resource.control(control, self.now) {
+            self.stop.get_or_insert(Stop::BadInput(error.0));
+            return;
+        }
+        self.end_failed();
+    }
+
+    /// Ends what a change of the resource has failed, at this date.
+    fn end_failed(&mut self) {
         let mut ended = std::mem::take(&mut self.ended);
         if self.clock == crate::Clock::Timed {
             self.resource.advance(self.now, &mut ended);

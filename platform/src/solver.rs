@@ -1,4 +1,4 @@
-//! Max-min fair sharing: [`Solver`] keeps an exact allocation up to date, one flow at a time.
+//! Max-min fair sharing: [`Solver`] keeps an exact allocation up to date.
 //!
 //! Flows cross capacities (links, hosts). Flow `f` has a weight `w_f` and a bound `b_f`; its rate is `x_f = w_f × level_f`.
 //! An allocation is max-min fair when no capacity is exceeded and each flow is at its bound, or crosses a full capacity
@@ -7,19 +7,30 @@
 //! A use has a coefficient: how much of the capacity a unit of the rate takes. Links that nobody shares (`fatpipe`) are no
 //! capacities: they are folded into the bound of each flow.
 //!
+//! A flow that shares nothing with anybody is *lone*: its rate is what its own links allow. For the others, which are
+//! *coupled*, there are two ways to keep the allocation up to date, and [`Solver`] takes the one that costs less:
+//! - *plain*: all rates from scratch after each instant. Nothing is kept but the flows, so that flows that come and go
+//!   together, or alone, cost next to nothing beside that.
+//! - *incremental*: an event touches only what it changes. That takes lists, sums and clocks for every link in use.
+//!
 //! | part | decides |
 //! |---|---|
-//! | `sharing` | what happens when a flow comes, goes or changes |
+//! | `solver` (this file) | which way, and what flows use |
+//! | `lone` | which flows are alone on their links |
+//! | `plain` | rates and dates from scratch |
+//! | `waves` | progressive filling in waves, for problems with few levels |
+//! | `reference` | progressive filling, level by level: what is right |
+//! | `incremental` | what happens when a flow comes, goes or changes |
 //! | `relax` | which links have to find a new level after that, and in which order |
 //! | `waterfill` | the level that fills one link |
 //! | `state` | who owns whom; which links need no load |
 //! | `clock` | when flows end |
-//! | `rebuild` | everything from scratch, for large batches |
-//! | `reference` | progressive filling: what is right |
+//! | `rebuild` | the incremental state from scratch |
 //! | `check` | the test mode |
 //!
-//! Cost of an event: the flows whose rate changes, times their links that are nearly full; one number where a single link
-//! owns all flows, whatever their number. It does not depend on how many capacities there are.
+//! Cost of an event: for a lone flow, its links; plain, the coupled flows times their links; incremental, the flows whose
+//! rate changes times their links that are nearly full, or one number where a single link owns all flows. It never depends
+//! on how many capacities there are.
 //!
 //! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and maximum are used, and no
 //! recursion.
@@ -28,141 +39,381 @@
 mod check;
 mod clock;
 pub(crate) mod heap;
+mod incremental;
+mod lone;
+mod plain;
+mod problem;
 mod rebuild;
+pub(crate) mod reference;
 mod relax;
-mod sharing;
 mod state;
 #[cfg(test)]
 mod tests;
+mod uses;
 mod waterfill;
+mod waves;
 
 use sim_core::Time;
 
-pub use sharing::TooManyCoefficients;
+use incremental::Incremental;
+use lone::Lone;
+use plain::{Plain, Progress, rate_alone};
+use uses::{Merger, Use};
 
-pub(crate) mod reference;
+/// Up to so many flows the plain way costs less, whatever happens.
+const FEW: usize = 16;
+/// A batch is large when so many flows arrive at once,
+const BATCH_MIN: usize = 64;
+/// and they are more than this part of all flows.
+const BATCH_PART: usize = 2;
+/// Flows whose rate could be found from scratch for the price of an incremental event.
+const FLOWS_PER_EVENT: usize = 20;
+/// Flows, per flow in progress, whose rate could be found from scratch for the price of building the incremental state.
+const FLOWS_PER_BUILD: usize = 3;
+
+/// In `coupled`, where a flow has left; as a position, of a flow that does not share.
+const GONE: u32 = u32::MAX;
+/// As a position, of a lone flow.
+const LONE: u32 = u32::MAX - 1;
 
 /// Keeps the max-min fair rates of flows, and the dates at which they end.
-#[derive(Default, Debug)]
+///
+/// A flow is known by its slot, a capacity by its number. A flow declares what it uses once ([`Solver::declare`],
+/// [`Solver::cross`]), may then enter and leave several times, and is forgotten by [`Solver::forget`]. Between
+/// [`Solver::solve`]s all changes belong to one instant.
+#[derive(Debug)]
 pub struct Solver {
-    state: state::State,
-    clocks: Vec<clock::Clock>,
-    /// The date of the present batch of changes.
-    now: Time,
-    /// The link of each capacity plus one; 0 while nobody uses it.
-    link_of: Vec<u32>,
-    /// Links whose capacity nobody uses any more.
-    free: Vec<u32>,
-    declarations: u64,
-    arrivals: usize,
+    /// By slot.
+    flows: Vec<Flow>,
+    lone: Lone,
+    /// The other flows that share, in the order in which they came to do so.
+    coupled: Vec<u32>,
+    /// How many that are.
+    count: usize,
+    merger: Merger,
+    way: Way,
+    plain: Plain,
+    incremental: Incremental,
     changed: bool,
-    /// Links whose load may not fit their level.
-    dirty: heap::Heap,
-    dirty_at: Vec<u32>,
-    /// Links whose load has changed, with the level of the flow that did it first.
-    touched: Vec<(u32, f64)>,
-    /// Changes of flows in the present solve.
-    updates: usize,
-    /// In tests: after how many of them a solve is given up, instead of the usual rule.
+    /// Flows that have been coupled since the last solve.
+    arrivals: usize,
+    /// Everything that has changed among the coupled flows since the last solve.
+    changes: usize,
+    /// Flows that the plain way has looked at for nothing: the incremental way would not have.
+    wasted: usize,
+    /// In tests: always this way.
     #[cfg(test)]
-    updates_max: Option<usize>,
-    /// The end of the first flow of each link, in seconds.
-    dates: heap::Heap,
-    dates_at: Vec<u32>,
-    /// The ends of the flows at their bounds, in seconds.
-    bounded: heap::Heap,
-    /// Positions of flows: in `bounded`, or in the heap of their link.
-    flows_at: Vec<u32>,
-    /// Links whose next date has to be found again.
-    stale_clocks: Vec<u32>,
-    /// Buffers.
-    scan: Vec<relax::Scanned>,
-    caps: Vec<waterfill::Cap>,
-    reference: reference::Reference,
-    problem: Problem,
-    rates: Vec<f64>,
-    flows_in_problem: Vec<u32>,
-    links_in_problem: Vec<u32>,
-    local: Vec<u32>,
+    forced: Option<Way>,
 }
 
-/// A sharing problem in flat arrays, whose memory is used again.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Problem {
-    /// Flop/s or bytes/s of each capacity, above 0.
-    pub(crate) capacities: Vec<f64>,
-    /// Weight of each flow, above 0.
-    pub(crate) weights: Vec<f64>,
-    /// Upper limit of the rate of each flow, above 0, possibly infinite.
-    pub(crate) bounds: Vec<f64>,
-    /// Where the capacities of each flow end in `uses`.
-    pub(crate) ends: Vec<u32>,
-    /// The capacities of all flows, one flow after the other.
-    pub(crate) uses: Vec<u32>,
-    /// How much of the capacity a unit of the rate takes, for each use.
-    pub(crate) coefficients: Vec<f64>,
+/// How the rates are kept up to date.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    Plain,
+    Incremental,
 }
 
-impl Problem {
-    /// Makes it empty, keeping its memory.
-    pub(crate) fn clear(&mut self) {
-        self.capacities.clear();
-        self.weights.clear();
-        self.bounds.clear();
-        self.ends.clear();
-        self.uses.clear();
-        self.coefficients.clear();
+/// A flow, sharing or not.
+#[derive(Clone, Debug)]
+struct Flow {
+    uses: Vec<Use>,
+    weight: f64,
+    bound: f64,
+    /// Its position in `coupled`, [`LONE`], or [`GONE`].
+    position: u32,
+    progress: Progress,
+}
+
+impl Flow {
+    const NEW: Self = Self {
+        uses: Vec::new(),
+        weight: 1.0,
+        bound: f64::INFINITY,
+        position: GONE,
+        progress: Progress::NONE,
+    };
+}
+
+impl Solver {
+    /// A solver for capacities with numbers below `capacities`.
+    #[must_use]
+    pub fn new(capacities: usize) -> Self {
+        Self {
+            flows: Vec::new(),
+            lone: Lone::new(capacities),
+            coupled: Vec::new(),
+            count: 0,
+            merger: Merger::new(capacities),
+            way: Way::Plain,
+            plain: Plain::new(capacities),
+            incremental: Incremental::new(capacities),
+            changed: false,
+            arrivals: 0,
+            changes: 0,
+            wasted: 0,
+            #[cfg(test)]
+            forced: None,
+        }
     }
 
-    /// The capacities that a flow crosses.
-    pub(crate) fn uses_of(&self, flow: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
-        let begin = flow.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let range = begin as usize..self.ends[flow] as usize;
-        let uses = self.uses[range.clone()].iter().copied();
-        uses.zip(self.coefficients[range].iter().copied())
+    /// Begins to declare the flow in `slot`.
+    pub fn declare(&mut self, slot: u32) {
+        let count = slot as usize + 1;
+        if self.flows.len() < count {
+            self.flows.resize(count, Flow::NEW);
+        }
+        debug_assert!(self.flows[slot as usize].uses.is_empty());
     }
 
-    /// Adds a flow, after its uses were pushed to `uses`.
-    pub(crate) fn finish_flow(&mut self, weight: f64, bound: f64) {
-        self.weights.push(weight);
-        self.bounds.push(bound);
-        let end = u32::try_from(self.uses.len()).expect("fewer than 2^32 uses of capacities");
-        self.ends.push(end);
+    /// Lets the flow that is being declared use a capacity; several uses of one capacity add up.
+    pub fn cross(&mut self, slot: u32, number: u32, capacity: f64, coefficient: f64) {
+        let uses = &mut self.flows[slot as usize].uses;
+        match self.merger.find(uses, number) {
+            Some(at) => uses[at].coefficient += coefficient,
+            None => uses.push(Use {
+                number,
+                coefficient,
+                capacity,
+            }),
+        }
     }
 
-    /// Asserts that `rates` is the max-min fair allocation, up to `tolerance` (relative).
-    #[cfg(test)]
-    pub(crate) fn assert_fair(&self, rates: &[f64], tolerance: f64) {
-        let level = |flow: usize| rates[flow] / self.weights[flow];
-        let mut load = vec![0.0; self.capacities.len()];
-        let mut level_max = vec![0.0_f64; self.capacities.len()];
-        for (flow, rate) in rates.iter().enumerate() {
-            assert!(*rate > 0.0, "flow {flow} stands still");
-            assert!(*rate <= self.bounds[flow] * (1.0 + tolerance));
-            for (capacity, coefficient) in self.uses_of(flow) {
-                let at = capacity as usize;
-                load[at] += coefficient * rate;
-                level_max[at] = level_max[at].max(level(flow));
+    /// Forgets what the flow in `slot` uses, if it was declared at all; it does not share at the moment.
+    pub fn forget(&mut self, slot: u32) {
+        if let Some(flow) = self.flows.get_mut(slot as usize) {
+            debug_assert!(flow.position == GONE);
+            flow.uses.clear();
+        }
+    }
+
+    /// Lets the flow in `slot` share from now on, with `work` left.
+    pub fn enter(&mut self, slot: u32, weight: f64, bound: f64, work: f64, now: Time) {
+        self.changed = true;
+        let flow = &mut self.flows[slot as usize];
+        debug_assert!(flow.position == GONE);
+        (flow.weight, flow.bound) = (weight, bound);
+        flow.progress = Progress::new(work, now);
+        if self.lone.admit(slot, &flow.uses) {
+            flow.position = LONE;
+            return;
+        }
+        for at in 0..self.flows[slot as usize].uses.len() {
+            let number = self.flows[slot as usize].uses[at].number;
+            if let Some(other) = self.lone.on(number) {
+                self.lone.forget_end(other);
+                self.couple(other, now);
             }
         }
-        for (at, capacity) in self.capacities.iter().enumerate() {
-            assert!(
-                load[at] <= capacity * (1.0 + tolerance),
-                "capacity {at} is over-full: {} of {capacity}",
-                load[at]
-            );
+        self.couple(slot, now);
+    }
+
+    /// Lets a flow share with others.
+    fn couple(&mut self, slot: u32, now: Time) {
+        self.arrivals += 1;
+        self.changes += 1;
+        self.count += 1;
+        let flow = &mut self.flows[slot as usize];
+        self.lone.couple(&flow.uses);
+        flow.position = state::index(self.coupled.len());
+        self.coupled.push(slot);
+        if self.way == Way::Incremental {
+            let left = flow.progress.left(now);
+            self.incremental
+                .enter(slot, &flow.uses, flow.weight, flow.bound, left, now);
         }
-        for (flow, rate) in rates.iter().enumerate() {
-            let at_bound = *rate >= self.bounds[flow] * (1.0 - tolerance);
-            let bottleneck = self.uses_of(flow).any(|(capacity, _)| {
-                let at = capacity as usize;
-                load[at] >= self.capacities[at] * (1.0 - tolerance)
-                    && level(flow) >= level_max[at] * (1.0 - tolerance)
-            });
-            assert!(
-                at_bound || bottleneck,
-                "flow {flow} could be faster than {rate}"
-            );
+    }
+
+    /// Ends the sharing of the flow in `slot`; returns the work that is left.
+    pub fn leave(&mut self, slot: u32, now: Time) -> f64 {
+        self.changed = true;
+        let flow = &mut self.flows[slot as usize];
+        let position = std::mem::replace(&mut flow.position, GONE);
+        if position == LONE {
+            self.lone.release(slot, &flow.uses);
+            return flow.progress.left(now);
+        }
+        self.lone.uncouple(&flow.uses);
+        self.changes += 1;
+        self.count -= 1;
+        self.coupled[position as usize] = GONE;
+        let left = match self.way {
+            Way::Plain => flow.progress.left(now),
+            Way::Incremental => self.incremental.leave(slot, now),
+        };
+        self.close_gaps();
+        left
+    }
+
+    /// Keeps the list of coupled flows from growing for ever.
+    fn close_gaps(&mut self) {
+        if self.count == 0 {
+            self.coupled.clear();
+        } else if self.coupled.len() > 2 * self.count + BATCH_MIN {
+            self.coupled.retain(|slot| *slot != GONE);
+            for (slot, position) in self.coupled.iter().zip(0..) {
+                self.flows[*slot as usize].position = position;
+            }
+        }
+    }
+
+    /// Changes weight and bound of a flow that shares.
+    pub fn update(&mut self, slot: u32, weight: f64, bound: f64, now: Time) {
+        self.changed = true;
+        let flow = &mut self.flows[slot as usize];
+        (flow.weight, flow.bound) = (weight, bound);
+        if flow.position == LONE {
+            self.lone.fresh.push(slot);
+            return;
+        }
+        self.changes += 1;
+        if self.way == Way::Incremental {
+            let left = self.incremental.leave(slot, now);
+            self.incremental
+                .enter(slot, &flow.uses, weight, bound, left, now);
+        }
+    }
+
+    /// Changes a capacity, for all flows that have declared that they use it.
+    pub fn set_capacity(&mut self, number: u32, capacity: f64, now: Time) {
+        self.changed = true;
+        let uses = self.flows.iter_mut().flat_map(|flow| &mut flow.uses);
+        for known in uses.filter(|known| known.number == number) {
+            known.capacity = capacity;
+        }
+        if let Some(slot) = self.lone.on(number) {
+            self.lone.fresh.push(slot);
+            return;
+        }
+        self.changes += 1;
+        if self.way == Way::Incremental {
+            self.incremental.set_capacity(number, capacity, now);
+        }
+    }
+
+    /// Shares anew if anything has changed, and finds the dates.
+    pub fn solve(&mut self, now: Time) {
+        if !std::mem::replace(&mut self.changed, false) {
+            return;
+        }
+        while let Some(slot) = self.lone.fresh.pop() {
+            let flow = &mut self.flows[slot as usize];
+            if flow.position == LONE {
+                let end = flow.progress.go(rate_alone(flow), now);
+                self.lone.set_end(slot, end);
+            }
+        }
+        if self.changes > 0 {
+            self.solve_coupled(now);
+        }
+    }
+
+    fn solve_coupled(&mut self, now: Time) {
+        let (arrivals, changes) = (self.arrivals, self.changes);
+        (self.arrivals, self.changes) = (0, 0);
+        match (self.way, self.better_way(arrivals, changes)) {
+            (Way::Plain, Way::Plain) => self.plain.solve(&mut self.flows, &self.coupled, now),
+            (Way::Plain, Way::Incremental) => self.become_incremental(now),
+            (Way::Incremental, Way::Incremental) => self.incremental.solve(now),
+            (Way::Incremental, Way::Plain) => self.become_plain(now),
+        }
+    }
+
+    /// Which way to go on.
+    ///
+    /// Nobody knows what is to come. So the plain way goes on until what it has wasted would have paid for the other one,
+    /// which costs at most twice what is possible.
+    fn better_way(&mut self, arrivals: usize, changes: usize) -> Way {
+        #[cfg(test)]
+        if let Some(way) = self.forced {
+            return way;
+        }
+        let many = arrivals > BATCH_MIN && arrivals > self.count / BATCH_PART;
+        if self.count <= FEW || many {
+            self.wasted = 0;
+            return Way::Plain;
+        }
+        if self.way == Way::Plain {
+            self.wasted += self.count.saturating_sub(FLOWS_PER_EVENT * changes);
+            if self.wasted <= FLOWS_PER_BUILD * self.count {
+                return Way::Plain;
+            }
+            self.wasted = 0;
+        }
+        Way::Incremental
+    }
+
+    fn become_incremental(&mut self, now: Time) {
+        self.way = Way::Incremental;
+        for slot in self.coupled.iter().filter(|slot| **slot != GONE) {
+            let flow = &self.flows[*slot as usize];
+            let left = flow.progress.left(now);
+            self.incremental
+                .fill(*slot, &flow.uses, flow.weight, flow.bound, left, now);
+        }
+        self.incremental.start(now);
+    }
+
+    fn become_plain(&mut self, now: Time) {
+        self.way = Way::Plain;
+        for slot in self.coupled.iter().filter(|slot| **slot != GONE) {
+            let left = self.incremental.remaining(*slot, now);
+            self.flows[*slot as usize].progress = Progress::new(left, now);
+        }
+        self.incremental
+            .clear(self.coupled.iter().filter(|slot| **slot != GONE));
+        self.plain.solve(&mut self.flows, &self.coupled, now);
+    }
+
+    /// Whether anything has changed since the last solve.
+    #[must_use]
+    pub const fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// The work that a flow that shares has left.
+    pub fn remaining(&mut self, slot: u32, now: Time) -> f64 {
+        let flow = &self.flows[slot as usize];
+        if flow.position == LONE || self.way == Way::Plain {
+            flow.progress.left(now)
+        } else {
+            self.incremental.remaining(slot, now)
+        }
+    }
+
+    /// The rate of a flow that shares, after a solve.
+    #[must_use]
+    pub fn rate(&self, slot: u32) -> f64 {
+        let flow = &self.flows[slot as usize];
+        if flow.position == LONE || self.way == Way::Plain {
+            flow.progress.rate()
+        } else {
+            self.incremental.rate(slot)
+        }
+    }
+
+    /// The first date at which a flow ends, after a solve.
+    #[must_use]
+    pub fn next(&self) -> Option<Time> {
+        let coupled = match self.way {
+            Way::Plain => self.plain.next(),
+            Way::Incremental => self.incremental.next(),
+        };
+        let first = match (coupled, self.lone.next()) {
+            (Some(one), Some(other)) => one.min(other),
+            (one, other) => one.or(other)?,
+        };
+        Some(Time::from_secs(first))
+    }
+
+    /// Appends the flows that end up to `last`, after a solve; they have to leave then.
+    pub fn due(&mut self, last: Time, flows: &mut Vec<u32>) {
+        while let Some(slot) = self.lone.pop_until(last) {
+            self.flows[slot as usize].progress = Progress::NONE;
+            flows.push(slot);
+        }
+        match self.way {
+            Way::Plain => self.plain.due(&mut self.flows, &self.coupled, last, flows),
+            Way::Incremental => self.incremental.due(last, flows),
         }
     }
 }

@@ -194,9 +194,7 @@ impl FlowModel {
                 let speed = self.dynamics.speed(&self.platform, host);
                 let capacity = speed * f64::from(self.platform.cores(host));
                 let number = self.platform.link_id_end() + host.0;
-                self.solver
-                    .cross(id.slot, number, capacity, 1.0)
-                    .map_err(|error| CannotStart(error.to_string()))?;
+                self.solver.cross(id.slot, number, capacity, 1.0);
                 activity.weight = priority;
                 activity.limit = speed;
                 (activity.remaining, activity.wanted) = (flops, bound);
@@ -235,9 +233,7 @@ impl FlowModel {
         for (way, weight) in [(&*route, 1.0), (&*way_back, parameters.crosstraffic)] {
             for hop in way.hops.iter().filter(|hop| !hop.fatpipe) {
                 let bandwidth = self.dynamics.bandwidth(hop);
-                self.solver
-                    .cross(slot, hop.link.0, bandwidth, weight)
-                    .map_err(|error| CannotStart(error.to_string()))?;
+                self.solver.cross(slot, hop.link.0, bandwidth, weight);
             }
         }
         activity.scale = parameters.bandwidth_factor.of(bytes);
@@ -399,7 +395,7 @@ impl Resource for FlowModel {
         let latency = match self.prepare(id, work) {
             Ok(latency) => latency,
             Err(error) => {
-                self.solver.forget_if_declared(id.slot);
+                self.solver.forget(id.slot);
                 return Err(error);
             }
         };

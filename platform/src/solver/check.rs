@@ -4,32 +4,71 @@
 //! is full; no other link is over-full), every sum, count and limit, every clock, and all rates against progressive filling
 //! from scratch.
 
-use super::Solver;
 use super::heap::ABSENT;
+use super::incremental::Incremental;
+use super::problem::Problem;
 use super::reference::Reference;
 use super::state::{Owner, owner};
+use super::{GONE, LONE, Solver, Way};
 
 impl Solver {
     /// Panics if anything is wrong by more than `tolerance` (relative). Call it after [`Solver::solve`].
     pub(crate) fn check(&mut self, tolerance: f64) {
-        assert!(!self.changed && self.dirty.is_empty());
+        assert!(!self.changed);
+        let coupled = self.coupled.iter().copied().filter(|slot| *slot != GONE);
+        let coupled: Vec<u32> = coupled.collect();
+        assert_eq!(coupled.len(), self.count);
+        for slot in &coupled {
+            let position = self.flows[*slot as usize].position;
+            assert_eq!(self.coupled[position as usize], *slot);
+        }
+        let slots = (0..).take(self.flows.len());
+        let is_lone = |slot: &u32| self.flows[*slot as usize].position == LONE;
+        let lone: Vec<u32> = slots.filter(is_lone).collect();
+        let uses = |slot: &u32| &self.flows[*slot as usize].uses;
+        self.lone.check(
+            coupled.iter().flat_map(uses),
+            lone.iter()
+                .flat_map(|slot| uses(slot).iter().map(|known| (*slot, known))),
+        );
+        let present = [coupled, lone].concat();
+        if self.way == Way::Incremental {
+            self.incremental.check(tolerance);
+        }
+        let mut problem = Problem::default();
+        for slot in &present {
+            let flow = &self.flows[*slot as usize];
+            for known in &flow.uses {
+                let of_problem = &mut problem.capacities;
+                let missing = (known.number as usize + 1).saturating_sub(of_problem.len());
+                of_problem.extend(std::iter::repeat_n(1.0, missing));
+                of_problem[known.number as usize] = known.capacity;
+                problem.uses.push(known.number);
+                problem.coefficients.push(known.coefficient);
+            }
+            problem.finish_flow(flow.weight, flow.bound);
+        }
+        let mut wanted = Vec::new();
+        Reference::default().solve(&problem, &mut wanted);
+        for (slot, wanted) in present.iter().zip(&wanted) {
+            let found = self.rate(*slot);
+            assert!(
+                (found - wanted).abs() <= tolerance * wanted || found == *wanted,
+                "rate {found} instead of {wanted}"
+            );
+        }
+    }
+}
+
+impl Incremental {
+    fn check(&self, tolerance: f64) {
+        assert!(self.dirty.is_empty());
         assert!(self.state.suspects.is_empty() && self.touched.is_empty());
         for link in 0..self.state.links.len() {
             self.check_link(link, tolerance);
         }
         for flow in 0..self.state.flows.len() {
             self.check_flow(flow, tolerance);
-        }
-        self.state_as_problem();
-        let mut wanted = Vec::new();
-        Reference::default().solve(&self.problem, &mut wanted);
-        let rates = self.flows_in_problem.iter().map(|flow| self.rate(*flow));
-        let found: Vec<f64> = rates.collect();
-        for (found, wanted) in found.iter().zip(&wanted) {
-            assert!(
-                (found - wanted).abs() <= tolerance * wanted || found == wanted,
-                "rate {found} instead of {wanted}"
-            );
         }
     }
 
@@ -50,7 +89,7 @@ impl Solver {
             let element = flow.elements[user.slot()];
             assert_eq!((element.link(), element.position()), (at, position));
             assert_eq!(link.watched, user.slot() < flow.watched as usize);
-            let share = state.share(user.flow(), user.class());
+            let share = state.share_of(at, *user);
             let level = state.level(user.flow());
             weight += share;
             load += share * level;

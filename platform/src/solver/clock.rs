@@ -10,8 +10,8 @@
 
 use sim_core::Time;
 
-use super::Solver;
 use super::heap::Heap;
+use super::incremental::Incremental;
 use super::state::{Owner, index};
 
 /// The clock of a link.
@@ -45,7 +45,7 @@ impl Clock {
     }
 }
 
-impl Solver {
+impl Incremental {
     /// Sets the level of a link, bringing its clock up to date before.
     pub(super) fn set_level(&mut self, link: usize, level: f64) {
         let before = std::mem::replace(&mut self.state.links[link].level, level);
@@ -148,20 +148,18 @@ impl Solver {
         }
     }
 
-    /// The first date at which a flow ends.
-    #[must_use]
-    pub fn next(&self) -> Option<Time> {
+    /// The first date at which a flow ends, in seconds.
+    pub(super) fn next(&self) -> Option<f64> {
         let dates = self.dates.first().map(|(date, _)| date);
         let bounded = self.bounded.first().map(|(date, _)| date);
-        let first = match (dates, bounded) {
-            (Some(one), Some(other)) => one.min(other),
-            (one, other) => one.or(other)?,
-        };
-        Some(Time::from_secs(first))
+        match (dates, bounded) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
     }
 
     /// Appends the flows that end up to `last`; they go on until they leave.
-    pub fn due(&mut self, last: Time, flows: &mut Vec<u32>) {
+    pub(super) fn due(&mut self, last: Time, flows: &mut Vec<u32>) {
         let last = last.as_secs();
         while let Some((date, flow)) = self.bounded.first()
             && date <= last

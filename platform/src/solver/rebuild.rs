@@ -2,13 +2,13 @@
 //!
 //! For the first fill and for large batches, where changing one flow after the other costs more.
 
-use super::Solver;
+use super::incremental::Incremental;
 use super::state::{Owner, index, owner};
 
 /// Room that an unwatched link must have; as in `state`.
 use super::state::THRESHOLD;
 
-impl Solver {
+impl Incremental {
     /// Solves from scratch; marks the links whose load rounding has left unequal to their capacity.
     pub(super) fn rebuild(&mut self) {
         self.dirty.clear(&mut self.dirty_at);
@@ -65,7 +65,7 @@ impl Solver {
             self.flows_in_problem.push(index(at));
             for element in &flow.elements {
                 problem.uses.push(self.local[element.link()]);
-                let coefficient = self.state.classes[element.class() as usize];
+                let coefficient = self.state.coefficient(at, element.link(), element.class());
                 problem.coefficients.push(coefficient);
             }
             problem.finish_flow(flow.weight, flow.bound);
@@ -78,7 +78,7 @@ impl Solver {
         let (mut weight, mut load, mut high) = (0.0, 0.0, 0.0_f64);
         for position in 0..state.links[at].users.len() {
             let user = state.links[at].users[position];
-            let share = state.share(user.flow(), user.class());
+            let share = state.share_of(at, user);
             let level = state.level(user.flow());
             weight += share;
             load += share * level;

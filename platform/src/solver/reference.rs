@@ -12,7 +12,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Problem;
+use super::problem::Problem;
 
 /// The solver with its buffers.
 #[derive(Default, Debug)]

@@ -16,8 +16,8 @@
 //! Sums that are kept up by additions drift; every 64 updates of a link they are made afresh (in the second case, where
 //! only one sum can drift, after as many updates as it owns flows).
 
-use super::Solver;
 use super::heap::ABSENT;
+use super::incremental::Incremental;
 use super::state::{Element, Owner, index, owner};
 use super::waterfill::{self, Cap};
 
@@ -31,7 +31,7 @@ const BLOCK: usize = 16;
 /// Elements in a cache line of 64 bytes.
 const ELEMENTS_PER_LINE: usize = 8;
 
-impl Solver {
+impl Incremental {
     /// Takes dirty links until there is none, or until `updates_max` changes of flows were made: then false.
     pub(super) fn relax(&mut self, updates_max: usize) -> bool {
         self.updates = 0;
@@ -173,7 +173,11 @@ impl Solver {
                 continue;
             }
             let link = &mut state.links[at];
-            link.load += state.classes[element.class() as usize] * change;
+            let coefficient = match state.classes.get(element.class() as usize) {
+                Some(coefficient) => *coefficient,
+                None => state.rare[&(index(flow), index(at))],
+            };
+            link.load += coefficient * change;
             link.high = link.high.max(level);
             if !link.listed {
                 link.listed = true;
@@ -238,7 +242,7 @@ impl Solver {
         for at in 0..self.state.links[link].users.len() {
             let user = self.state.links[link].users[at];
             let flow = user.flow();
-            let share = self.state.share(flow, user.class());
+            let share = self.state.share_of(link, user);
             let own = match self.state.flows[flow].owner {
                 Owner::Nobody => true,
                 from => from == owner(link),

@@ -12,6 +12,8 @@
 //!
 //! Lists keep the order of arrival up to swaps, which depend on the events only: the same events give the same bits.
 
+use std::collections::BTreeMap;
+
 use super::heap::ABSENT;
 
 /// A use of a link by a flow, in 8 bytes: link (28 bits), position in the list of the link (28), class of the coefficient (8).
@@ -21,6 +23,9 @@ pub(super) struct Element(u64);
 /// The same seen from the link: flow (32 bits), position in the list of the flow (24), class of the coefficient (8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct User(u64);
+
+/// The class of a coefficient that is too rare to have a number of its own.
+pub(super) const RARE: u8 = u8::MAX;
 
 const HALF: u64 = (1 << 28) - 1;
 const SLOT: u64 = (1 << 24) - 1;
@@ -131,12 +136,8 @@ pub(super) struct Link {
     /// Σ coefficient × weight of all users.
     pub(super) weight: f64,
     pub(super) users: Vec<User>,
-    /// Flows that use it, sharing or not.
-    pub(super) references: u32,
     /// The capacity's number outside.
     pub(super) number: u32,
-    /// The flow that last declared a use of it, to merge several uses.
-    pub(super) declared: (u64, u32),
 }
 
 /// All flows and links.
@@ -144,8 +145,10 @@ pub(super) struct Link {
 pub(super) struct State {
     pub(super) flows: Vec<Flow>,
     pub(super) links: Vec<Link>,
-    /// The coefficients that occur, by class.
+    /// The coefficients that occur, by class; at most [`RARE`].
     pub(super) classes: Vec<f64>,
+    /// The coefficients of the class [`RARE`], by flow and link.
+    pub(super) rare: BTreeMap<(u32, u32), f64>,
     /// Flows whose owner has changed since the last solve.
     pub(super) moved: Vec<u32>,
     /// Unwatched links that may have to be watched.
@@ -196,9 +199,7 @@ impl Link {
             updates: 0,
             watched: false,
             listed: false,
-            references: 0,
             number,
-            declared: (0, 0),
         }
     }
 }
@@ -215,9 +216,40 @@ impl State {
         }
     }
 
-    /// Coefficient × weight.
-    pub(super) fn share(&self, flow: usize, class: u8) -> f64 {
-        self.classes[class as usize] * self.flows[flow].weight
+    /// Coefficient × weight of a flow on the link of one of its elements.
+    pub(super) fn share(&self, flow: usize, element: Element) -> f64 {
+        self.coefficient(flow, element.link(), element.class()) * self.flows[flow].weight
+    }
+
+    /// The same seen from the link.
+    pub(super) fn share_of(&self, link: usize, user: User) -> f64 {
+        let flow = user.flow();
+        self.coefficient(flow, link, user.class()) * self.flows[flow].weight
+    }
+
+    pub(super) fn coefficient(&self, flow: usize, link: usize, class: u8) -> f64 {
+        let known = self.classes.get(class as usize).copied();
+        known.unwrap_or_else(|| self.rare[&(index(flow), index(link))])
+    }
+
+    /// The class of a coefficient; [`RARE`] if there are too many to number them.
+    pub(super) fn class(&mut self, coefficient: f64) -> u8 {
+        let known = self.classes.iter().position(|known| *known == coefficient);
+        let at = known.unwrap_or(self.classes.len());
+        if known.is_none() && at < RARE as usize {
+            self.classes.push(coefficient);
+        }
+        u8::try_from(at).unwrap_or(RARE)
+    }
+
+    /// Forgets all flows and links; those who share have been taken out of the table of flows.
+    pub(super) fn clear(&mut self) {
+        self.links.clear();
+        self.classes.clear();
+        self.rare.clear();
+        self.moved.clear();
+        self.suspects.clear();
+        self.sharing = 0;
     }
 
     /// The level that a flow would have if `link` did not limit it, and who would set it.
@@ -271,7 +303,7 @@ impl State {
             .users
             .push(User::new(index(flow), slot, element.class()));
         self.note_position(link, position);
-        self.links[link].weight += self.share(flow, element.class());
+        self.links[link].weight += self.share(flow, element);
     }
 
     /// Takes a flow out of the users of a link; it is none of the link's own.
@@ -280,7 +312,7 @@ impl State {
         let link = element.link();
         let last = self.links[link].users.len() - 1;
         self.swap_users(link, element.position(), last);
-        let share = self.share(flow, element.class());
+        let share = self.share(flow, element);
         let link = &mut self.links[link];
         link.users.pop();
         link.weight -= share;
@@ -314,7 +346,7 @@ impl State {
         let element = self.element_on(flow, link);
         let first = self.links[link].own as usize;
         self.swap_users(link, element.position(), first);
-        let share = self.share(flow, element.class());
+        let share = self.share(flow, element);
         let others = self.flows[flow].watched - 1;
         let link = &mut self.links[link];
         link.own += 1;
@@ -326,7 +358,7 @@ impl State {
         let element = self.element_on(flow, link);
         let last = self.links[link].own as usize - 1;
         self.swap_users(link, element.position(), last);
-        let share = self.share(flow, element.class());
+        let share = self.share(flow, element);
         let others = self.flows[flow].watched - 1;
         let link = &mut self.links[link];
         link.own -= 1;
@@ -384,7 +416,7 @@ impl State {
         let (mut weight, mut load, mut high) = (0.0, 0.0, 0.0_f64);
         for at in 0..self.links[link].users.len() {
             let user = self.links[link].users[at];
-            let share = self.share(user.flow(), user.class());
+            let share = self.share_of(link, user);
             let level = self.level(user.flow());
             weight += share;
             load += share * level;

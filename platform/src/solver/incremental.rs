@@ -1,114 +1,162 @@
-//! The solver as the model sees it: flows that declare their links, enter, leave, and end at dates.
+//! What happens when a flow comes, goes or changes, touching only what it changes.
 //!
-//! A flow is known by its slot, a capacity by its number. A flow declares what it uses once ([`Solver::declare`],
-//! [`Solver::cross`]), may then enter and leave several times, and is forgotten by [`Solver::forget`]. Between
-//! [`Solver::solve`]s all changes belong to one instant.
-//!
-//! Capacities that nobody uses cost nothing: a table from numbers to links in use is zeroed memory that the system does not
-//! even provide until it is touched.
+//! A capacity that a flow uses becomes a link when the first flow shares it, and is free again after the last. A table from
+//! numbers of capacities to links is zeroed memory that the system does not even provide until it is touched, so that
+//! capacities that nobody uses cost nothing.
 
 use sim_core::Time;
 
-use super::Solver;
+use super::BATCH_MIN;
 use super::clock::Clock;
-use super::heap::ABSENT;
-use super::state::{Element, Flow, Link, Owner, index, owner};
+use super::heap::{ABSENT, Heap};
+use super::problem::Problem;
+use super::reference::Reference;
+use super::relax::Scanned;
+use super::state::{Element, Flow, Link, Owner, RARE, State, index, owner};
+use super::uses::Use;
+use super::waterfill::Cap;
 
-/// Different coefficients that one solver can tell apart.
-const CLASSES_MAX: usize = 256;
-/// A batch is solved from scratch when so many flows arrive at once,
-const BATCH_MIN: usize = 64;
-/// and they are more than this part of all flows.
-const BATCH_PART: usize = 2;
 /// Updates of flows, per flow, after which an incremental solve is given up, because starting from scratch costs less.
 const UPDATES_PER_FLOW: usize = 3;
 
-impl Solver {
-    /// A solver for capacities with numbers below `capacities`.
-    #[must_use]
-    pub fn new(capacities: usize) -> Self {
+/// The solver with everything that it keeps between events.
+#[derive(Default, Debug)]
+pub(super) struct Incremental {
+    pub(super) state: State,
+    pub(super) clocks: Vec<Clock>,
+    /// The date of the present batch of changes.
+    pub(super) now: Time,
+    /// The link of each capacity plus one; 0 while nobody uses it.
+    link_of: Vec<u32>,
+    /// Links whose capacity nobody uses any more.
+    free: Vec<u32>,
+    /// Links whose load may not fit their level.
+    pub(super) dirty: Heap,
+    pub(super) dirty_at: Vec<u32>,
+    /// Links whose load has changed, with the level of the flow that did it first.
+    pub(super) touched: Vec<(u32, f64)>,
+    /// Changes of flows in the present solve.
+    pub(super) updates: usize,
+    /// In tests: after how many of them a solve is given up, instead of the usual rule.
+    #[cfg(test)]
+    pub(super) updates_max: Option<usize>,
+    /// The end of the first flow of each link, in seconds.
+    pub(super) dates: Heap,
+    pub(super) dates_at: Vec<u32>,
+    /// The ends of the flows at their bounds, in seconds.
+    pub(super) bounded: Heap,
+    /// Positions of flows: in `bounded`, or in the heap of their link.
+    pub(super) flows_at: Vec<u32>,
+    /// Links whose next date has to be found again.
+    pub(super) stale_clocks: Vec<u32>,
+    /// Buffers.
+    pub(super) scan: Vec<Scanned>,
+    pub(super) caps: Vec<Cap>,
+    pub(super) reference: Reference,
+    pub(super) problem: Problem,
+    pub(super) rates: Vec<f64>,
+    pub(super) flows_in_problem: Vec<u32>,
+    pub(super) links_in_problem: Vec<u32>,
+    pub(super) local: Vec<u32>,
+}
+
+impl Incremental {
+    pub(super) fn new(capacities: usize) -> Self {
         Self {
             link_of: vec![0; capacities],
             ..Self::default()
         }
     }
 
-    /// Begins to declare the flow in `slot`.
-    pub fn declare(&mut self, slot: u32) {
-        let count = slot as usize + 1;
+    /// Notes a flow that shares, before [`Incremental::start`].
+    pub(super) fn fill(
+        &mut self,
+        slot: u32,
+        uses: &[Use],
+        weight: f64,
+        bound: f64,
+        work: f64,
+        now: Time,
+    ) {
+        self.now = now;
+        self.take_up(slot, uses, weight, bound, work);
+        // Whose it is will be found out with all others.
+        self.state.flows[slot as usize].owner = Owner::Bound;
+    }
+
+    /// Shares among all flows that were noted.
+    pub(super) fn start(&mut self, now: Time) {
+        self.now = now;
+        self.solve_from_scratch();
+        self.set_clocks();
+    }
+
+    /// Forgets everything, the flows that share among it.
+    pub(super) fn clear<'a>(&mut self, sharing: impl Iterator<Item = &'a u32>) {
+        for slot in sharing {
+            let flow = &mut self.state.flows[*slot as usize];
+            flow.elements.clear();
+            *flow = Flow {
+                elements: std::mem::take(&mut flow.elements),
+                ..Flow::NEW
+            };
+            self.flows_at[*slot as usize] = ABSENT;
+        }
+        for slot in &self.state.moved {
+            self.state.flows[*slot as usize].moved = false;
+        }
+        for link in &self.state.links {
+            self.link_of[link.number as usize] = 0;
+        }
+        self.state.clear();
+        self.free.clear();
+        self.clocks.clear();
+        self.dirty.clear(&mut self.dirty_at);
+        self.dirty_at.clear();
+        self.dates.clear(&mut self.dates_at);
+        self.dates_at.clear();
+        self.bounded.clear(&mut self.flows_at);
+        self.stale_clocks.clear();
+    }
+
+    /// Puts a flow into the lists of its links.
+    fn take_up(&mut self, slot: u32, uses: &[Use], weight: f64, bound: f64, work: f64) {
+        let (flow, count) = (slot as usize, slot as usize + 1);
         if self.state.flows.len() < count {
             self.state.flows.resize(count, Flow::NEW);
             self.flows_at.resize(count, ABSENT);
         }
-        debug_assert!(self.state.flows[slot as usize].elements.is_empty());
-        self.declarations += 1;
-    }
-
-    /// Lets the flow that is being declared use a capacity; several uses of one capacity add up.
-    ///
-    /// # Errors
-    /// If there are more than 256 different coefficients.
-    pub fn cross(
-        &mut self,
-        slot: u32,
-        number: u32,
-        capacity: f64,
-        coefficient: f64,
-    ) -> Result<(), TooManyCoefficients> {
-        let link = self.link(number, capacity);
-        let (declaration, at) = self.state.links[link].declared;
-        if declaration == self.declarations {
-            let old = self.state.flows[slot as usize].elements[at as usize];
-            let sum = self.state.classes[old.class() as usize] + coefficient;
-            let class = self.class(sum)?;
-            self.state.flows[slot as usize].elements[at as usize] =
-                Element::new(index(link), 0, class);
-            return Ok(());
-        }
-        let class = self.class(coefficient)?;
-        let elements = &mut self.state.flows[slot as usize].elements;
-        self.state.links[link].declared = (self.declarations, index(elements.len()));
-        self.state.links[link].references += 1;
-        elements.push(Element::new(index(link), 0, class));
-        Ok(())
-    }
-
-    /// Forgets what the flow in `slot` uses; it does not share at the moment.
-    pub fn forget(&mut self, slot: u32) {
-        let mut elements = std::mem::take(&mut self.state.flows[slot as usize].elements);
-        for element in &elements {
-            let link = &mut self.state.links[element.link()];
-            link.references -= 1;
-            if link.references == 0 {
-                self.link_of[link.number as usize] = 0;
-                self.free.push(index(element.link()));
+        let entry = &mut self.state.flows[flow];
+        debug_assert!(entry.owner == Owner::Out && entry.elements.is_empty());
+        (entry.weight, entry.bound, entry.limit) = (weight, bound, bound / weight);
+        (entry.tag, entry.clock, entry.watched) = (work, Owner::Out, 0);
+        self.state.sharing += 1;
+        for (at, known) in uses.iter().enumerate() {
+            let link = self.link(known.number, known.capacity);
+            let class = self.state.class(known.coefficient);
+            if class == RARE {
+                let key = (slot, index(link));
+                self.state.rare.insert(key, known.coefficient);
             }
-        }
-        elements.clear();
-        self.state.flows[slot as usize].elements = elements;
-    }
-
-    /// [`Solver::forget`] for a slot that may never have been declared.
-    pub(crate) fn forget_if_declared(&mut self, slot: u32) {
-        if (slot as usize) < self.state.flows.len() {
-            self.forget(slot);
+            let element = Element::new(index(link), 0, class);
+            self.state.flows[flow].elements.push(element);
+            self.state.attach(flow, at);
         }
     }
 
     /// Lets the flow in `slot` share from now on, with `work` left.
-    pub fn enter(&mut self, slot: u32, weight: f64, bound: f64, work: f64, now: Time) {
+    pub(super) fn enter(
+        &mut self,
+        slot: u32,
+        uses: &[Use],
+        weight: f64,
+        bound: f64,
+        work: f64,
+        now: Time,
+    ) {
         self.now = now;
         let flow = slot as usize;
-        let entry = &mut self.state.flows[flow];
-        debug_assert!(entry.owner == Owner::Out);
-        (entry.weight, entry.bound, entry.limit) = (weight, bound, bound / weight);
-        (entry.tag, entry.clock, entry.watched) = (work, Owner::Out, 0);
-        self.state.sharing += 1;
-        self.arrivals += 1;
-        self.changed = true;
-        for slot in 0..self.state.flows[flow].elements.len() {
-            self.state.attach(flow, slot);
-        }
+        self.take_up(slot, uses, weight, bound, work);
         self.watch_first(flow);
         let (level, owner) = self.first_owner(flow);
         self.state.flows[flow].alone = level;
@@ -152,7 +200,7 @@ impl Solver {
         let mut level = f64::INFINITY;
         for element in &self.state.flows[flow].elements {
             let link = &self.state.links[element.link()];
-            level = level.min(link.capacity / self.state.share(flow, element.class()));
+            level = level.min(link.capacity / self.state.share(flow, *element));
         }
         // Without any link there is nothing to wait for.
         if level < f64::INFINITY {
@@ -166,7 +214,7 @@ impl Solver {
     fn mark_narrowest(&mut self, flow: usize, level: f64) {
         for slot in 0..self.state.flows[flow].elements.len() {
             let element = self.state.flows[flow].elements[slot];
-            let share = self.state.share(flow, element.class());
+            let share = self.state.share(flow, element);
             if self.state.links[element.link()].capacity / share <= level {
                 self.mark_over_full(element.link(), level);
             }
@@ -179,7 +227,7 @@ impl Solver {
         for slot in 0..watched {
             let element = self.state.flows[flow].elements[slot];
             let at = element.link();
-            let share = self.state.share(flow, element.class());
+            let share = self.state.share(flow, element);
             let link = &mut self.state.links[at];
             link.load += share * level;
             if by == owner(at) {
@@ -213,7 +261,7 @@ impl Solver {
     }
 
     /// Ends the sharing of the flow in `slot`; returns the work that is left.
-    pub fn leave(&mut self, slot: u32, now: Time) -> f64 {
+    pub(super) fn leave(&mut self, slot: u32, now: Time) -> f64 {
         self.now = now;
         let flow = slot as usize;
         let left = self.remaining_of(flow);
@@ -221,18 +269,18 @@ impl Solver {
         let level = self.state.level(flow);
         self.state.change_owner(flow, Owner::Out, 0.0);
         self.state.sharing -= 1;
-        self.changed = true;
         for slot in 0..self.state.flows[flow].elements.len() {
             let element = self.state.flows[flow].elements[slot];
             let at = element.link();
+            let share = self.state.share(flow, element);
             self.state.detach(flow, slot);
-            let share = self.state.share(flow, element.class());
+            if element.class() == RARE {
+                self.state.rare.remove(&(index(flow), index(at)));
+            }
             let link = &mut self.state.links[at];
             link.load -= share * level;
             if link.users.is_empty() {
-                self.state.empty(at);
-                self.set_level(at, f64::INFINITY);
-                self.dirty.remove(index(at), &mut self.dirty_at);
+                self.release(at);
             } else if link.level.is_finite() {
                 self.mark(at);
             } else {
@@ -240,29 +288,27 @@ impl Solver {
             }
         }
         self.state.flows[flow].watched = 0;
+        self.state.flows[flow].elements.clear();
         left
     }
 
-    /// Changes weight and bound of a flow that shares.
-    pub fn update(&mut self, slot: u32, weight: f64, bound: f64, now: Time) {
-        let left = self.leave(slot, now);
-        self.enter(slot, weight, bound, left, now);
-        // One that was there before is no arrival.
-        self.arrivals -= 1;
+    /// Forgets a link that nobody uses any more.
+    fn release(&mut self, at: usize) {
+        self.state.empty(at);
+        self.set_level(at, f64::INFINITY);
+        self.dirty.remove(index(at), &mut self.dirty_at);
+        self.link_of[self.state.links[at].number as usize] = 0;
+        self.free.push(index(at));
     }
 
     /// Changes a capacity, if anybody uses it.
-    pub fn set_capacity(&mut self, number: u32, capacity: f64, now: Time) {
+    pub(super) fn set_capacity(&mut self, number: u32, capacity: f64, now: Time) {
         self.now = now;
         let Some(link) = self.link_of[number as usize].checked_sub(1) else {
             return;
         };
         let at = link as usize;
         self.state.links[at].capacity = capacity;
-        if self.state.links[at].users.is_empty() {
-            return;
-        }
-        self.changed = true;
         if !self.state.links[at].watched {
             self.state.suspect(at);
             self.review_suspects();
@@ -275,35 +321,27 @@ impl Solver {
     }
 
     /// Shares anew if anything has changed, and finds the dates.
-    pub fn solve(&mut self, now: Time) {
+    pub(super) fn solve(&mut self, now: Time) {
         self.now = now;
-        if !self.changed {
-            return;
-        }
-        self.changed = false;
-        let many = self.arrivals > BATCH_MIN && self.arrivals > self.state.sharing / BATCH_PART;
-        self.arrivals = 0;
         let updates_max = UPDATES_PER_FLOW * self.state.sharing + BATCH_MIN;
         #[cfg(test)]
         let updates_max = self.updates_max.unwrap_or(updates_max);
-        if many || !self.relax(updates_max) {
-            self.rebuild();
-            // What is left is rounding. If it does not settle, the solution from scratch stands.
-            if !self.relax(10 * UPDATES_PER_FLOW * self.state.sharing + BATCH_MIN) {
-                self.dirty.clear(&mut self.dirty_at);
-            }
+        if !self.relax(updates_max) {
+            self.solve_from_scratch();
         }
         self.set_clocks();
     }
 
-    /// Whether anything has changed since the last solve.
-    #[must_use]
-    pub const fn is_changed(&self) -> bool {
-        self.changed
+    fn solve_from_scratch(&mut self) {
+        self.rebuild();
+        // What is left is rounding. If it does not settle, the solution from scratch stands.
+        if !self.relax(10 * UPDATES_PER_FLOW * self.state.sharing + BATCH_MIN) {
+            self.dirty.clear(&mut self.dirty_at);
+        }
     }
 
     /// The work that a flow that shares has left.
-    pub fn remaining(&mut self, slot: u32, now: Time) -> f64 {
+    pub(super) fn remaining(&mut self, slot: u32, now: Time) -> f64 {
         let before = std::mem::replace(&mut self.now, now);
         let left = self.remaining_of(slot as usize);
         self.now = before;
@@ -311,8 +349,7 @@ impl Solver {
     }
 
     /// The rate of a flow that shares, after a solve.
-    #[must_use]
-    pub fn rate(&self, slot: u32) -> f64 {
+    pub(super) fn rate(&self, slot: u32) -> f64 {
         let flow = &self.state.flows[slot as usize];
         match flow.owner {
             Owner::Bound => flow.bound,
@@ -336,40 +373,8 @@ impl Solver {
             |link| link as usize,
         );
         let entry = &mut self.state.links[link];
-        (entry.number, entry.capacity, entry.declared) = (number, capacity, (0, 0));
+        (entry.number, entry.capacity) = (number, capacity);
         self.link_of[number as usize] = index(link) + 1;
         link
     }
-
-    fn class(&mut self, coefficient: f64) -> Result<u8, TooManyCoefficients> {
-        let known = self
-            .state
-            .classes
-            .iter()
-            .position(|known| *known == coefficient);
-        let class = known.unwrap_or_else(|| {
-            if self.state.classes.len() < CLASSES_MAX {
-                self.state.classes.push(coefficient);
-                self.state.classes.len() - 1
-            } else {
-                CLASSES_MAX
-            }
-        });
-        u8::try_from(class).map_err(|_| TooManyCoefficients)
-    }
 }
-
-/// More different coefficients than a solver can tell apart: the routes cross some links very often.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TooManyCoefficients;
-
-impl std::fmt::Display for TooManyCoefficients {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "more than {CLASSES_MAX} different ways in which routes cross links several times"
-        )
-    }
-}
-
-impl std::error::Error for TooManyCoefficients {}

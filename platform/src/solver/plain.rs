@@ -1,0 +1,180 @@
+//! Rates and dates from scratch: after each instant, for all coupled flows.
+//!
+//! Cost: the flows times their links, whatever has changed. A flow whose rate stays the same bit for bit is
+//! not touched, so that its date does not drift.
+
+use sim_core::Time;
+
+use super::problem::Problem;
+use super::reference::Reference;
+use super::state::index;
+use super::waves::Waves;
+use super::{Flow, GONE};
+
+/// The solver with its buffers.
+#[derive(Debug)]
+pub(super) struct Plain {
+    /// The first date at which a flow ends, in seconds.
+    next: f64,
+    /// For each capacity, its position in the problem plus one while that is put together; otherwise 0.
+    local_of: Vec<u32>,
+    /// The capacities of the problem.
+    numbers: Vec<u32>,
+    problem: Problem,
+    rates: Vec<f64>,
+    waves: Waves,
+    reference: Reference,
+}
+
+/// How far a flow is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    /// Work left,
+    left: f64,
+    /// at this date, in seconds.
+    since: f64,
+    /// What it does in a second.
+    rate: f64,
+    /// When it ends, in seconds.
+    end: f64,
+}
+
+impl Progress {
+    pub(super) const NONE: Self = Self {
+        left: 0.0,
+        since: 0.0,
+        rate: 0.0,
+        end: f64::INFINITY,
+    };
+
+    /// A flow that is about to begin.
+    pub(super) const fn new(work: f64, now: Time) -> Self {
+        Self {
+            left: work,
+            since: now.as_secs(),
+            ..Self::NONE
+        }
+    }
+
+    pub(super) const fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    pub(super) fn left(&self, now: Time) -> f64 {
+        let elapsed = now.as_secs() - self.since;
+        if elapsed > 0.0 {
+            (self.left - self.rate * elapsed).max(0.0)
+        } else {
+            self.left
+        }
+    }
+
+    /// Goes on at a rate; returns the end in seconds.
+    pub(super) fn go(&mut self, rate: f64, now: Time) -> f64 {
+        if rate != self.rate {
+            self.left = self.left(now);
+            self.since = now.as_secs();
+            self.rate = rate;
+            self.end = self.since + self.left / rate;
+        }
+        self.end
+    }
+}
+
+impl Plain {
+    pub(super) fn new(capacities: usize) -> Self {
+        Self {
+            next: f64::INFINITY,
+            local_of: vec![0; capacities],
+            numbers: Vec::new(),
+            problem: Problem::default(),
+            rates: Vec::new(),
+            waves: Waves::default(),
+            reference: Reference::default(),
+        }
+    }
+
+    /// Gives all coupled flows their rates.
+    pub(super) fn solve(&mut self, flows: &mut [Flow], coupled: &[u32], now: Time) {
+        self.next = f64::INFINITY;
+        let mut present = coupled.iter().filter(|slot| **slot != GONE);
+        match (present.next(), present.next()) {
+            (None, _) => return,
+            (Some(slot), None) => {
+                let flow = &mut flows[*slot as usize];
+                self.next = flow.progress.go(rate_alone(flow), now);
+                return;
+            }
+            _ => {}
+        }
+        self.put_together(flows, coupled);
+        if !self.waves.solve(&self.problem, &mut self.rates) {
+            self.reference.solve(&self.problem, &mut self.rates);
+        }
+        let present = coupled.iter().filter(|slot| **slot != GONE);
+        for (slot, rate) in present.zip(&self.rates) {
+            let end = flows[*slot as usize].progress.go(*rate, now);
+            self.next = self.next.min(end);
+        }
+    }
+
+    fn put_together(&mut self, flows: &[Flow], coupled: &[u32]) {
+        self.problem.clear();
+        self.numbers.clear();
+        for slot in coupled.iter().filter(|slot| **slot != GONE) {
+            let flow = &flows[*slot as usize];
+            for known in &flow.uses {
+                let local = &mut self.local_of[known.number as usize];
+                if *local == 0 {
+                    self.problem.capacities.push(known.capacity);
+                    self.numbers.push(known.number);
+                    *local = index(self.numbers.len());
+                }
+                self.problem.uses.push(*local - 1);
+                self.problem.coefficients.push(known.coefficient);
+            }
+            self.problem.finish_flow(flow.weight, flow.bound);
+        }
+        for number in &self.numbers {
+            self.local_of[*number as usize] = 0;
+        }
+    }
+
+    /// The first end, in seconds.
+    pub(super) fn next(&self) -> Option<f64> {
+        (self.next < f64::INFINITY).then_some(self.next)
+    }
+
+    /// Appends the flows that end up to `last`.
+    pub(super) fn due(
+        &mut self,
+        flows: &mut [Flow],
+        coupled: &[u32],
+        last: Time,
+        due: &mut Vec<u32>,
+    ) {
+        let last = last.as_secs();
+        if self.next > last {
+            return;
+        }
+        self.next = f64::INFINITY;
+        for slot in coupled.iter().filter(|slot| **slot != GONE) {
+            let progress = &mut flows[*slot as usize].progress;
+            if progress.end <= last {
+                *progress = Progress::NONE;
+                due.push(*slot);
+            } else {
+                self.next = self.next.min(progress.end);
+            }
+        }
+    }
+}
+
+/// The rate of a flow that shares with nobody.
+pub(super) fn rate_alone(flow: &Flow) -> f64 {
+    let rates = flow
+        .uses
+        .iter()
+        .map(|known| known.capacity / known.coefficient);
+    rates.fold(flow.bound, f64::min)
+}

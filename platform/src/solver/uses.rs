@@ -1,0 +1,95 @@
+//! What a flow uses: capacities, each once.
+//!
+//! A capacity that a way crosses several times, or on the way back too, is one use with the sum of the coefficients.
+
+use super::state::index;
+
+/// A use of a capacity.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Use {
+    /// Which capacity.
+    pub(super) number: u32,
+    /// How much of it a unit of the rate takes.
+    pub(super) coefficient: f64,
+    /// Flop/s or bytes/s at present.
+    pub(super) capacity: f64,
+}
+
+/// Up to so many uses are looked through; the table of positions would cost more.
+const FEW: usize = 16;
+
+/// Finds out whether a flow that is being declared uses a capacity already.
+#[derive(Debug)]
+pub(super) struct Merger {
+    capacities: usize,
+    /// For each capacity, the declaration that last used it (upper half) and the position there; made when needed.
+    seen: Vec<u64>,
+    declaration: u32,
+}
+
+impl Merger {
+    pub(super) const fn new(capacities: usize) -> Self {
+        Self {
+            capacities,
+            seen: Vec::new(),
+            declaration: 0,
+        }
+    }
+
+    /// The position of a capacity among the uses; if it is none of them, it must be added to them now.
+    pub(super) fn find(&mut self, uses: &[Use], number: u32) -> Option<usize> {
+        if uses.len() < FEW {
+            return uses.iter().position(|known| known.number == number);
+        }
+        if uses.len() == FEW {
+            self.begin(uses);
+        }
+        let seen = self.seen[number as usize];
+        if seen >> 32 == u64::from(self.declaration) {
+            return Some(seen as u32 as usize);
+        }
+        self.note(uses.len(), number);
+        None
+    }
+
+    fn begin(&mut self, uses: &[Use]) {
+        if self.declaration == u32::MAX || self.seen.is_empty() {
+            self.seen = vec![0; self.capacities];
+            self.declaration = 0;
+        }
+        self.declaration += 1;
+        for (at, known) in uses.iter().enumerate() {
+            self.note(at, known.number);
+        }
+    }
+
+    fn note(&mut self, at: usize, number: u32) {
+        self.seen[number as usize] = u64::from(self.declaration) << 32 | u64::from(index(at));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_uses_are_merged_like_few() {
+        let mut merger = Merger::new(100);
+        for count in [3, 16, 17, 60] {
+            let mut uses: Vec<Use> = Vec::new();
+            for number in (0..count).chain((0..count).rev()) {
+                match merger.find(&uses, number) {
+                    Some(at) => uses[at].coefficient += 1.0,
+                    None => uses.push(Use {
+                        number,
+                        coefficient: 1.0,
+                        capacity: 1.0,
+                    }),
+                }
+            }
+            let numbers: Vec<u32> = uses.iter().map(|known| known.number).collect();
+            assert_eq!(numbers, (0..count).collect::<Vec<_>>());
+            assert!(uses.iter().all(|known| known.coefficient == 2.0));
+        }
+    }
+}

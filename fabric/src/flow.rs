@@ -7,7 +7,8 @@
 //!
 //! A rendezvous send is over when its data have arrived; an eager send was over when it was posted.
 //!
-//! A host or a link that goes off under a message ends the run as a failure of the sending rank.
+//! A host or a link that goes off under a message ends the run as a failure of the sending rank; a host that goes off
+//! under a rank as a failure of that rank.
 //!
 //! *Not modelled*: packet sizes, buffers, credits, injection order at the adapter, and the time of control messages.
 //! A user sees rendezvous without its round trip; messages of one pair share the bandwidth instead of queueing; and
@@ -282,6 +283,14 @@ impl Device for Flow {
 
     fn on_timer(&self, kernel: &mut Kernel, token: u64) {
         self.on_end(kernel, token, End::Done);
+    }
+
+    /// Ranks cannot survive that yet, nor can those that talk to them: it ends the run.
+    fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
+        let rank = lost.number() as usize - 1;
+        if rank < self.tables.borrow().endpoints.len() {
+            kernel.fail_actor(lost, "its host is off".to_owned());
+        }
     }
 
     fn describe(&self, blocked: ActorId) -> Option<Blocked> {

@@ -124,16 +124,8 @@ impl Kernel {
                 self.wake_up(target.0);
                 Answer::Done
             }
-            Transition::SwitchHost { host, on } => {
-                self.switch_host(crate::HostId(host), on);
-                Answer::Done
-            }
-            Transition::Control {
-                knob,
-                object,
-                value,
-            } => {
-                self.control(crate::Control::new(knob, object, value));
+            Transition::SwitchHost { .. } | Transition::Control { .. } => {
+                self.change_resource(transition);
                 Answer::Done
             }
             Transition::AsyncSend { mailbox, comm } => {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use fabric::Flow;
+use fabric::{Fabric, Flow};
 use mpi::{Comm, Settings};
 use sim_core::{ActivityId, CannotStart, Change, End, Outcome, Resource, Simulation, Time, Work};
 
@@ -41,15 +41,8 @@ fn outcome<Fut: Future<Output = mpi::Result<()>> + 'static>(program: fn(Comm) ->
     let names: Vec<String> = vec!["a".into(), "b".into()];
     let mut simulation = Simulation::new(Box::new(Doomed::default()), Rc::new(names), 0);
     simulation.set_namer(|actor| format!("rank {}", actor.number() - 1));
-    let flow = Flow::new(
-        simulation.port(),
-        2,
-        Settings {
-            eager_threshold: 10,
-            phantom: false,
-        },
-    );
-    let processes = [flow.process(0), flow.process(1)];
+    let flow = Flow::new(simulation.port(), 2, Settings::new(10));
+    let processes = [Rc::clone(&flow).process(0), flow.process(1)];
     for (host, process) in (0..).zip(&processes) {
         let program = program(process.world());
         simulation.spawn_anonymous(host, |_| program);

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fabric::Flow;
+use fabric::{Fabric, Flow};
 use mpi::{Comm, Settings};
 use platform::Platform;
 use sim_core::{ActivityError, Actor, HostId, Hosts, Outcome, Report, Simulation, Span, Time};
@@ -327,12 +327,8 @@ where
 {
     let mut simulation = simulation("model = \"flow\"", SLOW, "");
     simulation.set_namer(|actor| format!("rank {}", actor.number() - 1));
-    let settings = Settings {
-        eager_threshold: 100,
-        phantom: true,
-    };
-    let flow = Flow::new(simulation.port(), 2, settings);
-    let processes = [flow.process(0), flow.process(1)];
+    let flow = Flow::new(simulation.port(), 2, Settings::new(100));
+    let processes = [Rc::clone(&flow).process(0), flow.process(1)];
     for (host, process) in (0..).zip(&processes) {
         let program = program(process.world());
         simulation.spawn_anonymous(host, |_| program);

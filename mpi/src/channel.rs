@@ -90,6 +90,16 @@ pub enum Event {
     Elapsed(Token),
 }
 
+/// What a rank that has nothing to do waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interest {
+    /// Anything.
+    All,
+    /// Not the end of a send: a channel need not wake the rank for [`Event::Sent`], which it finds when it looks for
+    /// events the next time.
+    Arrivals,
+}
+
 /// How important a line of the log is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
@@ -106,12 +116,27 @@ pub enum Level {
 }
 
 /// The parameters of the message layer, the same at every rank.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     /// Messages shorter than this many bytes are sent eagerly; the others by rendezvous.
     pub eager_threshold: u64,
     /// Whether buffers made by [`Comm::buffer`](crate::Comm::buffer) have only a length.
     pub phantom: bool,
+    /// Whether an eager send is over when the channel says so ([`Event::Sent`]), because it takes time; otherwise it is over
+    /// when it is posted.
+    pub tells_eager_sends: bool,
+}
+
+impl Settings {
+    /// Real buffers, and no costs: eager below `eager_threshold` bytes.
+    #[must_use]
+    pub const fn new(eager_threshold: u64) -> Self {
+        Self {
+            eager_threshold,
+            phantom: false,
+            tells_eager_sends: false,
+        }
+    }
 }
 
 /// One rank's view of a device and of its world.
@@ -123,7 +148,7 @@ pub trait Channel {
     fn size(&self) -> u32;
 
     /// The parameters of the message layer.
-    fn settings(&self) -> Settings;
+    fn settings(&self) -> &Settings;
 
     /// The time in seconds since an arbitrary moment, the same for all ranks.
     fn now(&self) -> f64;
@@ -144,8 +169,9 @@ pub trait Channel {
     fn compute(&self, flops: f64, token: Token);
 
     /// Says that the rank has nothing to do until the next event, whoever waits for it. May be said more than once
-    /// before that; the event wakes all wakers, because it may concern any of them.
-    fn park(&self, waker: &Waker);
+    /// before that; the event wakes all wakers, because it may concern any of them. Who says it more than once is woken
+    /// by what any of the `interest`s names.
+    fn park(&self, waker: &Waker, interest: Interest);
 
     /// Messages to this rank that had not arrived when the run ended: what they are matched by, and their lengths.
     fn undelivered(&self) -> Vec<(Envelope, u64)> {

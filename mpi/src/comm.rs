@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::channel::{Channel, Level, Token};
+use crate::channel::{Channel, Interest, Level, Token};
 use crate::engine::Engine;
 use crate::process::{Call, Process, Question};
 use crate::waiting::Waits;
@@ -376,7 +376,7 @@ impl Comm {
     pub async fn abort(&self, code: i32) -> ! {
         self.process.channel().abort(code);
         let park = |context: &mut Context<'_>| {
-            self.process.channel().park(context.waker());
+            self.process.channel().park(context.waker(), Interest::All);
             Poll::Pending
         };
         std::future::poll_fn(park).await

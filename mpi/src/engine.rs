@@ -208,15 +208,29 @@ impl Engine {
         location: Place,
     ) -> Token {
         let length = buffer.len();
-        if length < channel.settings().eager_threshold {
+        let settings = channel.settings();
+        if length < settings.eager_threshold {
+            let payload = buffer.clone();
+            let (state, told) = if settings.tells_eager_sends {
+                self.sends += 1;
+                let sending = State::Sending {
+                    peer,
+                    envelope,
+                    buffer,
+                };
+                (sending, true)
+            } else {
+                let result = Ok(status(envelope, length));
+                (State::Done { result, buffer }, false)
+            };
+            let send = self.insert(state, location);
             let packet = Packet {
                 header: Header::Eager { envelope },
-                payload: buffer.clone(),
-                notify: None,
+                payload,
+                notify: told.then_some(send),
             };
             channel.post(peer, packet);
-            let result = Ok(status(envelope, length));
-            return self.insert(State::Done { result, buffer }, location);
+            return send;
         }
         self.sends += 1;
         let waits = State::AwaitCts {

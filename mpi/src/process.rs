@@ -99,7 +99,8 @@ impl Process {
             return Poll::Ready(result);
         }
         self.blocked.borrow_mut().add(turn, waits, location);
-        self.channel.park(context.waker());
+        let interest = waits.interest(&self.engine.borrow());
+        self.channel.park(context.waker(), interest);
         Poll::Pending
     }
 

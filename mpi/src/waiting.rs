@@ -5,7 +5,7 @@
 
 use std::panic::Location;
 
-use crate::channel::Token;
+use crate::channel::{Interest, Token};
 use crate::engine::{Engine, State};
 use crate::{Error, Pattern};
 
@@ -31,6 +31,25 @@ pub(crate) enum Waits {
     Iprobe(Pattern),
     /// The sends that were still going on when the program returned.
     Finalize,
+}
+
+impl Waits {
+    /// Which events can end the wait.
+    pub(crate) fn interest(self, engine: &Engine) -> Interest {
+        let is_receive = match self {
+            Self::Operation(token) | Self::Named(_, token) => matches!(
+                engine.state(token),
+                State::Posted { .. } | State::AwaitData { .. } | State::Elapsing
+            ),
+            Self::Probe(_) => true,
+            Self::All | Self::Any | Self::Test(_) | Self::Iprobe(_) | Self::Finalize => false,
+        };
+        if is_receive {
+            Interest::Arrivals
+        } else {
+            Interest::All
+        }
+    }
 }
 
 /// What a rank waits for, in words.

@@ -29,6 +29,7 @@ pub(crate) fn build(
     let resolved = resolve::resolve(text, &mut read);
     if read.collector.mistakes.is_empty() {
         names::check_count_of_links(&mut read);
+        names::check_count_of_disks(&mut read);
     }
     if !read.collector.mistakes.is_empty() {
         return Err(mistakes(read.collector.mistakes));

@@ -5,6 +5,7 @@
 //! spells out every default, so that the copy in the record of a run means the same when a default changes.
 
 mod cluster;
+mod disk;
 mod field;
 mod network;
 mod profile;
@@ -22,6 +23,7 @@ use crate::model::{Compat, NetworkParameters};
 use crate::pattern::HostPattern;
 use crate::units::{Bandwidth, Duration, Size};
 
+pub(crate) use disk::DiskEntry;
 pub(crate) use field::cut;
 pub(crate) use profile::{ProfileEntry, ProfileKind, read_events};
 pub(crate) use read::{Read, read};
@@ -97,6 +99,8 @@ pub(crate) struct HostEntry {
     pub(crate) speed_profile: Option<Box<ProfileEntry>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) state_profile: Option<Box<ProfileEntry>>,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub(crate) disks: Vec<Named<DiskEntry>>,
 }
 
 /// `[links.NAME]`, and the links that belong to a cluster.
@@ -146,6 +150,9 @@ pub(crate) struct ClusterEntry {
     /// Of every cable; their other profiles are in `link`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) link_state_profile: Option<Box<ProfileEntry>>,
+    /// The disks of each host.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub(crate) disks: Vec<Named<DiskEntry>>,
 }
 
 /// The network of a cluster, by the key `topology`, with the counts that it needs.

@@ -4,13 +4,14 @@
 //! [`Imported::notes`], each with its place, and left out; what cannot be understood is a mistake. Routes are those of
 //! SimGrid, its defects in fat trees and dragonflies included (`compat = "simgrid-4.1"`).
 //!
-//! *Not carried over*: profiles of the hosts and links of a cluster, stochastic profiles, disks, properties, bypass routes, wireless
+//! *Not carried over*: profiles of the hosts and links of a cluster, stochastic profiles, properties, bypass routes, wireless
 //! zones and links, `<config>`.
 //!
 //! Tags are read as a stream without expanding entities, nesting is bounded, and clusters stay one entry, so that the result is
 //! never much larger than the file.
 
 mod cluster;
+mod disk;
 mod traces;
 mod values;
 mod xml;

@@ -25,6 +25,11 @@
 //! speed = "16Gf"                   # flop/s of one core
 //! cores = 8                        # default 1
 //!
+//! [hosts.front.disks.ssd]          # optional; also [clusters.nodes.disks.ssd], for each host of a cluster
+//! read_bandwidth = "2GBps"         # of all that read together
+//! write_bandwidth = "1GBps"        # of all that write together
+//! total_bandwidth = "2.5GBps"      # of all that use it; default: the larger of the two
+//!
 //! [links.door]
 //! bandwidth = "10Gbps"             # bits/s; "1.25GBps" or "1.25GB/s" is the same in bytes/s
 //! latency = "20us"
@@ -47,7 +52,7 @@
 //! symmetric = true                 # default: the way back is the same, backwards
 //! "#;
 //! let platform = Platform::parse("example.toml", text)?;
-//! assert_eq!(platform.host_count(), 65);
+//! assert_eq!((platform.host_count(), platform.disk_count()), (65, 1));
 //!
 //! // front → node-3: door, backbone, the link of node-3.
 //! let host = |name| platform.host_by_name(name).expect("a host");
@@ -60,8 +65,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **Network models.** `[network] model` is `"flow"`, `"raw"`, `"cm02"`, `"lv08"`, `"smpi"`, `"ib"` or `"constant"`
-//! ([`NetworkModel`]). Each is a preset of the same parameters ([`FluidParameters`] has the formula and the units), which can be
+//! **Network models.** `[network] model` is `"flow"`, `"raw"`, `"cm02"`, `"lv08"`, `"smpi"`, `"ib"`, `"constant"` or
+//! `"loggops"` ([`NetworkModel`]). Each is a preset of the same parameters ([`FluidParameters`] has the formula and the units), which can be
 //! set next to the name:
 //!
 //! ```
@@ -88,7 +93,8 @@
 //! ```
 //!
 //! Model `"ib"` has also `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model `"constant"` has nothing but
-//! `duration = "1s"`.
+//! `duration = "1s"`. Model `"loggops"` ([`LogGops`]) has `latency = "2500ns"` (L), `overhead = "1500ns"` (o), `gap = "1000ns"` (g),
+//! `gap_per_byte = "6ns"` (G) and `overhead_per_byte = "0ns"` (O); its S is `[protocol] eager_threshold` less one byte.
 //!
 //! **Sharing.** The transfers on a `shared` link share its bandwidth, whatever their direction. A `split-duplex` link has
 //! its whole bandwidth in each direction. On a `fatpipe` each transfer has the whole bandwidth.
@@ -241,6 +247,7 @@
 
 mod build;
 mod cluster;
+mod disk;
 mod file;
 mod graph;
 mod import;
@@ -258,18 +265,19 @@ mod topology;
 pub mod units;
 mod zone;
 
+pub use disk::DiskInfo;
 pub use file::{Protocol, Routing, Sharing};
 pub use import::{Imported, Note, import, import_file};
 pub use mistake::{LoadError, Mistake, Mistakes, Unreadable};
 pub use model::profile;
 pub use model::{
-    Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors, Loopback,
+    Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors, LogGops, Loopback,
     NetworkModel, NetworkParameters, model,
 };
 pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{LinkInfo, Platform};
 pub use route::{Hop, LinkId, NoRoute, Route};
-pub use sim_core::HostId;
+pub use sim_core::{DiskId, HostId};
 pub use sketch::{ClusterSketch, MemberSketch, SKETCH_HOSTS_MAX, Shape, ZoneSketch};
 pub use summary::{Outline, Summary};

@@ -10,6 +10,7 @@ mod factors;
 mod flow;
 mod fluid;
 mod ib;
+mod loggops;
 mod lv08;
 mod parameters;
 pub mod profile;
@@ -23,6 +24,7 @@ use sim_core::Resource;
 pub(crate) use cm02::CROSSTRAFFIC;
 pub use factors::{FactorStep, Factors};
 pub use fluid::FlowModel;
+pub use loggops::LogGops;
 pub use parameters::{
     Compat, FluidParameters, IbPenaltyFactors, Loopback, NetworkModel, NetworkParameters,
 };

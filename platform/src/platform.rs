@@ -14,9 +14,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use sim_core::{HostId, Span};
+use sim_core::{DiskId, HostId, Span};
 
 use crate::build::build;
+use crate::disk::{DiskInfo, Disks};
 use crate::file::PlatformFile;
 use crate::import::{Note, import_from};
 use crate::mistake::{LoadError, Unreadable};
@@ -43,6 +44,7 @@ pub struct Platform {
     pub(crate) profiles: Vec<Profile>,
     /// The power states of hosts that have several, by end.
     pub(crate) power: BTreeMap<u32, Power>,
+    pub(crate) disks: Disks,
     pub(crate) notes: Vec<Note>,
     pub(crate) host_count: u32,
     /// Number of physical links.
@@ -361,6 +363,47 @@ impl Platform {
         self.wire_count as usize
     }
 
+    /// The number of disks; their identifiers are the numbers below.
+    #[must_use]
+    pub const fn disk_count(&self) -> u32 {
+        self.disks.count()
+    }
+
+    /// The disk of a host that is called so.
+    #[must_use]
+    pub fn disk_by_name(&self, host: HostId, name: &str) -> Option<DiskId> {
+        self.disks.find(host, name)
+    }
+
+    /// Name, host and limits of a disk.
+    #[must_use]
+    pub fn disk(&self, disk: DiskId) -> Option<DiskInfo> {
+        let (host, disk) = self.disks.get(disk)?;
+        Some(DiskInfo {
+            name: disk.name.to_string(),
+            host,
+            read_bandwidth: disk.read_bandwidth,
+            write_bandwidth: disk.write_bandwidth,
+            total_bandwidth: disk.total_bandwidth,
+        })
+    }
+
+    /// The host of a disk.
+    ///
+    /// # Panics
+    /// If there is no such disk.
+    #[must_use]
+    pub fn disk_host(&self, disk: DiskId) -> HostId {
+        let found = self.disks.get(disk);
+        found.map(|(host, _)| host).unwrap_or_else(|| {
+            panic!(
+                "disk number {} of a platform with {} disks",
+                disk.0,
+                self.disk_count()
+            )
+        })
+    }
+
     /// One more than the largest [`LinkId`].
     #[must_use]
     pub const fn link_id_end(&self) -> u32 {
@@ -411,7 +454,7 @@ impl Platform {
     /// # Panics
     /// If there is no such host.
     pub fn check_routes(&self, used: &[HostId]) -> Result<(), NoRoute> {
-        if self.network_model() == NetworkModel::Constant {
+        if self.network().needs_no_routes() {
             return Ok(());
         }
         let mut seen = vec![false; self.tree.zone_of.len()];

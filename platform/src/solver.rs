@@ -370,6 +370,12 @@ impl Solver {
         self.changed
     }
 
+    /// How many flows share a capacity.
+    #[must_use]
+    pub fn users(&self, number: u32) -> u32 {
+        self.lone.count(number)
+    }
+
     /// The work that a flow that shares has left.
     pub fn remaining(&mut self, slot: u32, now: Time) -> f64 {
         let flow = &self.flows[slot as usize];

@@ -5,8 +5,11 @@ mod changes;
 use std::fmt;
 
 use crate::build::for_each_zone;
-use crate::file::{ClusterEntry, Named, TopologyEntry};
+use crate::file::{ClusterEntry, DiskEntry, Named, TopologyEntry};
 use crate::{Factors, NetworkParameters, Platform};
+
+/// A summary lists no more disks.
+const DISKS_LISTED: usize = 16;
 
 /// Prints counts of hosts, clusters, links and routes, the model and its parameters; made by [`Platform::summary`].
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +19,7 @@ impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let platform = self.0;
         let mut clusters: Vec<String> = Vec::new();
+        let mut disks: Vec<String> = Vec::new();
         if let Some(name) = platform.name() {
             writeln!(f, "name      {name}")?;
         }
@@ -28,9 +32,23 @@ impl fmt::Display for Summary<'_> {
         )?;
         for_each_zone(&platform.file.root, &mut |_, _, zone| {
             clusters.extend(zone.clusters.iter().map(cluster_line));
+            for named in &zone.hosts {
+                let owner = named.name.get_ref();
+                disks.extend(named.entry.disks.iter().map(|disk| disk_line(owner, disk)));
+            }
+            for named in &zone.clusters {
+                let owner = format!("each host of {}", named.name.get_ref());
+                disks.extend(named.entry.disks.iter().map(|disk| disk_line(&owner, disk)));
+            }
         });
         for line in clusters {
             writeln!(f, "cluster   {line}")?;
+        }
+        for line in disks.iter().take(DISKS_LISTED) {
+            writeln!(f, "disk      {line}")?;
+        }
+        if disks.len() > DISKS_LISTED {
+            writeln!(f, "disk      … and {} more", disks.len() - DISKS_LISTED)?;
         }
         let inner = platform.tree.zones.len() - 1;
         if inner > 0 {
@@ -66,6 +84,19 @@ fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::R
     if let Some(factors) = &network.ib_penalty_factors {
         let crate::IbPenaltyFactors { be, bs, ys } = factors;
         writeln!(f, "          penalties be {be}, bs {bs}, ys {ys}")?;
+    }
+    if let Some(costs) = &network.loggops {
+        let crate::LogGops {
+            latency,
+            overhead,
+            gap,
+            gap_per_byte,
+            overhead_per_byte,
+        } = costs;
+        writeln!(
+            f,
+            "          L {latency}, o {overhead}, g {gap}, G {gap_per_byte}/B, O {overhead_per_byte}/B"
+        )?;
     }
     let Some(fluid) = &network.fluid else {
         return Ok(());
@@ -151,6 +182,18 @@ impl fmt::Display for Outline<'_> {
         }
         f.write_str(&lines.join("\n"))
     }
+}
+
+/// Name, owner and limits of a disk.
+fn disk_line(owner: &str, named: &Named<DiskEntry>) -> String {
+    let entry = &named.entry;
+    format!(
+        "{} of {owner}: reads {}, writes {}, in all {}",
+        named.name.get_ref(),
+        entry.read_bandwidth,
+        entry.write_bandwidth,
+        entry.total(),
+    )
 }
 
 /// Name, hosts and parameters of a cluster.

@@ -395,6 +395,24 @@ fn constant_durations() {
 }
 
 #[test]
+fn messages_without_links() {
+    // 2 o + L + (s - 1) max(G, O), whatever the links and the other transfers; hosts need no route.
+    let mut lab = world_one(
+        "model = \"loggops\", latency = \"10us\", overhead = \"1us\", gap = \"3us\", gap_per_byte = \"5ns\", \
+         overhead_per_byte = \"2ns\"",
+        "shared",
+    );
+    lab.send("a", "b", 1.0);
+    lab.send("a", "b", 0.0);
+    lab.send("c", "c", 1001.0);
+    lab.exec("a", 5e8, 1.0, UNLIMITED);
+    lab.expect(&[(12e-6, &[0, 1]), (17e-6, &[2]), (0.5, &[3])], 1e-15);
+    let mut lab = world_one("model = \"loggops\", overhead_per_byte = \"8ns\"", "shared");
+    lab.send("a", "b", 1001.0);
+    lab.expect(&[(13.5e-6, &[0])], 1e-15);
+}
+
+#[test]
 fn quirks_of_the_reference_only_when_asked_for() {
     // Ends 0.5 ns apart: one date with the tolerance of the reference, two without.
     for (compat, ends) in [("", 2), (", compat = \"simgrid-4.1\"", 1)] {

@@ -197,7 +197,6 @@ fn what_cannot_be_carried_over_is_listed_by_line() {
         notes,
         [
             "p.xml:2: <config> \"General\" is not carried over",
-            "p.xml:4: <disk> \"d\" is not carried over",
             "p.xml:6: <prop> \"watt\" is not carried over",
             "p.xml:10: <bypassRoute> \"a\" is not carried over",
             "p.xml:12: the trace \"t\" of \"c\" is not carried over: there is no single host or link of that name",

@@ -118,7 +118,7 @@ fn keys() {
         "version = 1",
         "version = 1\nnetwork = { model = \"lv80\" }",
         "p.toml:2:21: unknown network model \"lv80\": expected \"flow\" or \"raw\" or \"cm02\" or \"lv08\" or \"smpi\" or \
-         \"ib\" or \"constant\"; did you mean \"lv08\"?",
+         \"ib\" or \"constant\" or \"loggops\"; did you mean \"lv08\"?",
     );
 }
 
@@ -131,6 +131,10 @@ fn parameters_of_network_models() {
     check(
         "model = \"flow\", duration = \"1s\"",
         "40: key \"duration\" in the network table of model \"flow\": this model has no such parameter",
+    );
+    check(
+        "model = \"cm02\", gap = \"1us\"",
+        "35: key \"gap\" in the network table of model \"cm02\": this model has no such parameter",
     );
     check(
         "crosstraffic = 2",

@@ -77,6 +77,34 @@ fn values_are_set_and_multiplied() {
 }
 
 #[test]
+fn parameters_of_a_model() {
+    let changes = [
+        "network.model=loggops",
+        "network.latency=5us",
+        "network.gap_per_byte=100ps",
+    ];
+    // The parameters of the model before have no meaning in the new one, and are not kept.
+    let network = |changes: &[&str]| with(changes).expect("a platform").summary().to_string();
+    assert!(network(&changes).contains("L 5us, o 1500ns, g 1000ns, G 100ps/B"));
+    let lv08 = network(&["network.model=lv08", "network.tcp_gamma=1MiB"]);
+    assert!(
+        lv08.contains("latency x 13.01") && lv08.contains("window 1MiB"),
+        "{lv08}"
+    );
+    let file = "version = 1\nhosts.a.speed = \"1Gf\"\nnetwork.model = \"loggops\"";
+    let changes = ["network.latency=5us", "network.gap_per_byte*=0.5"];
+    let changes: Vec<Override> = changes.iter().map(|text| text.parse().unwrap()).collect();
+    let platform = Platform::parse("p.toml", file).expect("a platform");
+    let platform = platform.with("p.toml", &changes).expect("a platform");
+    assert!(
+        platform
+            .summary()
+            .to_string()
+            .contains("\n          L 5us, o 1500ns, g 1000ns, G 3ns/B, O 0ns/B\n")
+    );
+}
+
+#[test]
 fn what_matches_nothing_is_answered_with_the_nearest_names() {
     let check = |change: &str, message: &str| {
         assert_eq!(

@@ -8,10 +8,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fabric::Flow;
+use fabric::{Costs, Fabric, Flow, LogGops};
 use mpi::Settings;
 use platform::{NoRoute, Platform};
-use sim_core::{ActorId, HostId, Hosts, Outcome, Progress, Report, Simulation, Time};
+use sim_core::{ActorId, DiskId, HostId, Hosts, Outcome, Progress, Report, Simulation, Time};
 
 use crate::mapping::MappingError;
 use crate::program::{Program, Stage};
@@ -118,6 +118,10 @@ impl Hosts for HostNames {
     fn name(&self, host: HostId) -> String {
         self.0.host_name(host).into_owned()
     }
+
+    fn disk(&self, host: HostId, name: &str) -> Option<DiskId> {
+        self.0.disk_by_name(host, name)
+    }
 }
 
 /// Runs `program` on `platform`.
@@ -150,22 +154,15 @@ pub fn simulate(
         Simulation::new(platform::model(Arc::clone(platform)), names, options.seed);
     configure(&mut simulation, options, ranks);
     simulation.set_console(Rc::clone(output) as Rc<dyn sim_core::Console>);
-    let settings = Settings {
-        eager_threshold: options.send_mode.map_or(
-            platform.protocol().eager_threshold.bytes(),
-            SendMode::threshold,
-        ),
-        phantom: options.phantom,
-    };
-    let flow = program.has_ranks().then(|| {
+    let fabric = program.has_ranks().then(|| {
         simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
-        Flow::new(simulation.port(), ranks, settings)
+        device(&simulation, platform, ranks, options)
     });
     let (outcome, place) = panic_hook::with_quiet_panics(|| {
         let mut stage = Stage {
             simulation: &mut simulation,
             hosts: &hosts,
-            flow,
+            fabric,
             processes: Vec::new(),
         };
         program.start(&mut stage);
@@ -196,6 +193,33 @@ pub fn simulate(
         warnings,
         wall_s: start.elapsed().as_secs_f64(),
     })
+}
+
+/// The device between the ranks that the network model asks for.
+fn device(
+    simulation: &Simulation,
+    platform: &Platform,
+    ranks: u32,
+    options: &Options,
+) -> Rc<dyn Fabric> {
+    let network = platform.network();
+    let threshold = platform.protocol().eager_threshold.bytes();
+    let settings = Settings {
+        phantom: options.phantom,
+        tells_eager_sends: network.loggops.is_some(),
+        ..Settings::new(options.send_mode.map_or(threshold, SendMode::threshold))
+    };
+    let Some(loggops) = &network.loggops else {
+        return Flow::new(simulation.port(), ranks, settings);
+    };
+    let costs = Costs {
+        latency: loggops.latency.span(),
+        overhead: loggops.overhead.span(),
+        gap: loggops.gap.span(),
+        gap_per_byte: loggops.gap_per_byte.span(),
+        overhead_per_byte: loggops.overhead_per_byte.span(),
+    };
+    LogGops::new(simulation.port(), ranks, settings, costs)
 }
 
 fn configure(simulation: &mut Simulation, options: &Options, ranks: u32) {

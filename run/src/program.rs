@@ -7,7 +7,7 @@ use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
 
-use fabric::Flow;
+use fabric::Fabric;
 use mpi::{Comm, Process};
 use sim_core::{Actor, ActorResult, HostId, Simulation};
 
@@ -26,7 +26,7 @@ pub struct Stage<'a> {
     /// The host of each rank.
     pub(crate) hosts: &'a [HostId],
     /// The device between the ranks; `None` for an actor program.
-    pub(crate) flow: Option<Rc<Flow>>,
+    pub(crate) fabric: Option<Rc<dyn Fabric>>,
     /// The ranks' processes, for what they leave unfinished.
     pub(crate) processes: Vec<Rc<Process>>,
 }
@@ -65,13 +65,13 @@ where
     }
 
     fn start(&self, stage: &mut Stage<'_>) {
-        let flow = stage
-            .flow
+        let fabric = stage
+            .fabric
             .clone()
             .expect("a rank program is given a device");
         stage.processes.reserve(stage.hosts.len());
         for (rank, host) in (0..).zip(stage.hosts) {
-            let process = flow.process(rank);
+            let process = Rc::clone(&fabric).process(rank);
             stage.processes.push(Rc::clone(&process));
             let program = (self.0)(process.world());
             stage.simulation.spawn_anonymous(host.0, |_| async move {

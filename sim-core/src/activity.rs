@@ -10,7 +10,7 @@ use crate::kernel::{Shared, Status};
 use crate::operation::{Operation, Step};
 use crate::{Answer, Change, End, Kernel, Message, Span, Transition};
 
-/// A computation or one side of a communication in progress.
+/// A computation, a disk operation, a parallel task or one side of a communication in progress.
 pub struct Activity {
     kernel: Shared,
     slot: u32,
@@ -25,7 +25,7 @@ pub enum ActivityStatus {
     Send,
     /// A receive that no send has met.
     Receive,
-    /// Both sides of the communication are there, or the computation runs: it takes its time.
+    /// Both sides of the communication are there, or the work runs: it takes its time.
     Ready,
     /// It is over, well or not.
     Done,
@@ -140,7 +140,8 @@ impl Activity {
         }
     }
 
-    /// The work that is left, in bytes or flop; all of it if it has not begun.
+    /// The work that is left, in bytes or flop, or as a part (from 1 to 0) of a parallel task; all of it if it has not
+    /// begun.
     #[must_use]
     pub fn remaining(&self) -> f64 {
         self.kernel.borrow_mut().remaining(self.slot)

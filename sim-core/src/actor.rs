@@ -7,7 +7,7 @@ use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
 
-use crate::activity::{Activity, ActivityError, end_result};
+use crate::activity::{Activity, ActivityError};
 use crate::code::Code;
 use crate::kernel::Shared;
 use crate::mailbox::Mailbox;
@@ -167,56 +167,6 @@ impl Actor {
                 id: ActorId(code.object()),
             })
         })
-    }
-
-    /// Computes `flops` flop on the actor's host.
-    ///
-    /// # Errors
-    /// [`ActivityError`] if the host fails.
-    #[inline]
-    #[track_caller]
-    pub fn execute(&self, flops: f64) -> Operation<'_, Result<(), ActivityError>> {
-        let exec = self.prepare_exec(flops, 1.0, f64::INFINITY);
-        let wait = Transition::Wait {
-            activity: exec,
-            owned: true,
-        };
-        Operation::new(&self.kernel, wait, |kernel, code, answer| {
-            let result = end_result(answer);
-            kernel.release_activity(code.object());
-            Step::Return(result)
-        })
-    }
-
-    /// Starts a computation of `flops` flop on the actor's host without waiting for it.
-    #[must_use]
-    pub fn start_execution(&self, flops: f64) -> Activity {
-        self.start_execution_with(flops, 1.0, f64::INFINITY)
-    }
-
-    /// Starts a computation with a share of `priority` relative to others on the host and at most `bound` flop/s.
-    ///
-    /// # Panics
-    /// If `flops` is negative or not finite, or if `priority` or `bound` is not above 0.
-    #[must_use]
-    pub fn start_execution_with(&self, flops: f64, priority: f64, bound: f64) -> Activity {
-        let slot = self.prepare_exec(flops, priority, bound);
-        self.kernel.borrow_mut().begin_exec(slot);
-        Activity::new(Rc::clone(&self.kernel), slot, false)
-    }
-
-    fn prepare_exec(&self, flops: f64, priority: f64, bound: f64) -> u32 {
-        assert!(
-            flops >= 0.0 && flops.is_finite(),
-            "an amount of flop must be finite and at least 0, not {flops}"
-        );
-        assert!(
-            priority > 0.0 && bound > 0.0,
-            "a priority and a bound must be above 0, not {priority} and {bound}"
-        );
-        self.kernel
-            .borrow_mut()
-            .prepare_exec(self.id.0, flops, priority, bound)
     }
 
     /// Waits until the actor has ended.

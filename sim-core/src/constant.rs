@@ -2,14 +2,15 @@
 //!
 //! This is what `sim-core` brings so that it can be used and tested without a platform. *Not modelled*: sharing.
 //! Any number of transfers and computations run side by side without slowing each other, and the number of bytes
-//! does not matter; a user sees no contention at all.
+//! does not matter; a user sees no contention at all. The threads of a computation all run, on as many cores. A parallel
+//! task lasts the latency, if it moves any bytes, and then as long as the host with the most flop. There are no disks.
 //!
 //! Units: seconds, flop, flop/s.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::{ActivityId, CannotStart, Change, End, Resource, Span, Time, Work};
+use crate::{ActivityId, CannotStart, Change, End, ParallelWork, Resource, Span, Time, Work};
 
 /// A [`Resource`] on which nothing is shared.
 #[derive(Debug)]
@@ -30,7 +31,8 @@ struct Running {
     left: Span,
     /// Units of work (flop or bytes) per second, to tell what remains.
     rate: f64,
-    is_exec: bool,
+    /// How many threads it computes with; 0 if it is no computation.
+    threads: u32,
 }
 
 impl Running {
@@ -60,6 +62,14 @@ impl Constant {
         }
     }
 
+    /// How long a parallel task lasts.
+    fn parallel(&self, work: &ParallelWork) -> Span {
+        let moves = work.transfers().next().is_some();
+        let latency = if moves { self.latency } else { Span::ZERO };
+        let flops = work.flops().map(|(_, flops)| flops);
+        latency + Span::from_secs(flops.fold(0.0, f64::max) / self.speed)
+    }
+
     fn get(&mut self, activity: ActivityId) -> &mut Running {
         let entry = self.running[activity.slot as usize].as_mut();
         entry
@@ -74,11 +84,22 @@ impl Constant {
 
 impl Resource for Constant {
     fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
-        let (duration, amount) = match *work {
-            Work::Exec { flops, bound, .. } => {
-                (Span::from_secs(flops / self.speed.min(bound)), flops)
+        let (duration, amount) = match work {
+            Work::Exec {
+                flops,
+                bound,
+                threads,
+                ..
+            } => {
+                let speed = self.speed * f64::from(*threads);
+                (Span::from_secs(flops / speed.min(*bound)), *flops)
             }
-            Work::Transfer { bytes, .. } => (self.latency, bytes),
+            Work::Transfer { bytes, .. } => (self.latency, *bytes),
+            Work::Parallel(work) => (self.parallel(work), 1.0),
+            Work::Io { .. } => {
+                let message = "hosts of the constant model have no disks".to_owned();
+                return Err(CannotStart(message));
+            }
         };
         let slot = activity.slot as usize;
         if self.running.len() <= slot {
@@ -95,7 +116,10 @@ impl Resource for Constant {
             end,
             left: Span::ZERO,
             rate,
-            is_exec: matches!(work, Work::Exec { .. }),
+            threads: match work {
+                Work::Exec { threads, .. } => *threads,
+                Work::Transfer { .. } | Work::Io { .. } | Work::Parallel(_) => 0,
+            },
         });
         self.ends
             .push(Reverse((end, activity.number, activity.slot)));
@@ -127,9 +151,10 @@ impl Resource for Constant {
         let Change::Bound(bound) = change else {
             return;
         };
-        if !running.is_exec {
+        if running.threads == 0 {
             return;
         }
+        let speed = speed * f64::from(running.threads);
         let amount = running.left_at(now).as_secs() * running.rate;
         running.rate = speed.min(bound);
         let left = Span::from_secs(amount / running.rate);
@@ -192,6 +217,7 @@ mod tests {
     fn exec(flops: f64) -> Work {
         Work::Exec {
             host: HOST,
+            threads: 1,
             flops,
             priority: 1.0,
             bound: f64::INFINITY,

@@ -21,8 +21,8 @@ use crate::operation::TICKET_MAX;
 use crate::timers::Timers;
 use crate::trace::TraceSink;
 use crate::{
-    ActorId, Answer, Choice, Clock, Digest, End, Failure, HostId, Resource, Span, Stream, Time,
-    Transition,
+    ActorId, Answer, Choice, Clock, Digest, DiskId, End, Failure, HostId, Resource, Span, Stream,
+    Time, Transition,
 };
 
 mod activities;
@@ -39,7 +39,7 @@ mod polling;
 mod report;
 mod semaphores;
 
-pub(crate) use activities::{Activities, Status};
+pub(crate) use activities::{Activities, Kind, Status};
 pub(crate) use actors::{ActorRecord, Slot, SlotState};
 pub(crate) use events::DEVICE_TARGET;
 pub(crate) use hosts::Again;
@@ -56,6 +56,12 @@ pub trait Hosts {
     fn count(&self) -> u32;
     /// The name of a host.
     fn name(&self, host: HostId) -> String;
+
+    /// The disk of a host that is called so.
+    fn disk(&self, host: HostId, name: &str) -> Option<DiskId> {
+        let _ = (host, name);
+        None
+    }
 }
 
 impl Hosts for Vec<String> {
@@ -263,7 +269,7 @@ impl Kernel {
         waker: &Waker,
     ) -> Issued {
         if let Some(activity) = code.owned_activity() {
-            self.begin_exec(activity);
+            self.begin_work(activity);
         }
         if !self.stepping && self.is_enabled(actor, code, false) {
             let answer = Answer::from_code(self.execute(actor, code));

@@ -11,12 +11,26 @@
 //! Units: flop for computation, bytes for transfers, seconds for dates.
 
 use std::fmt;
+use std::rc::Rc;
 
-use crate::{Control, LinkState, PowerStates, Time};
+use crate::{Control, LinkState, ParallelWork, PowerStates, Time};
 
 /// A host, as a position in the table of hosts that the simulation was given.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HostId(pub u32);
+
+/// A disk, as a position in the table of disks of the platform.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DiskId(pub u32);
+
+/// What is done with a disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Io {
+    /// Bytes come from it.
+    Read,
+    /// Bytes go to it.
+    Write,
+}
 
 /// An activity in progress.
 ///
@@ -31,17 +45,21 @@ pub struct ActivityId {
 }
 
 /// What an activity asks of a resource.
-#[derive(Clone, Copy, PartialEq, Debug)]
+///
+/// What happens often is stored here; the rare parallel task is behind a pointer, so that the others stay small.
+#[derive(Clone, PartialEq, Debug)]
 pub enum Work {
     /// A computation on one host.
     Exec {
         /// Where it runs.
         host: HostId,
-        /// Amount in flop, at least 0 and finite.
+        /// Cores that it uses at the same time, at least 1.
+        threads: u32,
+        /// Amount of all threads together in flop, at least 0 and finite.
         flops: f64,
-        /// Share relative to other computations on the host; 1 is usual, more is faster.
+        /// Share of each thread relative to other computations on the host; 1 is usual, more is faster.
         priority: f64,
-        /// Upper limit in flop/s, infinite if there is none.
+        /// Upper limit of all threads together in flop/s, infinite if there is none.
         bound: f64,
     },
     /// A transfer between two hosts, possibly the same.
@@ -55,14 +73,27 @@ pub enum Work {
         /// Upper limit in bytes/s, infinite if there is none.
         rate: f64,
     },
+    /// Reading from or writing to a disk.
+    Io {
+        /// Which disk.
+        disk: DiskId,
+        /// Which way.
+        operation: Io,
+        /// Amount in bytes, at least 0 and finite.
+        bytes: f64,
+        /// Share relative to others at the disk; 1 is usual, more is faster.
+        priority: f64,
+    },
+    /// Computations and transfers that progress together.
+    Parallel(Rc<ParallelWork>),
 }
 
 /// What can be changed in an activity that runs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Change {
-    /// A new priority of a computation, above 0.
+    /// A new priority of a computation or of a disk operation, above 0.
     Priority(f64),
-    /// A new upper limit, in flop/s or bytes/s, above 0.
+    /// A new upper limit, in flop/s or bytes/s, above 0. Disk operations and parallel tasks have none.
     Bound(f64),
 }
 
@@ -114,7 +145,7 @@ pub trait Resource {
     /// Changes a running activity.
     fn update(&mut self, activity: ActivityId, change: Change, now: Time);
 
-    /// The work that `activity` has left at the date `now`, in flop or bytes.
+    /// The work that `activity` has left at the date `now`, in flop or bytes, or as a part of a parallel task.
     fn remaining(&mut self, activity: ActivityId, now: Time) -> f64;
 
     /// The next date, at or after `now`, at which something ends or changes; `None` if there is none.

@@ -49,9 +49,11 @@ impl Failing {
 
 impl Resource for Failing {
     fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
-        let hosts = match *work {
-            Work::Exec { host, .. } => vec![host],
-            Work::Transfer { from, to, .. } => vec![from, to],
+        let hosts = match work {
+            Work::Exec { host, .. } => vec![*host],
+            Work::Transfer { from, to, .. } => vec![*from, *to],
+            Work::Parallel(work) => work.hosts().to_vec(),
+            Work::Io { .. } => Vec::new(),
         };
         self.running.push((activity, hosts));
         self.inner.start(activity, work, now)

@@ -158,7 +158,9 @@ impl Resource for Unconnected {
             Work::Transfer { from, to, .. } => {
                 Err(CannotStart(format!("no route from {} to {}", from.0, to.0)))
             }
-            Work::Exec { .. } => self.0.start(activity, work, now),
+            Work::Exec { .. } | Work::Io { .. } | Work::Parallel(_) => {
+                self.0.start(activity, work, now)
+            }
         }
     }
     fn cancel(&mut self, activity: ActivityId, now: Time) {

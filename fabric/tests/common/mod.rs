@@ -16,11 +16,11 @@ use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fabric::Flow;
+use fabric::{Costs, Fabric, Flow, LogGops};
 use mpi::{Comm, Settings};
 use platform::Platform;
 use sim_core::{
-    ActorId, ActorResult, Clock, HostId, Hosts, Outcome, Report, Simulation, WaitGraph,
+    ActorId, ActorResult, Clock, DiskId, HostId, Hosts, Outcome, Report, Simulation, WaitGraph,
 };
 
 const NODES: &str = r#"
@@ -42,6 +42,10 @@ impl Hosts for HostNames {
     fn name(&self, host: HostId) -> String {
         self.0.host_name(host).into_owned()
     }
+
+    fn disk(&self, host: HostId, name: &str) -> Option<DiskId> {
+        self.0.disk_by_name(host, name)
+    }
 }
 
 /// The end of a program; a bare `Ok(())` would not say which error it does not have.
@@ -54,6 +58,8 @@ pub struct Runner {
     hosts: Vec<u32>,
     settings: Settings,
     clock: Clock,
+    /// Over the LogGOPS device with these costs, instead of over flows.
+    costs: Option<Costs>,
 }
 
 /// Eager below this many bytes, unless a test says otherwise.
@@ -64,10 +70,11 @@ pub fn ranks(count: u32) -> Runner {
     Runner {
         hosts: (0..count).collect(),
         settings: Settings {
-            eager_threshold: THRESHOLD,
             phantom: true,
+            ..Settings::new(THRESHOLD)
         },
         clock: Clock::Timed,
+        costs: None,
     }
 }
 
@@ -102,6 +109,12 @@ impl Runner {
         self
     }
 
+    pub fn with_costs(mut self, costs: Costs) -> Self {
+        self.costs = Some(costs);
+        self.settings.tells_eager_sends = true;
+        self
+    }
+
     pub fn untimed(mut self) -> Self {
         self.clock = Clock::Untimed;
         self
@@ -119,11 +132,15 @@ impl Runner {
         simulation.set_clock(self.clock);
         simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
         let size = u32::try_from(self.hosts.len()).expect("few ranks");
-        let flow = Flow::new(simulation.port(), size, self.settings);
+        let (port, settings) = (simulation.port(), self.settings.clone());
+        let device: Rc<dyn Fabric> = match self.costs {
+            Some(costs) => LogGops::new(port, size, settings, costs),
+            None => Flow::new(port, size, settings),
+        };
         let notes = Notes::default();
         let mut processes = Vec::new();
         for (rank, &host) in (0..).zip(&self.hosts) {
-            let process = flow.process(rank);
+            let process = Rc::clone(&device).process(rank);
             processes.push(Rc::clone(&process));
             let body = program(process.world(), notes.clone());
             simulation.spawn_anonymous(host, |_| async move {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use mpi::channel::{Event, Header, Packet, Token};
+use mpi::channel::{Event, Header, Interest, Packet, Token};
 use mpi::{Buffer, Channel, Comm, Level, Process, Result, Settings, Waiting};
 
 /// Which packet is delivered next.
@@ -69,7 +69,6 @@ struct Endpoint {
 
 /// What lies between the ranks.
 struct Net {
-    settings: Settings,
     order: Order,
     now: f64,
     numbers: u64,
@@ -197,6 +196,7 @@ fn line(from: u32, to: u32, packet: &Packet) -> String {
 
 struct MemoryChannel {
     rank: u32,
+    settings: Settings,
     net: Rc<RefCell<Net>>,
 }
 
@@ -209,8 +209,8 @@ impl Channel for MemoryChannel {
         u32::try_from(self.net.borrow().endpoints.len()).expect("few ranks")
     }
 
-    fn settings(&self) -> Settings {
-        self.net.borrow().settings
+    fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     fn now(&self) -> f64 {
@@ -254,7 +254,7 @@ impl Channel for MemoryChannel {
         self.timer(flops / 1e9, token);
     }
 
-    fn park(&self, waker: &Waker) {
+    fn park(&self, waker: &Waker, _: Interest) {
         let endpoint = &mut self.net.borrow_mut().endpoints[self.rank as usize];
         endpoint.parked = true;
         endpoint.wakers.push(waker.clone());
@@ -364,10 +364,7 @@ pub const THRESHOLD: u64 = 100;
 pub fn world(ranks: u32) -> World {
     World {
         ranks,
-        settings: Settings {
-            eager_threshold: THRESHOLD,
-            phantom: false,
-        },
+        settings: Settings::new(THRESHOLD),
         order: Order::Posted,
     }
 }
@@ -399,7 +396,6 @@ impl World {
         let mut endpoints = Vec::new();
         endpoints.resize_with(self.ranks as usize, Endpoint::default);
         let net = Rc::new(RefCell::new(Net {
-            settings: self.settings,
             order: self.order,
             now: 0.0,
             numbers: 0,
@@ -413,7 +409,11 @@ impl World {
         let processes: Vec<Rc<Process>> = (0..self.ranks)
             .map(|rank| {
                 let net = Rc::clone(&net);
-                Process::new(Box::new(MemoryChannel { rank, net }))
+                Process::new(Box::new(MemoryChannel {
+                    rank,
+                    settings: self.settings.clone(),
+                    net,
+                }))
             })
             .collect();
         let bodies = processes

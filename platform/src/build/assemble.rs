@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use super::for_each_zone;
 use super::resolve::Resolved;
 use crate::cluster::Cluster;
+use crate::disk::{Disk, Disks};
 use crate::file::{
-    ClusterEntry, HostEntry, LinkEntry, PlatformFile, PowerState, ProfileEntry, Speeds, ToItself,
-    TopologyEntry, ZoneEntry,
+    ClusterEntry, DiskEntry, HostEntry, LinkEntry, Named, PlatformFile, PowerState, ProfileEntry,
+    Speeds, ToItself, TopologyEntry, ZoneEntry,
 };
 use crate::model::profile::{Profile, Target};
 use crate::platform::{Cores, Platform, Power, Single};
@@ -68,6 +69,7 @@ struct Parts {
     zone_coordinates: Vec<(u32, [f64; 3])>,
     profiles: Vec<Profile>,
     power: BTreeMap<u32, Power>,
+    disks: Disks,
 }
 
 impl Parts {
@@ -139,6 +141,7 @@ impl Parts {
                 },
             });
             self.single_zones.push(number);
+            self.disks.add(host, 1, disks(&named.entry.disks));
         }
         for name in &entry.routers {
             self.routers.push(name.get_ref().clone());
@@ -200,6 +203,7 @@ pub(super) fn assemble(file: PlatformFile, resolved: Resolved) -> Platform {
         by_name,
         link_names: parts.link_names,
         tree,
+        disks: parts.disks,
         notes: Vec::new(),
         host_count,
         wire_count: parts.numbers.next,
@@ -262,10 +266,21 @@ fn clusters(file: &PlatformFile, parts: &mut Parts) -> (Vec<Cluster>, Vec<u32>, 
                 itself_over_links: entry.to_itself == ToItself::Links,
             });
             zones.push(zone);
+            parts.disks.add(host_count, count, disks(&entry.disks));
             host_count += count;
         }
     });
     (clusters, zones, host_count)
+}
+
+fn disks(entries: &[Named<DiskEntry>]) -> Vec<Disk> {
+    let disk = |named: &Named<DiskEntry>| Disk {
+        name: named.name.get_ref().as_str().into(),
+        read_bandwidth: named.entry.read_bandwidth.bytes_per_s(),
+        write_bandwidth: named.entry.write_bandwidth.bytes_per_s(),
+        total_bandwidth: named.entry.total().bytes_per_s(),
+    };
+    entries.iter().map(disk).collect()
 }
 
 fn length<T>(list: &[T]) -> u32 {

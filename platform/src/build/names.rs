@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::for_each_zone;
+use crate::disk::DISKS_MAX;
 use crate::file::{MemberName, Read, cut};
 use crate::pattern::{HOSTS_MAX, HostPattern};
 use crate::topology::{CABLES_MAX, Topology};
@@ -143,6 +144,28 @@ pub(super) fn check_count_of_links(read: &mut Read) {
     if let Some(span) = first {
         let problem = format!("more than {CABLES_MAX} links");
         let expected = "the clusters together have too many";
+        read.collector.add(span, problem, expected, None);
+    }
+}
+
+/// Refuses a platform whose disks are too many to be numbered.
+pub(super) fn check_count_of_disks(read: &mut Read) {
+    let mut total = 0;
+    let mut first = None;
+    for_each_zone(&read.file.root, &mut |_, _, zone| {
+        let single = zone.hosts.iter().map(|named| named.entry.disks.len());
+        total += single.sum::<usize>() as u64;
+        for named in &zone.clusters {
+            let hosts = u64::from(named.entry.hosts.count());
+            total += hosts * named.entry.disks.len() as u64;
+            if total > u64::from(DISKS_MAX) && first.is_none() {
+                first = Some(named.name.span());
+            }
+        }
+    });
+    if let Some(span) = first {
+        let problem = format!("more than {DISKS_MAX} disks");
+        let expected = "the hosts of the clusters together have too many";
         read.collector.add(span, problem, expected, None);
     }
 }

@@ -11,7 +11,7 @@ use super::zone::{ClusterName, LINK_KEYS, link_entry};
 use super::{ClusterEntry, LinkEntry, ProfileKind, Sharing, TopologyEntry};
 use crate::topology::{Dragonfly, FatTree, Impossible, Torus};
 
-const KEYS: [&str; 27] = [
+const KEYS: [&str; 28] = [
     "topology",
     "hosts",
     "speed",
@@ -24,6 +24,7 @@ const KEYS: [&str; 27] = [
     "limiter",
     "to_itself",
     "gateway",
+    "disks",
     "down",
     "up",
     "cables",
@@ -70,6 +71,7 @@ pub(super) fn cluster_entry(
     let limiter = collector.optional(&section, "limiter");
     let to_itself = collector.optional(&section, "to_itself");
     let gateway = collector.optional(&section, "gateway");
+    let disks = super::disk::disks(collector, &section);
     let mut profile = |key, kind| profile(collector, &section, key, kind);
     let speed_profile = profile("speed_profile", ProfileKind::Speed);
     let host_state_profile = profile("host_state_profile", ProfileKind::State);
@@ -101,6 +103,7 @@ pub(super) fn cluster_entry(
         speed_profile: speed_profile?,
         host_state_profile: host_state_profile?,
         link_state_profile: link_state_profile?,
+        disks: disks?,
     })
 }
 

@@ -10,7 +10,7 @@ use crate::model::{
 };
 
 /// All keys of `[network]`.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 17] = [
     "model",
     "compat",
     "latency_factor",
@@ -23,6 +23,20 @@ const KEYS: [&str; 12] = [
     "envelope",
     "ib_penalty_factors",
     "duration",
+    "latency",
+    "overhead",
+    "gap",
+    "gap_per_byte",
+    "overhead_per_byte",
+];
+
+/// Those of the keys that are for `loggops`.
+const OF_LOGGOPS: [&str; 5] = [
+    "latency",
+    "overhead",
+    "gap",
+    "gap_per_byte",
+    "overhead_per_byte",
 ];
 
 /// A number above 0.
@@ -100,6 +114,17 @@ pub(super) fn network(
             network.duration = Some(read);
         });
     }
+    if let Some(costs) = &mut network.loggops {
+        for (key, store) in [
+            ("latency", &mut costs.latency),
+            ("overhead", &mut costs.overhead),
+            ("gap", &mut costs.gap),
+            ("gap_per_byte", &mut costs.gap_per_byte),
+            ("overhead_per_byte", &mut costs.overhead_per_byte),
+        ] {
+            set(collector, &section, key, |read| *store = read);
+        }
+    }
     Some(network)
 }
 
@@ -126,6 +151,7 @@ fn refuse_meaningless(
             "model" | "compat" => true,
             "ib_penalty_factors" => preset.ib_penalty_factors.is_some(),
             "duration" => preset.duration.is_some(),
+            key if OF_LOGGOPS.contains(&key) => preset.loggops.is_some(),
             _ => preset.fluid.is_some(),
         };
         if let (false, Some(value)) = (has_meaning, section.get(key)) {

@@ -210,13 +210,14 @@ impl<'r> ZoneReader<'r> {
             collector.add(name.span(), problem, expected, Some(help.to_owned()));
         }
         let what = format!("host {:?}", cut(name.get_ref()));
-        const KEYS: [&str; 6] = [
+        const KEYS: [&str; 7] = [
             "speed",
             "pstate",
             "cores",
             "coordinates",
             "speed_profile",
             "state_profile",
+            "disks",
         ];
         let Some(section) = collector.section(value, name.span(), what, &KEYS) else {
             return;
@@ -224,13 +225,18 @@ impl<'r> ZoneReader<'r> {
         let speed = speeds(collector, &section);
         let cores = collector.optional(&section, "cores");
         let coordinates = collector.optional(&section, "coordinates");
+        let disks = super::disk::disks(collector, &section);
         let speed_profile = profile(collector, &section, "speed_profile", ProfileKind::Speed);
         let state_profile = profile(collector, &section, "state_profile", ProfileKind::State);
         let profiles = speed_profile.zip(state_profile);
-        if let (Some((speed, pstate)), Some(cores), Some(coordinates), Some(profiles)) =
-            (speed, cores, coordinates, profiles)
+        if let (
+            Some((speed, pstate)),
+            Some(cores),
+            Some(coordinates),
+            Some((speed_profile, state_profile)),
+            Some(disks),
+        ) = (speed, cores, coordinates, profiles, disks)
         {
-            let (speed_profile, state_profile) = profiles;
             let entry = HostEntry {
                 speed,
                 pstate,
@@ -238,6 +244,7 @@ impl<'r> ZoneReader<'r> {
                 coordinates,
                 speed_profile,
                 state_profile,
+                disks,
             };
             outer.hosts.push(Named { name, entry });
         }

@@ -73,6 +73,7 @@ impl Importer {
             speed_profile: None,
             host_state_profile: None,
             link_state_profile: None,
+            disks: Vec::new(),
         };
         let name = plain(id?.to_owned());
         Some(Named { name, entry })

@@ -77,7 +77,8 @@ impl Importer {
                 self.note(element, text);
             }
         }
-        for child in &element.children {
+        let is_read = |child: &&Element| element.name == "host" && child.name == "disk";
+        for child in element.children.iter().filter(|child| !is_read(child)) {
             self.left_out(child);
         }
     }

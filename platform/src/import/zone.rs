@@ -121,6 +121,7 @@ impl Importer {
         let speed = self.speed(element);
         let cores = self.cores(element);
         let coordinates = self.coordinates(element);
+        let disks = self.disks(element);
         let (speed_profile, state_profile) = self.host_profiles(element);
         self.rest(element, &HOST_KEYS);
         if let (Some(id), Some((speed, pstate)), Some(cores)) = (id, speed, cores) {
@@ -131,6 +132,7 @@ impl Importer {
                 coordinates,
                 speed_profile,
                 state_profile,
+                disks,
             };
             let name = plain(id.to_owned());
             zone.hosts.push(Named { name, entry });
@@ -226,6 +228,7 @@ impl Importer {
             coordinates,
             speed_profile,
             state_profile,
+            disks: Vec::new(),
         };
         let name = plain(id.to_owned());
         zone.hosts.push(Named { name, entry });
@@ -292,6 +295,7 @@ impl Importer {
                 coordinates: None,
                 speed_profile: None,
                 state_profile: None,
+                disks: Vec::new(),
             };
             let name = plain(name);
             zone.hosts.push(Named { name, entry });

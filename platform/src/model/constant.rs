@@ -19,5 +19,6 @@ pub(crate) fn preset() -> NetworkParameters {
         fluid: None,
         ib_penalty_factors: None,
         duration: Some("1s".parse().expect("a duration")),
+        loggops: None,
     }
 }

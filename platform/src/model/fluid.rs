@@ -5,7 +5,9 @@
 //! shared and limits the transfer to its bandwidth divided by the larger of the weights 1 and `crosstraffic` that it has.
 //!
 //! **Computations**: a host of n cores with s flop/s each is a capacity of n × s, shared max-min fairly with the priorities as
-//! weights; no computation is faster than one core.
+//! weights; no thread is faster than one core. A computation with t threads has t times the weight and the limit of one.
+//!
+//! **Disks** are the business of `disk`, **parallel tasks** of `parallel`.
 //!
 //! *Not modelled*: memory and cache effects (k computations on k cores do not slow each other), and what the files of
 //! the models name.
@@ -21,21 +23,26 @@
 //! Units: bytes, flop, seconds. The solver shares the rate *before* the bandwidth factor, so that work is counted in bytes
 //! divided by that factor.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sim_core::{
-    ActivityId, CannotStart, Change, Control, End, HostId, LinkState, PowerStates, Resource, Span,
-    Time, Work,
+    ActivityId, CannotStart, Change, Control, DiskId, End, HostId, LinkState, PowerStates,
+    Resource, Span, Time, Work,
 };
 
 mod control;
+mod disk;
 mod dynamics;
+mod parallel;
 mod timetable;
 
 use dynamics::Dynamics;
+use parallel::Task;
 
 use super::agenda::Agenda;
 use super::ib::Contention;
+use super::loggops::LogGops;
 use super::parameters::{Compat, FluidParameters, NetworkParameters};
 use super::profile;
 use crate::solver::Solver;
@@ -61,6 +68,8 @@ pub struct FlowModel {
     laws: Laws,
     contention: Option<Contention>,
     dynamics: Dynamics,
+    /// The parallel tasks in progress, by slot.
+    parallel: BTreeMap<u32, Task>,
     /// Buffers, to allocate nothing in the steady state.
     route: Route,
     way_back: Route,
@@ -77,7 +86,24 @@ enum Laws {
         tcp_gamma: f64,
         compat: Option<Compat>,
     },
+    /// Each transfer lasts a time of its own, whatever the others do.
+    Alone(Alone),
+}
+
+/// How long a transfer lasts where there are no links.
+#[derive(Debug)]
+enum Alone {
     Constant(Span),
+    Message(LogGops),
+}
+
+impl Alone {
+    fn duration(&self, bytes: f64) -> Span {
+        match self {
+            Self::Constant(duration) => *duration,
+            Self::Message(costs) => costs.alone(bytes),
+        }
+    }
 }
 
 /// All activities by slot, those that have ended included.
@@ -91,6 +117,8 @@ struct Activity {
     phase: Phase,
     suspended: bool,
     place: Place,
+    /// Of a computation.
+    threads: u32,
     /// The hosts between which a transfer goes, if that matters to others.
     between: Option<(u32, u32)>,
     /// What a unit of the solver's rate is in flop or bytes.
@@ -114,6 +142,9 @@ struct Activity {
 enum Place {
     Exec(HostId),
     Transfer(HostId, HostId),
+    Io(DiskId),
+    /// See [`FlowModel::parallel`].
+    Parallel,
 }
 
 /// What an activity is doing.
@@ -133,10 +164,12 @@ impl FlowModel {
     /// The model of a platform on which nothing runs yet.
     ///
     /// # Panics
-    /// If the platform has so many hosts and links that their numbers do not fit, which the reader refuses.
+    /// If the platform has so many hosts, links and disks that their numbers do not fit, which the reader refuses.
     #[must_use]
     pub fn new(platform: Arc<Platform>) -> Self {
-        let capacities = u64::from(platform.link_id_end()) + u64::from(platform.host_count());
+        let capacities = u64::from(platform.link_id_end())
+            + u64::from(platform.host_count())
+            + disk::capacities(&platform);
         assert!(
             u32::try_from(capacities).is_ok(),
             "{capacities} capacities in one platform"
@@ -148,6 +181,7 @@ impl FlowModel {
             laws,
             contention,
             dynamics: Dynamics::default(),
+            parallel: BTreeMap::new(),
             platform,
             activities: Activities::default(),
             agenda: Agenda::default(),
@@ -186,17 +220,19 @@ impl FlowModel {
         match *work {
             Work::Exec {
                 host,
+                threads,
                 flops,
                 priority,
                 bound,
             } => {
                 activity.place = Place::Exec(host);
+                activity.threads = threads;
                 let speed = self.dynamics.speed(&self.platform, host);
                 let capacity = speed * f64::from(self.platform.cores(host));
                 let number = self.platform.link_id_end() + host.0;
                 self.solver.cross(id.slot, number, capacity, 1.0);
-                activity.weight = priority;
-                activity.limit = speed;
+                activity.weight = priority * f64::from(threads);
+                activity.limit = speed * f64::from(threads);
                 (activity.remaining, activity.wanted) = (flops, bound);
                 activity.set_bound(1.0);
                 Ok(Span::ZERO)
@@ -207,6 +243,13 @@ impl FlowModel {
                 bytes,
                 rate,
             } => self.prepare_transfer(id.slot, (from, to), bytes, rate),
+            Work::Io {
+                disk,
+                operation,
+                bytes,
+                priority,
+            } => self.prepare_io(id.slot, (disk, operation), bytes, priority),
+            Work::Parallel(ref work) => self.prepare_parallel(id.slot, work),
         }
     }
 
@@ -220,9 +263,9 @@ impl FlowModel {
         let activity = &mut self.activities.0[slot as usize];
         activity.place = Place::Transfer(from, to);
         let parameters = match &self.laws {
-            Laws::Constant(duration) => {
+            Laws::Alone(alone) => {
                 activity.remaining = 0.0;
-                return Ok(*duration);
+                return Ok(alone.duration(bytes));
             }
             Laws::Fluid { parameters, .. } => parameters,
         };
@@ -253,12 +296,14 @@ impl FlowModel {
     }
 
     /// Whether an activity that has been prepared can run: its hosts and links are on.
-    fn is_on(&self, slot: u32) -> bool {
+    fn is_on(&mut self, slot: u32) -> bool {
         match self.activities.0[slot as usize].place {
             Place::Exec(host) => self.dynamics.is_host_on(host),
+            Place::Io(disk) => self.dynamics.is_host_on(self.platform.disk_host(disk)),
+            Place::Parallel => self.is_task_on(slot),
             Place::Transfer(from, to) => {
-                // A constant model has found no ways.
-                let ways = matches!(self.laws, Laws::Constant(_))
+                // A model without links has found no ways.
+                let ways = matches!(self.laws, Laws::Alone(_))
                     || self.dynamics.is_way_on(&self.route)
                         && self.dynamics.is_way_on(&self.way_back);
                 ways && self.dynamics.is_host_on(from) && self.dynamics.is_host_on(to)
@@ -346,7 +391,11 @@ impl FlowModel {
 
     /// Forgets an activity that does not share any more.
     fn finish(&mut self, slot: u32, now: Time) {
-        self.activities.0[slot as usize].phase = Phase::Idle;
+        let activity = &mut self.activities.0[slot as usize];
+        activity.phase = Phase::Idle;
+        if activity.place == Place::Parallel {
+            self.parallel.remove(&slot);
+        }
         self.solver.forget(slot);
         self.part(slot, now);
     }
@@ -372,7 +421,16 @@ fn check_amounts(work: &Work) -> Result<(), CannotStart> {
             ..
         } => (flops, [priority, bound]),
         Work::Transfer { bytes, rate, .. } => (bytes, [1.0, rate]),
+        Work::Io {
+            bytes, priority, ..
+        } => (bytes, [priority, 1.0]),
+        // Checked when it was made.
+        Work::Parallel(_) => return Ok(()),
     };
+    if matches!(work, Work::Exec { threads: 0, .. }) {
+        let message = "a computation needs at least one thread".to_owned();
+        return Err(CannotStart(message));
+    }
     if !(amount >= 0.0 && amount.is_finite()) {
         let message = format!("an amount of work must be finite and at least 0, not {amount}");
         return Err(CannotStart(message));
@@ -434,15 +492,19 @@ impl Resource for FlowModel {
         }
     }
 
-    /// Changes priority or bound. A priority means nothing to a transfer.
+    /// Changes priority or bound, of what has one.
     fn update(&mut self, id: ActivityId, change: Change, now: Time) {
         let activity = &mut self.activities.0[id.slot as usize];
-        match change {
-            Change::Priority(priority) if matches!(activity.place, Place::Exec(_)) => {
-                activity.weight = priority;
+        match (change, activity.place) {
+            (Change::Priority(priority), Place::Exec(_)) => {
+                activity.weight = priority * f64::from(activity.threads);
             }
-            Change::Priority(_) => return,
-            Change::Bound(bound) => activity.wanted = bound / activity.scale,
+            (Change::Priority(priority), Place::Io(_)) => activity.weight = priority,
+            (Change::Bound(bound), Place::Exec(_) | Place::Transfer(..)) => {
+                activity.wanted = bound / activity.scale;
+            }
+            (Change::Priority(_), Place::Transfer(..) | Place::Parallel)
+            | (Change::Bound(_), Place::Io(_) | Place::Parallel) => return,
         }
         self.renew(id.slot, now);
     }
@@ -459,6 +521,7 @@ impl Resource for FlowModel {
     }
 
     fn next_date(&mut self, now: Time) -> Option<Time> {
+        self.weigh_tasks(now);
         self.solver.solve(now);
         if !self.dynamics.failed.is_empty() {
             return Some(now);
@@ -537,6 +600,7 @@ impl Activity {
         phase: Phase::Idle,
         suspended: false,
         place: Place::Exec(HostId(0)),
+        threads: 1,
         between: None,
         scale: 1.0,
         remaining: 0.0,
@@ -603,10 +667,13 @@ impl Laws {
                 parameters: fluid.clone(),
                 compat: network.compat,
             },
-            None => {
-                let duration = network.duration.as_ref();
-                Self::Constant(Span::from_secs(duration.map_or(1.0, |all| all.as_secs())))
-            }
+            None => Self::Alone(match &network.loggops {
+                Some(costs) => Alone::Message(costs.clone()),
+                None => {
+                    let duration = network.duration.as_ref();
+                    Alone::Constant(Span::from_secs(duration.map_or(1.0, |all| all.as_secs())))
+                }
+            }),
         }
     }
 

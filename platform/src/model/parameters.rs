@@ -16,6 +16,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::factors::Factors;
+use super::loggops::{self, LogGops};
 use super::{cm02, constant, flow, ib, lv08, raw, smpi};
 use crate::units::{Bandwidth, Duration, Size};
 
@@ -37,6 +38,9 @@ pub enum NetworkModel {
     Ib,
     /// Every transfer lasts the same time.
     Constant,
+    /// Messages cost time at processors and adapters and a latency between them; there are no links.
+    #[serde(rename = "loggops")]
+    LogGops,
 }
 
 /// `[network]`: a model and its parameters.
@@ -47,7 +51,7 @@ pub struct NetworkParameters {
     /// Whose quirks are reproduced, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compat: Option<Compat>,
-    /// The parameters of a fluid model; none in [`NetworkModel::Constant`].
+    /// The parameters of a fluid model; none in [`NetworkModel::Constant`] and [`NetworkModel::LogGops`].
     #[serde(flatten)]
     pub fluid: Option<FluidParameters>,
     /// Penalties of concurrent transfers, in [`NetworkModel::Ib`] only.
@@ -56,6 +60,9 @@ pub struct NetworkParameters {
     /// How long every transfer lasts, in [`NetworkModel::Constant`] only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
+    /// What a message costs, in [`NetworkModel::LogGops`] only.
+    #[serde(flatten)]
+    pub loggops: Option<LogGops>,
 }
 
 /// A simulator whose quirks change dates, and can be asked for.
@@ -119,7 +126,7 @@ pub struct IbPenaltyFactors {
 
 impl NetworkModel {
     /// All models, in the order of the documentation.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Flow,
         Self::Raw,
         Self::Cm02,
@@ -127,6 +134,7 @@ impl NetworkModel {
         Self::Smpi,
         Self::Ib,
         Self::Constant,
+        Self::LogGops,
     ];
 
     /// Its name in a platform file.
@@ -140,6 +148,7 @@ impl NetworkModel {
             Self::Smpi => "smpi",
             Self::Ib => "ib",
             Self::Constant => "constant",
+            Self::LogGops => "loggops",
         }
     }
 
@@ -154,6 +163,7 @@ impl NetworkModel {
             Self::Smpi => "cm02 with factors by size for MPI on Ethernet",
             Self::Ib => "cm02 with penalties of concurrent transfers on InfiniBand",
             Self::Constant => "every transfer lasts the same time",
+            Self::LogGops => "overhead, gap and latency of messages, no links",
         }
     }
 }
@@ -170,7 +180,14 @@ impl NetworkParameters {
             NetworkModel::Smpi => smpi::preset(),
             NetworkModel::Ib => ib::preset(),
             NetworkModel::Constant => constant::preset(),
+            NetworkModel::LogGops => loggops::preset(),
         }
+    }
+
+    /// Whether hosts can talk that no route joins: the model has no links.
+    #[must_use]
+    pub const fn needs_no_routes(&self) -> bool {
+        self.fluid.is_none()
     }
 
     /// Bytes that the message layer adds to the payload of each message.
@@ -189,6 +206,7 @@ impl NetworkParameters {
             fluid: Some(fluid),
             ib_penalty_factors: None,
             duration: None,
+            loggops: None,
         }
     }
 }

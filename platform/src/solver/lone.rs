@@ -58,6 +58,15 @@ impl Lone {
         (user & COUPLED == 0).then(|| user.checked_sub(1))?
     }
 
+    /// How many flows share a capacity.
+    pub(super) fn count(&self, number: u32) -> u32 {
+        match self.users[number as usize] {
+            0 => 0,
+            user if user & COUPLED == 0 => 1,
+            user => user & !COUPLED,
+        }
+    }
+
     /// Notes that a flow, lone or not here before, is coupled from now on.
     pub(super) fn couple(&mut self, uses: &[Use]) {
         for known in uses {

@@ -2,11 +2,12 @@
 
 #![expect(dead_code, reason = "each file of tests uses a part of it")]
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use platform::profile::{Change, Profile};
 use platform::{FlowModel, LinkId, Platform};
-use sim_core::{ActivityId, End, HostId, Resource, Time, Work};
+use sim_core::{ActivityId, CannotStart, End, HostId, Io, ParallelWork, Resource, Time, Work};
 
 /// No limit of the rate.
 pub(crate) const UNLIMITED: f64 = f64::INFINITY;
@@ -49,15 +50,55 @@ impl Lab {
 
     /// Starts anything.
     pub(crate) fn start(&mut self, work: &Work) -> ActivityId {
+        self.try_start(work)
+            .unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Starts anything that may be refused.
+    pub(crate) fn try_start(&mut self, work: &Work) -> Result<ActivityId, CannotStart> {
         let id = ActivityId {
             number: u64::from(self.count),
             slot: self.count,
         };
         self.count += 1;
-        self.model
-            .start(id, work, self.now)
-            .unwrap_or_else(|error| panic!("{error}"));
-        id
+        self.model.start(id, work, self.now)?;
+        Ok(id)
+    }
+
+    /// Starts a computation with threads, each of `flops` flop.
+    pub(crate) fn threads(&mut self, host: &str, threads: u32, flops: f64) -> ActivityId {
+        let host = self.host(host);
+        self.start(&Work::Exec {
+            host,
+            threads,
+            flops: f64::from(threads) * flops,
+            priority: 1.0,
+            bound: UNLIMITED,
+        })
+    }
+
+    /// Starts an operation on a disk.
+    pub(crate) fn io(
+        &mut self,
+        (host, disk): (&str, &str),
+        operation: Io,
+        bytes: f64,
+        priority: f64,
+    ) -> ActivityId {
+        let disk = self.platform.disk_by_name(self.host(host), disk);
+        self.start(&Work::Io {
+            disk: disk.expect("a disk"),
+            operation,
+            bytes,
+            priority,
+        })
+    }
+
+    /// Starts a parallel task.
+    pub(crate) fn task(&mut self, hosts: &[&str], flops: &[f64], bytes: &[f64]) -> ActivityId {
+        let hosts = hosts.iter().map(|host| self.host(host)).collect();
+        let work = ParallelWork::new(hosts, flops.to_vec(), bytes.to_vec());
+        self.start(&Work::Parallel(Rc::new(work.expect("a task"))))
     }
 
     /// Starts a transfer.
@@ -87,6 +128,7 @@ impl Lab {
         let host = self.host(host);
         self.start(&Work::Exec {
             host,
+            threads: 1,
             flops,
             priority,
             bound,

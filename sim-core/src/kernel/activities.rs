@@ -4,8 +4,11 @@
 //! travel) and *ended*. A record is used again once nobody refers to it: each handle and each queue counts.
 
 use super::events::{DEVICE_TARGET, DEVICE_WORK};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use super::{Kernel, NONE, Stop};
-use crate::{ActivityId, Change, Clock, End, Message, Work};
+use crate::{ActivityId, Change, Clock, DiskId, End, Io, Message, ParallelWork, Work};
 
 /// The status of an activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,8 +32,16 @@ pub(crate) enum Status {
 pub(crate) enum Kind {
     Comm,
     Exec {
+        threads: u32,
         priority: f64,
     },
+    Io {
+        disk: DiskId,
+        operation: Io,
+        priority: f64,
+    },
+    /// What it does is in [`Activities::parallel`] until it begins.
+    Parallel,
     /// Work that a device started; the number is its own.
     Device(u64),
 }
@@ -50,12 +61,12 @@ pub(crate) struct Activity {
     /// Handles and queues that refer to the record.
     pub(crate) references: u32,
     pub(crate) detached: bool,
-    /// A computation that stands still because an actor that waits for it is suspended.
+    /// Work that stands still because an actor that waits for it is suspended.
     frozen: bool,
     pub(crate) message: Message,
-    /// Bytes or flop.
+    /// Bytes or flop, or 1 for a parallel task.
     pub(crate) amount: f64,
-    /// Upper limit in bytes/s.
+    /// Upper limit in bytes/s or flop/s.
     pub(crate) rate: f64,
     waiters: [u32; 2],
     more_waiters: Vec<u32>,
@@ -66,6 +77,8 @@ pub(crate) struct Activity {
 pub(crate) struct Activities {
     records: Vec<Activity>,
     free: Vec<u32>,
+    /// Parallel tasks that have not begun, by slot.
+    parallel: BTreeMap<u32, Rc<ParallelWork>>,
 }
 
 impl Activities {
@@ -105,6 +118,9 @@ impl Activities {
         record.status = Status::Free;
         record.message = Message::Empty;
         record.more_waiters = Vec::new();
+        if matches!(record.kind, Kind::Parallel) {
+            self.parallel.remove(&slot);
+        }
         self.free.push(slot);
     }
 }
@@ -146,37 +162,54 @@ impl Kernel {
         }
     }
 
-    /// A record for a computation of an actor on its host, with one reference.
-    pub(crate) fn prepare_exec(
-        &mut self,
-        actor: u32,
-        flops: f64,
-        priority: f64,
-        bound: f64,
-    ) -> u32 {
-        let slot = self.prepare_comm(NONE, Message::Empty, flops, bound, false);
+    /// A record for work of an actor that involves nobody else, with one reference; `rate` is its upper limit.
+    pub(crate) fn prepare_work(&mut self, actor: u32, kind: Kind, amount: f64, rate: f64) -> u32 {
+        let slot = self.prepare_comm(NONE, Message::Empty, amount, rate, false);
         let record = self.activities.get_mut(slot);
-        record.kind = Kind::Exec { priority };
+        record.kind = kind;
         record.source = actor;
         slot
     }
 
-    /// Starts a prepared computation; does nothing to any other activity.
+    /// A record for a parallel task, with one reference.
+    pub(crate) fn prepare_parallel(&mut self, actor: u32, work: Rc<ParallelWork>) -> u32 {
+        let slot = self.prepare_work(actor, Kind::Parallel, 1.0, f64::INFINITY);
+        self.activities.parallel.insert(slot, work);
+        slot
+    }
+
+    /// Starts prepared work of an actor that involves nobody else; does nothing to any other activity.
     #[inline]
-    pub(crate) fn begin_exec(&mut self, slot: u32) {
+    pub(crate) fn begin_work(&mut self, slot: u32) {
         let record = self.activities.get(slot);
-        if record.status == Status::Prepared
-            && let Kind::Exec { priority } = record.kind
-        {
-            let host = self.actors[record.source as usize].host;
-            let work = Work::Exec {
-                host,
+        if record.status != Status::Prepared {
+            return;
+        }
+        let work = match record.kind {
+            Kind::Exec { threads, priority } => Work::Exec {
+                host: self.actors[record.source as usize].host,
+                threads,
                 flops: record.amount,
                 priority,
                 bound: record.rate,
-            };
-            self.start_work(slot, &work);
-        }
+            },
+            Kind::Io {
+                disk,
+                operation,
+                priority,
+            } => Work::Io {
+                disk,
+                operation,
+                bytes: record.amount,
+                priority,
+            },
+            Kind::Parallel => match self.activities.parallel.remove(&slot) {
+                Some(work) => Work::Parallel(work),
+                None => return,
+            },
+            Kind::Comm | Kind::Device(_) => return,
+        };
+        self.start_work(slot, &work);
     }
 
     /// Starts work for the device; it hears of the end with its token.
@@ -346,10 +379,10 @@ impl Kernel {
         u32::try_from(ended).expect("a list is counted in 32 bits")
     }
 
-    /// Suspends or resumes a computation that runs.
-    pub(crate) fn freeze_exec(&mut self, slot: u32, freeze: bool) {
+    /// Suspends or resumes work that involves nobody else and runs.
+    pub(crate) fn freeze_work(&mut self, slot: u32, freeze: bool) {
         let record = self.activities.get_mut(slot);
-        if !matches!(record.kind, Kind::Exec { .. })
+        if matches!(record.kind, Kind::Comm | Kind::Device(_))
             || record.status != Status::Ready
             || record.frozen == freeze
         {
@@ -367,7 +400,7 @@ impl Kernel {
         }
     }
 
-    /// The bytes or flop that an activity has left.
+    /// The bytes or flop that an activity has left, or the part of a parallel task.
     pub(crate) fn remaining(&mut self, slot: u32) -> f64 {
         let record = self.activities.get(slot);
         match record.status {

@@ -393,7 +393,7 @@ impl Kernel {
         }
     }
 
-    /// Stops an actor, and the computation that it waits for, until [`Kernel::wake_up`]. Its timers go on; what they
+    /// Stops an actor, and the work of its own that it waits for, until [`Kernel::wake_up`]. Its timers go on; what they
     /// end is seen when it is resumed.
     pub(crate) fn suspend(&mut self, actor: u32) {
         let record = &mut self.actors[actor as usize];
@@ -401,7 +401,7 @@ impl Kernel {
             return;
         }
         record.suspended = true;
-        self.freeze_execs(actor, true);
+        self.freeze_works(actor, true);
     }
 
     /// Lets a suspended actor go on.
@@ -418,7 +418,7 @@ impl Kernel {
             record.bring_forward(slot.ticket);
         }
         let is_polled = record.is_new() || answered.is_some();
-        self.freeze_execs(actor, false);
+        self.freeze_works(actor, false);
         if deferred && is_polled {
             // It has no transition to choose before it comes to its next operation.
             self.births.push_back(actor);
@@ -428,11 +428,11 @@ impl Kernel {
         }
     }
 
-    /// Suspends or resumes the computations that the actor waits for.
-    fn freeze_execs(&mut self, actor: u32, freeze: bool) {
+    /// Suspends or resumes the work that the actor waits for.
+    fn freeze_works(&mut self, actor: u32, freeze: bool) {
         for slot in self.actors[actor as usize].slots() {
             if let Transition::Wait { activity, .. } = slot.code.transition() {
-                self.freeze_exec(activity, freeze);
+                self.freeze_work(activity, freeze);
             }
         }
     }

@@ -146,8 +146,13 @@ impl Kernel {
                 "get from {}, to which nobody puts",
                 self.mailbox_name(record.mailbox)
             ),
-            Status::Ready if matches!(record.kind, Kind::Exec { .. }) => "a computation".to_owned(),
-            _ => "an activity".to_owned(),
+            Status::Ready => match record.kind {
+                Kind::Exec { .. } => "a computation".to_owned(),
+                Kind::Io { .. } => "a disk".to_owned(),
+                Kind::Parallel => "a parallel task".to_owned(),
+                Kind::Comm | Kind::Device(_) => "an activity".to_owned(),
+            },
+            Status::Free | Status::Prepared | Status::Ended => "an activity".to_owned(),
         }
     }
 

@@ -211,6 +211,9 @@ impl FlowModel {
             for slot in self.transfers_over(&wires) {
                 self.fail(slot, now);
             }
+            for slot in self.tasks_over(&wires) {
+                self.fail(slot, now);
+            }
         }
     }
 
@@ -254,6 +257,9 @@ impl FlowModel {
                 activity.weigh(&self.laws, &self.dynamics, &self.route, &self.way_back);
                 self.renew(slot, now);
             }
+        }
+        for slot in self.tasks_over(wires) {
+            self.renew_parallel(slot, now);
         }
     }
 
@@ -301,9 +307,13 @@ impl FlowModel {
             };
             let runs = !matches!(activity.phase, Phase::Idle | Phase::Failed);
             if runs && hosts.contains(&host.0) {
-                activity.limit = self.dynamics.speed(&self.platform, host);
+                let speed = self.dynamics.speed(&self.platform, host);
+                activity.limit = speed * f64::from(activity.threads);
                 self.renew(slot, now);
             }
+        }
+        for slot in self.tasks_on(&hosts) {
+            self.renew_parallel(slot, now);
         }
     }
 
@@ -325,6 +335,11 @@ impl FlowModel {
             let there = match activity.place {
                 Place::Exec(place) => hosts.contains(&place.0),
                 Place::Transfer(from, to) => hosts.contains(&from.0) || hosts.contains(&to.0),
+                Place::Io(disk) => hosts.contains(&self.platform.disk_host(disk).0),
+                Place::Parallel => self.parallel.get(&slot).is_some_and(|task| {
+                    let mut used = task.work.hosts().iter();
+                    used.any(|host| hosts.contains(&host.0))
+                }),
             };
             if runs && there {
                 self.fail(slot, now);

@@ -64,6 +64,7 @@ impl Lab {
         let host = self.host(host);
         self.start(&Work::Exec {
             host,
+            threads: 1,
             flops,
             priority,
             bound,
@@ -430,6 +431,7 @@ fn play(steps: &[Step], model: &str, check: bool) -> Vec<(u64, Vec<u64>)> {
             Step::Exec(host, flops, priority) => {
                 let id = lab.start(&Work::Exec {
                     host: HostId(*host),
+                    threads: 1,
                     flops: *flops,
                     priority: *priority,
                     bound: UNLIMITED,

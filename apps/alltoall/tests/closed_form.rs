@@ -1,0 +1,56 @@
+//! How long an exchange lasts, against formulas; and that the same run is the same run.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The record of a run, given the options and the program's arguments.
+fn alltoall(options: &str, arguments: &str) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_alltoall"))
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .args(["-p", "platforms/loggops.toml", "-q", "--format", "json"])
+        .args(options.split_whitespace())
+        .arg("--")
+        .args(arguments.split_whitespace())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[track_caller]
+fn check(record: &Value, expected_us: f64) {
+    let found_us = record["simulated_s"].as_f64().unwrap() * 1e6;
+    assert!(
+        (found_us - expected_us).abs() <= 1e-9 * expected_us.max(1.0),
+        "{found_us} us, but the formula says {expected_us} us"
+    );
+}
+
+#[test]
+fn processors_never_idle() {
+    // Sending first, then receiving, n - 1 messages of o = 1.5 us each way; what arrives waits in the meantime.
+    for ranks in [4, 10, 100] {
+        let record = alltoall(&format!("-n {ranks}"), "--size 1B --rounds 2");
+        check(&record, 2.0 * f64::from(ranks - 1) * 3.0);
+        let expected = 2 * ranks * (ranks - 1);
+        assert_eq!(
+            record["messages"].as_u64().unwrap(),
+            u64::try_from(expected).unwrap()
+        );
+    }
+}
+
+#[test]
+fn two_ranks() {
+    // Both ends work at the same time: o + L + o.
+    check(&alltoall("-n 2", "--size 1B"), 5.5);
+}
+
+#[test]
+fn the_same_run_is_the_same_run() {
+    let digest = || alltoall("-n 20", "--size 100KiB")["digest"].clone();
+    assert_eq!(digest(), digest());
+}

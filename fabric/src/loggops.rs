@@ -1,0 +1,634 @@
+//! The LogGOPS device: messages occupy processors and adapters, and have a latency; there are no links.
+//!
+//! Every rank has one processor and one adapter. With L, o, g, G, O as in [`Costs`] and a packet of s bytes (a control
+//! packet and an empty message count as 1 byte):
+//!
+//! * **Sending** starts at a date t at which the processor is free and the adapter has sent what it had to. The processor is
+//!   occupied until t + o + (s−1)·O, the adapter does not send again before t + g + (s−1)·G, and the first byte arrives at
+//!   t + o + L. What a rank does itself (sending, computing) happens in the order of its calls. An eager send is over when
+//!   its processor is free again, because the message was copied; the data of a rendezvous are over at
+//!   t + o + (s−1)·max(O, G), when the last byte has left.
+//! * **Receiving** starts at a date r, at the arrival or later, at which the processor is free and the adapter has received
+//!   what it had to. The processor is occupied until r + o + (s−1)·max(O, G), because the last byte comes no earlier;
+//!   then the message layer gets the packet. The adapter does not receive again before r + g + (s−1)·G. What arrives at a
+//!   rank that is busy waits in one queue per rank, in the order of arrival, and is looked at once.
+//! * When both could start at one date, sending goes first.
+//! * **Computing** occupies the processor; the host's cores are shared by the ranks on it as in all models. What arrives
+//!   meanwhile waits. Sleeping occupies nothing.
+//! * **Rendezvous** costs its control packets: RTS, CTS and data are three packets, so a message that is expected takes
+//!   6 o + 3 L + (s−1)·max(O, G).
+//!
+//! So a message alone takes 2 o + L + (s−1)·max(O, G). Of k messages from one sender the last starts
+//! (k−1)·max(o + (s−1)·O, g + (s−1)·G) later, and of k that arrive together the last is received
+//! (k−1)·max(o + (s−1)·max(O, G), g + (s−1)·G) later.
+//!
+//! A call that does not wait takes no time itself: what it costs is taken before anything else that the rank does.
+//!
+//! *Not modelled*: links, topology, congestion anywhere but at the two ends, and a rank's own host: a message to the
+//! neighbour on the same host, or to itself, costs the same. Several adapters or progress threads. A user sees times that do not
+//! depend on the mapping but for computations. Matching costs nothing, whatever the queues.
+//!
+//! Source: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications in the LogGOPS model",
+//! LSAP workshop at HPDC 2010, and the simulator of that name. Differences from the simulator: there, a rendezvous is one
+//! message, the sender is released at the date at which the receiver has matched it, without a control message; and what
+//! arrives at a busy rank is put back into the queue of all events again and again.
+//!
+//! Units: bytes, seconds, flop.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+
+use mpi::Envelope;
+use mpi::channel::{Event, Interest, Packet, Settings, Token};
+use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, Span, Time, Work};
+
+use crate::flow::{label, message};
+use crate::ranks::{Carrier, Ranks, actor};
+use crate::slab::Slab;
+
+/// What a message costs; each at least 0 and finite.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Costs {
+    /// L: from the end of the sender's overhead to the arrival of the first byte.
+    pub latency: Span,
+    /// o: the processor's work for a message, at either end.
+    pub overhead: Span,
+    /// g: from the start of a message at an adapter to the next one.
+    pub gap: Span,
+    /// G: at an adapter, for each byte but the first.
+    pub gap_per_byte: Span,
+    /// O: at a processor, for each byte but the first.
+    pub overhead_per_byte: Span,
+}
+
+/// What a packet costs at one end.
+#[derive(Clone, Copy, Debug)]
+struct Shares {
+    /// How long the processor copies: o + (s−1)·O.
+    copy: Span,
+    /// Until the last byte is through: o + (s−1)·max(O, G).
+    through: Span,
+    /// Until the adapter takes the next: g + (s−1)·G.
+    gap: Span,
+}
+
+impl Costs {
+    const FREE: Self = Self {
+        latency: Span::ZERO,
+        overhead: Span::ZERO,
+        gap: Span::ZERO,
+        gap_per_byte: Span::ZERO,
+        overhead_per_byte: Span::ZERO,
+    };
+
+    #[inline]
+    fn shares(&self, packet: &Packet) -> Shares {
+        let rest = packet.payload.len().saturating_sub(1);
+        if rest == 0 || packet.header.is_control() {
+            return Shares {
+                copy: self.overhead,
+                through: self.overhead,
+                gap: self.gap,
+            };
+        }
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "messages of 2^53 bytes and more may be off by one"
+        )]
+        let rest = rest as f64;
+        let copying = self.overhead_per_byte * rest;
+        let moving = self.gap_per_byte * rest;
+        Shares {
+            copy: self.overhead + copying,
+            through: self.overhead + copying.max(moving),
+            gap: self.gap + moving,
+        }
+    }
+}
+
+/// What the device has under way. Those that wait at one rank form a list.
+#[derive(Debug)]
+struct Job {
+    what: What,
+    next: u32,
+}
+
+#[derive(Debug)]
+enum What {
+    Packet {
+        source: u32,
+        destination: u32,
+        packet: Packet,
+    },
+    Compute {
+        flops: f64,
+        token: Token,
+    },
+    /// A send is over at that date.
+    Left {
+        date: Time,
+        token: Token,
+    },
+    /// Something that takes time by itself.
+    Elapse {
+        rank: u32,
+        token: Token,
+        what: Elapsing,
+    },
+}
+
+/// What takes time by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Elapsing {
+    Computation,
+    Sleep,
+    /// The last bytes of a send.
+    Rest,
+}
+
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+
+/// Jobs of a rank, first in, first out.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    first: u32,
+    last: u32,
+}
+
+impl Queue {
+    const EMPTY: Self = Self {
+        first: NONE,
+        last: NONE,
+    };
+
+    fn is_empty(self) -> bool {
+        self.first == NONE
+    }
+
+    fn push(&mut self, jobs: &mut Slab<Job>, index: u32) {
+        if self.first == NONE {
+            self.first = index;
+        } else {
+            jobs.get_mut(self.last).next = index;
+        }
+        self.last = index;
+    }
+
+    fn pop(&mut self, jobs: &mut Slab<Job>) -> Option<u32> {
+        let first = self.first;
+        if first == NONE {
+            return None;
+        }
+        self.first = std::mem::replace(&mut jobs.get_mut(first).next, NONE);
+        Some(first)
+    }
+}
+
+/// One rank's processor and adapter.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    /// The processor has finished what it does for messages.
+    cpu_free: Time,
+    /// The adapter may send again.
+    out_free: Time,
+    /// The adapter may receive again.
+    in_free: Time,
+    /// The earliest date at which the rank is looked at.
+    armed: Time,
+    /// What the rank does itself.
+    own: Queue,
+    arrived: Queue,
+    /// Sends that will be over, by date.
+    left: Queue,
+    /// The packet that the processor receives.
+    receiving: u32,
+    computes: bool,
+    /// The rank waits also for the end of its sends.
+    wants_left: bool,
+}
+
+impl Node {
+    const IDLE: Self = Self {
+        cpu_free: Time::ZERO,
+        out_free: Time::ZERO,
+        in_free: Time::ZERO,
+        armed: Time::NEVER,
+        own: Queue::EMPTY,
+        arrived: Queue::EMPTY,
+        left: Queue::EMPTY,
+        receiving: NONE,
+        computes: false,
+        wants_left: false,
+    };
+}
+
+#[derive(Debug)]
+struct Tables {
+    costs: Costs,
+    jobs: Slab<Job>,
+    nodes: Vec<Node>,
+    /// What is under way to each rank, made when it is asked for.
+    coming: Option<BTreeMap<u32, Vec<(Envelope, u64)>>>,
+}
+
+/// A device that connects all ranks; rank r is the actor with the index r.
+pub struct LogGops {
+    ranks: Ranks,
+    tables: RefCell<Tables>,
+}
+
+/// What a timer is for, above the 32 bits of a job or a rank.
+mod timer {
+    pub(super) const ARRIVAL: u64 = 0;
+    pub(super) const LOOK: u64 = 1 << 32;
+    pub(super) const JOB: u64 = 2 << 32;
+    pub(super) const KIND: u64 = 3 << 32;
+}
+
+impl LogGops {
+    /// A device for `ranks` ranks, attached to the kernel behind `port`. The settings must say that eager sends are told of.
+    ///
+    /// # Panics
+    /// If they do not.
+    #[must_use]
+    pub fn new(port: DevicePort, ranks: u32, settings: Settings, costs: Costs) -> Rc<Self> {
+        assert!(
+            settings.tells_eager_sends,
+            "with LogGOPS an eager send takes its time"
+        );
+        // Without time nothing occupies anything.
+        let timed = port.with(|kernel| kernel.is_timed());
+        let device = Rc::new(Self {
+            ranks: Ranks::new(port.clone(), ranks, settings),
+            tables: RefCell::new(Tables {
+                costs: if timed { costs } else { Costs::FREE },
+                jobs: Slab::default(),
+                nodes: vec![Node::IDLE; ranks as usize],
+                coming: None,
+            }),
+        });
+        port.attach(Rc::clone(&device) as Rc<dyn Device>);
+        device
+    }
+
+    /// Lets a rank begin and end whatever it can at this date, and asks for the next date at which it can.
+    fn look(&self, kernel: &mut Kernel, rank: u32) {
+        let tables = &mut *self.tables.borrow_mut();
+        let now = kernel.now();
+        loop {
+            let node = &mut tables.nodes[rank as usize];
+            if node.computes {
+                break;
+            }
+            if node.cpu_free > now {
+                if node.receiving != NONE || !node.own.is_empty() || !node.arrived.is_empty() {
+                    arm(kernel, node, rank, node.cpu_free);
+                }
+                break;
+            }
+            let received = std::mem::replace(&mut node.receiving, NONE);
+            let may_receive = !node.arrived.is_empty() && node.in_free <= now;
+            if received != NONE {
+                let job = tables.jobs.remove(received);
+                self.deliver(kernel, job);
+            } else if tables.may_begin(rank, now) {
+                tables.begin(kernel, rank, now);
+            } else if may_receive {
+                tables.receive(rank, now);
+            } else {
+                tables.await_adapter(kernel, rank);
+                break;
+            }
+        }
+        let node = &mut tables.nodes[rank as usize];
+        if node.wants_left && !node.left.is_empty() {
+            tables.tell_left(kernel, &self.ranks, rank, now);
+        }
+    }
+
+    fn deliver(&self, kernel: &mut Kernel, job: Job) {
+        let What::Packet {
+            source,
+            destination,
+            packet,
+        } = job.what
+        else {
+            unreachable!("only packets are received")
+        };
+        let pair = u64::from(source) << 32 | u64::from(destination);
+        kernel.mix_digest(pair, label(&packet));
+        self.ranks
+            .tell(kernel, destination, Event::Packet { source, packet });
+    }
+
+    fn own(&self, rank: u32, what: What) {
+        let mut tables = self.tables.borrow_mut();
+        tables.coming = None;
+        let index = tables.jobs.insert(Job { what, next: NONE });
+        let Tables { nodes, jobs, .. } = &mut *tables;
+        nodes[rank as usize].own.push(jobs, index);
+        drop(tables);
+        self.ranks.port.with(|kernel| self.look(kernel, rank));
+    }
+}
+
+/// Makes sure that the rank is looked at on that date.
+fn arm(kernel: &mut Kernel, node: &mut Node, rank: u32, date: Time) {
+    if date < node.armed {
+        node.armed = date;
+        kernel.set_device_timer(date, timer::LOOK | u64::from(rank));
+    }
+}
+
+impl Tables {
+    /// Whether there is a job of the rank's own that can begin.
+    fn may_begin(&self, rank: u32, now: Time) -> bool {
+        let node = &self.nodes[rank as usize];
+        if node.own.is_empty() {
+            return false;
+        }
+        let sends = matches!(self.jobs.get(node.own.first).what, What::Packet { .. });
+        !sends || node.out_free <= now
+    }
+
+    /// Begins the first of the rank's own jobs.
+    fn begin(&mut self, kernel: &mut Kernel, rank: u32, now: Time) {
+        let node = &mut self.nodes[rank as usize];
+        let index = node.own.pop(&mut self.jobs).expect("there is one");
+        let job = self.jobs.get_mut(index);
+        match &mut job.what {
+            What::Packet { packet, .. } => {
+                let shares = self.costs.shares(packet);
+                node.cpu_free = now + shares.copy;
+                node.out_free = now + shares.gap;
+                let over = if packet.header.is_ordered() {
+                    node.cpu_free
+                } else {
+                    now + shares.through
+                };
+                let notify = packet.notify.take();
+                let arrival = now + self.costs.overhead + self.costs.latency;
+                kernel.set_device_timer(arrival, timer::ARRIVAL | u64::from(index));
+                if let Some(token) = notify {
+                    self.leave(kernel, rank, over, token);
+                }
+            }
+            &mut What::Compute { flops, token } => {
+                job.what = What::Elapse {
+                    rank,
+                    token,
+                    what: Elapsing::Computation,
+                };
+                node.computes = true;
+                let work = Work::Exec {
+                    host: kernel.host_of(actor(rank)),
+                    threads: 1,
+                    flops,
+                    priority: 1.0,
+                    bound: f64::INFINITY,
+                };
+                kernel.start_for_device(&work, timer::JOB | u64::from(index));
+            }
+            other => unreachable!("a rank sends and computes, and does not {other:?}"),
+        }
+    }
+
+    /// A send will be over at that date.
+    fn leave(&mut self, kernel: &mut Kernel, rank: u32, date: Time, token: Token) {
+        let node = &mut self.nodes[rank as usize];
+        if date > node.cpu_free {
+            // The only ones that may come out of order.
+            let what = What::Elapse {
+                rank,
+                token,
+                what: Elapsing::Rest,
+            };
+            let index = self.jobs.insert(Job { what, next: NONE });
+            kernel.set_device_timer(date, timer::JOB | u64::from(index));
+            return;
+        }
+        let what = What::Left { date, token };
+        let index = self.jobs.insert(Job { what, next: NONE });
+        node.left.push(&mut self.jobs, index);
+    }
+
+    /// Begins to receive what has arrived first.
+    fn receive(&mut self, rank: u32, now: Time) {
+        let node = &mut self.nodes[rank as usize];
+        let index = node.arrived.pop(&mut self.jobs).expect("there is one");
+        let What::Packet { packet, .. } = &self.jobs.get(index).what else {
+            unreachable!("only packets arrive")
+        };
+        let shares = self.costs.shares(packet);
+        node.cpu_free = now + shares.through;
+        node.in_free = now + shares.gap;
+        node.receiving = index;
+    }
+
+    /// The processor is free; what waits, waits for the adapter.
+    fn await_adapter(&mut self, kernel: &mut Kernel, rank: u32) {
+        let node = &mut self.nodes[rank as usize];
+        let sending = (!node.own.is_empty()).then_some(node.out_free);
+        let receiving = (!node.arrived.is_empty()).then_some(node.in_free);
+        if let Some(date) = sending.into_iter().chain(receiving).min() {
+            arm(kernel, node, rank, date);
+        }
+    }
+
+    /// The next send that is over by now.
+    fn pop_left(&mut self, rank: u32, now: Time) -> Option<Token> {
+        let node = &mut self.nodes[rank as usize];
+        if node.left.is_empty() {
+            return None;
+        }
+        let What::Left { date, token } = self.jobs.get(node.left.first).what else {
+            unreachable!("what will be over has a date")
+        };
+        if date > now {
+            return None;
+        }
+        let index = node.left.pop(&mut self.jobs)?;
+        self.jobs.remove(index);
+        Some(token)
+    }
+
+    /// Wakes a rank that waits for sends that are over, or asks for the date at which the next one is.
+    fn tell_left(&mut self, kernel: &mut Kernel, ranks: &Ranks, rank: u32, now: Time) {
+        while let Some(token) = self.pop_left(rank, now) {
+            ranks.tell(kernel, rank, Event::Sent(token));
+        }
+        let node = &mut self.nodes[rank as usize];
+        if !node.left.is_empty()
+            && let What::Left { date, .. } = self.jobs.get(node.left.first).what
+        {
+            arm(kernel, node, rank, date);
+        }
+    }
+
+    /// Something that takes time by itself is over.
+    fn elapse(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32, end: End) -> u32 {
+        let Job {
+            what: What::Elapse { rank, token, what },
+            ..
+        } = self.jobs.remove(index)
+        else {
+            unreachable!("only what takes time by itself elapses")
+        };
+        if end != End::Done {
+            let message = "its computation failed: the host went off".to_owned();
+            kernel.fail_actor(actor(rank), message);
+            return rank;
+        }
+        if what == Elapsing::Computation {
+            self.nodes[rank as usize].computes = false;
+        }
+        let event = match what {
+            Elapsing::Computation | Elapsing::Sleep => Event::Elapsed(token),
+            Elapsing::Rest => Event::Sent(token),
+        };
+        ranks.tell(kernel, rank, event);
+        rank
+    }
+}
+
+impl Device for LogGops {
+    fn on_end(&self, kernel: &mut Kernel, token: u64, end: End) {
+        let index = u32::try_from(token & !timer::KIND).expect("tokens of this device");
+        let rank = self
+            .tables
+            .borrow_mut()
+            .elapse(kernel, &self.ranks, index, end);
+        self.look(kernel, rank);
+    }
+
+    fn on_timer(&self, kernel: &mut Kernel, token: u64) {
+        let number = u32::try_from(token & !timer::KIND).expect("tokens of this device");
+        let rank = match token & timer::KIND {
+            timer::ARRIVAL => {
+                let Tables { nodes, jobs, .. } = &mut *self.tables.borrow_mut();
+                let What::Packet { destination, .. } = jobs.get(number).what else {
+                    unreachable!("only packets arrive")
+                };
+                nodes[destination as usize].arrived.push(jobs, number);
+                destination
+            }
+            timer::LOOK => {
+                let node = &mut self.tables.borrow_mut().nodes[number as usize];
+                if node.armed <= kernel.now() {
+                    node.armed = Time::NEVER;
+                }
+                number
+            }
+            _ => return self.on_end(kernel, token, End::Done),
+        };
+        self.look(kernel, rank);
+    }
+
+    fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
+        self.ranks.lose(kernel, lost);
+    }
+
+    fn describe(&self, blocked: ActorId) -> Option<Blocked> {
+        self.ranks.describe(blocked)
+    }
+}
+
+impl Carrier for LogGops {
+    fn ranks(&self) -> &Ranks {
+        &self.ranks
+    }
+
+    fn post(&self, rank: u32, peer: u32, packet: Packet) {
+        if !packet.header.is_control() {
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "messages of 2^53 bytes and more may be off by one"
+            )]
+            let bytes = packet.payload.len() as f64;
+            self.ranks.port.with(|kernel| kernel.count_message(bytes));
+        }
+        let what = What::Packet {
+            source: rank,
+            destination: peer,
+            packet,
+        };
+        self.own(rank, what);
+    }
+
+    fn timer(&self, rank: u32, seconds: f64, token: Token) {
+        let what = What::Elapse {
+            rank,
+            token,
+            what: Elapsing::Sleep,
+        };
+        let mut tables = self.tables.borrow_mut();
+        let index = tables.jobs.insert(Job { what, next: NONE });
+        self.ranks.port.with(|kernel| {
+            let date = kernel.now() + Span::from_secs(seconds);
+            kernel.set_device_timer(date, timer::JOB | u64::from(index));
+        });
+    }
+
+    fn compute(&self, rank: u32, flops: f64, token: Token) {
+        self.own(rank, What::Compute { flops, token });
+    }
+
+    fn before_poll(&self, rank: u32) {
+        let mut tables = self.tables.borrow_mut();
+        let node = &mut tables.nodes[rank as usize];
+        node.wants_left = false;
+        if node.left.is_empty() {
+            return;
+        }
+        let now = self.ranks.port.now();
+        while let Some(token) = tables.pop_left(rank, now) {
+            self.ranks.note(rank, Event::Sent(token));
+        }
+    }
+
+    fn parked(&self, rank: u32, interest: Interest) {
+        if interest == Interest::Arrivals {
+            return;
+        }
+        let mut tables = self.tables.borrow_mut();
+        let node = &mut tables.nodes[rank as usize];
+        node.wants_left = true;
+        if !node.left.is_empty() {
+            let tables = &mut *tables;
+            self.ranks
+                .port
+                .with(|kernel| tables.tell_left(kernel, &self.ranks, rank, kernel.now()));
+        }
+    }
+
+    fn undelivered(&self, rank: u32) -> Vec<(Envelope, u64)> {
+        let tables = &mut *self.tables.borrow_mut();
+        let coming = tables.coming.get_or_insert_with(|| {
+            let mut coming: BTreeMap<u32, Vec<(Envelope, u64)>> = BTreeMap::new();
+            for job in tables.jobs.iter() {
+                if let What::Packet {
+                    destination,
+                    packet,
+                    ..
+                } = &job.what
+                    && let Some(found) = message(packet)
+                {
+                    coming.entry(*destination).or_default().push(found);
+                }
+            }
+            coming
+        });
+        coming.get(&rank).cloned().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for LogGops {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LogGops")
+            .field("settings", &self.ranks.settings)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,103 @@
+//! Disks of hosts: which there are, and how fast.
+//!
+//! Disks are numbered like hosts, those of single hosts before those of clusters; all hosts of a cluster have the same, which
+//! are computed, not stored.
+
+use sim_core::{DiskId, HostId};
+
+/// The largest number of disks: three capacities for each must fit beside those of links and hosts.
+pub(crate) const DISKS_MAX: u32 = 1 << 28;
+
+/// A disk with its limits.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DiskInfo {
+    /// Its name, unique on its host.
+    pub name: String,
+    /// The host that it belongs to.
+    pub host: HostId,
+    /// Bytes per second of all that read together.
+    pub read_bandwidth: f64,
+    /// Bytes per second of all that write together.
+    pub write_bandwidth: f64,
+    /// Bytes per second of all that use it.
+    pub total_bandwidth: f64,
+}
+
+/// A disk that one host or each host of a cluster has.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    pub(crate) name: Box<str>,
+    pub(crate) read_bandwidth: f64,
+    pub(crate) write_bandwidth: f64,
+    pub(crate) total_bandwidth: f64,
+}
+
+/// Hosts in a row with equal disks.
+#[derive(Clone, Debug)]
+struct Owners {
+    first_disk: u32,
+    first_host: u32,
+    hosts: u32,
+    disks: Vec<Disk>,
+}
+
+/// All disks.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Disks {
+    /// Sorted by host and by disk.
+    owners: Vec<Owners>,
+    count: u32,
+}
+
+fn length(disks: &[Disk]) -> u32 {
+    u32::try_from(disks.len()).expect("fewer disks than DISKS_MAX")
+}
+
+impl Disks {
+    /// Gives the same disks to `hosts` hosts from `first_host` on, which come after all hosts so far.
+    pub(crate) fn add(&mut self, first_host: u32, hosts: u32, disks: Vec<Disk>) {
+        if disks.is_empty() {
+            return;
+        }
+        let first_disk = self.count;
+        self.count += hosts * length(&disks);
+        self.owners.push(Owners {
+            first_disk,
+            first_host,
+            hosts,
+            disks,
+        });
+    }
+
+    pub(crate) const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The disk of a host that is called so.
+    pub(crate) fn find(&self, host: HostId, name: &str) -> Option<DiskId> {
+        let before = self
+            .owners
+            .partition_point(|owners| owners.first_host <= host.0);
+        let owners = &self.owners[before.checked_sub(1)?];
+        let offset = host.0 - owners.first_host;
+        let at = owners.disks.iter().position(|disk| *disk.name == *name)?;
+        let at = u32::try_from(at).ok()?;
+        (offset < owners.hosts)
+            .then(|| DiskId(owners.first_disk + offset * length(&owners.disks) + at))
+    }
+
+    /// The disk with a number, and its host.
+    pub(crate) fn get(&self, disk: DiskId) -> Option<(HostId, &Disk)> {
+        if disk.0 >= self.count {
+            return None;
+        }
+        let before = self
+            .owners
+            .partition_point(|owners| owners.first_disk <= disk.0);
+        let owners = &self.owners[before.checked_sub(1)?];
+        let offset = disk.0 - owners.first_disk;
+        let each = length(&owners.disks);
+        let host = HostId(owners.first_host + offset / each);
+        Some((host, &owners.disks[(offset % each) as usize]))
+    }
+}

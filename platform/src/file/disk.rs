@@ -1,0 +1,69 @@
+//! `[hosts.NAME.disks.NAME]` and `[clusters.NAME.disks.NAME]`: the disks of a host, or of each host of a cluster.
+
+use serde::Serialize;
+
+use super::Named;
+use super::field::{Wrong, cut};
+use super::section::{Collector, Section, in_file_order};
+use crate::units::Bandwidth;
+
+/// A disk of a host.
+#[derive(Clone, Serialize, Debug)]
+pub(crate) struct DiskEntry {
+    pub(crate) read_bandwidth: Bandwidth,
+    pub(crate) write_bandwidth: Bandwidth,
+    /// The larger of both if it is not there. It is not spelled out, so that a change of one of them changes it too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) total_bandwidth: Option<Bandwidth>,
+}
+
+impl DiskEntry {
+    /// What all that use the disk share.
+    pub(crate) fn total(&self) -> &Bandwidth {
+        let (read, write) = (&self.read_bandwidth, &self.write_bandwidth);
+        let larger = if read.bytes_per_s() >= write.bytes_per_s() {
+            read
+        } else {
+            write
+        };
+        self.total_bandwidth.as_ref().unwrap_or(larger)
+    }
+}
+
+/// The disks in the table `disks` of a host or cluster; `None` if there is a mistake.
+pub(super) fn disks(
+    collector: &mut Collector,
+    section: &Section<'_>,
+) -> Option<Vec<Named<DiskEntry>>> {
+    const KEYS: [&str; 3] = ["read_bandwidth", "write_bandwidth", "total_bandwidth"];
+    let Some(value) = section.get("disks") else {
+        return Some(Vec::new());
+    };
+    let Some(table) = value.get_ref().as_table() else {
+        let expected = "named tables, such as [hosts.alice.disks.ssd]";
+        collector.wrong(value.span(), Wrong::kind(value.get_ref(), expected));
+        return None;
+    };
+    let mut read = Vec::new();
+    for (name, value) in in_file_order(table) {
+        if name.get_ref().is_empty() {
+            let problem = "empty name".to_owned();
+            collector.add(name.span(), problem, "expected a name", None);
+        }
+        let what = format!("disk {:?}", cut(name.get_ref()));
+        let disk = collector
+            .section(value, name.span(), what, &KEYS)
+            .and_then(|disk| {
+                let read = collector.required(&disk, "read_bandwidth", "\"200MBps\"");
+                let write = collector.required(&disk, "write_bandwidth", "\"100MBps\"");
+                let total = collector.optional(&disk, "total_bandwidth");
+                Some(DiskEntry {
+                    read_bandwidth: read?,
+                    write_bandwidth: write?,
+                    total_bandwidth: total?,
+                })
+            });
+        read.push(disk.map(|entry| Named { name, entry }));
+    }
+    read.into_iter().collect()
+}

@@ -1,0 +1,57 @@
+//! Reading from and writing to disks: the model that SimGrid calls S19.
+//!
+//! A disk is three capacities: what all that read, all that write, and all that do either get per second, the last one being
+//! the larger of the first two unless the platform says otherwise. Each is shared max-min fairly, with the priorities as weights.
+//! There is no latency, and no limit for one operation beyond those of the disk.
+//!
+//! *Not modelled*: seeking, caches, queues, files. SimGrid rounds the progress of every operation to whole bytes whenever
+//! anything happens anywhere; here, also with `compat`, bytes may be split, so that dates differ by up to half a byte per
+//! such event, and do not depend on events elsewhere.
+//!
+//! Units: bytes, bytes/s.
+
+use sim_core::{CannotStart, DiskId, Io, Span};
+
+use super::{FlowModel, Place};
+use crate::Platform;
+
+/// Capacities per disk: all, reading, writing.
+const CAPACITIES: u32 = 3;
+
+/// How many capacities the disks of a platform have, after those of links and hosts.
+pub(super) fn capacities(platform: &Platform) -> u64 {
+    u64::from(CAPACITIES) * u64::from(platform.disk_count())
+}
+
+impl FlowModel {
+    /// Fills in an operation on a disk; it has no latency.
+    pub(super) fn prepare_io(
+        &mut self,
+        slot: u32,
+        (disk, operation): (DiskId, Io),
+        bytes: f64,
+        priority: f64,
+    ) -> Result<Span, CannotStart> {
+        let Some((_, figures)) = self.platform.disks.get(disk) else {
+            return Err(CannotStart(format!(
+                "disk number {} of a platform with {} disks",
+                disk.0,
+                self.platform.disk_count()
+            )));
+        };
+        let first = self.platform.link_id_end() + self.platform.host_count() + CAPACITIES * disk.0;
+        let (side, bandwidth) = match operation {
+            Io::Read => (first + 1, figures.read_bandwidth),
+            Io::Write => (first + 2, figures.write_bandwidth),
+        };
+        for (number, capacity) in [(first, figures.total_bandwidth), (side, bandwidth)] {
+            self.solver.cross(slot, number, capacity, 1.0);
+        }
+        let activity = &mut self.activities.0[slot as usize];
+        activity.place = Place::Io(disk);
+        activity.weight = priority;
+        (activity.remaining, activity.wanted) = (bytes, f64::INFINITY);
+        activity.set_bound(1.0);
+        Ok(Span::ZERO)
+    }
+}

@@ -1,0 +1,279 @@
+//! Parallel tasks: computations on several hosts and transfers between them in step, the model that SimGrid calls L07.
+//!
+//! A task is one variable x, the part of it that is done per second. It uses `flops_i × x` of the cores of host i, and of
+//! every link the sum of the bytes of all pairs whose way crosses it, times x. It first pays the largest latency among the
+//! pairs between which bytes go, without any factor of the network model. Its limits: one core for the flop of each entry
+//! (`x ≤ s_i / flops_i`), a fatpipe for all that crosses it, and the window `tcp_gamma / (2 × max(lat_ij × bytes_ij))` if the
+//! network model has one. So alone it takes `latency + 1 / x`. Ways back carry no acknowledgements.
+//!
+//! **Sharing.** A flow has one weight for all that it uses. That of a task is the inverse of what it takes of one of its resources:
+//! of those on which it meets others, the one where an equal part of the capacity is least for it. There it counts like one
+//! computation, or one transfer of a model without penalties. The choice is made anew whenever shares change. A task that meets
+//! others on several full resources of different kinds has, on all but that one, a share that is only as good as flop
+//! and bytes can be compared. SimGrid's *fairbottleneck* offers equal parts of each resource instead: see
+//! `docs/decisions/0007-parallel-tasks.md`, with figures.
+//!
+//! *Not modelled*: factors, crosstraffic, penalties by round-trip time, rate limits of single transfers.
+//!
+//! Units: bytes, flop, seconds; x and its limits are in 1/s.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use sim_core::{CannotStart, ParallelWork, Span, Time};
+
+use super::dynamics::Dynamics;
+use super::{FlowModel, Laws, Phase, Place};
+use crate::route::Route;
+use crate::{Hop, NoRoute, Platform};
+
+/// A task in progress.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) work: Rc<ParallelWork>,
+    /// What it takes of capacities; by number.
+    uses: Vec<Use>,
+}
+
+/// A capacity that a task uses.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    number: u32,
+    capacity: f64,
+    /// How much of it the whole task takes.
+    amount: f64,
+}
+
+/// What a task needs of the platform as it is at present.
+#[derive(Debug)]
+struct Demand {
+    uses: Vec<Use>,
+    latency_s: f64,
+    /// Of x: one core, fatpipes, window.
+    limit: f64,
+}
+
+/// Adds up what a task needs.
+struct Survey<'a> {
+    platform: &'a Platform,
+    dynamics: &'a Dynamics,
+    uses: Vec<Use>,
+    fatpipes: Vec<Use>,
+    limit: f64,
+}
+
+impl Survey<'_> {
+    fn compute(&mut self, work: &ParallelWork) {
+        for (host, flops) in work.flops() {
+            let speed = self.dynamics.speed(self.platform, host);
+            let capacity = speed * f64::from(self.platform.cores(host));
+            let number = self.platform.link_id_end() + host.0;
+            self.uses.push(Use {
+                number,
+                capacity,
+                amount: flops,
+            });
+            self.limit = self.limit.min(speed / flops);
+        }
+    }
+
+    /// Adds the ways of all pairs; returns the largest latency.
+    fn transfer(
+        &mut self,
+        work: &ParallelWork,
+        tcp_gamma: f64,
+        route: &mut Route,
+    ) -> Result<f64, NoRoute> {
+        let (mut latency_s, mut window) = (0.0_f64, 0.0_f64);
+        for (from, to, bytes) in work.transfers() {
+            self.platform.route_into(from, to, route)?;
+            let latency = self.dynamics.latency_s(route);
+            latency_s = latency_s.max(latency);
+            window = window.max(latency * bytes);
+            for hop in &route.hops {
+                let bandwidth = self.dynamics.bandwidth(hop);
+                let uses = if hop.fatpipe {
+                    &mut self.fatpipes
+                } else {
+                    &mut self.uses
+                };
+                uses.push(Use {
+                    number: hop.link.0,
+                    capacity: bandwidth,
+                    amount: bytes,
+                });
+            }
+        }
+        if tcp_gamma > 0.0 && window > 0.0 {
+            self.limit = self.limit.min(tcp_gamma / (2.0 * window));
+        }
+        Ok(latency_s)
+    }
+
+    fn finish(mut self, latency_s: f64) -> Demand {
+        for Use {
+            capacity, amount, ..
+        } in summed(self.fatpipes)
+        {
+            self.limit = self.limit.min(capacity / amount);
+        }
+        Demand {
+            uses: summed(self.uses),
+            latency_s,
+            limit: self.limit,
+        }
+    }
+}
+
+/// Uses by number, those of one number added up in their order.
+fn summed(mut uses: Vec<Use>) -> Vec<Use> {
+    uses.sort_by_key(|entry| entry.number);
+    uses.dedup_by(|next, kept| {
+        let same = next.number == kept.number;
+        if same {
+            kept.amount += next.amount;
+        }
+        same
+    });
+    uses
+}
+
+impl Task {
+    /// The inverse of what it takes of the capacity, among those with several users, of which an equal part is least for it.
+    fn weight(&self, users: impl Fn(u32) -> u32) -> f64 {
+        let mut least = (f64::INFINITY, 1.0);
+        for entry in &self.uses {
+            let users = users(entry.number);
+            let part = entry.capacity / f64::from(users) / entry.amount;
+            if users > 1 && part < least.0 {
+                least = (part, entry.amount);
+            }
+        }
+        1.0 / least.1
+    }
+}
+
+impl FlowModel {
+    /// Fills in a parallel task; returns the latency to pay first.
+    pub(super) fn prepare_parallel(
+        &mut self,
+        slot: u32,
+        work: &Rc<ParallelWork>,
+    ) -> Result<Span, CannotStart> {
+        let demand = self
+            .demand(work)
+            .map_err(|error| CannotStart(error.to_string()))?;
+        for entry in &demand.uses {
+            self.solver
+                .cross(slot, entry.number, entry.capacity, entry.amount);
+        }
+        let activity = &mut self.activities.0[slot as usize];
+        activity.place = Place::Parallel;
+        activity.wanted = f64::INFINITY;
+        activity.limit = demand.limit;
+        let idle = demand.uses.is_empty() && demand.limit == f64::INFINITY;
+        activity.remaining = if idle { 0.0 } else { 1.0 };
+        activity.set_bound(1.0);
+        let task = Task {
+            work: Rc::clone(work),
+            uses: demand.uses,
+        };
+        self.parallel.insert(slot, task);
+        Ok(Span::from_secs(demand.latency_s))
+    }
+
+    fn demand(&mut self, work: &ParallelWork) -> Result<Demand, NoRoute> {
+        let mut survey = Survey {
+            platform: &self.platform,
+            dynamics: &self.dynamics,
+            uses: Vec::new(),
+            fatpipes: Vec::new(),
+            limit: f64::INFINITY,
+        };
+        survey.compute(work);
+        let latency_s = match &self.laws {
+            Laws::Fluid { tcp_gamma, .. } => survey.transfer(work, *tcp_gamma, &mut self.route)?,
+            Laws::Alone(alone) => {
+                let durations = work.transfers().map(|(_, _, bytes)| alone.duration(bytes));
+                durations.max().unwrap_or(Span::ZERO).as_secs()
+            }
+        };
+        Ok(survey.finish(latency_s))
+    }
+
+    /// Finds the limit of a task anew, after a host or a link of it has changed.
+    pub(super) fn renew_parallel(&mut self, slot: u32, now: Time) {
+        let Some(work) = self.parallel.get(&slot).map(|task| Rc::clone(&task.work)) else {
+            return;
+        };
+        let Ok(demand) = self.demand(&work) else {
+            return;
+        };
+        self.activities.0[slot as usize].limit = demand.limit;
+        if let Some(task) = self.parallel.get_mut(&slot) {
+            task.uses = demand.uses;
+        }
+        self.renew(slot, now);
+    }
+
+    /// Finds the weights of all tasks, if shares are about to change.
+    pub(super) fn weigh_tasks(&mut self, now: Time) {
+        if self.parallel.is_empty() || !self.solver.is_changed() {
+            return;
+        }
+        for (slot, task) in &self.parallel {
+            let activity = &mut self.activities.0[*slot as usize];
+            let shares = activity.phase == Phase::Work && !activity.suspended;
+            let weight = task.weight(|number| self.solver.users(number));
+            if shares && weight != activity.weight {
+                activity.weight = weight;
+                self.solver.update(*slot, weight, activity.bound, now);
+            }
+        }
+    }
+
+    /// The tasks in progress with any of these hosts among theirs.
+    pub(super) fn tasks_on(&self, hosts: &Range<u32>) -> Vec<u32> {
+        let all = self.parallel.iter();
+        let uses = |task: &Task| task.work.hosts().iter().any(|host| hosts.contains(&host.0));
+        all.filter(|(slot, task)| self.runs(**slot) && uses(task))
+            .map(|(slot, _)| *slot)
+            .collect()
+    }
+
+    /// The tasks in progress that cross any of these physical links, in either direction of it.
+    pub(super) fn tasks_over(&mut self, wires: &Range<u32>) -> Vec<u32> {
+        let is_there = |hop: &Hop| wires.contains(&(hop.link.0 / 2));
+        let mut found = Vec::new();
+        for (slot, task) in &self.parallel {
+            let crosses = task.work.transfers().any(|(from, to, _)| {
+                let known = self.platform.route_into(from, to, &mut self.route).is_ok();
+                known && self.route.hops.iter().any(is_there)
+            });
+            if crosses && self.runs(*slot) {
+                found.push(*slot);
+            }
+        }
+        found
+    }
+
+    fn runs(&self, slot: u32) -> bool {
+        let phase = self.activities.0[slot as usize].phase;
+        !matches!(phase, Phase::Idle | Phase::Failed)
+    }
+
+    /// Whether all hosts and links of a task are on.
+    pub(super) fn is_task_on(&mut self, slot: u32) -> bool {
+        let Some(Task { work, .. }) = self.parallel.get(&slot) else {
+            return true;
+        };
+        let hosts = work.hosts().iter();
+        let mut transfers = work.transfers();
+        hosts.copied().all(|host| self.dynamics.is_host_on(host))
+            && (matches!(self.laws, Laws::Alone(_))
+                || transfers.all(|(from, to, _)| {
+                    let known = self.platform.route_into(from, to, &mut self.route).is_ok();
+                    known && self.dynamics.is_way_on(&self.route)
+                }))
+    }
+}

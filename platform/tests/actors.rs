@@ -1,0 +1,240 @@
+//! Promise: programs reach threads, disks and parallel tasks through their actor, wait for them, see what is left and how they end.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use platform::{DiskId, Platform};
+use sim_core::{
+    Activity, ActivityError, Actor, Change, HostId, Hosts, Outcome, Simulation, Span, Time,
+};
+
+const PLATFORM: &str = r#"
+version = 1
+[hosts.a]
+speed = "1Gf"
+cores = 2
+disks.d = { read_bandwidth = "200MBps", write_bandwidth = "100MBps" }
+[hosts.b]
+speed = "1Gf"
+[links.L]
+bandwidth = "100MBps"
+latency = "1ms"
+[[routes]]
+from = "a"
+to = "b"
+links = ["L"]
+"#;
+
+struct Names(Arc<Platform>);
+
+impl Hosts for Names {
+    fn count(&self) -> u32 {
+        self.0.host_count()
+    }
+
+    fn name(&self, host: HostId) -> String {
+        self.0.host_name(host).into_owned()
+    }
+
+    fn disk(&self, host: HostId, name: &str) -> Option<DiskId> {
+        self.0.disk_by_name(host, name)
+    }
+}
+
+const A: HostId = HostId(0);
+const B: HostId = HostId(1);
+
+fn secs(seconds: f64) -> Span {
+    Span::from_secs(seconds)
+}
+
+/// Runs one actor on host a; the outcome and the last date.
+fn run<Fut: Future<Output = ()> + 'static>(
+    program: impl FnOnce(Actor) -> Fut + 'static,
+) -> (Outcome, f64) {
+    let platform = Platform::parse("p.toml", PLATFORM).unwrap_or_else(|error| panic!("{error}"));
+    let platform = Arc::new(platform);
+    let hosts = Rc::new(Names(Arc::clone(&platform)));
+    let mut simulation = Simulation::new(platform::model(platform), hosts, 0);
+    simulation.spawn("actor", 0, program);
+    let report = simulation.run();
+    (report.outcome, report.time.as_secs())
+}
+
+#[track_caller]
+fn finishes<Fut: Future<Output = ()> + 'static>(
+    wanted: f64,
+    program: impl FnOnce(Actor) -> Fut + 'static,
+) {
+    let (outcome, end) = run(program);
+    assert_eq!(outcome, Outcome::Finished);
+    assert!(
+        (end - wanted).abs() <= 1e-13 * wanted,
+        "{end} instead of {wanted}"
+    );
+}
+
+/// The message of the panic of the only actor.
+fn panics(program: impl FnOnce(Actor) + 'static) -> String {
+    let (outcome, _) = run(|me| async move { program(me) });
+    match outcome {
+        Outcome::Failed(failure) => failure.message,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn threads() {
+    finishes(1.0, |me| async move {
+        let work = me.execution(1e9).thread_count(2).start();
+        me.sleep(secs(0.25)).await;
+        assert_eq!(work.remaining(), 1.5e9);
+        work.wait().await.unwrap();
+    });
+    finishes(1.25, |me| async move {
+        let threads = me.execution(1e9).thread_count(2).priority(2.0).start();
+        let one = me.execution(0.5e9).start();
+        threads.wait().await.unwrap();
+        assert_eq!(me.now(), Time::from_secs(1.25));
+        one.wait().await.unwrap();
+    });
+    finishes(4.0, |me| async move {
+        let work = me.execution(1e9).thread_count(2).bound(5e8).start();
+        work.wait().await.unwrap();
+    });
+    assert_eq!(
+        panics(|me| drop(me.execution(1.0).thread_count(0).start())),
+        "a computation needs at least one thread"
+    );
+    assert_eq!(
+        panics(|me| drop(me.execution(-1.0).start())),
+        "an amount of flop must be finite and at least 0, not -1"
+    );
+    assert_eq!(
+        panics(|me| drop(me.execution(1.0).bound(0.0).start())),
+        "a bound must be above 0, not 0"
+    );
+    assert_eq!(
+        panics(|me| drop(me.execution(1.0).priority(f64::NAN).start())),
+        "a priority must be above 0, not NaN"
+    );
+}
+
+#[test]
+fn disks() {
+    finishes(3.0, |me| async move {
+        let disk = me.disk("d").expect("a disk");
+        assert_eq!(me.disk("e"), None);
+        assert_eq!((me.disk_of(A, "d"), me.disk_of(B, "d")), (Some(disk), None));
+        me.read(disk, 2e8).await.unwrap();
+        assert_eq!(me.now(), Time::from_secs(1.0));
+        me.write(disk, 2e8).await.unwrap();
+    });
+    finishes(2.0, |me| async move {
+        let disk = me.disk("d").expect("a disk");
+        let reads = [me.start_read(disk, 2e8), me.start_read(disk, 2e8)];
+        reads[0].update(Change::Priority(2.0));
+        assert_eq!(reads[0].remaining(), 2e8);
+        let all: Vec<&Activity> = reads.iter().collect();
+        assert_eq!(me.wait_any(&all).await, 0);
+        assert_eq!(me.now(), Time::from_secs(1.5));
+        me.wait_all(&all).await.unwrap();
+        let write = me.start_write(disk, 1e8);
+        write.cancel().await;
+        assert_eq!(write.wait().await.unwrap_err(), ActivityError::Cancelled);
+    });
+    assert_eq!(
+        panics(|me| drop(me.start_read(DiskId(0), f64::NAN))),
+        "an amount of bytes must be finite and at least 0, not NaN"
+    );
+    let (outcome, _) = run(|me| async move {
+        let _ = me.write(DiskId(7), 1.0).await;
+    });
+    let Outcome::BadInput(message) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(message, "disk number 7 of a platform with 1 disks");
+}
+
+#[test]
+fn parallel_tasks() {
+    finishes(3.001, |me| async move {
+        let bytes = [0.0, 1e8, 0.0, 0.0];
+        me.parallel_execute(&[A, B], &[3e9, 1e9], &bytes)
+            .await
+            .unwrap();
+    });
+    finishes(2.0, |me| async move {
+        let task = me.start_parallel_execution(&[A, B], &[2e9, 1e9], &[]);
+        assert_eq!(task.remaining(), 1.0);
+        me.sleep(secs(0.5)).await;
+        assert_eq!(task.remaining(), 0.75);
+        assert!(!task.test().await);
+        let other = me.start_parallel_execution(&[B], &[1e15], &[]);
+        other.cancel().await;
+        task.wait().await.unwrap();
+        assert_eq!(task.remaining(), 0.0);
+    });
+    // One that has been made but not awaited does nothing, and leaves nothing.
+    finishes(1.0, |me| async move {
+        drop(me.parallel_execute(&[A], &[1e15], &[]));
+        me.parallel_execute(&[A], &[1e9], &[]).await.unwrap();
+    });
+    assert_eq!(
+        panics(|me| drop(me.start_parallel_execution(&[], &[], &[]))),
+        "a parallel task needs at least one host"
+    );
+    assert_eq!(
+        panics(|me| drop(me.start_parallel_execution(&[A, HostId(2)], &[], &[]))),
+        "a parallel task on host number 2 of a platform with 2 hosts"
+    );
+    assert_eq!(
+        panics(|me| drop(me.start_parallel_execution(&[A], &[-0.5], &[]))),
+        "a parallel task needs amounts that are finite and at least 0, not -0.5 flop on host number 0 of its list"
+    );
+}
+
+#[test]
+fn failures_are_seen_by_those_who_wait() {
+    finishes(1.0, |me| async move {
+        let task = me.start_parallel_execution(&[A, B], &[1e9, 2e9], &[]);
+        let killer = me.spawn("killer", A, |me: Actor| async move {
+            me.sleep(secs(1.0)).await;
+            me.switch_host(B, false).await;
+        });
+        killer.await;
+        assert_eq!(task.wait().await.unwrap_err(), ActivityError::Failed);
+        // A task over a host that is off fails at once.
+        let again = me.parallel_execute(&[A, B], &[1e9, 0.0], &[]).await;
+        assert_eq!(again, Err(ActivityError::Failed));
+    });
+}
+
+#[test]
+fn a_suspended_actor_suspends_what_it_waits_for() {
+    // 0.25 s of each, then 1 s of nothing.
+    for which in 0..3 {
+        finishes(2.0, move |me| async move {
+            let worker = me.spawn("worker", A, move |me: Actor| async move {
+                let disk = me.disk("d").expect("a disk");
+                match which {
+                    0 => me.read(disk, 2e8).await.unwrap(),
+                    1 => me
+                        .parallel_execute(&[A, B], &[1e9, 1e9], &[])
+                        .await
+                        .unwrap(),
+                    _ => {
+                        let work = me.execution(1e9).thread_count(2).start();
+                        work.wait().await.unwrap();
+                    }
+                }
+            });
+            let worker = worker.await;
+            me.sleep(secs(0.25)).await;
+            worker.suspend().await;
+            me.sleep(secs(1.0)).await;
+            worker.resume().await;
+            worker.join().await;
+        });
+    }
+}

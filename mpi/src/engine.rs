@@ -80,6 +80,8 @@ pub(crate) struct Engine {
     events: u64,
     /// What the program did: operations started, and results taken.
     actions: u64,
+    /// Operations that have ended.
+    ended: u64,
     /// Sends that are not over.
     sends: u32,
     /// Receives whose request was dropped before they got a message: the first one, and their number.
@@ -98,6 +100,11 @@ impl Engine {
     /// The number of events handled so far.
     pub(crate) const fn events(&self) -> u64 {
         self.events
+    }
+
+    /// The number of operations that have ended: while it stands still, nobody has to look for one.
+    pub(crate) const fn ended(&self) -> u64 {
+        self.ended
     }
 
     /// The number of events and of the program's own actions: while it stands still, nothing has happened.
@@ -165,7 +172,10 @@ impl Engine {
     }
 
     fn withdraw(&mut self, token: Token) {
-        let found = self.matching.withdraw(token);
+        let State::Posted { pattern, .. } = *self.state(token) else {
+            unreachable!("only posted receives are withdrawn")
+        };
+        let found = self.matching.withdraw(&pattern, token);
         debug_assert!(found, "a posted receive is in the queue");
         self.remove(token);
     }
@@ -191,6 +201,7 @@ impl Engine {
     }
 
     fn finish(&mut self, token: Token, result: Result<Status, Error>, buffer: Buffer) {
+        self.ended += 1;
         if self.operations[token as usize].released {
             self.remove(token);
         } else {

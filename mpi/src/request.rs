@@ -206,6 +206,7 @@ impl Drop for Test<'_> {
 pub fn waitall(requests: &mut [Request]) -> WaitAll<'_> {
     WaitAll {
         requests,
+        over: 0,
         location: Location::caller(),
     }
 }
@@ -215,6 +216,8 @@ pub fn waitall(requests: &mut [Request]) -> WaitAll<'_> {
 #[derive(Debug)]
 pub struct WaitAll<'a> {
     requests: &'a mut [Request],
+    /// So many of the first ones are known to be over, so that all polls together look at each once.
+    over: usize,
     location: &'static Location<'static>,
 }
 
@@ -228,8 +231,13 @@ impl Future for WaitAll<'_> {
         };
         let process = Rc::clone(&first.process);
         process.poll_until(context, Waits::All, this.location, |engine| {
-            let mut tokens = this.requests.iter().filter_map(|request| request.token);
-            if !tokens.all(|token| engine.is_done(token)) {
+            let rest = this.requests[this.over..].iter();
+            let is_over = |request: &&Request| match request.token {
+                Some(token) => engine.is_done(token),
+                None => true,
+            };
+            this.over += rest.take_while(is_over).count();
+            if this.over < this.requests.len() {
                 return None;
             }
             let mut finish =
@@ -258,6 +266,7 @@ impl Drop for WaitAll<'_> {
 pub fn waitany(requests: &mut [Request]) -> WaitAny<'_> {
     WaitAny {
         requests,
+        looked: None,
         location: Location::caller(),
     }
 }
@@ -267,6 +276,8 @@ pub fn waitany(requests: &mut [Request]) -> WaitAny<'_> {
 #[derive(Debug)]
 pub struct WaitAny<'a> {
     requests: &'a mut [Request],
+    /// How many operations had ended when the requests were looked at.
+    looked: Option<u64>,
     location: &'static Location<'static>,
 }
 
@@ -280,6 +291,10 @@ impl Future for WaitAny<'_> {
         };
         let process = Rc::clone(&first.process);
         process.poll_until(context, Waits::Any, this.location, |engine| {
+            if this.looked == Some(engine.ended()) {
+                return None;
+            }
+            this.looked = Some(engine.ended());
             let done = |request: &Request| request.token.is_some_and(|token| engine.is_done(token));
             let position = this.requests.iter().position(done)?;
             let token = this.requests[position].token.take()?;

@@ -1,0 +1,69 @@
+//! The reference: two lists that are searched from their beginnings. Tests hold the indexes to it.
+
+use std::collections::VecDeque;
+
+use super::{Content, Unexpected};
+use crate::channel::Token;
+use crate::{Envelope, Pattern};
+
+/// The two queues.
+#[derive(Debug, Default)]
+pub(super) struct Linear {
+    posted: VecDeque<(Pattern, Token)>,
+    unexpected: VecDeque<Unexpected>,
+}
+
+impl Linear {
+    /// A message has arrived: the receive that gets it, or the message is kept.
+    pub(super) fn arrive(
+        &mut self,
+        envelope: Envelope,
+        content: Content,
+    ) -> Option<(Token, Content)> {
+        let position = self
+            .posted
+            .iter()
+            .position(|(pattern, _)| pattern.accepts(&envelope));
+        match position.and_then(|position| self.posted.remove(position)) {
+            Some((_, receive)) => Some((receive, content)),
+            None => {
+                self.unexpected.push_back(Unexpected { envelope, content });
+                None
+            }
+        }
+    }
+
+    /// A receive is posted: the message that it gets, or the receive is kept.
+    pub(super) fn post(&mut self, pattern: Pattern, receive: Token) -> Option<Unexpected> {
+        let found = self
+            .position(&pattern)
+            .and_then(|position| self.unexpected.remove(position));
+        if found.is_none() {
+            self.posted.push_back((pattern, receive));
+        }
+        found
+    }
+
+    /// The message that a receive with this pattern would get.
+    pub(super) fn find(&self, pattern: &Pattern) -> Option<&Unexpected> {
+        self.position(pattern)
+            .map(|position| &self.unexpected[position])
+    }
+
+    fn position(&self, pattern: &Pattern) -> Option<usize> {
+        self.unexpected
+            .iter()
+            .position(|message| pattern.accepts(&message.envelope))
+    }
+
+    /// Withdraws a receive; false if it has been matched.
+    pub(super) fn withdraw(&mut self, receive: Token) -> bool {
+        let position = self.posted.iter().position(|&(_, token)| token == receive);
+        position.is_some_and(|position| self.posted.remove(position).is_some())
+    }
+
+    /// The messages that nobody has received.
+    pub(super) fn unexpected(&self) -> impl Iterator<Item = &Unexpected> {
+        self.unexpected.iter()
+    }
+}

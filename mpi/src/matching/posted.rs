@@ -1,0 +1,169 @@
+//! Receives that wait for a message.
+
+use std::collections::VecDeque;
+
+use super::table::{Key, Table};
+use super::{FEW_MAX, NONE};
+use crate::channel::Token;
+use crate::{Envelope, Pattern};
+
+/// In the order in which they were posted.
+#[derive(Debug)]
+pub(super) enum Posted {
+    Few(VecDeque<(Pattern, Token)>),
+    Many(Box<Index>),
+}
+
+impl Default for Posted {
+    fn default() -> Self {
+        Self::Few(VecDeque::new())
+    }
+}
+
+/// A list for each pattern.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    nodes: Vec<Node>,
+    /// The first of the free nodes, which are linked by `after`.
+    free: Option<u32>,
+    lists: Table,
+    /// How many there are of each kind of pattern.
+    kinds: [u32; 4],
+    numbers: u64,
+}
+
+#[derive(Debug)]
+struct Node {
+    pattern: Pattern,
+    receive: Token,
+    /// Which of two was posted first.
+    number: u64,
+    before: u32,
+    after: u32,
+}
+
+impl Posted {
+    pub(super) fn push(&mut self, pattern: Pattern, receive: Token) {
+        match self {
+            Self::Few(few) if few.len() < FEW_MAX => few.push_back((pattern, receive)),
+            Self::Few(few) => {
+                let mut index = Box::new(Index::default());
+                for (pattern, receive) in few.drain(..) {
+                    index.push(pattern, receive);
+                }
+                index.push(pattern, receive);
+                *self = Self::Many(index);
+            }
+            Self::Many(index) => index.push(pattern, receive),
+        }
+    }
+
+    /// Takes the oldest receive that accepts a message.
+    pub(super) fn take(&mut self, envelope: &Envelope) -> Option<Token> {
+        match self {
+            Self::Few(few) => {
+                let accepts = |(pattern, _): &(Pattern, Token)| pattern.accepts(envelope);
+                let position = few.iter().position(accepts)?;
+                few.remove(position).map(|(_, receive)| receive)
+            }
+            Self::Many(index) => {
+                let found = index.take(envelope);
+                self.shrink();
+                found
+            }
+        }
+    }
+
+    /// Takes a receive out; false if it is not there. Linear in the number of receives with this very pattern.
+    pub(super) fn remove(&mut self, pattern: &Pattern, receive: Token) -> bool {
+        match self {
+            Self::Few(few) => {
+                let position = few.iter().position(|&(_, token)| token == receive);
+                position.is_some_and(|position| few.remove(position).is_some())
+            }
+            Self::Many(index) => {
+                let found = index.remove(pattern, receive);
+                self.shrink();
+                found
+            }
+        }
+    }
+
+    fn shrink(&mut self) {
+        if let Self::Many(index) = self
+            && index.kinds == [0; 4]
+        {
+            *self = Self::default();
+        }
+    }
+}
+
+impl Index {
+    fn push(&mut self, pattern: Pattern, receive: Token) {
+        self.numbers += 1;
+        let node = Node {
+            pattern,
+            receive,
+            number: self.numbers,
+            before: NONE,
+            after: NONE,
+        };
+        let at = if let Some(at) = self.free {
+            let place = &mut self.nodes[at as usize];
+            self.free = (place.after != NONE).then_some(place.after);
+            *place = node;
+            at
+        } else {
+            self.nodes.push(node);
+            u32::try_from(self.nodes.len() - 1).expect("receives are counted in 32 bits")
+        };
+        let before = self.lists.append(Key::of(&pattern), at);
+        self.nodes[at as usize].before = before;
+        if before != NONE {
+            self.nodes[before as usize].after = at;
+        }
+        self.kinds[Key::kind(&pattern)] += 1;
+    }
+
+    fn take(&mut self, envelope: &Envelope) -> Option<Token> {
+        let keys = Key::all(envelope);
+        let lists = (0..4).filter(|kind| self.kinds[*kind] > 0);
+        let firsts = lists.filter_map(|kind| self.lists.get(keys[kind]).map(|ends| ends.first));
+        let first = firsts.min_by_key(|first| self.nodes[*first as usize].number)?;
+        Some(self.unlink(first))
+    }
+
+    fn remove(&mut self, pattern: &Pattern, receive: Token) -> bool {
+        let ends = self.lists.get(Key::of(pattern));
+        let mut at = ends.map_or(NONE, |ends| ends.first);
+        while at != NONE && self.nodes[at as usize].receive != receive {
+            at = self.nodes[at as usize].after;
+        }
+        if at == NONE {
+            return false;
+        }
+        self.unlink(at);
+        true
+    }
+
+    fn unlink(&mut self, at: u32) -> Token {
+        let Node {
+            pattern,
+            receive,
+            before,
+            after,
+            ..
+        } = self.nodes[at as usize];
+        if before != NONE {
+            self.nodes[before as usize].after = after;
+        }
+        if after != NONE {
+            self.nodes[after as usize].before = before;
+        }
+        self.lists.unlink(Key::of(&pattern), before, after);
+        self.kinds[Key::kind(&pattern)] -= 1;
+        self.nodes[at as usize].after = self.free.unwrap_or(NONE);
+        self.free = Some(at);
+        receive
+    }
+}

@@ -1,0 +1,162 @@
+//! Lists by key: a hash table with a fixed hash function, so that the same run does the same on every machine. It is only
+//! looked up in, never walked through.
+//!
+//! Open addressing with linear probing; what is taken out is closed by moving the entries behind it. At most half full.
+
+use super::NONE;
+use crate::{Envelope, Pattern};
+
+/// What a list holds: entries of one context, of one source or any, of one tag or any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Key {
+    context_and_tag: u64,
+    source: u64,
+}
+
+/// A wildcard; above every rank and tag.
+const ANY: u64 = 1 << 32;
+
+impl Key {
+    fn new(context: u32, source: Option<u32>, tag: Option<u32>) -> Self {
+        let tag = tag.map_or(u32::MAX, |tag| tag);
+        Self {
+            context_and_tag: u64::from(context) << 32 | u64::from(tag),
+            source: source.map_or(ANY, u64::from),
+        }
+    }
+
+    pub(super) fn of(pattern: &Pattern) -> Self {
+        Self::new(pattern.context, pattern.source, pattern.tag)
+    }
+
+    /// The keys of the four patterns that accept a message: exact, any tag, any source, any of both.
+    pub(super) fn all(envelope: &Envelope) -> [Self; 4] {
+        let (context, source, tag) = (envelope.context, envelope.source, envelope.tag);
+        [
+            Self::new(context, Some(source), Some(tag)),
+            Self::new(context, Some(source), None),
+            Self::new(context, None, Some(tag)),
+            Self::new(context, None, None),
+        ]
+    }
+
+    /// Which of the four kinds of patterns it is, in the order of [`Key::all`].
+    pub(super) fn kind(pattern: &Pattern) -> usize {
+        usize::from(pattern.source.is_none()) * 2 + usize::from(pattern.tag.is_none())
+    }
+
+    /// Multiplications by odd constants with bits everywhere (those of xxHash64) spread ranks and tags that follow each
+    /// other.
+    fn hash(self) -> u64 {
+        let mixed = self.context_and_tag.wrapping_mul(0x9E37_79B1_85EB_CA87) ^ self.source;
+        let mixed = mixed.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        (mixed ^ mixed >> 32).wrapping_mul(0x9E37_79B1_85EB_CA87)
+    }
+}
+
+/// The ends of a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub(super) first: u32,
+    pub(super) last: u32,
+}
+
+/// The lists that are not empty.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    places: Vec<Option<(Key, Ends)>>,
+    len: usize,
+}
+
+impl Table {
+    /// Where a key is, or the free place where it would be.
+    fn position(&self, key: Key) -> usize {
+        let mask = self.places.len() - 1;
+        let mut at = self.home(key);
+        while let Some((other, _)) = self.places[at] {
+            if other == key {
+                break;
+            }
+            at = (at + 1) & mask;
+        }
+        at
+    }
+
+    fn home(&self, key: Key) -> usize {
+        let bits = self.places.len().trailing_zeros();
+        usize::try_from(key.hash() >> (64 - bits)).expect("as many bits as places")
+    }
+
+    pub(super) fn get(&self, key: Key) -> Option<Ends> {
+        if self.len == 0 {
+            return None;
+        }
+        self.places[self.position(key)].map(|(_, ends)| ends)
+    }
+
+    /// Puts an entry behind the list of a key; the entry that was the last before, or [`NONE`].
+    pub(super) fn append(&mut self, key: Key, entry: u32) -> u32 {
+        if self.places.len() < 2 * (self.len + 1) {
+            self.grow();
+        }
+        let at = self.position(key);
+        if let Some((_, ends)) = &mut self.places[at] {
+            return std::mem::replace(&mut ends.last, entry);
+        }
+        self.len += 1;
+        let ends = Ends {
+            first: entry,
+            last: entry,
+        };
+        self.places[at] = Some((key, ends));
+        NONE
+    }
+
+    /// An end of the list of `key` has been taken out; `before` and `after` are its neighbours, [`NONE`] where it was an end.
+    pub(super) fn unlink(&mut self, key: Key, before: u32, after: u32) {
+        if before != NONE && after != NONE {
+            return;
+        }
+        let at = self.position(key);
+        let (_, ends) = self.places[at].as_mut().expect("the list is there");
+        match (before, after) {
+            (NONE, NONE) => self.close(at),
+            (NONE, after) => ends.first = after,
+            (before, _) => ends.last = before,
+        }
+    }
+
+    /// Frees a place and moves up those behind it that would not be found any more.
+    fn close(&mut self, at: usize) {
+        self.len -= 1;
+        let mask = self.places.len() - 1;
+        let (mut hole, mut next) = (at, at);
+        loop {
+            self.places[hole] = None;
+            loop {
+                next = (next + 1) & mask;
+                let Some((key, _)) = self.places[next] else {
+                    return;
+                };
+                let (from_home, from_hole) = (
+                    next.wrapping_sub(self.home(key)) & mask,
+                    next.wrapping_sub(hole) & mask,
+                );
+                if from_home >= from_hole {
+                    break;
+                }
+            }
+            self.places[hole] = self.places[next];
+            hole = next;
+        }
+    }
+
+    fn grow(&mut self) {
+        let size = (2 * self.places.len()).max(16);
+        let old = std::mem::replace(&mut self.places, vec![None; size]);
+        for place in old.into_iter().flatten() {
+            let at = self.position(place.0);
+            self.places[at] = Some(place);
+        }
+    }
+}

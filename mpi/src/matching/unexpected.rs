@@ -1,0 +1,184 @@
+//! Messages that wait for a receive.
+
+use std::collections::VecDeque;
+
+use super::table::{Key, Table};
+use super::{FEW_MAX, NONE};
+use crate::channel::Token;
+use crate::{Buffer, Envelope, Pattern};
+
+/// A message that no receive has met.
+#[derive(Debug)]
+pub(crate) struct Unexpected {
+    pub(crate) envelope: Envelope,
+    pub(crate) content: Content,
+}
+
+/// What there is of a message.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// All of it.
+    Eager(Buffer),
+    /// Its announcement; it waits at the sender under this token.
+    Rts { length: u64, send: Token },
+}
+
+impl Content {
+    pub(crate) const fn length(&self) -> u64 {
+        match self {
+            Self::Eager(buffer) => buffer.len(),
+            Self::Rts { length, .. } => *length,
+        }
+    }
+}
+
+/// In the order of arrival.
+#[derive(Debug)]
+pub(super) enum UnexpectedQueue {
+    Few(VecDeque<Unexpected>),
+    Many(Box<Index>),
+}
+
+impl Default for UnexpectedQueue {
+    fn default() -> Self {
+        Self::Few(VecDeque::new())
+    }
+}
+
+/// Each message is in four lists, one for each pattern that accepts it.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    nodes: Vec<Node>,
+    free: Vec<u32>,
+    lists: Table,
+    numbers: u64,
+}
+
+#[derive(Debug)]
+struct Node {
+    /// None if the node is free.
+    message: Option<Unexpected>,
+    /// Which of two arrived first.
+    number: u64,
+    links: [Link; 4],
+}
+
+/// The neighbours in a list.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    before: u32,
+    after: u32,
+}
+
+impl UnexpectedQueue {
+    pub(super) fn push(&mut self, message: Unexpected) {
+        match self {
+            Self::Few(few) if few.len() < FEW_MAX => few.push_back(message),
+            Self::Few(few) => {
+                let mut index = Box::new(Index::default());
+                for message in few.drain(..) {
+                    index.push(message);
+                }
+                index.push(message);
+                *self = Self::Many(index);
+            }
+            Self::Many(index) => index.push(message),
+        }
+    }
+
+    /// Takes the oldest message that a pattern accepts.
+    pub(super) fn take(&mut self, pattern: &Pattern) -> Option<Unexpected> {
+        match self {
+            Self::Few(few) => {
+                let accepts = |message: &Unexpected| pattern.accepts(&message.envelope);
+                let position = few.iter().position(accepts)?;
+                few.remove(position)
+            }
+            Self::Many(index) => {
+                let first = index.first(pattern)?;
+                let message = index.unlink(first);
+                if index.free.len() == index.nodes.len() {
+                    *self = Self::default();
+                }
+                Some(message)
+            }
+        }
+    }
+
+    /// The oldest message that a pattern accepts.
+    pub(super) fn find(&self, pattern: &Pattern) -> Option<&Unexpected> {
+        match self {
+            Self::Few(few) => few
+                .iter()
+                .find(|message| pattern.accepts(&message.envelope)),
+            Self::Many(index) => index.nodes[index.first(pattern)? as usize].message.as_ref(),
+        }
+    }
+
+    /// All messages, in the order of arrival.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Unexpected> {
+        let mut nodes: Vec<&Node> = Vec::new();
+        let few = match self {
+            Self::Few(few) => Some(few),
+            Self::Many(index) => {
+                nodes.extend(&index.nodes);
+                nodes.sort_unstable_by_key(|node| node.number);
+                None
+            }
+        };
+        let many = nodes.into_iter().filter_map(|node| node.message.as_ref());
+        few.into_iter().flatten().chain(many)
+    }
+}
+
+impl Index {
+    fn first(&self, pattern: &Pattern) -> Option<u32> {
+        self.lists.get(Key::of(pattern)).map(|ends| ends.first)
+    }
+
+    fn push(&mut self, message: Unexpected) {
+        let keys = Key::all(&message.envelope);
+        self.numbers += 1;
+        let link = Link {
+            before: NONE,
+            after: NONE,
+        };
+        let node = Node {
+            message: Some(message),
+            number: self.numbers,
+            links: [link; 4],
+        };
+        let at = if let Some(at) = self.free.pop() {
+            self.nodes[at as usize] = node;
+            at
+        } else {
+            self.nodes.push(node);
+            u32::try_from(self.nodes.len() - 1).expect("messages are counted in 32 bits")
+        };
+        for (kind, key) in keys.into_iter().enumerate() {
+            let before = self.lists.append(key, at);
+            self.nodes[at as usize].links[kind].before = before;
+            if before != NONE {
+                self.nodes[before as usize].links[kind].after = at;
+            }
+        }
+    }
+
+    fn unlink(&mut self, at: u32) -> Unexpected {
+        let node = &mut self.nodes[at as usize];
+        let (message, links) = (node.message.take(), node.links);
+        let message = message.expect("only what is there is taken");
+        let keys = Key::all(&message.envelope);
+        for (kind, (key, Link { before, after })) in keys.into_iter().zip(links).enumerate() {
+            if before != NONE {
+                self.nodes[before as usize].links[kind].after = after;
+            }
+            if after != NONE {
+                self.nodes[after as usize].links[kind].before = before;
+            }
+            self.lists.unlink(key, before, after);
+        }
+        self.free.push(at);
+        message
+    }
+}

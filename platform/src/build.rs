@@ -7,6 +7,7 @@
 mod assemble;
 mod names;
 mod resolve;
+mod wifi;
 
 use std::path::Path;
 
@@ -26,6 +27,7 @@ pub(crate) fn build(
     let mistakes = |list| Mistakes::new(file_name, text, list);
     let mut read = read(text, folder).map_err(mistakes)?;
     names::check(&mut read);
+    wifi::check(&mut read);
     let resolved = resolve::resolve(text, &mut read);
     if read.collector.mistakes.is_empty() {
         names::check_count_of_links(&mut read);

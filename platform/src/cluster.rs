@@ -81,7 +81,7 @@ impl Cluster {
             };
             let suffix = match wire.sharing {
                 Sharing::SplitDuplex => direction,
-                Sharing::Shared | Sharing::FatPipe => "link",
+                Sharing::Shared | Sharing::FatPipe | Sharing::Wifi => "link",
             };
             return Some((wire, format!("{name}:{suffix}")));
         }

@@ -13,6 +13,7 @@ mod read;
 mod section;
 mod speeds;
 mod syntax;
+mod wifi;
 mod zone;
 
 use serde::ser::{SerializeMap, Serializer};
@@ -29,6 +30,7 @@ pub(crate) use profile::{ProfileEntry, ProfileKind, read_events};
 pub(crate) use read::{Read, read};
 pub(crate) use section::Collector;
 pub(crate) use speeds::{PowerState, Speeds};
+pub(crate) use wifi::{Level, WifiEntry};
 pub(crate) use zone::{MemberName, Names};
 
 /// The version of the format that this crate reads and writes.
@@ -57,6 +59,8 @@ pub(crate) struct ZoneEntry {
     pub(crate) coordinates: Option<[f64; 3]>,
     #[serde(skip_serializing_if = "ToItself::is_default")]
     pub(crate) to_itself: ToItself,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) wifi: Option<WifiEntry>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) routers: Vec<Spanned<String>>,
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
@@ -99,6 +103,9 @@ pub(crate) struct HostEntry {
     pub(crate) speed_profile: Option<Box<ProfileEntry>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) state_profile: Option<Box<ProfileEntry>>,
+    /// For stations of Wi-Fi zones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) wifi_level: Option<Spanned<Level>>,
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
     pub(crate) disks: Vec<Named<DiskEntry>>,
 }
@@ -197,6 +204,8 @@ pub enum Routing {
     Floyd,
     /// Over the centre, with a latency that is a distance of coordinates.
     Vivaldi,
+    /// Over the air, and by way of the access point.
+    Wifi,
     /// Not at all.
     None,
 }
@@ -211,6 +220,7 @@ impl Routing {
             Self::Dijkstra => "dijkstra",
             Self::Floyd => "floyd",
             Self::Vivaldi => "vivaldi",
+            Self::Wifi => "wifi",
             Self::None => "none",
         }
     }
@@ -276,6 +286,9 @@ pub enum Sharing {
     /// Each transfer has the whole bandwidth; transfers do not slow each other.
     #[serde(rename = "fatpipe")]
     FatPipe,
+    /// The air of a Wi-Fi zone: transfers share the time, and each needs the more of it the slower its station is.
+    /// No link of a file is declared so.
+    Wifi,
 }
 
 impl PlatformFile {

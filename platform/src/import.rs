@@ -4,8 +4,8 @@
 //! [`Imported::notes`], each with its place, and left out; what cannot be understood is a mistake. Routes are those of
 //! SimGrid, its defects in fat trees and dragonflies included (`compat = "simgrid-4.1"`).
 //!
-//! *Not carried over*: profiles of the hosts and links of a cluster, stochastic profiles, properties, bypass routes, wireless
-//! zones and links, `<config>`.
+//! *Not carried over*: profiles of the hosts and links of a cluster, stochastic profiles, properties other than `access_point`,
+//! bypass routes, Wi-Fi links outside of Wi-Fi zones, `<config>`.
 //!
 //! Tags are read as a stream without expanding entities, nesting is bounded, and clusters stay one entry, so that the result is
 //! never much larger than the file.
@@ -14,6 +14,7 @@ mod cluster;
 mod disk;
 mod traces;
 mod values;
+mod wifi;
 mod xml;
 mod zone;
 

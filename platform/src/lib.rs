@@ -190,7 +190,46 @@
 //! | `"star"` | over a centre: routes are from or to `"*"`, and a link that would be twice on a way is there once |
 //! | `"dijkstra"`, `"floyd"` | over the routes with the fewest links, through other members; searched on first use |
 //! | `"vivaldi"` | a star with a latency that comes from `coordinates = [x, y, height]` (in ms) of hosts or zones: the distance of (x, y), and both heights |
+//! | `"wifi"` | over the air, which all stations share, and by way of the access point, the `gateway` of the zone |
 //! | `"none"` | not at all |
+//!
+//! **Wi-Fi.** The hosts of a *wifi* zone are stations, each with one of the rates of the zone:
+//!
+//! ```
+//! # use platform::Platform;
+//! let text = r#"
+//! version = 1
+//!
+//! [zones.cell]
+//! routing = "wifi"
+//! gateway = "ap"                                  # the access point: a router or host of the zone
+//! routers = ["ap"]
+//! wifi = { bandwidths = ["54Mbps", "36Mbps"], decay = true, name = "AP1" }
+//! hosts.phone = { speed = "1Gf" }                 # wifi_level = 0, the first of the rates
+//! hosts.camera = { speed = "1Gf", wifi_level = 1 }
+//!
+//! [hosts.server]
+//! speed = "16Gf"
+//!
+//! [links.wire]
+//! bandwidth = "1Gbps"
+//! latency = "1ms"
+//!
+//! [[routes]]
+//! from = "cell"
+//! to = "server"
+//! links = ["wire"]
+//! "#;
+//! let platform = Platform::parse("example.toml", text)?;
+//! let host = |name| platform.host_by_name(name).expect("a host");
+//! let route = platform.route(host("camera"), host("server"))?;
+//! assert!(route.hops[0].air && route.hops[0].bandwidth == 36e6 / 8.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A transfer over the air at the rate r takes 1/r of its time per byte/s (twice that between two stations), and adds
+//! nothing to limits, latencies and penalties. `decay` takes part of the time away when more than 20 transfers share it.
+//! `name` is that of the air as a link, `cell:air` if it is not there.
 //!
 //! # Profiles and power states
 //!

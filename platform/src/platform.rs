@@ -580,7 +580,8 @@ impl Platform {
     /// cables, their numbers follow: `node-3/1:up` is that to parent 1 in a fat tree, or that of dimension 1 of a torus.
     /// Inside a fat tree `nodes/1.5/2:up` is cable 2 of switch 5 of level 1; inside a dragonfly there are
     /// `nodes/green/G.C.R-S` (group, chassis, two routers), `nodes/black/G.C-D.R` (group, two chassis, router) and
-    /// `nodes/blue/G-H` (two groups).
+    /// `nodes/blue/G-H` (two groups). The air of a Wi-Fi zone is called after it, `cell:air`, unless it has a name; its
+    /// bandwidth here is that of level 0.
     ///
     /// # Panics
     /// If there is no such link.
@@ -602,11 +603,15 @@ impl Platform {
             let name = &self.link_names[number as usize];
             return match wire.sharing {
                 Sharing::SplitDuplex => info(*wire, format!("{name}:{direction}")),
-                Sharing::Shared | Sharing::FatPipe => info(*wire, name.clone()),
+                Sharing::Shared | Sharing::FatPipe | Sharing::Wifi => info(*wire, name.clone()),
             };
         }
         if number == self.implicit_loopback().number {
             return info(self.implicit_loopback(), "loopback".to_owned());
+        }
+        let mut air = self.tree.zones.iter().filter_map(|zone| zone.air.as_ref());
+        if let Some(air) = air.find(|air| air.wire.number == number) {
+            return info(air.wire, air.name.clone());
         }
         let clusters = &self.tree.clusters;
         let found = clusters

@@ -17,7 +17,9 @@ pub struct Hop {
     pub link: LinkId,
     /// Whether each transfer has the whole bandwidth for itself.
     pub fatpipe: bool,
-    /// Bytes per second.
+    /// Whether it is the air of a Wi-Fi zone: a capacity of 1, of which one byte per second takes 1 / `bandwidth`.
+    pub air: bool,
+    /// Bytes per second; over the air, the rate of the station.
     pub bandwidth: f64,
 }
 
@@ -118,6 +120,7 @@ impl Route {
         self.hops.push(Hop {
             link: wire.id(down),
             fatpipe: matches!(wire.sharing, crate::Sharing::FatPipe),
+            air: matches!(wire.sharing, crate::Sharing::Wifi),
             bandwidth: wire.bandwidth,
         });
     }

@@ -109,6 +109,15 @@ impl Platform {
             }
         }
         let here = &tree.zones[zone as usize];
+        if let Some(air) = &here.air {
+            let point = air
+                .access_point
+                .and_then(|end| ends.binary_search(&end).ok());
+            let stations = ends.iter().enumerate();
+            let stations =
+                stations.filter(|(at, end)| air.rates.contains_key(end) && Some(*at) != point);
+            joins.extend(stations.map(|(at, _)| (at, point)));
+        }
         ZoneSketch {
             name: here.name.clone(),
             routing: here.routing,

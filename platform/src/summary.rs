@@ -5,7 +5,7 @@ mod changes;
 use std::fmt;
 
 use crate::build::for_each_zone;
-use crate::file::{ClusterEntry, DiskEntry, Named, TopologyEntry};
+use crate::file::{ClusterEntry, DiskEntry, Named, TopologyEntry, WifiEntry};
 use crate::{Factors, NetworkParameters, Platform};
 
 /// A summary lists no more disks.
@@ -20,6 +20,7 @@ impl fmt::Display for Summary<'_> {
         let platform = self.0;
         let mut clusters: Vec<String> = Vec::new();
         let mut disks: Vec<String> = Vec::new();
+        let mut wifi: Vec<String> = Vec::new();
         if let Some(name) = platform.name() {
             writeln!(f, "name      {name}")?;
         }
@@ -30,8 +31,9 @@ impl fmt::Display for Summary<'_> {
             platform.singles.len(),
             platform.host_count as usize - platform.singles.len()
         )?;
-        for_each_zone(&platform.file.root, &mut |_, _, zone| {
+        for_each_zone(&platform.file.root, &mut |_, here, zone| {
             clusters.extend(zone.clusters.iter().map(cluster_line));
+            wifi.extend(zone.wifi.iter().map(|wifi| wifi_line(here.name, wifi)));
             for named in &zone.hosts {
                 let owner = named.name.get_ref();
                 disks.extend(named.entry.disks.iter().map(|disk| disk_line(owner, disk)));
@@ -49,6 +51,9 @@ impl fmt::Display for Summary<'_> {
         }
         if disks.len() > DISKS_LISTED {
             writeln!(f, "disk      … and {} more", disks.len() - DISKS_LISTED)?;
+        }
+        for line in wifi {
+            writeln!(f, "wifi      {line}")?;
         }
         let inner = platform.tree.zones.len() - 1;
         if inner > 0 {
@@ -182,6 +187,24 @@ impl fmt::Display for Outline<'_> {
         }
         f.write_str(&lines.join("\n"))
     }
+}
+
+/// Zone and levels of the air of a Wi-Fi zone.
+fn wifi_line(zone: &str, entry: &WifiEntry) -> String {
+    let levels: Vec<String> = (0..)
+        .zip(&entry.bandwidths)
+        .map(|(level, rate): (u32, _)| format!("{level}: {rate}"))
+        .collect();
+    let zone = match zone {
+        "" => "platform",
+        zone => zone,
+    };
+    let decay = if entry.decay {
+        ", with decay above 20 transfers"
+    } else {
+        ""
+    };
+    format!("{zone}, rates by level {}{decay}", levels.join(", "))
 }
 
 /// Name, owner and limits of a disk.

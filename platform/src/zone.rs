@@ -12,7 +12,9 @@
 //! would occur twice occurs once), *dijkstra* and *floyd* (declared routes are edges; the way with fewest links, through
 //! members, is searched), *vivaldi* (a star whose latency is a distance of coordinates), *none* (no way).
 //!
-//! *Not modelled*: bypass routes, and zones of wireless hosts.
+//! *wifi*: every host is a station; a way crosses the air once for each end that is not the access point.
+//!
+//! *Not modelled*: bypass routes.
 //!
 //! Searched ways are remembered per source on first use. Source of the rules: the manual of SimGrid 4.1.
 
@@ -40,6 +42,22 @@ pub(crate) struct Zone {
     pub(crate) itself_over_links: bool,
     /// For *dijkstra* and *floyd*.
     pub(crate) graph: Option<Graph>,
+    /// For *wifi*.
+    pub(crate) air: Option<Air>,
+}
+
+/// What the stations of a Wi-Fi zone share.
+#[derive(Clone, Debug)]
+pub(crate) struct Air {
+    pub(crate) name: String,
+    /// With the rate of level 0.
+    pub(crate) wire: Wire,
+    /// The end that needs no air to reach the stations, if there is one.
+    pub(crate) access_point: Option<u32>,
+    /// Whether collisions cost something.
+    pub(crate) decay: bool,
+    /// Bytes per second of each station, by end.
+    pub(crate) rates: BTreeMap<u32, f64>,
 }
 
 /// All zones and what is in them.
@@ -130,6 +148,7 @@ impl Tree {
                 self.way(entry.gateway_to, to, route)
             }
             Routing::Star | Routing::Vivaldi => self.star(from, to, gap, route),
+            Routing::Wifi => self.over_the_air(gap, route).ok_or(gap),
             Routing::Dijkstra | Routing::Floyd => {
                 let path = self.path(zone, one, two).ok_or(gap)?;
                 let mut here = from;
@@ -171,6 +190,24 @@ impl Tree {
             Some(down) => self.way(down.gateway_to, to, route),
             None => Ok(()),
         }
+    }
+
+    /// Between two members of a *wifi* zone: the air for each that is not the access point.
+    fn over_the_air(&self, gap: Gap, route: &mut Route) -> Option<()> {
+        let air = self.zones[gap.zone as usize].air.as_ref()?;
+        let ends = [gap.from, gap.to];
+        for end in ends
+            .into_iter()
+            .filter(|end| Some(*end) != air.access_point)
+        {
+            let bandwidth = *air.rates.get(&end)?;
+            let wire = Wire {
+                bandwidth,
+                ..air.wire
+            };
+            route.push(wire, false);
+        }
+        Some(())
     }
 
     /// The latency between two members of a *vivaldi* zone: the distance in the plane and both heights.

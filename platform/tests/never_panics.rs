@@ -10,7 +10,7 @@ const FILES: [&str; 5] = [
     include_str!("../../platforms/grid.toml"),
     r#"version = 1
 network = { model = "ib", latency_factor = [{ above = "1kB", factor = 2 }], loopback = { latency = "1us" }, ib_penalty_factors = { be = 1, bs = 2.5, ys = 3 } }
-hosts = { a = { speed = "1Gf", cores = 2 }, b = { speed = "1.5e3f" } }
+hosts = { a = { speed = "1Gf", cores = 2, disks.d = { read_bandwidth = "1GBps", write_bandwidth = "2GBps" } }, b = { speed = "1.5e3f" } }
 [links]
 one = { bandwidth = "1Gbps", latency = "1us", sharing = "split-duplex" }
 "two µ" = { bandwidth = "8Kibps", latency = "1µs", sharing = "fatpipe" }
@@ -20,6 +20,7 @@ speed = "1Gf"
 bandwidth = "1GB/s"
 latency = "0s"
 loopback = { bandwidth = "10GBps", latency = "1ns" }
+disks = { d = { read_bandwidth = "1GBps", write_bandwidth = "2GBps", total_bandwidth = "2.5GBps" } }
 [[routes]]
 from = "a"
 to = "c"
@@ -66,6 +67,12 @@ gateway = "h"
 coordinates = [1, 2.5, 3]
 hosts = { h = { speed = "1f", coordinates = [1, 2, 3] } }
 routes = [{ from = "h", to = "*", links = ["v"] }]
+[zones.cell]
+routing = "wifi"
+gateway = "ap"
+routers = ["ap"]
+wifi = { bandwidths = ["54Mbps", "36Mbps"], decay = true, name = "air" }
+hosts = { phone = { speed = "1f", wifi_level = 1 }, tablet = { speed = "1f" } }
 [zones.s.zones.i]
 routing = "floyd"
 routers = ["q"]
@@ -80,6 +87,10 @@ gateway_to = "o3"
 links = ["w", "v"]
 [[routes]]
 from = "s"
+to = "r"
+links = ["w"]
+[[routes]]
+from = "cell"
 to = "r"
 links = ["w"]
 "#,

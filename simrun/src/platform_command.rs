@@ -89,7 +89,11 @@ fn show_route(platform: &Platform, from: &str, to: &str) -> Result<String, ExitC
     let links: Vec<platform::LinkInfo> = route
         .hops
         .iter()
-        .map(|hop| platform.link(hop.link))
+        .map(|hop| platform::LinkInfo {
+            // Over the air it is that of the station.
+            bandwidth: hop.bandwidth,
+            ..platform.link(hop.link)
+        })
         .collect();
     let width = links.iter().map(|link| link.name.chars().count()).max();
     let width = width.unwrap_or_default().max("total".len());
@@ -99,6 +103,7 @@ fn show_route(platform: &Platform, from: &str, to: &str) -> Result<String, ExitC
             platform::Sharing::Shared => "shared",
             platform::Sharing::SplitDuplex => "split-duplex",
             platform::Sharing::FatPipe => "fatpipe",
+            platform::Sharing::Wifi => "wifi",
         };
         let _ = writeln!(
             text,

@@ -14,7 +14,7 @@ use crate::model::profile::{Profile, Target};
 use crate::platform::{Cores, Platform, Power, Single};
 use crate::route::Wire;
 use crate::topology::{Dragonfly, FatTree, Switch, Topology, Torus};
-use crate::zone::{Tree, Zone};
+use crate::zone::{Air, Tree, Zone};
 use crate::{HostId, LinkId, Sharing};
 
 /// The network of a cluster; `None` if its counts do not match, which the reader has refused.
@@ -162,6 +162,7 @@ pub(super) fn assemble(file: PlatformFile, resolved: Resolved) -> Platform {
             depth: here.depth,
             itself_over_links: entry.to_itself == ToItself::Links,
             graph: graphs[number as usize].take(),
+            air: None,
         });
         parts.zone_zones.push(here.outer);
         parts.take(number, entry);
@@ -169,6 +170,7 @@ pub(super) fn assemble(file: PlatformFile, resolved: Resolved) -> Platform {
     // The number after the declared links is the implicit loopback.
     parts.numbers.next += 1;
     let (clusters, cluster_zones, host_count) = clusters(&file, &mut parts);
+    let mut air = air(&file, &mut parts.numbers);
     let mut by_name: Vec<u32> = (0..length(&parts.singles)).collect();
     by_name.sort_by(|one, two| {
         let name = |host: &u32| &parts.singles[*host as usize].name;
@@ -191,6 +193,7 @@ pub(super) fn assemble(file: PlatformFile, resolved: Resolved) -> Platform {
         table,
         wires: parts.wires,
     };
+    find_stations(&file, &mut tree, &mut air);
     for (zone, coordinates) in parts.zone_coordinates {
         let end = tree.zone_end(zone);
         tree.coordinates.insert(end, coordinates);
@@ -271,6 +274,60 @@ fn clusters(file: &PlatformFile, parts: &mut Parts) -> (Vec<Cluster>, Vec<u32>, 
         }
     });
     (clusters, zones, host_count)
+}
+
+/// The air of each zone that has any, without its stations.
+fn air(file: &PlatformFile, numbers: &mut Numbers) -> Vec<(u32, Air)> {
+    let mut all = Vec::new();
+    for_each_zone(&file.root, &mut |zone, here, entry| {
+        let Some(wifi) = &entry.wifi else { return };
+        let usual = format!("{}:air", here.name);
+        let air = Air {
+            name: wifi.name.clone().unwrap_or(usual),
+            wire: Wire {
+                number: numbers.take(1),
+                bandwidth: wifi.bandwidths[0].bytes_per_s(),
+                latency_s: 0.0,
+                sharing: Sharing::Wifi,
+            },
+            access_point: None,
+            decay: wifi.decay,
+            rates: BTreeMap::new(),
+        };
+        all.push((zone, air));
+    });
+    all
+}
+
+/// Gives each air its stations and its access point, and each zone its air.
+fn find_stations(file: &PlatformFile, tree: &mut Tree, air: &mut Vec<(u32, Air)>) {
+    let mut host = 0;
+    let router_first = tree.singles + length(&tree.clusters);
+    let mut router = router_first;
+    let mut next = air.drain(..).peekable();
+    for_each_zone(&file.root, &mut |zone, _, entry| {
+        let gateway = entry.gateway.as_ref().map(|name| name.get_ref());
+        let found = next.next_if(|(number, _)| *number == zone);
+        let mut found = found.map(|(_, air)| air);
+        for named in &entry.hosts {
+            if let (Some(air), Some(wifi)) = (&mut found, &entry.wifi) {
+                let level = named.entry.wifi_level.as_ref();
+                let level = level.map_or(0, |level| level.get_ref().0 as usize);
+                air.rates.insert(host, wifi.bandwidths[level].bytes_per_s());
+                if gateway == Some(named.name.get_ref()) {
+                    air.access_point = Some(host);
+                }
+            }
+            host += 1;
+        }
+        for name in &entry.routers {
+            if let (Some(air), true) = (&mut found, gateway == Some(name.get_ref())) {
+                air.access_point = Some(router);
+            }
+            router += 1;
+        }
+        tree.zones[zone as usize].air = found;
+    });
 }
 
 fn disks(entries: &[Named<DiskEntry>]) -> Vec<Disk> {

@@ -123,6 +123,7 @@ pub(super) fn check_count_of_links(read: &mut Read) {
     let mut total = read.names.links.len() as u64 + 1;
     let mut first = None;
     for_each_zone(&read.file.root, &mut |_, _, zone| {
+        total += u64::from(zone.wifi.is_some());
         for named in &zone.clusters {
             let entry = &named.entry;
             let hosts = u64::from(entry.hosts.count());

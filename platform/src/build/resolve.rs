@@ -62,6 +62,8 @@ struct Resolver<'t> {
     table: RouteTable,
     /// The pairs that have a route, and the place of its entry.
     declared: BTreeMap<(u32, u32), Range<usize>>,
+    /// The name of the access point, if there is one, of each Wi-Fi zone.
+    access_points: BTreeMap<u32, Option<String>>,
     patterns_known: bool,
 }
 
@@ -101,6 +103,7 @@ impl<'t> Resolver<'t> {
             defaults: BTreeMap::new(),
             table: RouteTable::default(),
             declared: BTreeMap::new(),
+            access_points: BTreeMap::new(),
             patterns_known: names.clusters.iter().all(|cluster| cluster.hosts.is_some()),
         }
     }
@@ -122,7 +125,12 @@ impl<'t> Resolver<'t> {
     fn gateways(&mut self, root: &ZoneEntry) {
         let mut wanted: Vec<(u32, Spanned<String>)> = Vec::new();
         let ends = &self.ends;
+        let access_points = &mut self.access_points;
         for_each_zone(root, &mut |number, _, zone| {
+            if zone.routing == Routing::Wifi {
+                let name = zone.gateway.as_ref();
+                access_points.insert(number, name.map(|name| name.get_ref().clone()));
+            }
             for named in &zone.clusters {
                 let end = ends.get(named.name.get_ref().as_str());
                 wanted.extend(end.copied().zip(named.entry.gateway.clone()));
@@ -145,8 +153,8 @@ impl<'t> Resolver<'t> {
         let text = name.get_ref().as_str();
         let place = self.place(text);
         let inside = place.is_some_and(|place| self.contains(end, place.end));
-        if inside {
-            return place;
+        if let Some(place) = place.filter(|_| inside) {
+            return self.no_station(place, name);
         }
         if !self.patterns_known {
             return None;
@@ -162,6 +170,24 @@ impl<'t> Resolver<'t> {
             None => self.collector.suggest(text, self.ends.keys().copied()),
         };
         self.collector.add(name.span(), problem, expected, help);
+        None
+    }
+
+    /// Refuses a station as the place where routes begin: the air would be in the middle of a way.
+    fn no_station(&mut self, place: Place, name: &Spanned<String>) -> Option<Place> {
+        let zone = self.zone_of[place.end as usize];
+        let Some(access_point) = self.access_points.get(&zone) else {
+            return Some(place);
+        };
+        if access_point.as_ref() == Some(name.get_ref()) {
+            return Some(place);
+        }
+        let problem = format!("{:?} is a member of a Wi-Fi zone", cut(name.get_ref()));
+        let expected = match access_point {
+            Some(name) => format!("expected its access point, which is {:?}", cut(name)),
+            None => "expected its access point, which is its gateway, but there is none".to_owned(),
+        };
+        self.collector.add(name.span(), problem, expected, None);
         None
     }
 
@@ -309,6 +335,10 @@ impl<'t> Resolver<'t> {
             Routing::None => (
                 "a route in a zone with routing \"none\"".to_owned(),
                 "its members do not reach each other",
+            ),
+            Routing::Wifi => (
+                "a route in a zone with routing \"wifi\"".to_owned(),
+                "its members reach each other over the air",
             ),
             Routing::Star | Routing::Vivaldi if from != to && from != centre && to != centre => (
                 "a route between two members of a star".to_owned(),

@@ -166,13 +166,16 @@ impl<T: Field, const N: usize> Field for [T; N] {
 
 impl Field for Routing {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
-        const WORDS: [&str; 6] = ["full", "star", "dijkstra", "floyd", "vivaldi", "none"];
-        const VALUES: [Routing; 6] = [
+        const WORDS: [&str; 7] = [
+            "full", "star", "dijkstra", "floyd", "vivaldi", "wifi", "none",
+        ];
+        const VALUES: [Routing; 7] = [
             Routing::Full,
             Routing::Star,
             Routing::Dijkstra,
             Routing::Floyd,
             Routing::Vivaldi,
+            Routing::Wifi,
             Routing::None,
         ];
         word(value, "routing", &WORDS, &VALUES)

@@ -58,12 +58,13 @@ impl Read {
     }
 
     fn document(&mut self, document: &DeTable<'_>) {
-        const KEYS: [&str; 12] = [
+        const KEYS: [&str; 13] = [
             "version",
             "name",
             "network",
             "protocol",
             "routing",
+            "wifi",
             "to_itself",
             "routers",
             "hosts",

@@ -11,8 +11,9 @@ use super::field::{Wrong, cut};
 use super::profile::profile;
 use super::section::{Collector, Section, in_file_order};
 use super::speeds::speeds;
+use super::wifi::wifi;
 use super::{
-    ClusterEntry, Direction, HostEntry, LinkEntry, LinkUse, Named, ProfileKind, RouteEntry,
+    ClusterEntry, Direction, HostEntry, Level, LinkEntry, LinkUse, Named, ProfileKind, RouteEntry,
     Routing, Sharing, TopologyEntry, ZoneEntry,
 };
 use crate::pattern::HostPattern;
@@ -82,6 +83,11 @@ impl<'r> ZoneReader<'r> {
         if let Some(Some(to_itself)) = self.collector.optional(section, "to_itself") {
             entry.to_itself = to_itself;
         }
+        if entry.routing == Routing::Wifi {
+            const EXAMPLE: &str = "{ bandwidths = [\"54Mbps\", \"36Mbps\"] }";
+            self.collector.present(section, "wifi", EXAMPLE);
+        }
+        entry.wifi = wifi(self.collector, section);
         self.routers(section, &mut entry);
         for (name, value) in self.tables(section, "hosts", "[hosts.alice]") {
             self.host(name, value, &mut entry);
@@ -107,8 +113,9 @@ impl<'r> ZoneReader<'r> {
         value: &Spanned<DeValue<'_>>,
         outer: &mut ZoneEntry,
     ) {
-        const KEYS: [&str; 10] = [
+        const KEYS: [&str; 11] = [
             "routing",
+            "wifi",
             "gateway",
             "coordinates",
             "to_itself",
@@ -210,13 +217,14 @@ impl<'r> ZoneReader<'r> {
             collector.add(name.span(), problem, expected, Some(help.to_owned()));
         }
         let what = format!("host {:?}", cut(name.get_ref()));
-        const KEYS: [&str; 7] = [
+        const KEYS: [&str; 8] = [
             "speed",
             "pstate",
             "cores",
             "coordinates",
             "speed_profile",
             "state_profile",
+            "wifi_level",
             "disks",
         ];
         let Some(section) = collector.section(value, name.span(), what, &KEYS) else {
@@ -226,6 +234,7 @@ impl<'r> ZoneReader<'r> {
         let cores = collector.optional(&section, "cores");
         let coordinates = collector.optional(&section, "coordinates");
         let disks = super::disk::disks(collector, &section);
+        let wifi_level = collector.optional(&section, "wifi_level");
         let speed_profile = profile(collector, &section, "speed_profile", ProfileKind::Speed);
         let state_profile = profile(collector, &section, "state_profile", ProfileKind::State);
         let profiles = speed_profile.zip(state_profile);
@@ -234,9 +243,13 @@ impl<'r> ZoneReader<'r> {
             Some(cores),
             Some(coordinates),
             Some((speed_profile, state_profile)),
+            Some(wifi_level),
             Some(disks),
-        ) = (speed, cores, coordinates, profiles, disks)
+        ) = (speed, cores, coordinates, profiles, wifi_level, disks)
         {
+            // Spelled out for all stations, so that a change can name the level of any.
+            let station = outer.routing == Routing::Wifi;
+            let lowest = station.then(|| Spanned::new(name.span(), Level(0)));
             let entry = HostEntry {
                 speed,
                 pstate,
@@ -244,6 +257,7 @@ impl<'r> ZoneReader<'r> {
                 coordinates,
                 speed_profile,
                 state_profile,
+                wifi_level: wifi_level.or(lowest),
                 disks,
             };
             outer.hosts.push(Named { name, entry });

@@ -140,7 +140,7 @@ impl Importer {
     }
 
     /// A quantity; SimGrid allows to leave out the unit, which is then `base`.
-    fn quantity<K: Kind>(
+    pub(super) fn quantity<K: Kind>(
         &mut self,
         element: &Element,
         key: &str,

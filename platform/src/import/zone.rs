@@ -33,6 +33,7 @@ impl Importer {
         let mut backbone = None;
         for child in &element.children {
             match child.name.as_str() {
+                "link" | "prop" if self.is_of_wifi(element, child) => {}
                 "backbone" => {
                     backbone = self.backbone(child, &mut zone);
                     if !cluster {
@@ -69,13 +70,13 @@ impl Importer {
             "Star" | "Cluster" => Routing::Star,
             "None" | "NONE" | "none" | "" => Routing::None,
             "Wifi" | "WIFI" => {
-                let text = "routing=\"Wifi\" is not carried over: the zone has no routes";
-                self.note(element, text);
-                Routing::None
+                self.wifi(element, zone);
+                Routing::Wifi
             }
             other => {
                 let problem = format!("routing={:?} of <{}>", cut(other), element.name);
-                let expected = "expected Full, Floyd, Dijkstra, Vivaldi, Cluster, Star or None";
+                let expected =
+                    "expected Full, Floyd, Dijkstra, Vivaldi, Cluster, Star, Wifi or None";
                 self.mistake(element, problem, expected);
                 Routing::None
             }
@@ -132,6 +133,7 @@ impl Importer {
                 coordinates,
                 speed_profile,
                 state_profile,
+                wifi_level: None,
                 disks,
             };
             let name = plain(id.to_owned());
@@ -228,6 +230,7 @@ impl Importer {
             coordinates,
             speed_profile,
             state_profile,
+            wifi_level: None,
             disks: Vec::new(),
         };
         let name = plain(id.to_owned());
@@ -295,6 +298,7 @@ impl Importer {
                 coordinates: None,
                 speed_profile: None,
                 state_profile: None,
+                wifi_level: None,
                 disks: Vec::new(),
             };
             let name = plain(name);

@@ -7,6 +7,8 @@
 //! **Computations**: a host of n cores with s flop/s each is a capacity of n × s, shared max-min fairly with the priorities as
 //! weights; no thread is faster than one core. A computation with t threads has t times the weight and the limit of one.
 //!
+//! **The air** of Wi-Fi zones is the business of `wifi`.
+//!
 //! **Disks** are the business of `disk`, **parallel tasks** of `parallel`.
 //!
 //! *Not modelled*: memory and cache effects (k computations on k cores do not slow each other), and what the files of
@@ -36,9 +38,11 @@ mod disk;
 mod dynamics;
 mod parallel;
 mod timetable;
+mod wifi;
 
 use dynamics::Dynamics;
 use parallel::Task;
+use wifi::Decaying;
 
 use super::agenda::Agenda;
 use super::ib::Contention;
@@ -70,6 +74,7 @@ pub struct FlowModel {
     dynamics: Dynamics,
     /// The parallel tasks in progress, by slot.
     parallel: BTreeMap<u32, Task>,
+    decaying: Decaying,
     /// Buffers, to allocate nothing in the steady state.
     route: Route,
     way_back: Route,
@@ -182,6 +187,7 @@ impl FlowModel {
             contention,
             dynamics: Dynamics::default(),
             parallel: BTreeMap::new(),
+            decaying: wifi::decaying(&platform),
             platform,
             activities: Activities::default(),
             agenda: Agenda::default(),
@@ -275,8 +281,9 @@ impl FlowModel {
             .map_err(|error| CannotStart(error.to_string()))?;
         for (way, weight) in [(&*route, 1.0), (&*way_back, parameters.crosstraffic)] {
             for hop in way.hops.iter().filter(|hop| !hop.fatpipe) {
-                let bandwidth = self.dynamics.bandwidth(hop);
-                self.solver.cross(slot, hop.link.0, bandwidth, weight);
+                let (capacity, amount) = wifi::capacity(hop, &self.dynamics, &self.decaying);
+                self.solver
+                    .cross(slot, hop.link.0, capacity, weight * amount);
             }
         }
         activity.scale = parameters.bandwidth_factor.of(bytes);
@@ -521,6 +528,7 @@ impl Resource for FlowModel {
     }
 
     fn next_date(&mut self, now: Time) -> Option<Time> {
+        self.decay(now);
         self.weigh_tasks(now);
         self.solver.solve(now);
         if !self.dynamics.failed.is_empty() {
@@ -641,7 +649,8 @@ impl Activity {
             self.limit = self.limit.min(slowest(way, links));
         }
         if parameters.rtt_penalty {
-            let slow = way.hops.iter().map(|hop| weight_s / links.bandwidth(hop));
+            let slowness = |hop| laws.slowness(hop, links, *weight_s);
+            let slow = way.hops.iter().map(slowness);
             let slowness: f64 = slow.sum();
             self.weight = match latency + slowness {
                 _ if latency == 0.0 && compat.is_some() => 1.0,
@@ -652,10 +661,10 @@ impl Activity {
     }
 }
 
-/// The bandwidth of the slowest link of a way.
+/// The bandwidth of the slowest link of a way, but for the air of Wi-Fi zones.
 fn slowest(way: &Route, links: &Dynamics) -> f64 {
-    let slower = |limit: f64, hop: &crate::Hop| limit.min(links.bandwidth(hop));
-    way.hops.iter().fold(f64::INFINITY, slower)
+    let wires = way.hops.iter().filter(|hop| !hop.air);
+    wires.fold(f64::INFINITY, |limit, hop| limit.min(links.bandwidth(hop)))
 }
 
 impl Laws {

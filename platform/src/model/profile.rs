@@ -16,7 +16,7 @@ use crate::LinkId;
 /// A change of a link or a host. A physical link changes as a whole, whichever of its directions is named.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Change {
-    /// A new bandwidth in bytes/s; with 0 nothing moves.
+    /// A new bandwidth in bytes/s; with 0 nothing moves. It means nothing for the air of a Wi-Fi zone.
     Bandwidth(LinkId, f64),
     /// A new latency.
     Latency(LinkId, Span),

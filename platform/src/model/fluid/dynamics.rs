@@ -148,6 +148,7 @@ impl FlowModel {
     pub fn change(&mut self, change: Change, now: Time) {
         let single = |number: u32| number..number + 1;
         match change {
+            Change::Bandwidth(link, _) if self.is_air(link) => {}
             Change::Bandwidth(link, bytes_per_s) => {
                 self.set_bandwidth(single(wire(link)), bytes_per_s, now);
             }

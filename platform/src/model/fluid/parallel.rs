@@ -23,6 +23,7 @@ use std::rc::Rc;
 use sim_core::{CannotStart, ParallelWork, Span, Time};
 
 use super::dynamics::Dynamics;
+use super::wifi::{self, Decaying};
 use super::{FlowModel, Laws, Phase, Place};
 use crate::route::Route;
 use crate::{Hop, NoRoute, Platform};
@@ -57,6 +58,7 @@ struct Demand {
 struct Survey<'a> {
     platform: &'a Platform,
     dynamics: &'a Dynamics,
+    decaying: &'a Decaying,
     uses: Vec<Use>,
     fatpipes: Vec<Use>,
     limit: f64,
@@ -91,7 +93,7 @@ impl Survey<'_> {
             latency_s = latency_s.max(latency);
             window = window.max(latency * bytes);
             for hop in &route.hops {
-                let bandwidth = self.dynamics.bandwidth(hop);
+                let (capacity, amount) = wifi::capacity(hop, self.dynamics, self.decaying);
                 let uses = if hop.fatpipe {
                     &mut self.fatpipes
                 } else {
@@ -99,8 +101,8 @@ impl Survey<'_> {
                 };
                 uses.push(Use {
                     number: hop.link.0,
-                    capacity: bandwidth,
-                    amount: bytes,
+                    capacity,
+                    amount: bytes * amount,
                 });
             }
         }
@@ -186,6 +188,7 @@ impl FlowModel {
         let mut survey = Survey {
             platform: &self.platform,
             dynamics: &self.dynamics,
+            decaying: &self.decaying,
             uses: Vec::new(),
             fatpipes: Vec::new(),
             limit: f64::INFINITY,

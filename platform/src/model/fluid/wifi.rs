@@ -1,0 +1,104 @@
+//! The air of Wi-Fi zones: one capacity, of which every transfer needs the more the slower its station is.
+//!
+//! The capacity of the air is 1: all the time that there is. A transfer from or to a station with the rate r needs 1/r of it
+//! per byte/s, and `crosstraffic` / r for its way back; between two stations of one zone it needs that for both. So alone it
+//! reaches r / (1 + crosstraffic), a slow station slows all others, and all that share the air alone have the same rate.
+//!
+//! With `decay`, the air has the part `(5678270 − 5424 (n − 20)) / 5678270` of its capacity while n > 20 transfers share
+//! it, for what collisions cost. Source: the Wi-Fi link of SimGrid 4.1, a linear fit to measurements with up to some
+//! dozens of stations; from 1066 transfers on, where the line would come to zero, the part stays as it is there.
+//!
+//! The air has no latency, is not among the links whose bandwidth a transfer cannot exceed, and adds nothing to penalties by
+//! round-trip time. With `compat = "simgrid-4.1"` it adds `weight_s / (1 B/s)` as there: hours, beside which no latency matters,
+//! so that all transfers over the air have equal rates and hardly get anything of a wire that they share with others.
+//!
+//! *Not modelled*: distance, interference between zones, stations that move or change their level in a run.
+
+use sim_core::Time;
+
+use super::{Dynamics, FlowModel, Laws};
+use crate::{Hop, LinkId, Platform};
+
+/// Transfers up to which there is no decay.
+const UNDISTURBED: u32 = 20;
+/// The rate of one transfer in the fit, and what each further one costs, in bits/s.
+const ALONE: f64 = 5_678_270.0;
+const EACH: f64 = 5_424.0;
+/// The largest number of transfers beyond [`UNDISTURBED`] that the fit can express.
+const BEYOND_MAX: u32 = 1_046;
+
+/// The part of the air that is left when so many transfers share it.
+fn part(transfers: u32) -> f64 {
+    let beyond = transfers.saturating_sub(UNDISTURBED).min(BEYOND_MAX);
+    (ALONE - EACH * f64::from(beyond)) / ALONE
+}
+
+/// The air of the zones with decay, and the present part of each.
+pub(super) type Decaying = Vec<(LinkId, f64)>;
+
+pub(super) fn decaying(platform: &Platform) -> Decaying {
+    let all = platform
+        .tree
+        .zones
+        .iter()
+        .filter_map(|zone| zone.air.as_ref());
+    all.filter(|air| air.decay)
+        .map(|air| (air.wire.id(false), 1.0))
+        .collect()
+}
+
+/// The capacity that a transfer shares at a hop, and what it takes of it per byte/s.
+pub(super) fn capacity(hop: &Hop, dynamics: &Dynamics, decaying: &Decaying) -> (f64, f64) {
+    let bandwidth = dynamics.bandwidth(hop);
+    if !hop.air {
+        return (bandwidth, 1.0);
+    }
+    let found = decaying.iter().find(|(link, _)| *link == hop.link);
+    (found.map_or(1.0, |(_, part)| *part), 1.0 / bandwidth)
+}
+
+impl Laws {
+    /// What a hop adds to a penalty by round-trip time, in seconds.
+    pub(super) fn slowness(&self, hop: &Hop, dynamics: &Dynamics, weight_s: f64) -> f64 {
+        match (hop.air, self.is_compat()) {
+            (false, _) => weight_s / dynamics.bandwidth(hop),
+            (true, false) => 0.0,
+            (true, true) => weight_s,
+        }
+    }
+}
+
+impl FlowModel {
+    /// Whether a link is the air of a Wi-Fi zone.
+    pub(super) fn is_air(&self, link: LinkId) -> bool {
+        let zones = self.platform.tree.zones.iter();
+        let mut air = zones.filter_map(|zone| zone.air.as_ref());
+        air.any(|air| air.wire.number == link.0 / 2)
+    }
+
+    /// Gives the air of each zone with decay the part that its transfers leave, if shares are about to change.
+    pub(super) fn decay(&mut self, now: Time) {
+        if self.decaying.is_empty() || !self.solver.is_changed() {
+            return;
+        }
+        for (link, known) in &mut self.decaying {
+            let present = part(self.solver.users(link.0));
+            if present != *known {
+                *known = present;
+                self.solver.set_capacity(link.0, present, now);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part;
+
+    #[test]
+    fn the_air_decays_and_never_vanishes() {
+        assert_eq!((part(0), part(20)), (1.0, 1.0));
+        assert_eq!(part(21), (5_678_270.0 - 5_424.0) / 5_678_270.0);
+        assert!(part(1066) > 0.0 && part(u32::MAX) == part(1066));
+    }
+}

@@ -5,6 +5,8 @@
 //! data at the later of the two calls, as in other simulators of this kind. Packets with an envelope keep the order
 //! of each pair of ranks: one that arrives before its predecessor waits for it.
 //!
+//! With each message travels an envelope of so many bytes as the settings say.
+//!
 //! A rendezvous send is over when its data have arrived; an eager send was over when it was posted.
 //!
 //! A host or a link that goes off under a message ends the run as a failure of the sending rank; a host that goes off
@@ -268,14 +270,14 @@ impl Carrier for Flow {
                 clippy::cast_precision_loss,
                 reason = "messages of 2^53 bytes and more may be off by one"
             )]
-            let bytes = length as f64;
+            let (bytes, envelope) = (length as f64, self.ranks.settings.envelope as f64);
             kernel.count_message(bytes);
             let (from, to) = (kernel.host_of(actor(rank)), kernel.host_of(actor(peer)));
             kernel.start_for_device(
                 &Work::Transfer {
                     from,
                     to,
-                    bytes,
+                    bytes: bytes + envelope,
                     rate: f64::INFINITY,
                 },
                 u64::from(index),

@@ -77,7 +77,11 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    pub(crate) fn new(port: DevicePort, size: u32, settings: Settings) -> Self {
+    pub(crate) fn new(port: DevicePort, size: u32, mut settings: Settings) -> Self {
+        if !port.with(|kernel| kernel.is_timed()) {
+            // Where no time passes, calls take none.
+            (settings.os, settings.ois, settings.or) = Default::default();
+        }
         let mut endpoints = Vec::new();
         endpoints.resize_with(size as usize, Endpoint::default);
         Self {

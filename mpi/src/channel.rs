@@ -13,7 +13,7 @@
 use std::fmt;
 use std::task::Waker;
 
-use crate::{Buffer, Envelope};
+use crate::{Buffer, Envelope, Overhead};
 
 /// Something that a channel was asked to tell the end of; chosen by the message layer.
 pub type Token = u32;
@@ -34,6 +34,8 @@ pub enum Header {
         length: u64,
         /// The sender's operation, to be echoed.
         send: Token,
+        /// Whether the sender has gone on, because the message was copied.
+        detached: bool,
     },
     /// Clear to send: the receiver has a buffer for the message.
     Cts {
@@ -125,6 +127,17 @@ pub struct Settings {
     /// Whether an eager send is over when the channel says so ([`Event::Sent`]), because it takes time; otherwise it is over
     /// when it is posted.
     pub tells_eager_sends: bool,
+    /// Eager messages shorter than this many bytes leave at once; longer ones leave when a receive has met them, although the
+    /// sender does not wait for that.
+    pub transfer_threshold: u64,
+    /// Bytes that travel with each message besides its payload.
+    pub envelope: u64,
+    /// What a blocking eager send costs the sender.
+    pub os: Overhead,
+    /// What a send that does not block costs the sender.
+    pub ois: Overhead,
+    /// What an eager message costs the receiver.
+    pub or: Overhead,
 }
 
 impl Settings {
@@ -135,6 +148,11 @@ impl Settings {
             eager_threshold,
             phantom: false,
             tells_eager_sends: false,
+            transfer_threshold: u64::MAX,
+            envelope: 0,
+            os: Overhead::NONE,
+            ois: Overhead::NONE,
+            or: Overhead::NONE,
         }
     }
 }

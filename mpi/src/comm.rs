@@ -73,7 +73,7 @@ impl Comm {
     /// The time in seconds since the start.
     #[must_use]
     pub fn wtime(&self) -> f64 {
-        self.process.channel().now()
+        self.process.now()
     }
 
     /// The name of the host on which the rank runs: `MPI_Get_processor_name`.
@@ -142,11 +142,11 @@ impl Comm {
         buffer: Buffer,
         destination: usize,
         tag: u32,
-        location: &'static Location<'static>,
+        call: (bool, &'static Location<'static>),
     ) -> Result<Token> {
         let (peer, envelope) = (self.peer(destination)?, self.envelope(tag)?);
         let start = |engine: &mut Engine, channel: &dyn Channel| {
-            engine.send(channel, peer, envelope, buffer, location)
+            engine.send(channel, peer, envelope, buffer, call)
         };
         Ok(self.process.with_engine(start))
     }
@@ -158,7 +158,7 @@ impl Comm {
         tag: u32,
         location: &'static Location<'static>,
     ) -> Result<Request> {
-        let token = self.start_send(buffer, destination, tag, location)?;
+        let token = self.start_send(buffer, destination, tag, (false, location))?;
         Ok(Request::new(Rc::clone(&self.process), token))
     }
 
@@ -353,6 +353,7 @@ impl Comm {
         location: &'static Location<'static>,
         start: impl FnOnce(&Process, Token),
     ) {
+        self.process.catch_up(name, location).await;
         let token = self
             .process
             .with_engine(|engine, _| engine.elapse(location));
@@ -413,7 +414,7 @@ impl Future for Send<'_> {
         if let Some((buffer, destination, tag)) = this.message.take() {
             let started = this
                 .comm
-                .start_send(buffer, destination, tag, this.location);
+                .start_send(buffer, destination, tag, (true, this.location));
             match started {
                 Ok(token) => this.token = Some(token),
                 Err(error) => return Poll::Ready(Err(error)),
@@ -426,7 +427,7 @@ impl Future for Send<'_> {
         let result = this
             .comm
             .process
-            .poll_until(context, waits, this.location, |engine| {
+            .poll_until(context, waits, this.location, |engine, _| {
                 engine
                     .is_done(token)
                     .then(|| engine.take(token).0.map(drop))
@@ -476,8 +477,9 @@ impl Future for Recv<'_> {
             })
         });
         let waits = Waits::Operation(token);
-        let done = process.poll_until(context, waits, this.location, |engine| {
-            engine.is_done(token).then(|| engine.take(token))
+        let done = process.poll_until(context, waits, this.location, |engine, channel| {
+            let done = engine.is_done(token) && !engine.pay(channel, token);
+            done.then(|| engine.take(token))
         });
         done.map(|(result, buffer)| {
             this.token = None;

@@ -4,6 +4,10 @@
 //! *rendezvous*: an RTS announces it, the receiver answers CTS once a receive has matched it, and the data follow;
 //! the send is complete when the data have left. The choice is made once per message.
 //!
+//! An eager message of at least the transfer threshold goes the same way, but its send is complete at once: it is *detached*.
+//!
+//! Calls may cost the rank time (see `overhead`): then the rank is busy until a date, and what it does is done at that date.
+//!
 //! Inputs are `send`, `receive` and `handle`; the packets to post come back through the channel that is passed in.
 
 use std::panic::Location;
@@ -28,6 +32,14 @@ pub struct Status {
 pub(crate) enum State {
     /// The place is not used.
     Free { next: Option<Token> },
+    /// The rank is busy; the message leaves after that.
+    AwaitTurn {
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    },
+    /// The rank is busy; the receive is posted after that.
+    AwaitPost { pattern: Pattern, buffer: Buffer },
     /// The RTS has left; the message waits for the CTS.
     AwaitCts {
         peer: u32,
@@ -47,6 +59,7 @@ pub(crate) enum State {
         envelope: Envelope,
         length: u64,
         buffer: Buffer,
+        detached: bool,
     },
     /// A timer or a computation runs.
     Elapsing,
@@ -65,6 +78,8 @@ struct Operation {
     location: Place,
     /// Nobody holds the request any more: the place is freed at the end.
     released: bool,
+    /// What completing the operation costs, in seconds, and has not been paid.
+    owed: f64,
 }
 
 /// A line of the program.
@@ -80,6 +95,12 @@ pub(crate) struct Engine {
     events: u64,
     /// What the program did: operations started, and results taken.
     actions: u64,
+    /// The date until which the rank is busy with what its calls cost.
+    busy_until: f64,
+    /// The operation that ends at that date, if anybody waits for it.
+    catching_up: Option<(f64, Token)>,
+    /// Operations that have ended and whose completion is not paid.
+    debts: u32,
     /// Operations that have ended.
     ended: u64,
     /// Sends that are not over.
@@ -118,6 +139,7 @@ impl Engine {
             state,
             location,
             released: false,
+            owed: 0.0,
         };
         if let Some(token) = self.free {
             let place = &mut self.operations[token as usize];
@@ -150,6 +172,10 @@ impl Engine {
     /// Takes the result of an operation that is done.
     pub(crate) fn take(&mut self, token: Token) -> (Result<Status, Error>, Buffer) {
         self.actions += 1;
+        debug_assert!(
+            self.operations[token as usize].owed == 0.0,
+            "what is taken is paid"
+        );
         match self.remove(token) {
             State::Done { result, buffer } => (result, buffer),
             other => unreachable!("only what is done is taken, not {other:?}"),
@@ -158,6 +184,8 @@ impl Engine {
 
     /// Nobody will ask for the result. An unmatched receive is withdrawn; everything else runs to its end.
     pub(crate) fn release(&mut self, token: Token) {
+        let owed = std::mem::take(&mut self.operations[token as usize].owed);
+        self.debts -= u32::from(owed > 0.0);
         match self.state(token) {
             State::Done { .. } => {
                 self.remove(token);
@@ -185,6 +213,7 @@ impl Engine {
     pub(crate) fn cancel_receive(&mut self, token: Token) -> Buffer {
         let place = &mut self.operations[token as usize].state;
         let (State::Posted { buffer, .. }
+        | State::AwaitPost { buffer, .. }
         | State::AwaitData { buffer, .. }
         | State::Done { buffer, .. }) = place
         else {
@@ -209,56 +238,164 @@ impl Engine {
         }
     }
 
-    /// Sends a message; the operation is done at once if it is eager.
+    /// The date at which the rank is, in seconds: later than the channel's while it is busy.
+    pub(crate) fn now(&self, channel: &dyn Channel) -> f64 {
+        self.busy_until.max(channel.now())
+    }
+
+    /// Whether the rank is busy; if so, there will be an event when it is not any more.
+    pub(crate) fn is_busy(&mut self, channel: &dyn Channel, location: Place) -> bool {
+        if self.busy_until == 0.0 || self.busy_until <= channel.now() {
+            return false;
+        }
+        if self
+            .catching_up
+            .is_none_or(|(date, _)| date != self.busy_until)
+        {
+            let token = self.insert(State::Elapsing, location);
+            self.operations[token as usize].released = true;
+            self.catching_up = Some((self.busy_until, token));
+            channel.timer(self.busy_until - channel.now(), token);
+        }
+        true
+    }
+
+    /// Pays for the completion of an operation that is done; true if that has made the rank busy.
+    pub(crate) fn pay(&mut self, channel: &dyn Channel, token: Token) -> bool {
+        let cost = std::mem::take(&mut self.operations[token as usize].owed);
+        if cost == 0.0 {
+            return false;
+        }
+        self.debts -= 1;
+        self.busy_until = self.now(channel) + cost;
+        true
+    }
+
+    /// Whether the completion of an operation is not paid.
+    pub(crate) fn owes(&self, token: Token) -> bool {
+        self.operations[token as usize].owed > 0.0
+    }
+
+    /// Whether there is anything to pay.
+    pub(crate) const fn has_debts(&self) -> bool {
+        self.debts > 0
+    }
+
+    /// Sends a message, in a call that blocks or not; the operation is done at once if it is eager.
     pub(crate) fn send(
         &mut self,
         channel: &dyn Channel,
         peer: u32,
         envelope: Envelope,
         buffer: Buffer,
-        location: Place,
+        (blocks, location): (bool, Place),
     ) -> Token {
-        let length = buffer.len();
         let settings = channel.settings();
-        if length < settings.eager_threshold {
-            let payload = buffer.clone();
-            let (state, told) = if settings.tells_eager_sends {
-                self.sends += 1;
-                let sending = State::Sending {
-                    peer,
-                    envelope,
-                    buffer,
-                };
-                (sending, true)
-            } else {
-                let result = Ok(status(envelope, length));
-                (State::Done { result, buffer }, false)
-            };
-            let send = self.insert(state, location);
-            let packet = Packet {
-                header: Header::Eager { envelope },
-                payload,
-                notify: told.then_some(send),
-            };
-            channel.post(peer, packet);
-            return send;
+        let cost = if !blocks {
+            settings.ois.of(buffer.len())
+        } else if buffer.len() < settings.eager_threshold {
+            settings.os.of(buffer.len())
+        } else {
+            0.0
+        };
+        if cost > 0.0 {
+            self.busy_until = self.now(channel) + cost;
         }
-        self.sends += 1;
-        let waits = State::AwaitCts {
+        let waits = State::AwaitTurn {
             peer,
             envelope,
             buffer,
         };
         let send = self.insert(waits, location);
-        channel.post(
-            peer,
-            control(Header::Rts {
-                envelope,
-                length,
-                send,
-            }),
-        );
+        self.sends += 1;
+        self.in_turn(channel, send);
         send
+    }
+
+    /// Goes on with an operation at once, or when the rank is not busy any more. Timers of one date end in their order, so
+    /// the order of the calls is kept.
+    fn in_turn(&mut self, channel: &dyn Channel, token: Token) {
+        if self.busy_until > 0.0 && self.busy_until > channel.now() {
+            channel.timer(self.busy_until - channel.now(), token);
+        } else {
+            self.begin(channel, token);
+        }
+    }
+
+    /// Begins an operation whose turn has come.
+    fn begin(&mut self, channel: &dyn Channel, token: Token) {
+        let place = &mut self.operations[token as usize].state;
+        match std::mem::replace(place, State::Elapsing) {
+            State::AwaitTurn {
+                peer,
+                envelope,
+                buffer,
+            } => self.launch(channel, token, peer, envelope, buffer),
+            State::AwaitPost { pattern, buffer } => {
+                *place = State::Posted { pattern, buffer };
+                if let Some(message) = self.matching.post(pattern, token) {
+                    self.matched(channel, token, message.envelope, message.content);
+                }
+            }
+            other => unreachable!("only what waits for its turn begins, not {other:?}"),
+        }
+    }
+
+    /// Lets a message leave, or announces it.
+    fn launch(
+        &mut self,
+        channel: &dyn Channel,
+        send: Token,
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    ) {
+        let settings = channel.settings();
+        let length = buffer.len();
+        let detached = length < settings.eager_threshold;
+        if detached && length < settings.transfer_threshold {
+            let told = settings.tells_eager_sends;
+            let packet = Packet {
+                header: Header::Eager { envelope },
+                payload: buffer.clone(),
+                notify: told.then_some(send),
+            };
+            if told {
+                self.operations[send as usize].state = State::Sending {
+                    peer,
+                    envelope,
+                    buffer,
+                };
+            } else {
+                self.sends -= 1;
+                self.finish(send, Ok(status(envelope, length)), buffer);
+            }
+            channel.post(peer, packet);
+            return;
+        }
+        let waits = State::AwaitCts {
+            peer,
+            envelope,
+            buffer: buffer.clone(),
+        };
+        let announced = if detached {
+            // The program's operation is over; that of the message goes on, and the rank stays until it is over too.
+            let location = self.operations[send as usize].location;
+            self.finish(send, Ok(status(envelope, length)), buffer);
+            let message = self.insert(waits, location);
+            self.operations[message as usize].released = true;
+            message
+        } else {
+            self.operations[send as usize].state = waits;
+            send
+        };
+        let header = Header::Rts {
+            envelope,
+            length,
+            send: announced,
+            detached,
+        };
+        channel.post(peer, control(header));
     }
 
     /// Posts a receive.
@@ -269,10 +406,8 @@ impl Engine {
         buffer: Buffer,
         location: Place,
     ) -> Token {
-        let receive = self.insert(State::Posted { pattern, buffer }, location);
-        if let Some(message) = self.matching.post(pattern, receive) {
-            self.matched(channel, receive, message.envelope, message.content);
-        }
+        let receive = self.insert(State::AwaitPost { pattern, buffer }, location);
+        self.in_turn(channel, receive);
         receive
     }
 
@@ -340,7 +475,18 @@ impl Engine {
         match event {
             Event::Packet { source, packet } => self.handle_packet(channel, source, packet),
             Event::Sent(token) => self.handle_sent(token),
+            Event::Elapsed(token)
+                if matches!(
+                    self.state(token),
+                    State::AwaitTurn { .. } | State::AwaitPost { .. }
+                ) =>
+            {
+                self.begin(channel, token);
+            }
             Event::Elapsed(token) => {
+                if self.catching_up.is_some_and(|(_, other)| other == token) {
+                    self.catching_up = None;
+                }
                 let nothing = Status {
                     source: 0,
                     tag: 0,
@@ -358,11 +504,19 @@ impl Engine {
                 envelope,
                 length,
                 send,
-            } => (envelope, Content::Rts { length, send }),
+                detached,
+            } => (
+                envelope,
+                Content::Rts {
+                    length,
+                    send,
+                    detached,
+                },
+            ),
             Header::Cts { send, receive } => {
                 return self.handle_cts(channel, source, send, receive);
             }
-            Header::Data { receive } => return self.handle_data(receive, &packet.payload),
+            Header::Data { receive } => return self.handle_data(channel, receive, &packet.payload),
         };
         if let Some((receive, content)) = self.matching.arrive(envelope, content) {
             self.matched(channel, receive, envelope, content);
@@ -382,15 +536,33 @@ impl Engine {
             unreachable!("only posted receives are matched");
         };
         match content {
-            Content::Eager(message) => self.deliver(receive, envelope, buffer, &message),
-            Content::Rts { length, send } => {
+            Content::Eager(message) => {
+                self.owe(channel, receive, message.len());
+                self.deliver(receive, envelope, buffer, &message);
+            }
+            Content::Rts {
+                length,
+                send,
+                detached,
+            } => {
                 self.operations[receive as usize].state = State::AwaitData {
                     envelope,
                     length,
                     buffer,
+                    detached,
                 };
                 channel.post(envelope.source, control(Header::Cts { send, receive }));
             }
+        }
+    }
+
+    /// Notes what the completion of a receive costs.
+    fn owe(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
+        let cost = channel.settings().or.of(length);
+        let operation = &mut self.operations[receive as usize];
+        if cost > 0.0 && !operation.released {
+            operation.owed = cost;
+            self.debts += 1;
         }
     }
 
@@ -457,17 +629,21 @@ impl Engine {
         self.finish(send, Ok(status(envelope, length)), buffer);
     }
 
-    fn handle_data(&mut self, receive: Token, message: &Buffer) {
+    fn handle_data(&mut self, channel: &dyn Channel, receive: Token, message: &Buffer) {
         let place = &mut self.operations[receive as usize].state;
         let State::AwaitData {
             envelope,
             length,
             buffer,
+            detached,
         } = std::mem::replace(place, State::Elapsing)
         else {
             unreachable!("data come for a receive that sent a CTS");
         };
         debug_assert_eq!(length, message.len(), "the RTS announced the length");
+        if detached {
+            self.owe(channel, receive, length);
+        }
         self.deliver(receive, envelope, buffer, message);
     }
 }

@@ -34,6 +34,10 @@
 //! * *Eager or rendezvous*: below the threshold a send is over at once; from the threshold on it is over when a
 //!   receive has met it and the data have left. Two ranks that both send first and receive then finish in the first
 //!   case and deadlock in the second.
+//!   An eager message leaves at once or, above a second threshold, when a receive has met it ([`Settings::transfer_threshold`]);
+//!   in that case its sender does not end before.
+//! * *Costs of calls* ([`Overhead`]): a call that blocks lasts so much longer. One that does not returns at once, but whatever the
+//!   rank does next, also reading the time, happens after the cost.
 //! * *Progress*: protocols advance also while a rank computes or sleeps.
 //! * *The end of a rank*: when the program returns `Ok`, the rank goes on until its own sends are over
 //!   (`MPI_Finalize`). A request of a receive that never got a message and a message that nobody received are
@@ -43,7 +47,7 @@
 //!   tests thus ends at the right date, costs no time, and is reported if nothing can come.
 //! * *Dropped requests*: see [`Request`].
 //!
-//! *Not modelled* here: time. What a message costs is the channel's business.
+//! *Not modelled* here: how long a message travels. That is the channel's business.
 
 mod barrier;
 mod buffer;
@@ -54,6 +58,7 @@ mod envelope;
 mod error;
 mod leftovers;
 mod matching;
+mod overhead;
 mod process;
 mod request;
 mod waiting;
@@ -64,6 +69,7 @@ pub use comm::{Comm, Recv, Send};
 pub use engine::Status;
 pub use envelope::{ANY_SOURCE, ANY_TAG, Envelope, Pattern, Source, TAG_UB, Tag};
 pub use error::{Error, Result};
+pub use overhead::{Overhead, Section};
 pub use process::{Call, Process};
 pub use request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waitall, waitany};
 pub use waiting::Waiting;

@@ -92,9 +92,20 @@ impl Process {
         context: &Context<'_>,
         waits: Waits,
         location: &'static Location<'static>,
-        attempt: impl FnOnce(&mut Engine) -> Option<T>,
+        attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
-        let (result, turn) = self.with_engine(|engine, _| (attempt(engine), engine.events()));
+        // The attempt may cost something, and is then made once more when that is paid.
+        let (result, turn) = self.with_engine(|engine, channel| {
+            let result = if engine.is_busy(channel, location) {
+                None
+            } else {
+                attempt(engine, channel)
+            };
+            if result.is_none() {
+                engine.is_busy(channel, location);
+            }
+            (result, engine.events())
+        });
         if let Some(result) = result {
             return Poll::Ready(result);
         }
@@ -102,6 +113,23 @@ impl Process {
         let interest = waits.interest(&self.engine.borrow());
         self.channel.park(context.waker(), interest);
         Poll::Pending
+    }
+
+    /// The date at which the rank is, in seconds.
+    pub(crate) fn now(&self) -> f64 {
+        // An event that has not been handled cannot make the rank busy.
+        self.engine.borrow().now(&*self.channel)
+    }
+
+    /// Waits until the rank is not busy any more with what its calls cost.
+    pub(crate) fn catch_up(
+        &self,
+        name: &'static str,
+        location: &'static Location<'static>,
+    ) -> impl Future<Output = ()> + '_ {
+        let waits = Waits::Call(name);
+        let attempt = |_: &Self, _: &mut Engine| Some(());
+        Call::new(self, location, waits, attempt)
     }
 
     /// A future that may have been pending is gone: it is not what the rank waits for.
@@ -141,7 +169,7 @@ impl Process {
         let process = Rc::clone(self);
         let location = Location::caller();
         std::future::poll_fn(move |context| {
-            process.poll_until(context, Waits::Finalize, location, |engine| {
+            process.poll_until(context, Waits::Finalize, location, |engine, _| {
                 engine.has_sent_all().then_some(())
             })
         })
@@ -202,7 +230,7 @@ impl<T, F: FnMut(&Process, &mut Engine) -> Option<T> + Unpin> Future for Call<'_
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let this = self.get_mut();
         let process = this.process;
-        process.poll_until(context, this.waits, this.location, |engine| {
+        process.poll_until(context, this.waits, this.location, |engine, _| {
             (this.attempt)(process, engine)
         })
     }

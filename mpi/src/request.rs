@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::channel::Token;
+use crate::channel::{Channel, Token};
 use crate::engine::Engine;
 use crate::process::{Process, Question};
 use crate::waiting::Waits;
@@ -89,11 +89,11 @@ impl Request {
         }
     }
 
-    fn take(&mut self, engine: &mut Engine) -> Option<Result<Completion>> {
+    fn take(&mut self, engine: &mut Engine, channel: &dyn Channel) -> Option<Result<Completion>> {
         let Some(token) = self.token else {
             return Some(Err(Error::Request));
         };
-        if !engine.is_done(token) {
+        if !engine.is_done(token) || engine.pay(channel, token) {
             return None;
         }
         self.token = None;
@@ -143,8 +143,8 @@ impl Future for Wait<'_> {
             return Poll::Ready(Err(Error::Request));
         };
         let process = Rc::clone(&this.request.process);
-        process.poll_until(context, waits, this.location, |engine| {
-            this.request.take(engine)
+        process.poll_until(context, waits, this.location, |engine, channel| {
+            this.request.take(engine, channel)
         })
     }
 }
@@ -178,8 +178,10 @@ impl Future for Test<'_> {
             context,
             Waits::Test(token),
             this.location,
-            |engine| match this.request.take(engine) {
+            |engine, channel| match this.request.take(engine, channel) {
                 Some(result) => Some(result.map(Some)),
+                // It is done, and taking it costs something first.
+                None if engine.is_done(token) => None,
                 None => process
                     .may_say_no(engine.changes(), Question::Test(token))
                     .then_some(Ok(None)),
@@ -230,8 +232,19 @@ impl Future for WaitAll<'_> {
             return Poll::Ready(Ok(Vec::new()));
         };
         let process = Rc::clone(&first.process);
-        process.poll_until(context, Waits::All, this.location, |engine| {
+        process.poll_until(context, Waits::All, this.location, |engine, channel| {
+            // Paid one by one, as they come.
             let rest = this.requests[this.over..].iter();
+            if engine.has_debts() {
+                let mut done = rest
+                    .clone()
+                    .filter_map(|request| request.token)
+                    .filter(|token| engine.is_done(*token));
+                let owing = done.find(|token| engine.owes(*token));
+                if owing.is_some_and(|token| engine.pay(channel, token)) {
+                    return None;
+                }
+            }
             let is_over = |request: &&Request| match request.token {
                 Some(token) => engine.is_done(token),
                 None => true,
@@ -267,6 +280,7 @@ pub fn waitany(requests: &mut [Request]) -> WaitAny<'_> {
     WaitAny {
         requests,
         looked: None,
+        chosen: None,
         location: Location::caller(),
     }
 }
@@ -278,6 +292,8 @@ pub struct WaitAny<'a> {
     requests: &'a mut [Request],
     /// How many operations had ended when the requests were looked at.
     looked: Option<u64>,
+    /// The one that is over, while its completion is paid.
+    chosen: Option<usize>,
     location: &'static Location<'static>,
 }
 
@@ -290,13 +306,23 @@ impl Future for WaitAny<'_> {
             return Poll::Ready(Ok(None));
         };
         let process = Rc::clone(&first.process);
-        process.poll_until(context, Waits::Any, this.location, |engine| {
+        process.poll_until(context, Waits::Any, this.location, |engine, channel| {
             if this.looked == Some(engine.ended()) {
                 return None;
             }
             this.looked = Some(engine.ended());
             let done = |request: &Request| request.token.is_some_and(|token| engine.is_done(token));
-            let position = this.requests.iter().position(done)?;
+            let position = match this.chosen {
+                Some(position) => position,
+                None => this.requests.iter().position(done)?,
+            };
+            this.chosen = Some(position);
+            if let Some(token) = this.requests[position].token
+                && engine.pay(channel, token)
+            {
+                this.looked = None;
+                return None;
+            }
             let token = this.requests[position].token.take()?;
             Some(completion(engine, token).map(|completion| Some((position, completion))))
         })

@@ -19,6 +19,8 @@ pub(crate) enum Waits {
     Operation(Token),
     /// The end of an operation that belongs to a call of this name.
     Named(&'static str, Token),
+    /// To begin with the call of this name.
+    Call(&'static str),
     /// The end of all of some operations.
     All,
     /// The end of any of some operations.
@@ -39,10 +41,18 @@ impl Waits {
         let is_receive = match self {
             Self::Operation(token) | Self::Named(_, token) => matches!(
                 engine.state(token),
-                State::Posted { .. } | State::AwaitData { .. } | State::Elapsing
+                State::AwaitPost { .. }
+                    | State::Posted { .. }
+                    | State::AwaitData { .. }
+                    | State::Elapsing
             ),
             Self::Probe(_) => true,
-            Self::All | Self::Any | Self::Test(_) | Self::Iprobe(_) | Self::Finalize => false,
+            Self::Call(_)
+            | Self::All
+            | Self::Any
+            | Self::Test(_)
+            | Self::Iprobe(_)
+            | Self::Finalize => false,
         };
         if is_receive {
             Interest::Arrivals
@@ -132,6 +142,7 @@ fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>)
             (words(state), location, partners(state))
         }
         Waits::Named(name, token) => (name.to_owned(), location, partners(engine.state(token))),
+        Waits::Call(name) => (name.to_owned(), location, Vec::new()),
         Waits::Test(token) => {
             let state = engine.state(token);
             let text = format!("a loop of tests of {}", words(state));
@@ -186,11 +197,18 @@ fn several(engine: &Engine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u3
 }
 
 pub(crate) const fn is_send(state: &State) -> bool {
-    matches!(state, State::AwaitCts { .. } | State::Sending { .. })
+    matches!(
+        state,
+        State::AwaitTurn { .. } | State::AwaitCts { .. } | State::Sending { .. }
+    )
 }
 
 pub(crate) const fn is_pending(state: &State) -> bool {
-    is_send(state) || matches!(state, State::Posted { .. } | State::AwaitData { .. })
+    is_send(state)
+        || matches!(
+            state,
+            State::AwaitPost { .. } | State::Posted { .. } | State::AwaitData { .. }
+        )
 }
 
 fn source(pattern: &Pattern) -> Vec<u32> {
@@ -200,8 +218,10 @@ fn source(pattern: &Pattern) -> Vec<u32> {
 /// The rank that could end an operation; none if any could.
 fn partners(state: &State) -> Vec<u32> {
     match state {
-        State::Posted { pattern, .. } => source(pattern),
-        State::AwaitCts { peer, .. } | State::Sending { peer, .. } => vec![*peer],
+        State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => source(pattern),
+        State::AwaitTurn { peer, .. }
+        | State::AwaitCts { peer, .. }
+        | State::Sending { peer, .. } => vec![*peer],
         State::AwaitData { envelope, .. } => vec![envelope.source],
         State::Elapsing | State::Done { .. } | State::Free { .. } => Vec::new(),
     }
@@ -209,7 +229,15 @@ fn partners(state: &State) -> Vec<u32> {
 
 fn words(state: &State) -> String {
     match state {
-        State::Posted { pattern, .. } => format!("recv ({pattern})"),
+        State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => {
+            format!("recv ({pattern})")
+        }
+        State::AwaitTurn { peer, envelope, .. } => {
+            format!(
+                "send (destination {peer}, tag {}), about to leave",
+                envelope.tag
+            )
+        }
         State::AwaitCts {
             peer,
             envelope,

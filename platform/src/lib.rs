@@ -86,6 +86,8 @@
 //! crosstraffic = 0.05                       # of the rate, on every link of the way back; true is 0.05, false is 0
 //! loopback = { bandwidth = "10GBps", latency = "0s" }    # of the implicit way from a host to itself
 //! envelope = "0B"                           # what the message layer adds to each message ("16B" in "smpi")
+//! async_small_threshold = "0B"              # eager messages from here on leave when they are received; default: all at once
+//! os = [{ above = "0B", time = "1us", per_byte = "10ps" }]    # costs a blocking eager send; `ois`, `or`: see `Overheads`
 //! compat = "simgrid-4.1"                    # quirks of that version that change dates: see `Compat`
 //! # "#;
 //! # platform::Platform::parse("example.toml", text)?;
@@ -311,7 +313,7 @@ pub use mistake::{LoadError, Mistake, Mistakes, Unreadable};
 pub use model::profile;
 pub use model::{
     Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors, LogGops, Loopback,
-    NetworkModel, NetworkParameters, model,
+    NetworkModel, NetworkParameters, OverheadSection, Overheads, model,
 };
 pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};

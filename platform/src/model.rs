@@ -12,6 +12,7 @@ mod fluid;
 mod ib;
 mod loggops;
 mod lv08;
+mod overhead;
 mod parameters;
 pub mod profile;
 mod raw;
@@ -25,6 +26,7 @@ pub(crate) use cm02::CROSSTRAFFIC;
 pub use factors::{FactorStep, Factors};
 pub use fluid::FlowModel;
 pub use loggops::LogGops;
+pub use overhead::{OverheadSection, Overheads};
 pub use parameters::{
     Compat, FluidParameters, IbPenaltyFactors, Loopback, NetworkModel, NetworkParameters,
 };

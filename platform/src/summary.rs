@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::build::for_each_zone;
 use crate::file::{ClusterEntry, DiskEntry, Named, TopologyEntry, WifiEntry};
-use crate::{Factors, NetworkParameters, Platform};
+use crate::{Factors, FluidParameters, NetworkParameters, Platform};
 
 /// A summary lists no more disks.
 const DISKS_LISTED: usize = 16;
@@ -132,6 +132,32 @@ fn parameters(f: &mut fmt::Formatter<'_>, network: &NetworkParameters) -> fmt::R
     if fluid.crosstraffic > 0.0 {
         let share = fluid.crosstraffic;
         writeln!(f, "          {share} of each rate on the way back")?;
+    }
+    message_layer(f, fluid)
+}
+
+/// The parameters that are for the message layer.
+fn message_layer(f: &mut fmt::Formatter<'_>, fluid: &FluidParameters) -> fmt::Result {
+    if let Some(threshold) = &fluid.async_small_threshold {
+        writeln!(
+            f,
+            "          eager messages from {threshold} on leave when they are received"
+        )?;
+    }
+    for (name, sections) in fluid.overheads.tables() {
+        if sections.is_empty() {
+            continue;
+        }
+        write!(f, "          {name}")?;
+        for section in sections {
+            let crate::OverheadSection {
+                above,
+                time,
+                per_byte,
+            } = section;
+            write!(f, " {time} + {per_byte}/B above {above},")?;
+        }
+        writeln!(f, " 0 below")?;
     }
     if fluid.envelope.bytes() > 0 {
         writeln!(f, "          messages grow by {}", fluid.envelope)?;

@@ -137,6 +137,10 @@ fn parameters_of_network_models() {
         "35: key \"gap\" in the network table of model \"cm02\": this model has no such parameter",
     );
     check(
+        "os = 3",
+        "18: wrong type: the number 3: expected an array of { above = SIZE, time = DURATION, per_byte = DURATION }",
+    );
+    check(
         "crosstraffic = 2",
         "28: wrong type: the number 2: expected true, false, or the share of the acknowledgements, a number from 0 to 1",
     );

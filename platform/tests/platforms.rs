@@ -92,6 +92,9 @@ fn every_preset_prints_all_its_parameters_and_reads_back() {
         crosstraffic = 0.1
         loopback = { bandwidth = "1GBps", latency = "1us" }
         envelope = "64B"
+        async_small_threshold = "1KiB"
+        os = [{ above = "0B", time = "1us", per_byte = "10ps" }, { above = "1kB", time = "2us", per_byte = "0s" }]
+        or = [{ above = "8B", time = "3us", per_byte = "1ns" }]
         ib_penalty_factors = { be = 1, bs = 2.5, ys = 3 }
         "#;
     let platform = Platform::parse("all.toml", text).unwrap_or_else(|error| panic!("{error}"));
@@ -114,6 +117,9 @@ fn every_preset_prints_all_its_parameters_and_reads_back() {
             "          unfair by latency + 1kB / bandwidth",
             "          window 1MiB",
             "          0.1 of each rate on the way back",
+            "          eager messages from 1KiB on leave when they are received",
+            "          os 1us + 10ps/B above 0B, 2us + 0s/B above 1kB, 0 below",
+            "          or 3us + 1ns/B above 8B, 0 below",
             "          messages grow by 64B",
             "protocol  eager below 64KiB, rendezvous from there on",
         ]

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fabric::{Costs, Fabric, Flow, LogGops};
-use mpi::Settings;
-use platform::{NoRoute, Platform};
+use mpi::{Overhead, Section, Settings};
+use platform::{NoRoute, OverheadSection, Platform};
 use sim_core::{ActorId, DiskId, HostId, Hosts, Outcome, Progress, Report, Simulation, Time};
 
 use crate::mapping::MappingError;
@@ -195,6 +195,37 @@ pub fn simulate(
     })
 }
 
+/// The parameters of the message layer. A send mode that is asked for decides both when a sender goes on and when a message
+/// leaves.
+fn settings(platform: &Platform, options: &Options) -> Settings {
+    let network = platform.network();
+    let asked = options.send_mode.map(SendMode::threshold);
+    let in_file = platform.protocol().eager_threshold.bytes();
+    let fluid = network.fluid.as_ref();
+    let small = fluid.and_then(|fluid| fluid.async_small_threshold.as_ref());
+    let overheads = fluid.map(|fluid| fluid.overheads.clone());
+    let platform::Overheads { os, ois, or } = overheads.unwrap_or_default();
+    Settings {
+        phantom: options.phantom,
+        tells_eager_sends: network.loggops.is_some(),
+        transfer_threshold: asked.unwrap_or(small.map_or(u64::MAX, |small| small.bytes())),
+        envelope: network.envelope_bytes(),
+        os: overhead(&os),
+        ois: overhead(&ois),
+        or: overhead(&or),
+        ..Settings::new(asked.unwrap_or(in_file))
+    }
+}
+
+fn overhead(sections: &[OverheadSection]) -> Overhead {
+    let section = |section: &OverheadSection| Section {
+        above: section.above.bytes(),
+        time: section.time.as_secs(),
+        per_byte: section.per_byte.as_secs(),
+    };
+    Overhead::new(sections.iter().map(section).collect())
+}
+
 /// The device between the ranks that the network model asks for.
 fn device(
     simulation: &Simulation,
@@ -203,12 +234,7 @@ fn device(
     options: &Options,
 ) -> Rc<dyn Fabric> {
     let network = platform.network();
-    let threshold = platform.protocol().eager_threshold.bytes();
-    let settings = Settings {
-        phantom: options.phantom,
-        tells_eager_sends: network.loggops.is_some(),
-        ..Settings::new(options.send_mode.map_or(threshold, SendMode::threshold))
-    };
+    let settings = settings(platform, options);
     let Some(loggops) = &network.loggops else {
         return Flow::new(simulation.port(), ranks, settings);
     };

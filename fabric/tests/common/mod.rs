@@ -60,6 +60,8 @@ pub struct Runner {
     clock: Clock,
     /// Over the LogGOPS device with these costs, instead of over flows.
     costs: Option<Costs>,
+    /// The platform file.
+    platform: String,
 }
 
 /// Eager below this many bytes, unless a test says otherwise.
@@ -75,6 +77,7 @@ pub fn ranks(count: u32) -> Runner {
         },
         clock: Clock::Timed,
         costs: None,
+        platform: NODES.to_owned(),
     }
 }
 
@@ -109,6 +112,16 @@ impl Runner {
         self
     }
 
+    pub fn on_platform(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.platform);
+        self
+    }
+
+    pub fn with_settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
     pub fn with_costs(mut self, costs: Costs) -> Self {
         self.costs = Some(costs);
         self.settings.tells_eager_sends = true;
@@ -126,7 +139,7 @@ impl Runner {
         Fut: Future + 'static,
         Fut::Output: ActorResult,
     {
-        let platform = Arc::new(Platform::parse("nodes.toml", NODES).expect("a platform"));
+        let platform = Arc::new(Platform::parse("nodes.toml", &self.platform).expect("a platform"));
         let names = Rc::new(HostNames(Arc::clone(&platform)));
         let mut simulation = Simulation::new(platform::model(platform), names, 1);
         simulation.set_clock(self.clock);

@@ -19,8 +19,12 @@ pub(crate) struct Unexpected {
 pub(crate) enum Content {
     /// All of it.
     Eager(Buffer),
-    /// Its announcement; it waits at the sender under this token.
-    Rts { length: u64, send: Token },
+    /// Its announcement; it waits at the sender under this token, whether or not the sender waits too.
+    Rts {
+        length: u64,
+        send: Token,
+        detached: bool,
+    },
 }
 
 impl Content {

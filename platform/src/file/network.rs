@@ -7,10 +7,11 @@ use super::field::{Field, Wrong};
 use super::section::{Collector, Section};
 use crate::model::{
     Compat, FactorStep, Factors, IbPenaltyFactors, NetworkModel, NetworkParameters,
+    OverheadSection, Overheads,
 };
 
 /// All keys of `[network]`.
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 21] = [
     "model",
     "compat",
     "latency_factor",
@@ -21,6 +22,10 @@ const KEYS: [&str; 17] = [
     "crosstraffic",
     "loopback",
     "envelope",
+    "async_small_threshold",
+    "os",
+    "ois",
+    "or",
     "ib_penalty_factors",
     "duration",
     "latency",
@@ -185,6 +190,17 @@ fn fluid(collector: &mut Collector, section: &Section<'_>, network: &mut Network
         fluid.tcp_gamma = read;
     });
     set(collector, section, "envelope", |read| fluid.envelope = read);
+    set(collector, section, "async_small_threshold", |read| {
+        fluid.async_small_threshold = Some(read);
+    });
+    let Overheads { os, ois, or } = &mut fluid.overheads;
+    for (key, store) in [("os", os), ("ois", ois), ("or", or)] {
+        if let Some(value) = section.get(key)
+            && let Some(read) = overhead(collector, value, key)
+        {
+            *store = read;
+        }
+    }
     set(collector, section, "crosstraffic", |read: Crosstraffic| {
         fluid.crosstraffic = read.0;
     });
@@ -237,6 +253,41 @@ fn factors(
         steps.push(next);
     }
     Some(Factors::Steps(steps))
+}
+
+/// An array of sections.
+fn overhead(
+    collector: &mut Collector,
+    value: &Spanned<DeValue<'_>>,
+    key: &'static str,
+) -> Option<Vec<OverheadSection>> {
+    let Some(array) = value.get_ref().as_array() else {
+        let expected = "an array of { above = SIZE, time = DURATION, per_byte = DURATION }";
+        collector.wrong(value.span(), Wrong::kind(value.get_ref(), expected));
+        return None;
+    };
+    let mut sections: Vec<OverheadSection> = Vec::with_capacity(array.len());
+    for entry in array {
+        let keys = ["above", "time", "per_byte"];
+        let section = collector.section(entry, entry.span(), format!("section of {key}"), &keys)?;
+        let above = collector.required(&section, "above", "\"64KiB\"");
+        let time = collector.required(&section, "time", "\"1us\"");
+        let per_byte = collector.required(&section, "per_byte", "\"10ps\"");
+        let next = OverheadSection {
+            above: above?,
+            time: time?,
+            per_byte: per_byte?,
+        };
+        if let Some(last) = sections.last()
+            && last.above.bytes() >= next.above.bytes()
+        {
+            let problem = format!("section {} after section {}", next.above, last.above);
+            collector.add(entry.span(), problem, "expected growing sizes", None);
+            return None;
+        }
+        sections.push(next);
+    }
+    Some(sections)
 }
 
 fn ib_penalty_factors(

@@ -13,6 +13,7 @@
 //! - no packets: a fair share is exact at every moment, and buffers never overflow.
 
 use super::factors::Factors;
+use super::overhead::Overheads;
 use super::parameters::{FluidParameters, Loopback, NetworkModel, NetworkParameters, size};
 
 /// Nothing but latency and bandwidth.
@@ -35,5 +36,7 @@ pub(crate) fn plain() -> FluidParameters {
             latency: "0s".parse().expect("a duration"),
         },
         envelope: size("0B"),
+        async_small_threshold: None,
+        overheads: Overheads::default(),
     }
 }

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::factors::Factors;
 use super::loggops::{self, LogGops};
+use super::overhead::Overheads;
 use super::{cm02, constant, flow, ib, lv08, raw, smpi};
 use crate::units::{Bandwidth, Duration, Size};
 
@@ -102,6 +103,13 @@ pub struct FluidParameters {
     /// Bytes that the message layer adds to the payload of each message: headers of the MPI library. The model itself adds
     /// nothing to a transfer.
     pub envelope: Size,
+    /// Bytes: eager messages shorter than this leave when they are sent, longer ones when they are received, although their
+    /// sender does not wait for that; without it all leave when they are sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub async_small_threshold: Option<Size>,
+    /// What the calls of the message layer cost.
+    #[serde(flatten)]
+    pub overheads: Overheads,
 }
 
 /// The implicit fatpipe that joins a host with itself where the platform declares no other way.

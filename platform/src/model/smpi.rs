@@ -4,8 +4,11 @@
 //! a Gigabit Ethernet cluster. The size that is looked up and transferred is payload + envelope (16 bytes): the message
 //! layer adds the envelope before it starts the transfer, so an empty message is a transfer of 16 bytes.
 //!
-//! *Not modelled here*: when a message leaves (eager, rendezvous), and the time that sender and receiver spend on it; that is
-//! the message layer's. A user of another network than that cluster could observe any deviation: the factors are
+//! An eager message (below `[protocol] eager_threshold`, SimGrid's `smpi/send-is-detached-thresh`) does not hold its sender up,
+//! and leaves when a receive has met it unless it is shorter than `async_small_threshold` (`smpi/async-small-thresh`), which is 0.
+//! The calls cost nothing unless `os`, `ois` and `or` say so.
+//!
+//! *Not modelled here*: the message layer, which has these parameters. A user of another network than that cluster could observe any deviation: the factors are
 //! measurements of one machine and should be replaced by one's own.
 //!
 //! Source: the defaults of `SimGrid` v4.1's `network/model:SMPI` (`network/bandwidth-factor`, `network/latency-factor`,
@@ -37,6 +40,7 @@ pub(crate) fn preset() -> NetworkParameters {
         bandwidth_factor: Factors::steps(&bandwidth),
         weight_s: size("8775B"),
         envelope: size("16B"),
+        async_small_threshold: Some(size("0B")),
         ..tcp()
     };
     NetworkParameters::of_fluid(NetworkModel::Smpi, fluid)

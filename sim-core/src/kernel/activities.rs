@@ -430,3 +430,14 @@ impl Kernel {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rare kinds of work do not make the record of a communication larger.
+    #[test]
+    fn kinds_stay_small() {
+        assert_eq!(size_of::<Kind>(), 16);
+    }
+}

@@ -489,3 +489,8 @@ proptest! {
         prop_assert_eq!(play(&steps, "lv08", false), play(&steps, "lv08", false));
     }
 }
+
+#[test]
+fn records_of_activities_stay_small() {
+    assert_eq!(size_of::<super::Activity>(), 128);
+}

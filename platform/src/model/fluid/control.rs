@@ -35,6 +35,12 @@ pub(super) fn apply(model: &mut FlowModel, control: Control, now: Time) -> Resul
                     "a bandwidth must be finite and at least 0, not {bytes_per_s}"
                 )));
             }
+            if model.is_air(link) {
+                let name = model.platform.link(link).name;
+                return Err(CannotStart(format!(
+                    "{name:?} is the air of a Wi-Fi zone, whose bandwidths are those of its stations"
+                )));
+            }
             Change::Bandwidth(link, bytes_per_s)
         }
         Control::Latency { link, latency } => {

@@ -55,10 +55,11 @@ mod waves;
 
 use sim_core::Time;
 
-use incremental::Incremental;
+use incremental::{Arrival, Incremental};
 use lone::Lone;
 use plain::{Plain, Progress, rate_alone};
-use uses::{Merger, Use};
+pub(crate) use uses::Use;
+use uses::{Capacity, Merger};
 
 /// Up to so many flows the plain way costs less, whatever happens.
 const FEW: usize = 16;
@@ -85,6 +86,7 @@ const LONE: u32 = u32::MAX - 1;
 pub struct Solver {
     /// By slot.
     flows: Vec<Flow>,
+    capacities: Box<[Capacity]>,
     lone: Lone,
     /// The other flows that share, in the order in which they came to do so.
     coupled: Vec<u32>,
@@ -132,6 +134,18 @@ impl Flow {
         position: GONE,
         progress: Progress::NONE,
     };
+
+    /// What the incremental way has to know of it.
+    fn arrival<'a>(&'a self, slot: u32, capacities: &'a [Capacity], work: f64) -> Arrival<'a> {
+        Arrival {
+            slot,
+            uses: &self.uses,
+            capacities,
+            weight: self.weight,
+            bound: self.bound,
+            work,
+        }
+    }
 }
 
 impl Solver {
@@ -140,12 +154,13 @@ impl Solver {
     pub fn new(capacities: usize) -> Self {
         Self {
             flows: Vec::new(),
-            lone: Lone::new(capacities),
+            capacities: uses::capacities(capacities),
+            lone: Lone::default(),
             coupled: Vec::new(),
             count: 0,
             merger: Merger::new(capacities),
             way: Way::Plain,
-            plain: Plain::new(capacities),
+            plain: Plain::new(),
             incremental: Incremental::new(capacities),
             changed: false,
             arrivals: 0,
@@ -167,15 +182,27 @@ impl Solver {
 
     /// Lets the flow that is being declared use a capacity; several uses of one capacity add up.
     pub fn cross(&mut self, slot: u32, number: u32, capacity: f64, coefficient: f64) {
+        self.capacities[number as usize].value = capacity;
         let uses = &mut self.flows[slot as usize].uses;
         match self.merger.find(uses, number) {
             Some(at) => uses[at].coefficient += coefficient,
             None => uses.push(Use {
                 number,
                 coefficient,
-                capacity,
             }),
         }
+    }
+
+    /// Lets the flow that is being declared use these capacities and no others.
+    pub(crate) fn declare_like(&mut self, slot: u32, uses: &[Use]) {
+        let own = &mut self.flows[slot as usize].uses;
+        own.clear();
+        own.extend_from_slice(uses);
+    }
+
+    /// What a flow that is declared uses.
+    pub(crate) fn uses(&self, slot: u32) -> &[Use] {
+        &self.flows[slot as usize].uses
     }
 
     /// Forgets what the flow in `slot` uses, if it was declared at all; it does not share at the moment.
@@ -193,13 +220,13 @@ impl Solver {
         debug_assert!(flow.position == GONE);
         (flow.weight, flow.bound) = (weight, bound);
         flow.progress = Progress::new(work, now);
-        if self.lone.admit(slot, &flow.uses) {
+        if self.lone.admit(slot, &flow.uses, &mut self.capacities) {
             flow.position = LONE;
             return;
         }
         for at in 0..self.flows[slot as usize].uses.len() {
             let number = self.flows[slot as usize].uses[at].number;
-            if let Some(other) = self.lone.on(number) {
+            if let Some(other) = lone::on(&self.capacities[number as usize]) {
                 self.lone.forget_end(other);
                 self.couple(other, now);
             }
@@ -213,13 +240,13 @@ impl Solver {
         self.changes += 1;
         self.count += 1;
         let flow = &mut self.flows[slot as usize];
-        self.lone.couple(&flow.uses);
+        lone::couple(&flow.uses, &mut self.capacities);
         flow.position = state::index(self.coupled.len());
         self.coupled.push(slot);
         if self.way == Way::Incremental {
             let left = flow.progress.left(now);
-            self.incremental
-                .enter(slot, &flow.uses, flow.weight, flow.bound, left, now);
+            let arrival = flow.arrival(slot, &self.capacities, left);
+            self.incremental.enter(&arrival, now);
         }
     }
 
@@ -229,10 +256,10 @@ impl Solver {
         let flow = &mut self.flows[slot as usize];
         let position = std::mem::replace(&mut flow.position, GONE);
         if position == LONE {
-            self.lone.release(slot, &flow.uses);
+            self.lone.release(slot, &flow.uses, &mut self.capacities);
             return flow.progress.left(now);
         }
-        self.lone.uncouple(&flow.uses);
+        lone::uncouple(&flow.uses, &mut self.capacities);
         self.changes += 1;
         self.count -= 1;
         self.coupled[position as usize] = GONE;
@@ -268,19 +295,16 @@ impl Solver {
         self.changes += 1;
         if self.way == Way::Incremental {
             let left = self.incremental.leave(slot, now);
-            self.incremental
-                .enter(slot, &flow.uses, weight, bound, left, now);
+            let arrival = flow.arrival(slot, &self.capacities, left);
+            self.incremental.enter(&arrival, now);
         }
     }
 
-    /// Changes a capacity, for all flows that have declared that they use it.
+    /// Changes a capacity, for all flows that use it.
     pub fn set_capacity(&mut self, number: u32, capacity: f64, now: Time) {
         self.changed = true;
-        let uses = self.flows.iter_mut().flat_map(|flow| &mut flow.uses);
-        for known in uses.filter(|known| known.number == number) {
-            known.capacity = capacity;
-        }
-        if let Some(slot) = self.lone.on(number) {
+        self.capacities[number as usize].value = capacity;
+        if let Some(slot) = lone::on(&self.capacities[number as usize]) {
             self.lone.fresh.push(slot);
             return;
         }
@@ -298,7 +322,7 @@ impl Solver {
         while let Some(slot) = self.lone.fresh.pop() {
             let flow = &mut self.flows[slot as usize];
             if flow.position == LONE {
-                let end = flow.progress.go(rate_alone(flow), now);
+                let end = flow.progress.go(rate_alone(flow, &self.capacities), now);
                 self.lone.set_end(slot, end);
             }
         }
@@ -311,7 +335,7 @@ impl Solver {
         let (arrivals, changes) = (self.arrivals, self.changes);
         (self.arrivals, self.changes) = (0, 0);
         match (self.way, self.better_way(arrivals, changes)) {
-            (Way::Plain, Way::Plain) => self.plain.solve(&mut self.flows, &self.coupled, now),
+            (Way::Plain, Way::Plain) => self.solve_plain(now),
             (Way::Plain, Way::Incremental) => self.become_incremental(now),
             (Way::Incremental, Way::Incremental) => self.incremental.solve(now),
             (Way::Incremental, Way::Plain) => self.become_plain(now),
@@ -342,13 +366,20 @@ impl Solver {
         Way::Incremental
     }
 
+    fn solve_plain(&mut self, now: Time) {
+        self.plain
+            .solve(&mut self.flows, &self.coupled, &mut self.capacities, now);
+    }
+
     fn become_incremental(&mut self, now: Time) {
         self.way = Way::Incremental;
+        // Its buffers are as large as the problem.
+        self.plain = Plain::new();
         for slot in self.coupled.iter().filter(|slot| **slot != GONE) {
             let flow = &self.flows[*slot as usize];
             let left = flow.progress.left(now);
-            self.incremental
-                .fill(*slot, &flow.uses, flow.weight, flow.bound, left, now);
+            let arrival = flow.arrival(*slot, &self.capacities, left);
+            self.incremental.fill(&arrival, now);
         }
         self.incremental.start(now);
     }
@@ -361,7 +392,7 @@ impl Solver {
         }
         self.incremental
             .clear(self.coupled.iter().filter(|slot| **slot != GONE));
-        self.plain.solve(&mut self.flows, &self.coupled, now);
+        self.solve_plain(now);
     }
 
     /// Whether anything has changed since the last solve.
@@ -373,7 +404,7 @@ impl Solver {
     /// How many flows share a capacity.
     #[must_use]
     pub fn users(&self, number: u32) -> u32 {
-        self.lone.count(number)
+        self.capacities[number as usize].flows()
     }
 
     /// The work that a flow that shares has left.
@@ -400,15 +431,17 @@ impl Solver {
     /// The first date at which a flow ends, after a solve.
     #[must_use]
     pub fn next(&self) -> Option<Time> {
+        let first = self.next_s();
+        (first < f64::INFINITY).then(|| Time::from_secs(first))
+    }
+
+    /// The same in seconds, infinite if there is none.
+    pub(crate) fn next_s(&self) -> f64 {
         let coupled = match self.way {
-            Way::Plain => self.plain.next(),
-            Way::Incremental => self.incremental.next(),
+            Way::Plain => self.plain.next_s(),
+            Way::Incremental => self.incremental.next_s(),
         };
-        let first = match (coupled, self.lone.next()) {
-            (Some(one), Some(other)) => one.min(other),
-            (one, other) => one.or(other)?,
-        };
-        Some(Time::from_secs(first))
+        coupled.min(self.lone.next_s())
     }
 
     /// Appends the flows that end up to `last`, after a solve; they have to leave then.

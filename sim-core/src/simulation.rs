@@ -391,9 +391,22 @@ impl Simulation {
         }
     }
 
-    /// Moves the clock, unless there is an outcome.
+    /// Moves the clock to the next date at which an actor can do something, unless there is an outcome.
     fn next_instant(&mut self) -> Option<Outcome> {
         let mut kernel = self.kernel.borrow_mut();
+        loop {
+            if let Some(outcome) = self.step(&mut kernel) {
+                return Some(outcome);
+            }
+            if !kernel.is_idle() {
+                return None;
+            }
+        }
+    }
+
+    /// Moves the clock to the next date, unless there is an outcome.
+    #[inline]
+    fn step(&self, kernel: &mut Kernel) -> Option<Outcome> {
         if let Some(stop) = kernel.stop.take() {
             return Some(outcome_of(stop));
         }

@@ -86,6 +86,9 @@ impl Timers {
     /// The earliest entry, left in the queue. Tells `near` of groups of entries, in no order, that come soon.
     #[inline]
     pub(crate) fn peek(&mut self, near: impl FnMut(&[Timer])) -> Option<Timer> {
+        if self.len == 0 {
+            return None;
+        }
         if let Some(&Reverse(first)) = self.early.peek() {
             return Some(first);
         }

@@ -1,4 +1,9 @@
 //! The dates at which latencies are paid, which can be moved and taken out.
+//!
+//! Most latencies are alike, so that their ends come in the order in which they began. Those stand in a queue, and only a date
+//! before the last one in the queue goes to a heap.
+
+use std::collections::VecDeque;
 
 use sim_core::Time;
 
@@ -7,37 +12,124 @@ use crate::solver::heap::{ABSENT, Heap};
 /// At most one date for each activity, which is known by its slot.
 #[derive(Default, Debug)]
 pub(crate) struct Agenda {
+    queue: VecDeque<Entry>,
     heap: Heap,
+    /// Positions in the heap.
     positions: Vec<u32>,
+    /// For each slot, how many of its entries in the queue are past or taken out.
+    turns: Vec<u32>,
+}
+
+/// A date in the queue, in seconds; void if the slot has had more turns since.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    date: f64,
+    slot: u32,
+    turn: u32,
 }
 
 impl Agenda {
     /// Sets or moves the date of an activity.
     pub(crate) fn set(&mut self, slot: u32, date: Time) {
-        let count = slot as usize + 1;
-        if self.positions.len() < count {
-            self.positions.resize(count, ABSENT);
+        let at = slot as usize;
+        if self.positions.len() <= at {
+            self.positions.resize(at + 1, ABSENT);
+            self.turns.resize(at + 1, 0);
         }
-        self.heap.set(slot, date.as_secs(), &mut self.positions);
+        self.remove(slot);
+        let date = date.as_secs();
+        if self.queue.back().is_none_or(|last| last.date <= date) {
+            let turn = self.turns[at];
+            self.queue.push_back(Entry { date, slot, turn });
+        } else {
+            self.heap.set(slot, date, &mut self.positions);
+        }
     }
 
     /// Forgets the date of the activity in `slot`, if it has one.
     pub(crate) fn remove(&mut self, slot: u32) {
-        if (slot as usize) < self.positions.len() {
-            self.heap.remove(slot, &mut self.positions);
+        let Some(turn) = self.turns.get_mut(slot as usize) else {
+            return;
+        };
+        *turn = turn.wrapping_add(1);
+        self.heap.remove(slot, &mut self.positions);
+        self.drop_void();
+    }
+
+    fn drop_void(&mut self) {
+        while let Some(first) = self.queue.front()
+            && self.turns[first.slot as usize] != first.turn
+        {
+            self.queue.pop_front();
         }
     }
 
-    /// The first date.
-    pub(crate) fn first(&self) -> Option<Time> {
-        self.heap.first().map(|(date, _)| Time::from_secs(date))
+    /// The first date in seconds, infinite if there is none.
+    pub(crate) fn first_s(&self) -> f64 {
+        let queued = self.queue.front().map_or(f64::INFINITY, |first| first.date);
+        let heaped = self.heap.first().map_or(f64::INFINITY, |(date, _)| date);
+        queued.min(heaped)
     }
 
     /// Takes the first activity if its date is at most `last`.
     pub(crate) fn pop_until(&mut self, last: Time) -> Option<u32> {
-        if self.first()? > last {
-            return None;
+        let last = last.as_secs();
+        if let Some(first) = self.queue.front().copied()
+            && first.date <= last
+        {
+            self.queue.pop_front();
+            self.turns[first.slot as usize] = first.turn.wrapping_add(1);
+            self.drop_void();
+            return Some(first.slot);
         }
-        self.heap.pop(&mut self.positions).map(|(_, slot)| slot)
+        let (date, slot) = self.heap.first()?;
+        (date <= last).then(|| {
+            self.heap.remove(slot, &mut self.positions);
+            slot
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn dates_leave_when_they_are_due(
+            changes in prop::collection::vec((0_u32..12, prop::option::weighted(0.7, 0_u32..9)), 1..150),
+        ) {
+            let mut agenda = Agenda::default();
+            let mut model = BTreeMap::new();
+            for (step, (slot, date)) in changes.into_iter().enumerate() {
+                match date {
+                    Some(date) => {
+                        // Dates that mostly grow, as they do while time passes.
+                        let date = step as f64 / 3.0 + f64::from(date);
+                        agenda.set(slot, Time::from_secs(date));
+                        model.insert(slot, date);
+                    }
+                    None => {
+                        agenda.remove(slot);
+                        model.remove(&slot);
+                    }
+                }
+                let first = model.values().copied().fold(f64::INFINITY, f64::min);
+                prop_assert_eq!(agenda.first_s(), first);
+                if step % 5 == 4 {
+                    let last = step as f64 / 3.0 + 2.0;
+                    let mut due: Vec<u32> =
+                        std::iter::from_fn(|| agenda.pop_until(Time::from_secs(last))).collect();
+                    due.sort_unstable();
+                    let mut wanted: Vec<u32> =
+                        model.iter().filter(|(_, date)| **date <= last).map(|(slot, _)| *slot).collect();
+                    wanted.sort_unstable();
+                    model.retain(|_, date| *date > last);
+                    prop_assert_eq!(due, wanted);
+                }
+            }
+        }
     }
 }

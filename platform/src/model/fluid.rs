@@ -38,10 +38,12 @@ mod disk;
 mod dynamics;
 mod parallel;
 mod timetable;
+mod ways;
 mod wifi;
 
 use dynamics::Dynamics;
 use parallel::Task;
+use ways::Ways;
 use wifi::Decaying;
 
 use super::agenda::Agenda;
@@ -74,6 +76,7 @@ pub struct FlowModel {
     dynamics: Dynamics,
     /// The parallel tasks in progress, by slot.
     parallel: BTreeMap<u32, Task>,
+    ways: Ways,
     decaying: Decaying,
     /// Buffers, to allocate nothing in the steady state.
     route: Route,
@@ -187,6 +190,7 @@ impl FlowModel {
             contention,
             dynamics: Dynamics::default(),
             parallel: BTreeMap::new(),
+            ways: Ways::new(platform.host_count()),
             decaying: wifi::decaying(&platform),
             platform,
             activities: Activities::default(),
@@ -275,10 +279,34 @@ impl FlowModel {
             }
             Laws::Fluid { parameters, .. } => parameters,
         };
+        activity.scale = parameters.bandwidth_factor.of(bytes);
+        activity.remaining = bytes / activity.scale;
+        activity.wanted = rate / activity.scale;
+        if self.contention.is_some() && from != to {
+            activity.between = Some((from.0, to.0));
+        }
+        let factor = parameters.latency_factor.of(bytes);
+        if self.ways.find(from, to).is_none() {
+            self.look_for_way(slot, (from, to))?;
+        }
+        let way = self.ways.find(from, to).expect("it has just been found");
+        self.solver.declare_like(slot, &way.uses);
+        let activity = &mut self.activities.0[slot as usize];
+        (activity.weight, activity.limit) = (way.weight, way.limit);
+        activity.limit_kept = way.limit_kept;
+        activity.set_bound(1.0);
+        Ok(Span::from_secs(way.latency_s * factor))
+    }
+
+    /// Finds out what a transfer between two hosts uses and what limits it, with the one in `slot`.
+    fn look_for_way(&mut self, slot: u32, (from, to): (HostId, HostId)) -> Result<(), CannotStart> {
         let (route, way_back) = (&mut self.route, &mut self.way_back);
         self.laws
             .find_ways(&self.platform, (from, to), route, way_back)
             .map_err(|error| CannotStart(error.to_string()))?;
+        let Laws::Fluid { parameters, .. } = &self.laws else {
+            return Ok(());
+        };
         for (way, weight) in [(&*route, 1.0), (&*way_back, parameters.crosstraffic)] {
             for hop in way.hops.iter().filter(|hop| !hop.fatpipe) {
                 let (capacity, amount) = wifi::capacity(hop, &self.dynamics, &self.decaying);
@@ -286,20 +314,18 @@ impl FlowModel {
                     .cross(slot, hop.link.0, capacity, weight * amount);
             }
         }
-        activity.scale = parameters.bandwidth_factor.of(bytes);
-        activity.remaining = bytes / activity.scale;
-        activity.wanted = rate / activity.scale;
-        if self.contention.is_some() && from != to {
-            activity.between = Some((from.0, to.0));
-        }
+        let activity = &mut self.activities.0[slot as usize];
         if self.laws.is_compat() {
             activity.limit_kept = slowest(route, &self.dynamics);
         }
         activity.weigh(&self.laws, &self.dynamics, route, way_back);
-        activity.set_bound(1.0);
-        let latency_s = self.dynamics.latency_s(route);
-        let paid_s = latency_s * parameters.latency_factor.of(bytes);
-        Ok(Span::from_secs(paid_s))
+        let way = self.ways.keep(from, to);
+        way.uses.extend_from_slice(self.solver.uses(slot));
+        (way.weight, way.limit) = (activity.weight, activity.limit);
+        way.limit_kept = activity.limit_kept;
+        way.latency_s = self.dynamics.latency_s(route);
+        way.is_on = self.dynamics.is_way_on(route) && self.dynamics.is_way_on(way_back);
+        Ok(())
     }
 
     /// Whether an activity that has been prepared can run: its hosts and links are on.
@@ -310,10 +336,8 @@ impl FlowModel {
             Place::Parallel => self.is_task_on(slot),
             Place::Transfer(from, to) => {
                 // A model without links has found no ways.
-                let ways = matches!(self.laws, Laws::Alone(_))
-                    || self.dynamics.is_way_on(&self.route)
-                        && self.dynamics.is_way_on(&self.way_back);
-                ways && self.dynamics.is_host_on(from) && self.dynamics.is_host_on(to)
+                let is_on = self.ways.find(from, to).is_none_or(|way| way.is_on);
+                is_on && self.dynamics.is_host_on(from) && self.dynamics.is_host_on(to)
             }
         }
     }
@@ -407,14 +431,9 @@ impl FlowModel {
         self.part(slot, now);
     }
 
-    /// The first date at which anything ends, has paid, or changes.
-    fn first(&self) -> Option<Time> {
-        let (paid, ends) = (self.agenda.first(), self.solver.next());
-        let changes = self
-            .dynamics
-            .timetable
-            .next(paid.is_some() || ends.is_some());
-        [paid, ends, changes].into_iter().flatten().min()
+    /// The first date at which anything ends or has paid, in seconds.
+    fn first_end_s(&self) -> f64 {
+        self.agenda.first_s().min(self.solver.next_s())
     }
 }
 
@@ -534,9 +553,10 @@ impl Resource for FlowModel {
         if !self.dynamics.failed.is_empty() {
             return Some(now);
         }
-        self.first()
-            .filter(|date| date.as_secs() < HORIZON_S)
-            .map(|date| date.max(now))
+        let end_s = self.first_end_s();
+        let change = self.dynamics.timetable.next(end_s < f64::INFINITY);
+        let first_s = change.map_or(end_s, |change| end_s.min(change.as_secs()));
+        (first_s < HORIZON_S).then(|| Time::from_secs(first_s).max(now))
     }
 
     fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {
@@ -572,7 +592,7 @@ impl Resource for FlowModel {
                 self.finish(slot, now);
             }
         }
-        if self.first().is_none_or(|date| date > now) {
+        if self.first_end_s() > now.as_secs() {
             return;
         }
         let together = Span::from_secs(self.laws.together_s().max(TOGETHER_ULP * now.ulp()));

@@ -9,6 +9,7 @@ use super::incremental::Incremental;
 use super::problem::Problem;
 use super::reference::Reference;
 use super::state::{Owner, owner};
+use super::uses::{COUPLED, Use};
 use super::{GONE, LONE, Solver, Way};
 
 impl Solver {
@@ -26,7 +27,7 @@ impl Solver {
         let is_lone = |slot: &u32| self.flows[*slot as usize].position == LONE;
         let lone: Vec<u32> = slots.filter(is_lone).collect();
         let uses = |slot: &u32| &self.flows[*slot as usize].uses;
-        self.lone.check(
+        self.check_users(
             coupled.iter().flat_map(uses),
             lone.iter()
                 .flat_map(|slot| uses(slot).iter().map(|known| (*slot, known))),
@@ -42,7 +43,7 @@ impl Solver {
                 let of_problem = &mut problem.capacities;
                 let missing = (known.number as usize + 1).saturating_sub(of_problem.len());
                 of_problem.extend(std::iter::repeat_n(1.0, missing));
-                of_problem[known.number as usize] = known.capacity;
+                of_problem[known.number as usize] = self.capacities[known.number as usize].value;
                 problem.uses.push(known.number);
                 problem.coefficients.push(known.coefficient);
             }
@@ -57,6 +58,30 @@ impl Solver {
                 "rate {found} instead of {wanted}"
             );
         }
+    }
+}
+
+impl Solver {
+    /// Asserts that the users of all capacities are those of the coupled and the lone flows.
+    fn check_users<'a>(
+        &self,
+        coupled: impl Iterator<Item = &'a Use>,
+        lone: impl Iterator<Item = (u32, &'a Use)>,
+    ) {
+        let mut users = vec![0; self.capacities.len()];
+        for known in coupled {
+            let user = &mut users[known.number as usize];
+            *user = (*user | COUPLED) + 1;
+        }
+        for (slot, known) in lone {
+            assert_eq!(users[known.number as usize], 0, "a lone flow is alone");
+            users[known.number as usize] = slot + 1;
+        }
+        let found = self.capacities.iter().map(|capacity| {
+            assert_eq!(capacity.local, 0, "no problem is being put together");
+            capacity.users
+        });
+        assert!(found.eq(users));
     }
 }
 

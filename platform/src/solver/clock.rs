@@ -148,14 +148,10 @@ impl Incremental {
         }
     }
 
-    /// The first date at which a flow ends, in seconds.
-    pub(super) fn next(&self) -> Option<f64> {
-        let dates = self.dates.first().map(|(date, _)| date);
-        let bounded = self.bounded.first().map(|(date, _)| date);
-        match (dates, bounded) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        }
+    /// The first date at which a flow ends in seconds, infinite if there is none.
+    pub(super) fn next_s(&self) -> f64 {
+        let first = |heap: &Heap| heap.first().map_or(f64::INFINITY, |(date, _)| date);
+        first(&self.dates).min(first(&self.bounded))
     }
 
     /// Appends the flows that end up to `last`; they go on until they leave.

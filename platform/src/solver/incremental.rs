@@ -13,11 +13,22 @@ use super::problem::Problem;
 use super::reference::Reference;
 use super::relax::Scanned;
 use super::state::{Element, Flow, Link, Owner, RARE, State, index, owner};
-use super::uses::Use;
+use super::uses::{Capacity, Use};
 use super::waterfill::Cap;
 
 /// Updates of flows, per flow, after which an incremental solve is given up, because starting from scratch costs less.
 const UPDATES_PER_FLOW: usize = 3;
+
+/// A flow that begins to share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival<'a> {
+    pub(super) slot: u32,
+    pub(super) uses: &'a [Use],
+    pub(super) capacities: &'a [Capacity],
+    pub(super) weight: f64,
+    pub(super) bound: f64,
+    pub(super) work: f64,
+}
 
 /// The solver with everything that it keeps between events.
 #[derive(Default, Debug)]
@@ -69,19 +80,11 @@ impl Incremental {
     }
 
     /// Notes a flow that shares, before [`Incremental::start`].
-    pub(super) fn fill(
-        &mut self,
-        slot: u32,
-        uses: &[Use],
-        weight: f64,
-        bound: f64,
-        work: f64,
-        now: Time,
-    ) {
+    pub(super) fn fill(&mut self, arrival: &Arrival<'_>, now: Time) {
         self.now = now;
-        self.take_up(slot, uses, weight, bound, work);
+        self.take_up(arrival);
         // Whose it is will be found out with all others.
-        self.state.flows[slot as usize].owner = Owner::Bound;
+        self.state.flows[arrival.slot as usize].owner = Owner::Bound;
     }
 
     /// Shares among all flows that were noted.
@@ -120,7 +123,15 @@ impl Incremental {
     }
 
     /// Puts a flow into the lists of its links.
-    fn take_up(&mut self, slot: u32, uses: &[Use], weight: f64, bound: f64, work: f64) {
+    fn take_up(&mut self, arrival: &Arrival<'_>) {
+        let Arrival {
+            slot,
+            uses,
+            capacities,
+            weight,
+            bound,
+            work,
+        } = *arrival;
         let (flow, count) = (slot as usize, slot as usize + 1);
         if self.state.flows.len() < count {
             self.state.flows.resize(count, Flow::NEW);
@@ -132,7 +143,7 @@ impl Incremental {
         (entry.tag, entry.clock, entry.watched) = (work, Owner::Out, 0);
         self.state.sharing += 1;
         for (at, known) in uses.iter().enumerate() {
-            let link = self.link(known.number, known.capacity);
+            let link = self.link(known.number, capacities[known.number as usize].value);
             let class = self.state.class(known.coefficient);
             if class == RARE {
                 let key = (slot, index(link));
@@ -144,19 +155,12 @@ impl Incremental {
         }
     }
 
-    /// Lets the flow in `slot` share from now on, with `work` left.
-    pub(super) fn enter(
-        &mut self,
-        slot: u32,
-        uses: &[Use],
-        weight: f64,
-        bound: f64,
-        work: f64,
-        now: Time,
-    ) {
+    /// Lets a flow share from now on.
+    pub(super) fn enter(&mut self, arrival: &Arrival<'_>, now: Time) {
         self.now = now;
+        let slot = arrival.slot;
         let flow = slot as usize;
-        self.take_up(slot, uses, weight, bound, work);
+        self.take_up(arrival);
         self.watch_first(flow);
         let (level, owner) = self.first_owner(flow);
         self.state.flows[flow].alone = level;

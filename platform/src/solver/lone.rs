@@ -7,15 +7,11 @@
 use sim_core::Time;
 
 use super::heap::{ABSENT, Heap};
-#[cfg(test)]
-use super::state::index;
-use super::uses::Use;
+use super::uses::{COUPLED, Capacity, Use};
 
-/// Lone flows, and who uses which capacity.
-#[derive(Debug)]
+/// Lone flows.
+#[derive(Default, Debug)]
 pub(super) struct Lone {
-    /// For each capacity: 0, a lone flow plus one, or [`COUPLED`] and the number of coupled flows.
-    users: Vec<u32>,
     /// When lone flows end, in seconds.
     ends: Heap,
     positions: Vec<u32>,
@@ -23,26 +19,15 @@ pub(super) struct Lone {
     pub(super) fresh: Vec<u32>,
 }
 
-const COUPLED: u32 = 1 << 31;
-
 impl Lone {
-    pub(super) fn new(capacities: usize) -> Self {
-        Self {
-            users: vec![0; capacities],
-            ends: Heap::default(),
-            positions: Vec::new(),
-            fresh: Vec::new(),
-        }
-    }
-
     /// Takes a flow in if nobody uses its capacities; tells whether that is so.
-    pub(super) fn admit(&mut self, slot: u32, uses: &[Use]) -> bool {
-        let users = &mut self.users;
-        if uses.iter().any(|known| users[known.number as usize] != 0) {
+    pub(super) fn admit(&mut self, slot: u32, uses: &[Use], capacities: &mut [Capacity]) -> bool {
+        let is_used = |known: &Use| capacities[known.number as usize].users != 0;
+        if uses.iter().any(is_used) {
             return false;
         }
         for known in uses {
-            users[known.number as usize] = slot + 1;
+            capacities[known.number as usize].users = slot + 1;
         }
         let count = slot as usize + 1;
         if self.positions.len() < count {
@@ -52,47 +37,10 @@ impl Lone {
         true
     }
 
-    /// The lone flow on a capacity.
-    pub(super) fn on(&self, number: u32) -> Option<u32> {
-        let user = self.users[number as usize];
-        (user & COUPLED == 0).then(|| user.checked_sub(1))?
-    }
-
-    /// How many flows share a capacity.
-    pub(super) fn count(&self, number: u32) -> u32 {
-        match self.users[number as usize] {
-            0 => 0,
-            user if user & COUPLED == 0 => 1,
-            user => user & !COUPLED,
-        }
-    }
-
-    /// Notes that a flow, lone or not here before, is coupled from now on.
-    pub(super) fn couple(&mut self, uses: &[Use]) {
-        for known in uses {
-            let users = &mut self.users[known.number as usize];
-            *users = match *users & COUPLED {
-                0 => COUPLED | 1,
-                _ => *users + 1,
-            };
-        }
-    }
-
-    /// Notes that a coupled flow leaves.
-    pub(super) fn uncouple(&mut self, uses: &[Use]) {
-        for known in uses {
-            let users = &mut self.users[known.number as usize];
-            *users -= 1;
-            if *users == COUPLED {
-                *users = 0;
-            }
-        }
-    }
-
     /// Lets a lone flow go.
-    pub(super) fn release(&mut self, slot: u32, uses: &[Use]) {
+    pub(super) fn release(&mut self, slot: u32, uses: &[Use], capacities: &mut [Capacity]) {
         for known in uses {
-            self.users[known.number as usize] = 0;
+            capacities[known.number as usize].users = 0;
         }
         self.forget_end(slot);
     }
@@ -105,9 +53,9 @@ impl Lone {
         self.ends.remove(slot, &mut self.positions);
     }
 
-    /// The first end, in seconds.
-    pub(super) fn next(&self) -> Option<f64> {
-        self.ends.first().map(|(end, _)| end)
+    /// The first end in seconds, infinite if there is none.
+    pub(super) fn next_s(&self) -> f64 {
+        self.ends.first().map_or(f64::INFINITY, |(end, _)| end)
     }
 
     /// Takes the first flow that ends up to `last`.
@@ -118,23 +66,31 @@ impl Lone {
             slot
         })
     }
+}
 
-    /// Asserts that the users of all capacities are those of `coupled` and `lone`.
-    #[cfg(test)]
-    pub(super) fn check<'a>(
-        &self,
-        coupled: impl Iterator<Item = &'a Use>,
-        lone: impl Iterator<Item = (u32, &'a Use)>,
-    ) {
-        let mut users = vec![0; self.users.len()];
-        for known in coupled {
-            let user = &mut users[known.number as usize];
-            *user = (*user | COUPLED) + 1;
+/// The lone flow on a capacity.
+pub(super) fn on(capacity: &Capacity) -> Option<u32> {
+    (capacity.users & COUPLED == 0).then(|| capacity.users.checked_sub(1))?
+}
+
+/// Notes that a flow, lone or not here before, is coupled from now on.
+pub(super) fn couple(uses: &[Use], capacities: &mut [Capacity]) {
+    for known in uses {
+        let users = &mut capacities[known.number as usize].users;
+        *users = match *users & COUPLED {
+            0 => COUPLED | 1,
+            _ => *users + 1,
+        };
+    }
+}
+
+/// Notes that a coupled flow leaves.
+pub(super) fn uncouple(uses: &[Use], capacities: &mut [Capacity]) {
+    for known in uses {
+        let users = &mut capacities[known.number as usize].users;
+        *users -= 1;
+        if *users == COUPLED {
+            *users = 0;
         }
-        for (slot, known) in lone {
-            assert_eq!(users[known.number as usize], 0, "a lone flow is alone");
-            users[known.number as usize] = index(slot as usize) + 1;
-        }
-        assert_eq!(users, self.users);
     }
 }

@@ -8,6 +8,7 @@ use sim_core::Time;
 use super::problem::Problem;
 use super::reference::Reference;
 use super::state::index;
+use super::uses::{Capacity, Use};
 use super::waves::Waves;
 use super::{Flow, GONE};
 
@@ -16,8 +17,6 @@ use super::{Flow, GONE};
 pub(super) struct Plain {
     /// The first date at which a flow ends, in seconds.
     next: f64,
-    /// For each capacity, its position in the problem plus one while that is put together; otherwise 0.
-    local_of: Vec<u32>,
     /// The capacities of the problem.
     numbers: Vec<u32>,
     problem: Problem,
@@ -82,10 +81,9 @@ impl Progress {
 }
 
 impl Plain {
-    pub(super) fn new(capacities: usize) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             next: f64::INFINITY,
-            local_of: vec![0; capacities],
             numbers: Vec::new(),
             problem: Problem::default(),
             rates: Vec::new(),
@@ -95,19 +93,25 @@ impl Plain {
     }
 
     /// Gives all coupled flows their rates.
-    pub(super) fn solve(&mut self, flows: &mut [Flow], coupled: &[u32], now: Time) {
+    pub(super) fn solve(
+        &mut self,
+        flows: &mut [Flow],
+        coupled: &[u32],
+        capacities: &mut [Capacity],
+        now: Time,
+    ) {
         self.next = f64::INFINITY;
         let mut present = coupled.iter().filter(|slot| **slot != GONE);
         match (present.next(), present.next()) {
             (None, _) => return,
             (Some(slot), None) => {
                 let flow = &mut flows[*slot as usize];
-                self.next = flow.progress.go(rate_alone(flow), now);
+                self.next = flow.progress.go(rate_alone(flow, capacities), now);
                 return;
             }
             _ => {}
         }
-        self.put_together(flows, coupled);
+        self.put_together(flows, coupled, capacities);
         if !self.waves.solve(&self.problem, &mut self.rates) {
             self.reference.solve(&self.problem, &mut self.rates);
         }
@@ -118,31 +122,31 @@ impl Plain {
         }
     }
 
-    fn put_together(&mut self, flows: &[Flow], coupled: &[u32]) {
+    fn put_together(&mut self, flows: &[Flow], coupled: &[u32], capacities: &mut [Capacity]) {
         self.problem.clear();
         self.numbers.clear();
         for slot in coupled.iter().filter(|slot| **slot != GONE) {
             let flow = &flows[*slot as usize];
             for known in &flow.uses {
-                let local = &mut self.local_of[known.number as usize];
-                if *local == 0 {
-                    self.problem.capacities.push(known.capacity);
+                let capacity = &mut capacities[known.number as usize];
+                if capacity.local == 0 {
+                    self.problem.capacities.push(capacity.value);
                     self.numbers.push(known.number);
-                    *local = index(self.numbers.len());
+                    capacity.local = index(self.numbers.len());
                 }
-                self.problem.uses.push(*local - 1);
+                self.problem.uses.push(capacity.local - 1);
                 self.problem.coefficients.push(known.coefficient);
             }
             self.problem.finish_flow(flow.weight, flow.bound);
         }
         for number in &self.numbers {
-            self.local_of[*number as usize] = 0;
+            capacities[*number as usize].local = 0;
         }
     }
 
-    /// The first end, in seconds.
-    pub(super) fn next(&self) -> Option<f64> {
-        (self.next < f64::INFINITY).then_some(self.next)
+    /// The first end in seconds, infinite if there is none.
+    pub(super) const fn next_s(&self) -> f64 {
+        self.next
     }
 
     /// Appends the flows that end up to `last`.
@@ -171,10 +175,7 @@ impl Plain {
 }
 
 /// The rate of a flow that shares with nobody.
-pub(super) fn rate_alone(flow: &Flow) -> f64 {
-    let rates = flow
-        .uses
-        .iter()
-        .map(|known| known.capacity / known.coefficient);
-    rates.fold(flow.bound, f64::min)
+pub(super) fn rate_alone(flow: &Flow, capacities: &[Capacity]) -> f64 {
+    let rate = |known: &Use| capacities[known.number as usize].value / known.coefficient;
+    flow.uses.iter().map(rate).fold(flow.bound, f64::min)
 }

@@ -1,4 +1,7 @@
-//! What a flow uses: capacities, each once.
+//! What a flow uses: capacities, each once; and what is known of each capacity.
+//!
+//! Capacities are known by number in a table of zeroed memory, which the system does not even provide until it is touched: those
+//! that nobody uses cost nothing.
 //!
 //! A capacity that a way crosses several times, or on the way back too, is one use with the sum of the coefficients.
 
@@ -6,13 +9,49 @@ use super::state::index;
 
 /// A use of a capacity.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Use {
+pub(crate) struct Use {
     /// Which capacity.
     pub(super) number: u32,
     /// How much of it a unit of the rate takes.
     pub(super) coefficient: f64,
-    /// Flop/s or bytes/s at present.
-    pub(super) capacity: f64,
+}
+
+/// A capacity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Capacity {
+    /// Flop/s or bytes/s at present; 0 before the first use.
+    pub(super) value: f64,
+    /// 0, a lone flow plus one, or [`COUPLED`] and the number of coupled flows.
+    pub(super) users: u32,
+    /// While a problem is put together, its position there plus one; otherwise 0.
+    pub(super) local: u32,
+}
+
+/// Marks a number of coupled flows.
+pub(super) const COUPLED: u32 = 1 << 31;
+
+impl Capacity {
+    /// How many flows share it.
+    pub(super) const fn flows(&self) -> u32 {
+        if self.users & COUPLED == 0 {
+            (self.users != 0) as u32
+        } else {
+            self.users & !COUPLED
+        }
+    }
+}
+
+/// The table of so many capacities.
+pub(super) fn capacities(count: usize) -> Box<[Capacity]> {
+    vec![
+        Capacity {
+            value: 0.0,
+            users: 0,
+            local: 0,
+        };
+        count
+    ]
+    .into_boxed_slice()
 }
 
 /// Up to so many uses are looked through; the table of positions would cost more.
@@ -83,7 +122,6 @@ mod tests {
                     None => uses.push(Use {
                         number,
                         coefficient: 1.0,
-                        capacity: 1.0,
                     }),
                 }
             }

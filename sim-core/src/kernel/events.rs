@@ -118,6 +118,12 @@ impl Kernel {
         self.note_switched();
     }
 
+    /// Whether no actor can do anything at this date: a resource has only changed its rates.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.ready.is_empty() && self.dying.is_empty() && self.births.is_empty() && !self.chosen
+    }
+
     #[inline]
     fn due(&mut self, date: Time) -> Option<Timer> {
         let first = self.first_timer()?;

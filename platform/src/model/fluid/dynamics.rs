@@ -146,6 +146,7 @@ impl FlowModel {
 
     /// Changes a link or a host at the date `now`, at which the model is.
     pub fn change(&mut self, change: Change, now: Time) {
+        self.ways.forget();
         let single = |number: u32| number..number + 1;
         match change {
             Change::Bandwidth(link, _) if self.is_air(link) => {}
@@ -170,6 +171,7 @@ impl FlowModel {
             value,
         }) = self.dynamics.timetable.pop(now)
         {
+            self.ways.forget();
             let row = |first: u32| first..first + count;
             match target {
                 Target::Bandwidth(link) => self.set_bandwidth(row(wire(link)), value, now),

@@ -1,0 +1,126 @@
+//! Ways that were found before: programs send to the same partners again and again.
+//!
+//! A table of fixed size keeps, for pairs of hosts, what a transfer between them uses and what limits it; a pair takes the
+//! place of another one with the same number. So memory does not grow with the pairs that were ever used, and a pair that is
+//! not there costs one look. A change of any link empties the table.
+
+use sim_core::HostId;
+
+use crate::solver::Use;
+
+/// Pairs that are kept at most.
+const PAIRS_MAX: usize = 4096;
+/// Pairs that are kept per host of the platform.
+const PAIRS_PER_HOST: usize = 4;
+
+/// The table.
+#[derive(Debug)]
+pub(super) struct Ways {
+    pairs: Vec<Way>,
+    /// One less than the number of places, which is a power of two.
+    mask: usize,
+    /// Grows when a link changes.
+    era: u32,
+}
+
+/// What a transfer between two hosts uses, and what limits it.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    from: HostId,
+    to: HostId,
+    /// When it was found.
+    era: u32,
+    /// Whether all links are on.
+    pub(super) is_on: bool,
+    pub(super) latency_s: f64,
+    pub(super) weight: f64,
+    pub(super) limit: f64,
+    pub(super) limit_kept: f64,
+    pub(super) uses: Vec<Use>,
+}
+
+/// The era of a place in which there is nothing.
+const NEVER: u32 = 0;
+
+impl Ways {
+    pub(super) fn new(hosts: u32) -> Self {
+        let places = (PAIRS_PER_HOST * hosts as usize).next_power_of_two();
+        Self {
+            pairs: Vec::new(),
+            mask: places.min(PAIRS_MAX) - 1,
+            era: NEVER + 1,
+        }
+    }
+
+    fn place(&self, from: HostId, to: HostId) -> usize {
+        let pair = u64::from(from.0) << 32 | u64::from(to.0);
+        // Fibonacci hashing: 2^64 divided by the golden ratio spreads neighbours evenly.
+        let spread = pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+        spread as usize & self.mask
+    }
+
+    /// What is known of a pair.
+    pub(super) fn find(&self, from: HostId, to: HostId) -> Option<&Way> {
+        let way = self.pairs.get(self.place(from, to))?;
+        (way.from == from && way.to == to && way.era == self.era).then_some(way)
+    }
+
+    /// The place for what has been found of a pair, to be filled in.
+    pub(super) fn keep(&mut self, from: HostId, to: HostId) -> &mut Way {
+        if self.pairs.is_empty() {
+            self.pairs.resize(self.mask + 1, Way::NONE);
+        }
+        let place = self.place(from, to);
+        let way = &mut self.pairs[place];
+        (way.from, way.to, way.era) = (from, to, self.era);
+        way.uses.clear();
+        way
+    }
+
+    /// Forgets all pairs: a link has changed.
+    pub(super) fn forget(&mut self) {
+        self.era = self.era.checked_add(1).unwrap_or_else(|| {
+            self.pairs.clear();
+            NEVER + 1
+        });
+    }
+}
+
+impl Way {
+    const NONE: Self = Self {
+        from: HostId(0),
+        to: HostId(0),
+        era: NEVER,
+        is_on: true,
+        latency_s: 0.0,
+        weight: 1.0,
+        limit: f64::INFINITY,
+        limit_kept: f64::INFINITY,
+        uses: Vec::new(),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_is_found_until_it_is_displaced_or_a_link_changes() {
+        let mut ways = Ways::new(2);
+        let pair = |n: u32| (HostId(n), HostId(n + 1));
+        assert!(ways.find(HostId(0), HostId(0)).is_none());
+        for n in 0..100 {
+            let (from, to) = pair(n);
+            ways.keep(from, to).latency_s = f64::from(n);
+            assert_eq!(
+                ways.find(from, to).map(|way| way.latency_s),
+                Some(f64::from(n))
+            );
+            assert!(ways.find(to, from).is_none());
+        }
+        let known = (0..100).filter(|n| ways.find(pair(*n).0, pair(*n).1).is_some());
+        assert!(known.count() <= 8, "the table does not grow");
+        ways.forget();
+        assert!(ways.find(HostId(99), HostId(100)).is_none());
+    }
+}

@@ -177,3 +177,25 @@ fn a_detached_message_leaves_when_it_is_received_and_keeps_its_rank() {
         .finished()
         .noted(&[(62.0 * US, 0, ""), (62.0 * US, 1, "")]);
 }
+
+#[test]
+fn a_receive_that_is_dropped_before_its_turn_takes_no_message() {
+    let run = costly(2).run(|world, _| async move {
+        let other = 1 - world.rank();
+        let mut sending = world.isend(world.buffer(1000), other, 0)?;
+        drop(world.irecv(world.buffer(1000), other, 0)?);
+        sending.wait().await?;
+        world
+            .recv(&mut world.buffer(1000), other, 0)
+            .await
+            .map(drop)
+    });
+    for texts in &run.leftovers {
+        let text = texts.concat();
+        assert!(
+            text.contains("was dropped before it got a message"),
+            "{text}"
+        );
+    }
+    run.finished();
+}

@@ -97,6 +97,8 @@ pub(crate) struct Engine {
     actions: u64,
     /// The date until which the rank is busy with what its calls cost.
     busy_until: f64,
+    /// Operations that wait for their turn: the rank does nothing else before they have begun.
+    waiting: u32,
     /// The operation that ends at that date, if anybody waits for it.
     catching_up: Option<(f64, Token)>,
     /// Operations that have ended and whose completion is not paid.
@@ -246,7 +248,7 @@ impl Engine {
     /// Whether the rank is busy; if so, there will be an event when it is not any more.
     pub(crate) fn is_busy(&mut self, channel: &dyn Channel, location: Place) -> bool {
         if self.busy_until == 0.0 || self.busy_until <= channel.now() {
-            return false;
+            return self.waiting > 0;
         }
         if self
             .catching_up
@@ -315,8 +317,11 @@ impl Engine {
     /// Goes on with an operation at once, or when the rank is not busy any more. Timers of one date end in their order, so
     /// the order of the calls is kept.
     fn in_turn(&mut self, channel: &dyn Channel, token: Token) {
-        if self.busy_until > 0.0 && self.busy_until > channel.now() {
-            channel.timer(self.busy_until - channel.now(), token);
+        let is_busy = self.busy_until > 0.0 && self.busy_until > channel.now();
+        if is_busy || self.waiting > 0 {
+            self.waiting += 1;
+            let left = self.busy_until - channel.now();
+            channel.timer(left.max(0.0), token);
         } else {
             self.begin(channel, token);
         }
@@ -324,13 +329,19 @@ impl Engine {
 
     /// Begins an operation whose turn has come.
     fn begin(&mut self, channel: &dyn Channel, token: Token) {
-        let place = &mut self.operations[token as usize].state;
+        let operation = &mut self.operations[token as usize];
+        let (released, location) = (operation.released, operation.location);
+        let place = &mut operation.state;
         match std::mem::replace(place, State::Elapsing) {
             State::AwaitTurn {
                 peer,
                 envelope,
                 buffer,
             } => self.launch(channel, token, peer, envelope, buffer),
+            State::AwaitPost { pattern, .. } if released => {
+                self.withdrawn.get_or_insert((pattern, location, 0)).2 += 1;
+                self.remove(token);
+            }
             State::AwaitPost { pattern, buffer } => {
                 *place = State::Posted { pattern, buffer };
                 if let Some(message) = self.matching.post(pattern, token) {
@@ -481,6 +492,7 @@ impl Engine {
                     State::AwaitTurn { .. } | State::AwaitPost { .. }
                 ) =>
             {
+                self.waiting -= 1;
                 self.begin(channel, token);
             }
             Event::Elapsed(token) => {

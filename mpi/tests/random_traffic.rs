@@ -13,7 +13,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use common::{Order, THRESHOLD, pattern, world};
-use mpi::{ANY_SOURCE, ANY_TAG, Comm, Completion, Request, Result, Source, Tag, waitall, waitany};
+use mpi::{
+    ANY_SOURCE, ANY_TAG, Comm, Completion, Overhead, Request, Result, Section, Settings, Source,
+    Tag, waitall, waitany,
+};
 use proptest::prelude::*;
 
 /// A message; its number is its place in the list.
@@ -202,6 +205,8 @@ proptest! {
             (Just(ranks), prop::collection::vec(message(ranks), 0..24))
         }),
         seed in 1..u64::MAX,
+        transfer_threshold in prop_oneof![Just(0), Just(THRESHOLD / 2), Just(u64::MAX)],
+        costly in any::<bool>(),
     ) {
         let messages = Rc::new(messages);
         let got: Vec<Got> = (0..ranks).map(|_| Got::default()).collect();
@@ -210,7 +215,16 @@ proptest! {
             traffic(comm, Rc::clone(&messages), mine)
         };
         let ranks = u32::try_from(ranks).expect("few");
-        world(ranks).order(Order::Seeded(seed)).run(program).finished();
+        let cost = |time| if costly { vec![Section { above: 3, time, per_byte: 0.1 }] } else { Vec::new() };
+        let settings = Settings {
+            transfer_threshold,
+            os: Overhead::new(cost(1.0)),
+            ois: Overhead::new(cost(2.0)),
+            or: Overhead::new(cost(3.0)),
+            ..Settings::new(THRESHOLD)
+        };
+        let world = world(ranks).settings(settings);
+        world.order(Order::Seeded(seed)).run(program).finished();
         for (rank, got) in got.iter().enumerate() {
             check_deliveries(&messages, rank, &got.borrow());
         }
@@ -224,6 +238,8 @@ proptest! {
         wild in prop::collection::vec(any::<bool>(), 16),
         posted_after in 0..40_u32,
         seed in 1..u64::MAX,
+        transfer_threshold in prop_oneof![Just(0), Just(THRESHOLD / 2), Just(u64::MAX)],
+        time in 0..3_u32,
     ) {
         // Receives ask for the tags in the order of sending; a wildcard takes the oldest that is left.
         let patterns: Vec<Option<u32>> = reference_patterns(&sent, &wild);
@@ -256,7 +272,15 @@ proptest! {
                 Ok(())
             }
         };
-        world(2).order(Order::Seeded(seed)).run(program).finished();
+        let cost = Section { above: 1, time: time.into(), per_byte: 0.0 };
+        let settings = Settings {
+            transfer_threshold,
+            ois: Overhead::new(vec![cost]),
+            or: Overhead::new(vec![cost]),
+            ..Settings::new(THRESHOLD)
+        };
+        let world = world(2).settings(settings);
+        world.order(Order::Seeded(seed)).run(program).finished();
     }
 }
 

@@ -4,8 +4,10 @@
 //! `links.backbone.bandwidth`, `clusters.nodes.cores`, `zones.site.hosts.desk.speed`, `protocol.eager_threshold`. In a
 //! part of a path `*` stands for any text, so that `links.*.latency` is the latency of all links. A part with a dot is
 //! written in double quotes; an entry of an array is a number from 0. Only whole keys are changed: the platform is read again
-//! after all changes, so a wrong value is a mistake like any other, and so is a key that no table can have. Another
-//! `network.model` brings its own parameters, which later changes can change.
+//! after all changes, so a wrong value is a mistake like any other, and so is a key that no table can have.
+//!
+//! Another `network.model` comes with its own parameters instead of those of the model before; of the file's, `compat` alone
+//! stays. It is changed before everything else, so that parameters set beside it hold.
 //!
 //! *Not modelled*: changes of single hosts or cables of a cluster, which are one entry.
 
@@ -15,6 +17,7 @@ use std::str::FromStr;
 use toml::{Table, Value};
 
 use crate::file::cut;
+use crate::model::{NetworkModel, NetworkParameters};
 use crate::nearest::nearest;
 use crate::units::split_number;
 
@@ -120,27 +123,43 @@ fn path(text: &str) -> Option<(Vec<String>, usize)> {
 pub(crate) fn apply(text: &str, overrides: &[Override]) -> Result<String, OverrideError> {
     let table: Table = toml::from_str(text).expect("a platform prints as TOML");
     let mut root = Value::Table(table);
-    for one in overrides {
-        one.forget_preset(&mut root);
+    let (models, others): (Vec<&Override>, _) =
+        overrides.iter().partition(|one| one.is_of_the_model());
+    for one in models {
+        one.apply(&mut root)?;
+        bring_parameters(&mut root);
+    }
+    for one in others {
         one.apply(&mut root)?;
     }
     Ok(toml::to_string(&root).expect("a table of TOML prints as TOML"))
 }
 
+/// Replaces the parameters of the network by those of its model: every one is spelled out, so those of another model would
+/// stay in force under the new name. A name that is no model is left to the reader.
+fn bring_parameters(root: &mut Value) {
+    let Some(Value::Table(network)) = root.get_mut("network") else {
+        return;
+    };
+    let model = network
+        .get("model")
+        .cloned()
+        .map(Value::try_into::<NetworkModel>);
+    let Some(Ok(model)) = model else {
+        return;
+    };
+    let preset = NetworkParameters::preset(model);
+    let preset = Table::try_from(preset).expect("parameters print as a table");
+    let compat = network.remove("compat");
+    *network = preset;
+    if let Some(compat) = compat {
+        network.insert("compat".to_owned(), compat);
+    }
+}
+
 impl Override {
-    /// Another network model is another preset: the parameters of the one before are not kept.
-    fn forget_preset(&self, root: &mut Value) {
-        let names_model = self
-            .path
-            .iter()
-            .map(String::as_str)
-            .eq(["network", "model"]);
-        if let (true, Some(network)) = (names_model, root.get_mut("network")) {
-            let network = network.as_table_mut();
-            network.into_iter().for_each(|table| {
-                table.retain(|key, _| key == "model" || key == "compat");
-            });
-        }
+    fn is_of_the_model(&self) -> bool {
+        self.path == ["network", "model"]
     }
 
     fn apply(&self, root: &mut Value) -> Result<(), OverrideError> {

@@ -1,9 +1,12 @@
 //! Promise: SimGrid's XML platforms become ours with the same routes, what cannot be carried over is listed by line, and no XML
 //! makes the reader panic, hang or use much memory.
 
+mod readers;
+
 use platform::{Platform, import};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use readers::xml as survive;
 
 fn toml(xml: &str) -> String {
     import("p.xml", xml)
@@ -291,26 +294,6 @@ fn nothing_small_becomes_large() {
         cabinet,
         "a <cabinet> of 60000001 hosts: expected at most 100000",
     );
-}
-
-/// Imports and loads a text, whatever comes of it.
-fn survive(xml: &str) {
-    match import("m.xml", xml) {
-        Ok(imported) => match Platform::parse("m.toml", &imported.toml) {
-            Ok(platform) => {
-                let last = platform::HostId(platform.host_count() - 1);
-                let _ = platform.route(platform::HostId(0), last);
-            }
-            Err(error) => assert!(!error.report(false).is_empty()),
-        },
-        Err(mistakes) => {
-            assert!(
-                !platform::LoadError::Mistakes(mistakes)
-                    .report(false)
-                    .is_empty()
-            );
-        }
-    }
 }
 
 const PIECES: [&str; 16] = [

@@ -1,8 +1,11 @@
 //! Promise: no text makes the reader panic, hang or use much memory, and every mistake can be shown.
 
+mod readers;
+
 use platform::Platform;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use readers::toml as survive;
 
 const FILES: [&str; 5] = [
     include_str!("../../platforms/cluster.toml"),
@@ -142,33 +145,6 @@ fn edited(text: &str, edits: &[Edit]) -> String {
         letters.splice(at..end, put);
     }
     letters.into_iter().collect()
-}
-
-/// Reads a text and uses the answer, whatever it is.
-fn survive(text: &str) {
-    match Platform::parse("mutated.toml", text) {
-        Ok(platform) => {
-            let printed = platform.to_toml();
-            let again = Platform::parse("printed.toml", &printed)
-                .unwrap_or_else(|error| panic!("{error}\n{printed}"));
-            assert_eq!(again.to_toml(), printed);
-            let _ = platform.summary().to_string();
-            let last = sim_core::HostId(platform.host_count() - 1);
-            let name = platform.host_name(last).into_owned();
-            assert_eq!(platform.host_by_name(&name), Some(last));
-            for host in [sim_core::HostId(0), last] {
-                if let Ok(route) = platform.route(host, last) {
-                    for hop in route.hops {
-                        let _ = platform.link(hop.link);
-                    }
-                }
-            }
-        }
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            assert!(!error.report(false).is_empty());
-        }
-    }
 }
 
 proptest! {

@@ -83,14 +83,16 @@ fn parameters_of_a_model() {
         "network.latency=5us",
         "network.gap_per_byte=100ps",
     ];
-    // The parameters of the model before have no meaning in the new one, and are not kept.
-    let network = |changes: &[&str]| with(changes).expect("a platform").summary().to_string();
-    assert!(network(&changes).contains("L 5us, o 1500ns, g 1000ns, G 100ps/B"));
-    let lv08 = network(&["network.model=lv08", "network.tcp_gamma=1MiB"]);
-    assert!(
-        lv08.contains("latency x 13.01") && lv08.contains("window 1MiB"),
-        "{lv08}"
-    );
+    // Those of the model before go with it.
+    let printed = with(&changes).expect("a platform").to_toml();
+    for line in [
+        "model = \"loggops\"",
+        "latency = \"5us\"",
+        "gap_per_byte = \"100ps\"",
+    ] {
+        assert!(printed.contains(line), "{line} in {printed}");
+    }
+    assert!(!printed.contains("latency_factor"), "{printed}");
     let file = "version = 1\nhosts.a.speed = \"1Gf\"\nnetwork.model = \"loggops\"";
     let changes = ["network.latency=5us", "network.gap_per_byte*=0.5"];
     let changes: Vec<Override> = changes.iter().map(|text| text.parse().unwrap()).collect();
@@ -155,4 +157,29 @@ fn values_are_checked_like_those_of_a_file() {
     );
     let error = with(&["clusters.nodes.cores*=0.3"]).expect_err("a mistake");
     assert!(error.contains("is no quantity"), "{error}");
+}
+
+#[test]
+fn another_model_comes_with_its_own_parameters() {
+    let names = [
+        "flow", "raw", "cm02", "lv08", "smpi", "ib", "constant", "loggops",
+    ];
+    for (from, to) in names.iter().flat_map(|from| names.map(|to| (from, to))) {
+        let file = |model: &str| format!("{FILE}[network]\nmodel = \"{model}\"\n");
+        let change = format!("network.model={to}").parse().expect("a change");
+        let parsed = |model| Platform::parse("p.toml", &file(model)).expect("a platform");
+        let changed = parsed(from).with("p.toml", &[change]).expect("a platform");
+        assert_eq!(changed.network(), parsed(to).network(), "{from} to {to}");
+    }
+    // What is set beside it holds, in any order.
+    for changes in [
+        ["network.model=lv08", "network.crosstraffic=0"],
+        ["network.crosstraffic=0", "network.model=lv08"],
+    ] {
+        let network = with(&changes).expect("a platform").network().clone();
+        let fluid = network.fluid.expect("parameters");
+        assert_eq!((fluid.crosstraffic, fluid.rtt_penalty), (0.0, true));
+    }
+    let error = with(&["network.model=lv80"]).expect_err("no model");
+    assert!(error.contains("lv08"), "{error}");
 }

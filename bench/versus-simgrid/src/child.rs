@@ -41,7 +41,7 @@ pub(crate) fn finish(simulation: Simulation) {
 }
 
 /// User CPU seconds and peak memory in KiB of this process.
-fn used() -> Option<(f64, i64)> {
+pub(crate) fn used() -> Option<(f64, i64)> {
     let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
     let user = usage.user_time();
     #[expect(clippy::cast_precision_loss, reason = "seconds of a run are few")]

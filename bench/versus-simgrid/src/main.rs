@@ -1,6 +1,7 @@
-//! Measures our kernel and SimGrid side by side and writes the table of `results/versus-simgrid.md`.
+//! Measures our side and SimGrid side by side and writes two pages: `results/versus-simgrid.md`, the kernel and its messages, and
+//! `results/flows.md` with its picture, random flows on large platforms. `versus-simgrid kernel` or `flows` writes one of them.
 //!
-//! Each workload exists twice, in `src/workloads/` and in `cpp/`, with the same actors, counts and random numbers.
+//! Each workload of the kernel exists twice, in `src/workloads/` and in `cpp/`, with the same actors, counts and random numbers.
 //! Both run as child processes, alternately (A B A B), and tell their own user CPU time and peak memory from the
 //! moment at which the platform stands; the table has medians. Nothing is installed: without SimGrid only our side
 //! is measured, and the table says so.
@@ -9,21 +10,34 @@
 //! takes to hand out memory (it is system time, not user time, on both sides).
 
 mod child;
+mod flows;
 mod simgrid;
 mod table;
 mod workload;
 mod workloads;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 
 use crate::workload::{Sample, Workload};
 
-/// Compares sim-core with SimGrid and writes a table.
+/// A page.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Actors, synchronisation and messages: versus-simgrid.md
+    Kernel,
+    /// Random flows, their cost and dates: flows.md
+    Flows,
+}
+
+/// Compares our side with SimGrid and writes tables.
 #[derive(Parser)]
 struct Arguments {
+    /// What is measured; everything if not given
+    #[arg(value_enum)]
+    part: Option<Part>,
     /// Small sizes and one run each: checks that everything works, measures nothing
     #[arg(long)]
     quick: bool,
@@ -36,18 +50,24 @@ struct Arguments {
     /// Only workloads whose name contains this
     #[arg(long, default_value = "")]
     only: String,
-    /// Where the table goes; standard output if not given and --quick or --only is
+    /// The folder for the pages; results/ if not given, or standard output with --quick or --only
     #[arg(long)]
     out: Option<PathBuf>,
     /// Runs one workload in this process and prints its figures
     #[arg(long, hide = true)]
     child: Option<String>,
+    /// Runs random flows in this process and prints their figures
+    #[arg(long, hide = true, num_args = 6)]
+    flows_child: Option<Vec<String>>,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if let Some(name) = &arguments.child {
         return child::serve(name, arguments.quick);
+    }
+    if let Some(words) = &arguments.flows_child {
+        return flows::child::serve(words);
     }
     match compare(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -58,11 +78,31 @@ fn main() -> ExitCode {
     }
 }
 
+impl Arguments {
+    fn wants(&self, part: Part) -> bool {
+        self.part.is_none_or(|one| one == part)
+    }
+}
+
+/// The programs of SimGrid's side that are needed.
+fn programs(arguments: &Arguments) -> Vec<&'static str> {
+    let kernel = workloads::ALL
+        .iter()
+        .filter(|workload| arguments.wants(Part::Kernel) && workload.name.contains(&arguments.only))
+        .filter_map(|workload| workload.program);
+    let mut names: Vec<&str> = kernel.collect();
+    names.dedup();
+    if arguments.wants(Part::Flows) {
+        names.push("flows");
+    }
+    names
+}
+
 fn compare(arguments: &Arguments) -> Result<(), String> {
     let simgrid = if arguments.ours_only {
         Err("it was not asked for".to_owned())
     } else {
-        simgrid::prepare()
+        simgrid::prepare(&programs(arguments))
     };
     if let Err(reason) = &simgrid {
         say(&format!(
@@ -72,22 +112,39 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     }
     let simgrid = simgrid.ok();
     let runs = if arguments.quick { 1 } else { arguments.runs };
+    let default = !arguments.quick && arguments.only.is_empty();
+    let default =
+        default.then(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../results")));
+    let folder = arguments.out.clone().or(default);
+    if arguments.wants(Part::Kernel) {
+        compare_kernels(arguments, simgrid.as_ref(), runs, folder.as_deref())?;
+    }
+    if arguments.wants(Part::Flows) {
+        let (only, quick) = (&arguments.only, arguments.quick);
+        flows::compare(simgrid.as_ref(), only, runs, quick, folder.as_deref())?;
+    }
+    Ok(())
+}
+
+fn compare_kernels(
+    arguments: &Arguments,
+    simgrid: Option<&simgrid::SimGrid>,
+    runs: u32,
+    folder: Option<&Path>,
+) -> Result<(), String> {
     let mut results = Vec::new();
     for workload in workloads::ALL
         .iter()
         .filter(|workload| workload.name.contains(&arguments.only))
     {
-        results.push(measure(workload, simgrid.as_ref(), runs, arguments.quick)?);
+        results.push(measure(workload, simgrid, runs, arguments.quick)?);
     }
-    let text = table::markdown(&results, simgrid.as_ref(), runs, arguments.quick);
-    let default = (!arguments.quick && arguments.only.is_empty()).then(|| {
-        PathBuf::from(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../results/versus-simgrid.md"
-        ))
-    });
-    match arguments.out.clone().or(default) {
-        Some(path) => write(&path, &text),
+    if results.is_empty() {
+        return Ok(());
+    }
+    let text = table::markdown(&results, simgrid, runs, arguments.quick);
+    match folder {
+        Some(folder) => write(&folder.join("versus-simgrid.md"), &text),
         None => {
             print(&text);
             Ok(())
@@ -95,7 +152,7 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     }
 }
 
-fn write(path: &std::path::Path, text: &str) -> Result<(), String> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
     let problem = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(problem)?;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::child;
+use crate::flows::child::Task;
 use crate::workload::Sample;
 
 /// The Debian package with the headers and the library.
@@ -25,20 +26,15 @@ pub(crate) struct SimGrid {
     pub(crate) version: String,
 }
 
-/// Compiles the programs.
+/// Compiles the programs of these names.
 ///
 /// # Errors
 /// Why there is no SimGrid.
-pub(crate) fn prepare() -> Result<SimGrid, String> {
+pub(crate) fn prepare(programs: &[&str]) -> Result<SimGrid, String> {
     let folder = std::env::temp_dir().join(format!("versus-simgrid-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let version = version()?;
-    let mut names: Vec<&str> = crate::workloads::ALL
-        .iter()
-        .filter_map(|workload| workload.program)
-        .collect();
-    names.dedup();
-    for name in names {
+    for name in programs {
         let source = format!("{}/cpp/{name}.cpp", env!("CARGO_MANIFEST_DIR"));
         let output = Command::new("g++")
             .args(["-O2", "-std=c++17", "-o"])
@@ -101,6 +97,20 @@ impl SimGrid {
             .arg(size.to_string())
             .args(OPTIONS)
             .arg(format!("--cfg=network/model:{model}"));
+        child::run(&mut command)
+    }
+
+    /// Runs random flows once; `optim` is `Lazy`, as by default, or `Full`.
+    ///
+    /// # Errors
+    /// How it failed.
+    pub(crate) fn run_flows(&self, task: &Task, optim: &str) -> Result<Sample, String> {
+        let mut command = Command::new(self.folder.join("flows"));
+        command
+            .args(task.words())
+            .args(OPTIONS)
+            .arg("--cfg=network/model:LV08")
+            .arg(format!("--cfg=network/optim:{optim}"));
         child::run(&mut command)
     }
 }

@@ -106,7 +106,7 @@ fn amount(metric: Metric, figure: f64) -> String {
 /// How the figures were obtained.
 fn obtained(simgrid: Option<&SimGrid>, runs: u32) -> String {
     let mut text = String::from("## How these figures were obtained\n\n");
-    text.push_str("`cargo run --release -p versus-simgrid` writes this page.\n\n");
+    text.push_str("`cargo run --release -p versus-simgrid -- kernel` writes this page.\n\n");
     let _ = writeln!(text, "* Machine: {}.", machine());
     let _ = writeln!(
         text,
@@ -131,7 +131,7 @@ fn obtained(simgrid: Option<&SimGrid>, runs: u32) -> String {
 }
 
 /// Cores and model of the processor.
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let information = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = information

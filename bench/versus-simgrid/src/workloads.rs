@@ -8,6 +8,8 @@ mod ring;
 mod sleep;
 mod yielding;
 
+pub(crate) use crossbar::on as simulation;
+
 use crate::workload::Workload;
 
 /// All workloads, in the order of the table.

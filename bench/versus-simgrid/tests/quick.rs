@@ -5,7 +5,7 @@ use std::process::Command;
 #[test]
 fn a_quick_run_of_our_side_prints_a_whole_table() {
     let output = Command::new(env!("CARGO_BIN_EXE_versus-simgrid"))
-        .args(["--quick", "--ours-only"])
+        .args(["kernel", "--quick", "--ours-only"])
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -35,6 +35,52 @@ fn a_quick_run_of_our_side_prints_a_whole_table() {
         );
     }
     assert!(text.contains("How these figures were obtained"), "{text}");
+}
+
+/// Whether SimGrid can be measured here.
+fn has_simgrid() -> bool {
+    let mut compiler = Command::new("g++");
+    compiler.args([
+        "-E",
+        "-include",
+        "simgrid/s4u.hpp",
+        "-x",
+        "c++",
+        "/dev/null",
+    ]);
+    compiler
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn the_dates_of_random_flows_are_those_of_simgrid_where_it_is_installed() {
+    let folder = format!("{}/flows", env!("CARGO_TARGET_TMPDIR"));
+    let output = Command::new(env!("CARGO_BIN_EXE_versus-simgrid"))
+        .args(["flows", "--quick", "--out", &folder])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    let text = std::fs::read_to_string(format!("{folder}/flows.md")).unwrap();
+    let rows = |after: &str| -> Vec<String> {
+        let part = text.split(after).nth(1).unwrap_or_default();
+        let lines = part.lines().skip_while(|line| !line.starts_with('|'));
+        let lines = lines.take_while(|line| line.starts_with('|')).skip(2);
+        lines.map(str::to_owned).collect()
+    };
+    assert!(rows("# Random flows").len() >= 16, "{text}");
+    if has_simgrid() {
+        let dates = rows("## Dates");
+        assert_eq!(dates.len(), rows("# Random flows").len(), "{text}");
+        for row in dates {
+            assert!(row.contains("| yes |") && !row.contains(" 0 ends"), "{row}");
+        }
+    }
+    let picture = std::fs::read_to_string(format!("{folder}/flows.svg")).unwrap();
+    assert!(
+        picture.contains("flows kept in flight") && picture.contains("simrun, grows as flows^")
+    );
 }
 
 #[test]

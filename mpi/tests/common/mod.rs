@@ -377,6 +377,11 @@ impl World {
         self
     }
 
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
     pub fn threshold(mut self, bytes: u64) -> Self {
         self.settings.eager_threshold = bytes;
         self

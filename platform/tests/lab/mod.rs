@@ -199,6 +199,22 @@ impl Lab {
         Some((self.now.as_secs(), numbers))
     }
 
+    /// Moves to the next date up to `seconds` at which activities end: the date, and their numbers.
+    pub(crate) fn next_end_until(&mut self, seconds: f64) -> Option<(f64, Vec<u64>)> {
+        let mut ended = Vec::new();
+        while ended.is_empty() {
+            let date = self.model.next_date(self.now)?;
+            if date.as_secs() > seconds {
+                return None;
+            }
+            self.now = date;
+            self.model.advance(date, &mut ended);
+        }
+        let mut numbers: Vec<u64> = ended.iter().map(|(id, _)| id.number).collect();
+        numbers.sort_unstable();
+        Some((self.now.as_secs(), numbers))
+    }
+
     /// The next ends are these dates, up to a relative error, with these numbers; more may follow.
     #[track_caller]
     pub(crate) fn expect_first(&mut self, ends: &[(f64, &[u64])], tolerance: f64) {

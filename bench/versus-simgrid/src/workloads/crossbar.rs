@@ -28,6 +28,11 @@ pub(crate) fn simulation(hosts: u64) -> Simulation {
     );
     let platform =
         Arc::new(Platform::parse("crossbar.toml", &text).expect("the platform is well-formed"));
+    on(platform)
+}
+
+/// A simulation on any platform.
+pub(crate) fn on(platform: Arc<Platform>) -> Simulation {
     let names = Rc::new(Names(Arc::clone(&platform)));
     Simulation::new(platform::model(platform), names, 0)
 }

@@ -1,0 +1,214 @@
+//! Promise: the corpus of the fuzz targets and thousands of mutations of it neither panic nor hang nor use much memory. The
+//! mutations are the same each time; `fuzz/fuzz_targets` looks for new ones.
+//!
+//! What a fuzzer finds goes into `fuzz/corpus`, and so into this test.
+
+mod readers;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Mutations of each file.
+const MUTATIONS: u64 = 300;
+/// What this process may use at its peak, in KiB. A platform keeps memory per entry of its file, not per host.
+const MEMORY_MAX_KIB: u64 = 400_000;
+
+/// Pieces with a meaning in one of the formats, and numbers that are too large for something.
+const PIECES: [&str; 40] = [
+    "[",
+    "]",
+    "[[",
+    "{",
+    "}",
+    "\"",
+    "'",
+    "=",
+    ",",
+    ".",
+    "#",
+    "\n",
+    "\\",
+    "\0",
+    "µ",
+    "\u{feff}",
+    "<",
+    ">",
+    "/>",
+    "</zone>",
+    "<zone id=\"z\" routing=\"Full\">",
+    "<!--",
+    "-->",
+    "<![CDATA[",
+    "<?",
+    "&amp;",
+    "&#x10FFFF;",
+    "-",
+    "-1",
+    "0",
+    "1e308",
+    "1e-320",
+    "4294967295",
+    "4294967296",
+    "18446744073709551616",
+    "999999999999",
+    "inf",
+    "nan",
+    "0-999999999999",
+    "[0-67108863]",
+];
+
+/// splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % limit.max(1) as u64) as usize
+    }
+
+    fn range(&mut self, length: usize) -> std::ops::Range<usize> {
+        let (a, b) = (self.below(length + 1), self.below(length + 1));
+        a.min(b)..a.max(b)
+    }
+}
+
+/// Changes a text in one way.
+fn mutate(text: &mut Vec<u8>, random: &mut Random) {
+    let at = random.below(text.len());
+    match random.below(9) {
+        0 if !text.is_empty() => text[at] ^= 1 << random.below(8),
+        1 => text.truncate(at),
+        2 => {
+            let cut = random.range(text.len());
+            text.drain(cut.start..cut.end.min(cut.start + 40));
+        }
+        3 | 4 => {
+            let piece = PIECES[random.below(PIECES.len())].bytes();
+            let end = (at + random.below(4)).min(text.len());
+            text.splice(at..end, piece);
+        }
+        5 => number(text, at, random),
+        6 => {
+            // A block again, somewhere else.
+            let block = random.range(text.len());
+            let block = text[block.start..block.end.min(block.start + 400)].to_vec();
+            text.splice(at..at, block);
+        }
+        7 => {
+            // A line again, many times.
+            let start = text[..at].iter().rposition(|byte| *byte == b'\n');
+            let start = start.map_or(0, |newline| newline + 1);
+            let length = text[start..].iter().position(|byte| *byte == b'\n');
+            let line = text[start..start + length.map_or(0, |newline| newline + 1)].to_vec();
+            text.splice(start..start, line.repeat(random.below(50)));
+        }
+        _ => {
+            // Two places of a text change their contents.
+            let (one, other) = (random.range(text.len()), random.below(text.len()));
+            let piece = text[one.start..one.end.min(one.start + 30)].to_vec();
+            let end = (other + piece.len()).min(text.len());
+            text.splice(other..end, piece);
+        }
+    }
+}
+
+/// Puts a large number in the place of the next one.
+fn number(text: &mut Vec<u8>, at: usize, random: &mut Random) {
+    let Some(start) = text[at..].iter().position(u8::is_ascii_digit) else {
+        return;
+    };
+    let start = at + start;
+    let length = text[start..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit());
+    let end = start + length.count();
+    let numbers = [
+        "0",
+        "1000000",
+        "16777216",
+        "4294967295",
+        "4294967296",
+        "99999999999999999999",
+        "1e300",
+    ];
+    text.splice(start..end, numbers[random.below(numbers.len())].bytes());
+}
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("a file").path())
+        .collect();
+    files.sort();
+    files
+}
+
+/// The peak of this process in KiB, where the system tells it.
+fn peak_kib() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM"));
+    let number = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+    number.unwrap_or(0)
+}
+
+fn replay(files: &[PathBuf], survive: fn(&str)) {
+    assert!(files.len() >= 10);
+    for (index, file) in files.iter().enumerate() {
+        let text = fs::read(file).expect("a file");
+        survive(&String::from_utf8_lossy(&text));
+        let mut random = Random(index as u64);
+        for _ in 0..MUTATIONS {
+            let mut text = text.clone();
+            for _ in 0..=random.below(4) {
+                mutate(&mut text, &mut random);
+            }
+            survive(&String::from_utf8_lossy(&text));
+        }
+        let peak = peak_kib();
+        assert!(peak < MEMORY_MAX_KIB, "{}: {peak} KiB", file.display());
+    }
+}
+
+#[test]
+fn our_toml_and_mutations_of_it() {
+    replay(&files("fuzz/corpus/toml"), readers::toml);
+}
+
+#[test]
+fn xml_of_simgrid_and_mutations_of_it() {
+    let mut all = files("fuzz/corpus/xml");
+    all.extend(
+        files("tests/simgrid")
+            .into_iter()
+            .filter(|file| file.extension().is_some_and(|ending| ending == "xml")),
+    );
+    replay(&all, readers::xml);
+}
+
+#[test]
+fn what_is_too_large_is_refused_at_once() {
+    for name in [
+        "too-many-hosts",
+        "huge-fat-tree",
+        "huge-torus",
+        "deep-zones",
+    ] {
+        let read = |folder: &str, ending: &str| {
+            let path = format!(
+                "{}/fuzz/corpus/{folder}/{name}.{ending}",
+                env!("CARGO_MANIFEST_DIR")
+            );
+            fs::read_to_string(path).expect("a file of the corpus")
+        };
+        let toml = platform::Platform::parse(name, &read("toml", "toml"));
+        assert!(toml.is_err(), "{name}");
+        let xml = platform::import(name, &read("xml", "xml"));
+        let loads =
+            xml.is_ok_and(|imported| platform::Platform::parse(name, &imported.toml).is_ok());
+        assert!(!loads, "{name}");
+    }
+}

@@ -1,0 +1,65 @@
+//! What must hold for any text that the readers of platforms are given; used by tests and by the fuzz targets.
+
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "each program that includes this uses a part of it, and which one differs"
+)]
+
+use platform::{HostId, LoadError, Platform, import};
+
+/// Reads a text as our TOML and uses the answer, whatever it is.
+///
+/// # Panics
+/// If the reader breaks a promise.
+pub(crate) fn toml(text: &str) {
+    match Platform::parse("mutated.toml", text) {
+        Ok(platform) => {
+            let printed = platform.to_toml();
+            let again = Platform::parse("printed.toml", &printed)
+                .unwrap_or_else(|error| panic!("{error}\n{printed}"));
+            assert_eq!(again.to_toml(), printed);
+            usable(&platform);
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            assert!(!error.report(false).is_empty());
+        }
+    }
+}
+
+/// Reads a text as SimGrid's XML and uses the answer, whatever it is.
+///
+/// # Panics
+/// If the reader breaks a promise.
+pub(crate) fn xml(text: &str) {
+    match import("mutated.xml", text) {
+        Ok(imported) => {
+            // What is too deep for us, or not connected as we want it, is refused in the second step.
+            match Platform::parse("imported.toml", &imported.toml) {
+                Ok(platform) => usable(&platform),
+                Err(error) => assert!(!error.report(false).is_empty()),
+            }
+            let notes = imported.notes.iter().map(ToString::to_string);
+            assert!(notes.into_iter().all(|note| !note.is_empty()));
+        }
+        Err(mistakes) => assert!(!LoadError::Mistakes(mistakes).report(false).is_empty()),
+    }
+}
+
+/// A platform answers questions about its first and its last host.
+fn usable(platform: &Platform) {
+    assert!(!platform.summary().to_string().is_empty());
+    let Some(last) = platform.host_count().checked_sub(1).map(HostId) else {
+        return;
+    };
+    let name = platform.host_name(last).into_owned();
+    assert_eq!(platform.host_by_name(&name), Some(last));
+    for host in [HostId(0), last] {
+        if let Ok(route) = platform.route(host, last) {
+            for hop in route.hops {
+                assert!(!platform.link(hop.link).name.is_empty());
+            }
+        }
+    }
+}

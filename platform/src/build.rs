@@ -9,17 +9,23 @@ mod names;
 mod resolve;
 mod wifi;
 
+use std::path::Path;
+
 use crate::file::{Named, ZoneEntry, read};
 use crate::mistake::Mistakes;
 use crate::platform::Platform;
 
-/// Reads a platform from text.
+/// Reads a platform from text; files that it names are looked for in `folder`.
 ///
 /// # Errors
 /// All mistakes in the text.
-pub(crate) fn build(file_name: &str, text: &str) -> Result<Platform, Mistakes> {
+pub(crate) fn build(
+    file_name: &str,
+    text: &str,
+    folder: Option<&Path>,
+) -> Result<Platform, Mistakes> {
     let mistakes = |list| Mistakes::new(file_name, text, list);
-    let mut read = read(text).map_err(mistakes)?;
+    let mut read = read(text, folder).map_err(mistakes)?;
     names::check(&mut read);
     wifi::check(&mut read);
     let resolved = resolve::resolve(text, &mut read);

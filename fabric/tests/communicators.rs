@@ -30,9 +30,9 @@ fn send_modes_take_their_time() {
         let mut buffer = world.buffer(1000);
         if world.rank() == 1 {
             world.sleep(1e-3).await;
-            for tag in 0..3 {
-                world.recv(&mut buffer, 0, tag).await?;
-            }
+            world.recv(&mut buffer, 0, 0).await?;
+            world.recv(&mut world.buffer(1_000_000), 0, 1).await?;
+            world.recv(&mut buffer, 0, 2).await?;
             let message = world.mprobe(0, 3).await?;
             message.recv(buffer).await?;
             return DONE;

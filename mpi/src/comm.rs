@@ -370,28 +370,26 @@ impl Comm {
         self.sendrecv_at(send, recv, accepted, Location::caller())
     }
 
-    fn sendrecv_at<'a>(
-        &'a self,
+    async fn sendrecv_at(
+        &self,
         (message, destination, send_tag): (Buffer, usize, u32),
-        recv: &'a mut Buffer,
+        recv: &mut Buffer,
         (source, recv_tag): (Source, Tag),
         location: &'static Location<'static>,
-    ) -> impl Future<Output = Result<Status>> + 'a {
-        async move {
-            // Nothing is sent if the receive is refused, and both are over when the call is, also after an error.
-            let pattern = Ok(self.pattern_or_null(source, recv_tag)?);
-            let mut sending = self.isend_at(message, destination, send_tag, location)?;
-            let receiving = Recv {
-                comm: self,
-                buffer: recv,
-                pattern,
-                token: None,
-                location,
-            };
-            let received = receiving.await;
-            sending.wait_in("sendrecv, for its send", location).await?;
-            received
-        }
+    ) -> Result<Status> {
+        // Nothing is sent if the receive is refused, and both are over when the call is, also after an error.
+        let pattern = Ok(self.pattern_or_null(source, recv_tag)?);
+        let mut sending = self.isend_at(message, destination, send_tag, location)?;
+        let receiving = Recv {
+            comm: self,
+            buffer: recv,
+            pattern,
+            token: None,
+            location,
+        };
+        let received = receiving.await;
+        sending.wait_in("sendrecv, for its send", location).await?;
+        received
     }
 
     /// Sends a message and receives another into the same buffer: `MPI_Sendrecv_replace`.

@@ -21,7 +21,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::file::{PlatformFile, Protocol, TopologyEntry, VERSION, ZoneEntry};
-use crate::mistake::{LoadError, Mistake, Mistakes, position};
+use crate::mistake::{LoadError, Mistakes, Source};
 use crate::model::{NetworkModel, NetworkParameters};
 use crate::platform::read_text;
 use values::Importer;
@@ -58,12 +58,15 @@ impl fmt::Display for Note {
 /// # Errors
 /// All mistakes found in the XML.
 pub fn import(file_name: &str, text: &str) -> Result<Imported, Mistakes> {
-    let fail = |list: Vec<Mistake>| Mistakes::new(file_name, text, list);
-    let root = xml::parse(text).map_err(|mistake| fail(vec![mistake]))?;
+    let source = Source::new(file_name, text);
+    let root = match xml::parse(text) {
+        Ok(root) => root,
+        Err(mistake) => return Err(Mistakes::new(source, vec![mistake])),
+    };
     let mut importer = Importer::default();
     let zone = platform(&mut importer, &root);
     if !importer.mistakes.is_empty() {
-        return Err(fail(importer.mistakes));
+        return Err(Mistakes::new(source, importer.mistakes));
     }
     let file = PlatformFile {
         version: VERSION,
@@ -77,7 +80,7 @@ pub fn import(file_name: &str, text: &str) -> Result<Imported, Mistakes> {
         .iter()
         .map(|(at, text_of_note)| Note {
             file: file_name.to_owned(),
-            line: position(text, *at).0,
+            line: source.position(*at).0,
             text: text_of_note.clone(),
         })
         .collect();

@@ -9,7 +9,8 @@
 //!
 //! A rendezvous send is over when its data have arrived; an eager send was over when it was posted.
 //!
-//! A host or a link that goes off under a message ends the run as a failure of the sending rank.
+//! A host or a link that goes off under a message ends the run as a failure of the sending rank; a host that goes off
+//! under a rank as a failure of that rank.
 //!
 //! *Not modelled*: packet sizes, buffers, credits, injection order at the adapter, and the time of control messages.
 //! A user sees rendezvous without its round trip; messages of one pair share the bandwidth instead of queueing; and
@@ -233,6 +234,10 @@ impl Device for Flow {
 
     fn on_timer(&self, kernel: &mut Kernel, token: u64) {
         self.on_end(kernel, token, End::Done);
+    }
+
+    fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
+        self.ranks.lose(kernel, lost);
     }
 
     fn describe(&self, blocked: ActorId) -> Option<Blocked> {

@@ -527,6 +527,10 @@ impl Device for LogGops {
         self.look(kernel, rank);
     }
 
+    fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
+        self.ranks.lose(kernel, lost);
+    }
+
     fn describe(&self, blocked: ActorId) -> Option<Blocked> {
         self.ranks.describe(blocked)
     }

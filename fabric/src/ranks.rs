@@ -134,6 +134,13 @@ impl Ranks {
         }
     }
 
+    /// The host of a rank is off. Ranks cannot survive that yet, nor can those that talk to them: it ends the run.
+    pub(crate) fn lose(&self, kernel: &mut Kernel, lost: ActorId) {
+        if lost.number() <= self.size {
+            kernel.fail_actor(lost, "its host is off".to_owned());
+        }
+    }
+
     /// What the rank that runs as `blocked` waits for.
     pub(crate) fn describe(&self, blocked: ActorId) -> Option<Blocked> {
         let rank = blocked.number() - 1;

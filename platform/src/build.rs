@@ -9,17 +9,23 @@ mod names;
 mod resolve;
 mod wifi;
 
+use std::path::Path;
+
 use crate::file::{Named, ZoneEntry, read};
 use crate::mistake::{Mistakes, Source};
 use crate::platform::Platform;
 
-/// Reads a platform from text.
+/// Reads a platform from text; files that it names are looked for in `folder`.
 ///
 /// # Errors
 /// All mistakes in the text.
-pub(crate) fn build(file_name: &str, text: &str) -> Result<Platform, Mistakes> {
+pub(crate) fn build(
+    file_name: &str,
+    text: &str,
+    folder: Option<&Path>,
+) -> Result<Platform, Mistakes> {
     let source = Source::new(file_name, text);
-    let mut read = match read(text) {
+    let mut read = match read(text, folder) {
         Ok(read) => read,
         Err(list) => return Err(Mistakes::new(source, list)),
     };

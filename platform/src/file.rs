@@ -8,8 +8,10 @@ mod cluster;
 mod disk;
 mod field;
 mod network;
+mod profile;
 mod read;
 mod section;
+mod speeds;
 mod syntax;
 mod wifi;
 mod zone;
@@ -20,12 +22,14 @@ use toml::Spanned;
 
 use crate::model::{Compat, NetworkParameters};
 use crate::pattern::HostPattern;
-use crate::units::{Bandwidth, Duration, Size, Speed};
+use crate::units::{Bandwidth, Duration, Size};
 
 pub(crate) use disk::DiskEntry;
 pub(crate) use field::cut;
+pub(crate) use profile::{ProfileEntry, ProfileKind, read_events};
 pub(crate) use read::{Read, read};
 pub(crate) use section::Collector;
+pub(crate) use speeds::{PowerState, Speeds};
 pub(crate) use wifi::{Level, WifiEntry};
 pub(crate) use zone::{MemberName, Names};
 
@@ -88,11 +92,17 @@ pub struct Protocol {
 /// `[hosts.NAME]`
 #[derive(Clone, Serialize, Debug)]
 pub(crate) struct HostEntry {
-    pub(crate) speed: Speed,
+    pub(crate) speed: Speeds,
+    #[serde(skip_serializing_if = "PowerState::is_first")]
+    pub(crate) pstate: PowerState,
     pub(crate) cores: u32,
     /// For *vivaldi* zones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) coordinates: Option<[f64; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) speed_profile: Option<Box<ProfileEntry>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) state_profile: Option<Box<ProfileEntry>>,
     /// For stations of Wi-Fi zones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) wifi_level: Option<Spanned<Level>>,
@@ -106,6 +116,13 @@ pub(crate) struct LinkEntry {
     pub(crate) bandwidth: Bandwidth,
     pub(crate) latency: Duration,
     pub(crate) sharing: Sharing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bandwidth_profile: Option<Box<ProfileEntry>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) latency_profile: Option<Box<ProfileEntry>>,
+    /// Not of the cables of a cluster, which is called otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) state_profile: Option<Box<ProfileEntry>>,
 }
 
 /// `[clusters.NAME]`
@@ -115,7 +132,9 @@ pub(crate) struct ClusterEntry {
     pub(crate) topology: TopologyEntry,
     #[serde(serialize_with = "pattern_text")]
     pub(crate) hosts: HostPattern,
-    pub(crate) speed: Speed,
+    pub(crate) speed: Speeds,
+    #[serde(skip_serializing_if = "PowerState::is_first")]
+    pub(crate) pstate: PowerState,
     pub(crate) cores: u32,
     #[serde(flatten)]
     pub(crate) link: LinkEntry,
@@ -129,6 +148,15 @@ pub(crate) struct ClusterEntry {
     pub(crate) to_itself: ToItself,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) gateway: Option<Spanned<String>>,
+    /// Of every host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) speed_profile: Option<Box<ProfileEntry>>,
+    /// Of every host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) host_state_profile: Option<Box<ProfileEntry>>,
+    /// Of every cable; their other profiles are in `link`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) link_state_profile: Option<Box<ProfileEntry>>,
     /// The disks of each host.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
     pub(crate) disks: Vec<Named<DiskEntry>>,
@@ -270,6 +298,20 @@ impl PlatformFile {
     /// Never: all keys are strings and all values have a TOML form.
     pub(crate) fn to_toml(&self) -> String {
         toml::to_string(self).expect("every part of a platform file has a TOML form")
+    }
+}
+
+impl LinkEntry {
+    /// A link that never changes.
+    pub(crate) const fn new(bandwidth: Bandwidth, latency: Duration, sharing: Sharing) -> Self {
+        Self {
+            bandwidth,
+            latency,
+            sharing,
+            bandwidth_profile: None,
+            latency_profile: None,
+            state_profile: None,
+        }
     }
 }
 

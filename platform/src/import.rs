@@ -4,7 +4,7 @@
 //! [`Imported::notes`], each with its place, and left out; what cannot be understood is a mistake. Routes are those of
 //! SimGrid, its defects in fat trees and dragonflies included (`compat = "simgrid-4.1"`).
 //!
-//! *Not carried over*: availability profiles and states, power states but the first, properties other than `access_point`,
+//! *Not carried over*: profiles of the hosts and links of a cluster, stochastic profiles, properties other than `access_point`,
 //! bypass routes, Wi-Fi links outside of Wi-Fi zones, `<config>`.
 //!
 //! Tags are read as a stream without expanding entities, nesting is bounded, and clusters stay one entry, so that the result is
@@ -12,6 +12,7 @@
 
 mod cluster;
 mod disk;
+mod traces;
 mod values;
 mod wifi;
 mod xml;
@@ -53,18 +54,29 @@ impl fmt::Display for Note {
     }
 }
 
-/// Turns the text of a SimGrid XML platform into TOML; mistakes are reported as in a file called `file_name`.
+/// Turns the text of a SimGrid XML platform into TOML, in which profiles that are in files are named; mistakes are reported as in a file called `file_name`.
 ///
 /// # Errors
 /// All mistakes found in the XML.
 pub fn import(file_name: &str, text: &str) -> Result<Imported, Mistakes> {
+    import_from(file_name, text, None)
+}
+
+/// [`import`] with the files that the platform names, which are in `folder`.
+pub(crate) fn import_from(
+    file_name: &str,
+    text: &str,
+    folder: Option<&Path>,
+) -> Result<Imported, Mistakes> {
     let source = Source::new(file_name, text);
     let root = match xml::parse(text) {
         Ok(root) => root,
         Err(mistake) => return Err(Mistakes::new(source, vec![mistake])),
     };
     let mut importer = Importer::default();
+    importer.folder = folder.map(Path::to_owned);
     let zone = platform(&mut importer, &root);
+    importer.note_unused_connections();
     if !importer.mistakes.is_empty() {
         return Err(Mistakes::new(source, importer.mistakes));
     }
@@ -91,14 +103,15 @@ pub fn import(file_name: &str, text: &str) -> Result<Imported, Mistakes> {
     })
 }
 
-/// Turns a SimGrid XML platform into TOML.
+/// Turns a SimGrid XML platform into TOML, with the profiles that are in files beside it.
 ///
 /// # Errors
 /// [`LoadError`] if the file cannot be read, or with all mistakes found in it.
 pub fn import_file(path: impl AsRef<Path>) -> Result<Imported, LoadError> {
     let path = path.as_ref();
     let text = read_text(path)?;
-    import(&path.display().to_string(), &text).map_err(LoadError::Mistakes)
+    let name = path.display().to_string();
+    import_from(&name, &text, path.parent()).map_err(LoadError::Mistakes)
 }
 
 /// The outermost zone.
@@ -128,7 +141,8 @@ fn platform(importer: &mut Importer, root: &Element) -> ZoneEntry {
                 zone.clusters.extend(importer.cluster(child));
                 outermost = Some(zone);
             }
-            "config" | "trace" | "trace_connect" | "prop" => importer.left_out(child),
+            "trace" | "trace_connect" => {}
+            "config" | "prop" => importer.left_out(child),
             _ => importer.unknown(child),
         }
     }

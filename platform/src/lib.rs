@@ -233,6 +233,45 @@
 //! nothing to limits, latencies and penalties. `decay` takes part of the time away when more than 20 transfers share it.
 //! `name` is that of the air as a link, `cell:air` if it is not there.
 //!
+//! # Profiles and power states
+//!
+//! ```
+//! # use platform::Platform;
+//! let text = r#"
+//! version = 1
+//!
+//! [hosts.a]
+//! speed = ["10Gf", "5Gf"]          # one for each power state; actors change it
+//! pstate = 1                       # at the start; default 0
+//! speed_profile = { points = [["0s", 1.0], ["10s", 0.5]], period = "20s" }     # parts of the speed, again every 20 s
+//! state_profile = { points = [["30s", "off"], ["40s", "on"]] }
+//!
+//! [links.wan]
+//! bandwidth = "10Gbps"
+//! latency = "10ms"
+//! bandwidth_profile = { points = [["5s", "1Gbps"]] }
+//! latency_profile = { points = [["5s", "20ms"], ["6s", "10ms"]], period = "10s" }
+//! state_profile = { points = [["1s", "off"], ["2s", "on"]] }
+//!
+//! [clusters.nodes]
+//! hosts = "node-[0-63]"
+//! speed = "36Gf"
+//! bandwidth = "100Gbps"
+//! latency = "625ns"
+//! speed_profile = { points = [["10s", 0.5]] }               # of every host
+//! host_state_profile = { points = [["20s", "off"]] }        # of every host
+//! bandwidth_profile = { points = [["1s", "50Gbps"]] }       # of every cable; so is latency_profile
+//! link_state_profile = { points = [["1s", "off"]] }         # of every cable
+//! "#;
+//! let platform = Platform::parse("example.toml", text)?;
+//! assert_eq!(platform.profiles().len(), 9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A value holds from its date on, to the next one. What is said of 0 s holds before anything begins. `{ file = "wan.txt" }` takes
+//! the events from a file of SimGrid's text format ([`profile`]), in the folder of the platform file. What runs on a
+//! host or over a link that goes off fails at that instant; links of both directions go together.
+//!
 //! # SimGrid's platforms
 //!
 //! A file whose name ends with `.xml` is read as a SimGrid platform of version 4 or 4.1 ([`import`]), with the same routes;

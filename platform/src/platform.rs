@@ -11,6 +11,7 @@
 //! before it starts.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use sim_core::{DiskId, HostId, Span};
@@ -18,8 +19,9 @@ use sim_core::{DiskId, HostId, Span};
 use crate::build::build;
 use crate::disk::{DiskInfo, Disks};
 use crate::file::PlatformFile;
-use crate::import::{Note, import};
+use crate::import::{Note, import_from};
 use crate::mistake::{LoadError, Unreadable};
+use crate::model::profile::Profile;
 use crate::nearest::nearest;
 use crate::overrides::{Override, apply};
 use crate::route::{LinkId, NoRoute, Place, Route, Wire};
@@ -38,6 +40,10 @@ pub struct Platform {
     /// Names of the links of `[links]`, by physical number; the number after the last is the implicit loopback.
     pub(crate) link_names: Vec<String>,
     pub(crate) tree: Tree,
+    /// What changes while it runs.
+    pub(crate) profiles: Vec<Profile>,
+    /// The power states of hosts that have several, by end.
+    pub(crate) power: BTreeMap<u32, Power>,
     pub(crate) disks: Disks,
     pub(crate) notes: Vec<Note>,
     pub(crate) host_count: u32,
@@ -80,6 +86,15 @@ pub(crate) struct Cores {
     pub(crate) count: u32,
 }
 
+/// The power states of equal hosts.
+#[derive(Clone, Debug)]
+pub(crate) struct Power {
+    /// Flop per second of one core in each.
+    pub(crate) speeds: Vec<f64>,
+    /// The one at the start.
+    pub(crate) state: u32,
+}
+
 /// One direction of a link, for reports.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinkInfo {
@@ -102,10 +117,11 @@ impl Platform {
         let path = path.as_ref();
         let text = read_text(path)?;
         let name = path.display().to_string();
+        let folder = path.parent();
         if !is_xml(path) {
-            return Self::parse(&name, &text);
+            return build(&name, &text, folder).map_err(LoadError::Mistakes);
         }
-        let imported = import(&name, &text).map_err(LoadError::Mistakes)?;
+        let imported = import_from(&name, &text, folder).map_err(LoadError::Mistakes)?;
         let mut platform = Self::parse(&format!("{name} as TOML"), &imported.toml)?;
         platform.notes = imported.notes;
         Ok(platform)
@@ -140,12 +156,13 @@ impl Platform {
         &self.notes
     }
 
-    /// Reads a platform from `text`; mistakes are reported as in a file called `file_name`.
+    /// Reads a platform from `text`; mistakes are reported as in a file called `file_name`. It is no file, so it cannot
+    /// name others.
     ///
     /// # Errors
     /// [`LoadError::Mistakes`] with all the mistakes in the text.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, LoadError> {
-        build(file_name, text).map_err(LoadError::Mistakes)
+        build(file_name, text, None).map_err(LoadError::Mistakes)
     }
 
     /// The name that the file gives to the platform.
@@ -242,7 +259,7 @@ impl Platform {
         found.next()
     }
 
-    /// The speed of one core of a host, in flop/s.
+    /// The speed of one core of a host at the start, in flop/s.
     ///
     /// # Panics
     /// If there is no such host.
@@ -258,6 +275,92 @@ impl Platform {
     #[must_use]
     pub fn cores(&self, host: HostId) -> u32 {
         self.cores_of(host).count
+    }
+
+    /// The number of power states of a host, at least 1.
+    ///
+    /// # Panics
+    /// If there is no such host.
+    #[must_use]
+    pub fn pstate_count(&self, host: HostId) -> u32 {
+        let power = self.power.get(&self.place(host).end);
+        let count = power.map_or(1, |power| power.speeds.len());
+        u32::try_from(count).expect("a list in a file has fewer than 2^32 entries")
+    }
+
+    /// The power state of a host at the start.
+    ///
+    /// # Panics
+    /// If there is no such host.
+    #[must_use]
+    pub fn pstate(&self, host: HostId) -> u32 {
+        let power = self.power.get(&self.place(host).end);
+        power.map_or(0, |power| power.state)
+    }
+
+    /// The speed of one core of a host in a power state, in flop/s; `None` if it has no such state.
+    ///
+    /// # Panics
+    /// If there is no such host.
+    #[must_use]
+    pub fn pstate_speed(&self, host: HostId, state: u32) -> Option<f64> {
+        match self.power.get(&self.place(host).end) {
+            Some(power) => power.speeds.get(state as usize).copied(),
+            None => (state == 0).then(|| self.speed(host)),
+        }
+    }
+
+    /// The changes that the file declares for links and hosts while anything runs, in the order of the file.
+    #[must_use]
+    pub fn profiles(&self) -> &[Profile] {
+        &self.profiles
+    }
+
+    /// The link called `name`: as in the file, or as [`Platform::link`] calls it. A name without direction is that of the
+    /// direction `up`.
+    #[must_use]
+    pub fn link_by_name(&self, name: &str) -> Option<LinkId> {
+        if let Some(at) = self.link_names.iter().position(|known| known == name) {
+            return Some(LinkId(2 * u32::try_from(at).ok()?));
+        }
+        if let Some(link) = self.link_of_cluster_host(name) {
+            return Some(link);
+        }
+        let numbers = (0..self.tree.wires.len()).chain(self.first_of_clusters()..self.wire_end());
+        let mut ids = numbers.filter_map(|number| u32::try_from(2 * number).ok());
+        let id = ids.find_map(|first| {
+            let both = [LinkId(first), LinkId(first + 1)];
+            both.into_iter().find(|id| self.link(*id).name == name)
+        })?;
+        Some(id)
+    }
+
+    /// The link called `HOST:…` of a host of a cluster, where its number is that of the host.
+    fn link_of_cluster_host(&self, name: &str) -> Option<LinkId> {
+        let (host, _) = name.rsplit_once(':')?;
+        let clusters = &self.tree.clusters;
+        let mut owners = clusters.iter().filter_map(|cluster| {
+            let index = cluster.hosts.index_of(host)?;
+            let rows = [Some(cluster.cable), cluster.loopback, cluster.limiter];
+            let ids = rows.into_iter().flatten().filter_map(|first| {
+                let wire = first.shifted(index);
+                let exists = wire.number < self.wire_count;
+                let ids = [LinkId(2 * wire.number), LinkId(2 * wire.number + 1)];
+                let mut ids = ids.into_iter().filter(|_| exists);
+                ids.find(|id| self.link(*id).name == name)
+            });
+            ids.into_iter().next()
+        });
+        owners.next()
+    }
+
+    /// The number of the first physical link of a cluster.
+    const fn first_of_clusters(&self) -> usize {
+        self.tree.wires.len() + 1
+    }
+
+    const fn wire_end(&self) -> usize {
+        self.wire_count as usize
     }
 
     /// The number of disks; their identifiers are the numbers below.

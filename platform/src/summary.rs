@@ -1,5 +1,7 @@
 //! A platform in a few lines: counts and parameters.
 
+mod changes;
+
 use std::fmt;
 
 use crate::build::for_each_zone;
@@ -163,13 +165,17 @@ fn message_layer(f: &mut fmt::Formatter<'_>, fluid: &FluidParameters) -> fmt::Re
     Ok(())
 }
 
-/// Prints the tree of zones with what is in each; made by [`Platform::outline`].
+/// The most lines about power states and profiles.
+const CHANGES_MAX: usize = 40;
+
+/// Prints the tree of zones with what is in each, and what changes by itself or can be changed; made by [`Platform::outline`].
 #[derive(Clone, Copy, Debug)]
 pub struct Outline<'p>(pub(crate) &'p Platform);
 
 impl fmt::Display for Outline<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines: Vec<String> = Vec::new();
+        let mut changes: Vec<String> = Vec::new();
         for_each_zone(&self.0.file.root, &mut |_, here, zone| {
             let indent = "  ".repeat(here.depth as usize);
             let name = match here.name {
@@ -196,7 +202,15 @@ impl fmt::Display for Outline<'_> {
             for named in &zone.clusters {
                 lines.push(format!("cluster   {indent}  {}", cluster_line(named)));
             }
+            changes.extend(changes::lines(zone));
         });
+        let more = changes.len().saturating_sub(CHANGES_MAX);
+        lines.extend(changes.into_iter().take(CHANGES_MAX));
+        if more > 0 {
+            lines.push(format!(
+                "          and {more} more power states and profiles"
+            ));
+        }
         f.write_str(&lines.join("\n"))
     }
 }

@@ -37,7 +37,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use bandwidth::{Bandwidth, OfBandwidth};
+pub use bandwidth::{Bandwidth, OfBandwidth, OfProfileBandwidth, ProfileBandwidth};
 pub use duration::{Duration, OfDuration};
 pub use error::UnitError;
 pub use size::{OfSize, Size};

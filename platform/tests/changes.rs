@@ -220,7 +220,8 @@ fn computations_under_a_speed_profile() {
         let mut lab = star("model = \"cm02\"");
         lab.add_profile(Profile {
             target: Target::Speed(lab.host("c")),
-            events: vec![(0.0, 1.0), (10.0, 0.8), (20.0, 0.4)],
+            count: 1,
+            events: [(0.0, 1.0), (10.0, 0.8), (20.0, 0.4)].into(),
             period_s: Some(30.0),
         });
         lab.wait_until(start);
@@ -254,7 +255,8 @@ fn transfers_under_profiles_of_links_and_hosts() {
     let link = lab.link("a", "b");
     lab.add_profile(Profile {
         target: Target::Bandwidth(link),
-        events: vec![(0.0, 1e8), (2.0, 2e7), (4.0, 3e7)],
+        count: 1,
+        events: [(0.0, 1e8), (2.0, 2e7), (4.0, 3e7)].into(),
         period_s: Some(10.0),
     });
     lab.send("a", "b", 4.199e8 + 1e8);
@@ -264,7 +266,8 @@ fn transfers_under_profiles_of_links_and_hosts() {
     let link = lab.link("a", "b");
     lab.add_profile(Profile {
         target: Target::Link(link),
-        events: vec![(1.001, 0.0), (2.0, 1.0)],
+        count: 1,
+        events: [(1.001, 0.0), (2.0, 1.0)].into(),
         period_s: None,
     });
     lab.send("a", "b", 1e8);

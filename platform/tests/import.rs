@@ -192,7 +192,7 @@ fn what_cannot_be_carried_over_is_listed_by_line() {
 <route src="a" dst="b"><link_ctn id="l"/></route>
 <bypassRoute src="a" dst="b"><link_ctn id="l"/></bypassRoute>
 </zone>
-<trace_connect kind="SPEED" trace="t" element="a"/>
+<trace_connect kind="SPEED" trace="t" element="c"/>
 </platform>"#;
     let imported = import("p.xml", xml).expect("a platform");
     let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
@@ -200,12 +200,9 @@ fn what_cannot_be_carried_over_is_listed_by_line() {
         notes,
         [
             "p.xml:2: <config> \"General\" is not carried over",
-            "p.xml:4: power states are not carried over: the speed is the first, 1Gf",
-            "p.xml:4: speed_file=\"a.trace\" of <host> is not carried over",
             "p.xml:6: <prop> \"watt\" is not carried over",
-            "p.xml:8: state_file=\"l.trace\" of <link> is not carried over",
             "p.xml:10: <bypassRoute> \"a\" is not carried over",
-            "p.xml:12: <trace_connect> is not carried over",
+            "p.xml:12: the trace \"t\" of \"c\" is not carried over: there is no single host or link of that name",
         ]
     );
 }

@@ -105,8 +105,8 @@ fn keys() {
         "bandwith",
         "p.toml:6:8: the link \"wan\" has no \"bandwidth\": expected the key \"bandwidth\" in it; \
          add: bandwidth = \"10Gbps\"\n\
-         p.toml:7:1: unknown key \"bandwith\": the link \"wan\" can have the keys bandwidth, latency, sharing; \
-         did you mean \"bandwidth\"?",
+         p.toml:7:1: unknown key \"bandwith\": the link \"wan\" can have the keys bandwidth, latency, sharing, \
+         bandwidth_profile, latency_profile, state_profile; did you mean \"bandwidth\"?",
     );
     check(
         "version = 1",

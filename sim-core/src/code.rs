@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use crate::{ActorId, Transition};
+use crate::{ActorId, Knob, Transition};
 
 macro_rules! kinds {
     ($($name:ident = $number:literal),* $(,)?) => {
@@ -23,6 +23,7 @@ kinds! {
     MUTEX_UNLOCK = 21, MUTEX_CANCEL = 22, SEMAPHORE_ASYNC_LOCK = 23, SEMAPHORE_WAIT = 24,
     SEMAPHORE_UNLOCK = 25, BARRIER_ASYNC_LOCK = 26, BARRIER_WAIT = 27, CONDVAR_ASYNC_LOCK = 28,
     CONDVAR_WAIT = 29, CONDVAR_SIGNAL = 30, CONDVAR_BROADCAST = 31, DEVICE = 32, SWITCH_HOST = 33,
+    CONTROL = 34,
 }
 
 /// A set of kinds of transitions.
@@ -38,7 +39,7 @@ impl Kinds {
     /// [`Kinds::LATER`] and [`Kinds::QUEUED`].
     pub(crate) const PARKED: Self = Self(Self::LATER.0 | Self::QUEUED.0);
     /// The issuing actor must not run on in the same poll, because it may have stopped itself.
-    pub(crate) const PAUSED: Self = Self::of(&[KILL, SUSPEND, SWITCH_HOST]);
+    pub(crate) const PAUSED: Self = Self::of(&[KILL, SUSPEND, SWITCH_HOST, CONTROL]);
     /// The time limit of an operation applies to this one of its transitions.
     pub(crate) const TIMED: Self =
         Self::of(&[SLEEP, JOIN, WAIT, WAIT_ANY, SEMAPHORE_WAIT, CONDVAR_WAIT]);
@@ -64,6 +65,7 @@ impl Kinds {
         SUSPEND,
         RESUME,
         SWITCH_HOST,
+        CONTROL,
         ASYNC_SEND,
         ASYNC_RECEIVE,
         CANCEL,
@@ -91,7 +93,7 @@ impl Kinds {
 /// One transition: kind, mark of ownership and up to three numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Code {
-    /// The kind in the lowest 8 bits, `owned` in bit 8, a mark in bit 9, the first number in the upper half.
+    /// The kind in the lowest 8 bits, `owned` in bit 8, a mark in bit 9, what a control changes in bits 10 and 11, the first number in the upper half.
     head: u64,
     /// The second number, and the third in the upper half.
     tail: u64,
@@ -126,6 +128,12 @@ impl Code {
     #[inline]
     pub(crate) const fn is_marked(self) -> bool {
         self.head >> 9 & 1 == 1
+    }
+
+    #[inline]
+    const fn knob(mut self, knob: Knob) -> Self {
+        self.head |= (knob as u64) << 10;
+        self
     }
 
     #[inline]
@@ -253,6 +261,11 @@ impl Code {
                 host: first,
                 on: owned,
             },
+            CONTROL => Transition::Control {
+                knob: Knob::from_code(self.head >> 10 & 3),
+                object: first,
+                value: (second as u64) << 32 | third as u64,
+            },
             _ => Transition::Device,
         }
     }
@@ -310,6 +323,13 @@ impl From<Transition> for Code {
             Transition::CondvarSignal { condvar } => Self::new(CONDVAR_SIGNAL, condvar, 0),
             Transition::CondvarBroadcast { condvar } => Self::new(CONDVAR_BROADCAST, condvar, 0),
             Transition::SwitchHost { host, on } => Self::new(SWITCH_HOST, host, 0).owned(on),
+            Transition::Control {
+                knob,
+                object,
+                value,
+            } => Self::new(CONTROL, object, (value >> 32) as u32)
+                .third(value as u32)
+                .knob(knob),
             Transition::Device => Self::DEVICE,
         }
     }
@@ -327,7 +347,7 @@ mod tests {
 
     #[test]
     fn every_transition_comes_back() {
-        for kind in YIELD..=SWITCH_HOST {
+        for kind in YIELD..=CONTROL {
             for owned in [false, true] {
                 let code = Code::new(kind, 0x1234_5678, 0x9ABC_DEF0)
                     .owned(owned)
@@ -350,6 +370,14 @@ mod tests {
         let code = Code::from(wait);
         assert_eq!((code.kind(), code.object(), code.detail()), (29, 1, 2));
         assert_eq!(code.transition(), wait);
+        for knob in [Knob::PowerState, Knob::Link, Knob::Bandwidth, Knob::Latency] {
+            let control = Transition::Control {
+                knob,
+                object: 7,
+                value: 0x0123_4567_89AB_CDEF,
+            };
+            assert_eq!(Code::from(control).transition(), control);
+        }
         let wait = Transition::Wait {
             activity: 9,
             owned: true,

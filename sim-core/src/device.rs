@@ -22,6 +22,11 @@ pub trait Device {
     /// The timer set under `token` has expired.
     fn on_timer(&self, kernel: &mut Kernel, token: u64);
 
+    /// The host of an actor went off, or is off when the actor should begin; the actor ends at this date.
+    fn on_host_off(&self, kernel: &mut Kernel, actor: ActorId) {
+        let _ = (kernel, actor);
+    }
+
     /// What a parked actor waits for, in words; `None` if the device does not know the actor. The names of actor and
     /// host are filled in by the kernel.
     fn describe(&self, actor: ActorId) -> Option<Blocked>;

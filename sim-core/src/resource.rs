@@ -13,7 +13,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-use crate::{ParallelWork, Time};
+use crate::{Control, LinkState, ParallelWork, PowerStates, Time};
 
 /// A host, as a position in the table of hosts that the simulation was given.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -162,6 +162,44 @@ pub trait Resource {
             "host {} cannot be switched: hosts of this model are always on",
             host.0
         )))
+    }
+
+    /// Makes a change that an actor asked for; what it fails ends at the next [`Resource::advance`], which the kernel calls at
+    /// once.
+    ///
+    /// # Errors
+    /// [`CannotStart`] if this model, host or link cannot have it; the run ends with that message.
+    fn control(&mut self, control: Control, now: Time) -> Result<(), CannotStart> {
+        let _ = now;
+        let what = match control {
+            Control::PowerState { host, .. } => {
+                format!("the power state of host {}", host.0)
+            }
+            Control::Link { link, .. }
+            | Control::Bandwidth { link, .. }
+            | Control::Latency { link, .. } => format!("link {link}"),
+        };
+        Err(CannotStart(format!(
+            "{what} cannot be changed: this model has nothing to change"
+        )))
+    }
+
+    /// The number of the link called so, if the model has links.
+    fn link_by_name(&self, name: &str) -> Option<u32> {
+        let _ = name;
+        None
+    }
+
+    /// The present state of a link that [`Resource::link_by_name`] gave.
+    fn link_state(&self, link: u32) -> Option<LinkState> {
+        let _ = link;
+        None
+    }
+
+    /// The power states of a host, if the model has speeds.
+    fn power_states(&self, host: HostId) -> Option<PowerStates> {
+        let _ = host;
+        None
     }
 
     /// Appends the hosts that went on (`true`) or off since the last call, in the order in which they did: by

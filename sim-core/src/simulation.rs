@@ -138,6 +138,8 @@ impl Simulation {
             Clock::Timed,
         )));
         kernel.borrow_mut().myself = Rc::downgrade(&kernel);
+        // Hosts may be off from the start.
+        kernel.borrow_mut().note_switched();
         let waker = kernel.borrow().waker;
         Self {
             waker,

@@ -9,6 +9,8 @@
 
 use std::fmt;
 
+use crate::Knob;
+
 /// An actor: its serial number, counted from 1 in the order of creation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ActorId(pub(crate) u32);
@@ -127,6 +129,8 @@ pub enum Transition {
     CondvarBroadcast { condvar: u32 },
     /// Switches a host on or off.
     SwitchHost { host: u32, on: bool },
+    /// Changes something in the resource: see [`Control`](crate::Control).
+    Control { knob: Knob, object: u32, value: u64 },
     /// Continues after a device had something for the actor.
     Device,
 }

@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 
 use super::for_each_zone;
 use super::resolve::Resolved;
-use crate::Sharing;
 use crate::cluster::Cluster;
 use crate::disk::{Disk, Disks};
 use crate::file::{
-    ClusterEntry, DiskEntry, LinkEntry, Named, PlatformFile, ToItself, TopologyEntry, ZoneEntry,
+    ClusterEntry, DiskEntry, HostEntry, LinkEntry, Named, PlatformFile, PowerState, ProfileEntry,
+    Speeds, ToItself, TopologyEntry, ZoneEntry,
 };
-use crate::platform::{Cores, Platform, Single};
+use crate::model::profile::{Profile, Target};
+use crate::platform::{Cores, Platform, Power, Single};
 use crate::route::Wire;
 use crate::topology::{Dragonfly, FatTree, Switch, Topology, Torus};
 use crate::zone::{Air, Tree, Zone};
+use crate::{HostId, LinkId, Sharing};
 
 /// The network of a cluster; `None` if its counts do not match, which the reader has refused.
 pub(super) fn topology(entry: &ClusterEntry) -> Option<Topology> {
@@ -65,16 +67,58 @@ struct Parts {
     zone_zones: Vec<u32>,
     coordinates: BTreeMap<u32, [f64; 3]>,
     zone_coordinates: Vec<(u32, [f64; 3])>,
+    profiles: Vec<Profile>,
+    power: BTreeMap<u32, Power>,
     disks: Disks,
 }
 
 impl Parts {
+    /// Takes over the profiles of a link and of the `count - 1` after it.
+    fn link_profiles(&mut self, entry: &LinkEntry, wire: Wire, count: u32) {
+        let link = LinkId(2 * wire.number);
+        for (profile, target) in [
+            (&entry.bandwidth_profile, Target::Bandwidth(link)),
+            (&entry.latency_profile, Target::Latency(link)),
+            (&entry.state_profile, Target::Link(link)),
+        ] {
+            let profile = profile.as_ref();
+            self.profiles
+                .extend(profile.map(|entry| entry.of(target, count)));
+        }
+    }
+
+    /// Takes over the profiles of a host and of the `count - 1` after it.
+    fn host_profiles(
+        &mut self,
+        speed: Option<&ProfileEntry>,
+        state: Option<&ProfileEntry>,
+        (host, count): (u32, u32),
+    ) {
+        let host = HostId(host);
+        let speed = speed.map(|entry| entry.of(Target::Speed(host), count));
+        let state = state.map(|entry| entry.of(Target::Host(host), count));
+        self.profiles.extend(speed.into_iter().chain(state));
+    }
+
+    /// Takes over the power states of an end.
+    fn power(&mut self, end: u32, speeds: &Speeds, state: PowerState) {
+        if speeds.count() > 1 {
+            let power = Power {
+                speeds: speeds.flop_per_s().collect(),
+                state: state.0,
+            };
+            self.power.insert(end, power);
+        }
+    }
+
     /// Takes over what is in a zone itself, but for its clusters.
     fn take(&mut self, number: u32, entry: &ZoneEntry) {
         let coordinates = entry.coordinates.map(|coordinates| (number, coordinates));
         self.zone_coordinates.extend(coordinates);
         for named in &entry.links {
-            self.wires.push(self.numbers.wires(&named.entry, 1));
+            let wire = self.numbers.wires(&named.entry, 1);
+            self.link_profiles(&named.entry, wire, 1);
+            self.wires.push(wire);
             self.link_names.push(named.name.get_ref().clone());
         }
         for named in &entry.hosts {
@@ -82,10 +126,17 @@ impl Parts {
             let coordinates = named.entry.coordinates;
             self.coordinates
                 .extend(coordinates.map(|coordinates| (host, coordinates)));
+            let HostEntry { speed, pstate, .. } = &named.entry;
+            self.power(host, speed, *pstate);
+            self.host_profiles(
+                named.entry.speed_profile.as_deref(),
+                named.entry.state_profile.as_deref(),
+                (host, 1),
+            );
             self.singles.push(Single {
                 name: named.name.get_ref().as_str().into(),
                 cores: Cores {
-                    speed: named.entry.speed.flop_per_s(),
+                    speed: speed.at(*pstate),
                     count: named.entry.cores,
                 },
             });
@@ -149,6 +200,8 @@ pub(super) fn assemble(file: PlatformFile, resolved: Resolved) -> Platform {
     }
     Platform {
         file,
+        profiles: parts.profiles,
+        power: parts.power,
         singles: parts.singles,
         by_name,
         link_names: parts.link_names,
@@ -165,9 +218,10 @@ fn clusters(file: &PlatformFile, parts: &mut Parts) -> (Vec<Cluster>, Vec<u32>, 
     let mut clusters = Vec::new();
     let mut zones = Vec::new();
     let mut host_count = length(&parts.singles);
-    let numbers = &mut parts.numbers;
+    let singles = host_count;
     for_each_zone(&file.root, &mut |zone, _, entry| {
         for named in &entry.clusters {
+            let numbers = &mut parts.numbers;
             let entry = &named.entry;
             let topology = topology(entry).expect("the reader has refused impossible counts");
             let count = entry.hosts.count();
@@ -181,12 +235,30 @@ fn clusters(file: &PlatformFile, parts: &mut Parts) -> (Vec<Cluster>, Vec<u32>, 
                 latency_s: 0.0,
                 sharing: Sharing::Shared,
             });
+            let end = singles + length(&clusters);
+            parts.power(end, &entry.speed, entry.pstate);
+            let speed_profile = entry.speed_profile.as_deref();
+            let state_profile = entry.host_state_profile.as_deref();
+            parts.host_profiles(speed_profile, state_profile, (host_count, count));
+            parts.link_profiles(&entry.link, cable, topology.cables());
+            if let Some(profile) = &entry.link_state_profile {
+                let target = Target::Link(LinkId(2 * cable.number));
+                parts.profiles.push(profile.of(target, topology.cables()));
+            }
+            for (link, wire, count) in [
+                (&entry.backbone, backbone, 1),
+                (&entry.loopback, loopback, count),
+            ] {
+                if let (Some(link), Some(wire)) = (link, wire) {
+                    parts.link_profiles(link, wire, count);
+                }
+            }
             clusters.push(Cluster {
                 name: named.name.get_ref().clone(),
                 hosts: entry.hosts.clone(),
                 host_first: host_count,
                 cores: Cores {
-                    speed: entry.speed.flop_per_s(),
+                    speed: entry.speed.at(entry.pstate),
                     count: entry.cores,
                 },
                 topology,

@@ -4,12 +4,14 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::field::cut;
+use super::profile::profile;
 use super::section::{Collector, Section};
+use super::speeds::speeds;
 use super::zone::{ClusterName, LINK_KEYS, link_entry};
-use super::{ClusterEntry, LinkEntry, Sharing, TopologyEntry};
+use super::{ClusterEntry, LinkEntry, ProfileKind, Sharing, TopologyEntry};
 use crate::topology::{Dragonfly, FatTree, Impossible, Torus};
 
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 28] = [
     "topology",
     "hosts",
     "speed",
@@ -32,6 +34,12 @@ const KEYS: [&str; 22] = [
     "routers",
     "nodes",
     "compat",
+    "pstate",
+    "speed_profile",
+    "host_state_profile",
+    "bandwidth_profile",
+    "latency_profile",
+    "link_state_profile",
 ];
 
 /// The keys that belong to some topologies only, after the topology.
@@ -55,7 +63,7 @@ pub(super) fn cluster_entry(
     let what = format!("cluster {:?}", cut(known.name.get_ref()));
     let section = collector.section(value, known.name.span(), what, &KEYS)?;
     known.hosts = collector.required(&section, "hosts", "\"node-[0-63]\"");
-    let speed = collector.required(&section, "speed", "\"16Gf\"");
+    let speed = speeds(collector, &section);
     let cores = collector.optional(&section, "cores");
     let link = link_entry(collector, &section, Sharing::SplitDuplex);
     let backbone = inner_link(collector, &section, "backbone", Sharing::Shared);
@@ -64,6 +72,10 @@ pub(super) fn cluster_entry(
     let to_itself = collector.optional(&section, "to_itself");
     let gateway = collector.optional(&section, "gateway");
     let disks = super::disk::disks(collector, &section);
+    let mut profile = |key, kind| profile(collector, &section, key, kind);
+    let speed_profile = profile("speed_profile", ProfileKind::Speed);
+    let host_state_profile = profile("host_state_profile", ProfileKind::State);
+    let link_state_profile = profile("link_state_profile", ProfileKind::State);
     known.topology = topology_entry(collector, &section);
     let topology = known.topology.clone()?;
     let hosts = known.hosts.clone()?;
@@ -75,10 +87,12 @@ pub(super) fn cluster_entry(
         collector.add(span, impossible.problem, impossible.expected, None);
         return None;
     }
+    let (speed, pstate) = speed?;
     Some(ClusterEntry {
         topology,
         hosts,
-        speed: speed?,
+        speed,
+        pstate,
         cores: cores?.unwrap_or(1),
         link: link?,
         backbone: backbone?,
@@ -86,6 +100,9 @@ pub(super) fn cluster_entry(
         limiter: limiter?,
         to_itself: to_itself?.unwrap_or_default(),
         gateway: gateway?,
+        speed_profile: speed_profile?,
+        host_state_profile: host_state_profile?,
+        link_state_profile: link_state_profile?,
         disks: disks?,
     })
 }

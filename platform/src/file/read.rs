@@ -2,6 +2,8 @@
 //!
 //! What is in zones, the platform being the outermost one, is read by `zone`.
 
+use std::path::Path;
+
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -21,17 +23,18 @@ pub(crate) struct Read {
     pub(crate) names: Names,
 }
 
-/// Reads a platform file.
+/// Reads a platform file; files that it names are looked for in `folder`.
 ///
 /// # Errors
 /// Only the mistakes that make further reading pointless: TOML syntax, or another version of the format. All others
 /// are in [`Read::collector`].
-pub(crate) fn read(text: &str) -> Result<Read, Vec<Mistake>> {
+pub(crate) fn read(text: &str, folder: Option<&Path>) -> Result<Read, Vec<Mistake>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         return Err(syntax(text, &errors));
     }
     let mut reader = Read::new();
+    reader.collector.folder = folder.map(Path::to_owned);
     reader.document(document.get_ref());
     if reader.file.version != VERSION {
         return Err(reader.collector.mistakes);

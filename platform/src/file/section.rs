@@ -1,6 +1,7 @@
 //! Walking through the tables of a file while collecting mistakes: a missing key, an unknown key, a wrong value.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -16,6 +17,8 @@ const SUGGESTIONS_MAX: usize = 100;
 #[derive(Default, Debug)]
 pub(crate) struct Collector {
     pub(crate) mistakes: Vec<Mistake>,
+    /// Where files that the platform names are looked for.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// A table whose keys are known.

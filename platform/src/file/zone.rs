@@ -8,11 +8,13 @@ use toml::de::DeValue;
 
 use super::cluster::cluster_entry;
 use super::field::{Wrong, cut};
+use super::profile::profile;
 use super::section::{Collector, Section, in_file_order};
+use super::speeds::speeds;
 use super::wifi::wifi;
 use super::{
-    ClusterEntry, Direction, HostEntry, Level, LinkEntry, LinkUse, Named, RouteEntry, Routing,
-    Sharing, TopologyEntry, ZoneEntry,
+    ClusterEntry, Direction, HostEntry, Level, LinkEntry, LinkUse, Named, ProfileKind, RouteEntry,
+    Routing, Sharing, TopologyEntry, ZoneEntry,
 };
 use crate::pattern::HostPattern;
 use crate::zone::ZONE_DEPTH_MAX;
@@ -215,25 +217,46 @@ impl<'r> ZoneReader<'r> {
             collector.add(name.span(), problem, expected, Some(help.to_owned()));
         }
         let what = format!("host {:?}", cut(name.get_ref()));
-        const KEYS: [&str; 5] = ["speed", "cores", "coordinates", "wifi_level", "disks"];
+        const KEYS: [&str; 8] = [
+            "speed",
+            "pstate",
+            "cores",
+            "coordinates",
+            "speed_profile",
+            "state_profile",
+            "wifi_level",
+            "disks",
+        ];
         let Some(section) = collector.section(value, name.span(), what, &KEYS) else {
             return;
         };
-        let speed = collector.required(&section, "speed", "\"16Gf\"");
+        let speed = speeds(collector, &section);
         let cores = collector.optional(&section, "cores");
         let coordinates = collector.optional(&section, "coordinates");
         let disks = super::disk::disks(collector, &section);
         let wifi_level = collector.optional(&section, "wifi_level");
-        if let (Some(speed), Some(cores), Some(coordinates), Some(wifi_level), Some(disks)) =
-            (speed, cores, coordinates, wifi_level, disks)
+        let speed_profile = profile(collector, &section, "speed_profile", ProfileKind::Speed);
+        let state_profile = profile(collector, &section, "state_profile", ProfileKind::State);
+        let profiles = speed_profile.zip(state_profile);
+        if let (
+            Some((speed, pstate)),
+            Some(cores),
+            Some(coordinates),
+            Some((speed_profile, state_profile)),
+            Some(wifi_level),
+            Some(disks),
+        ) = (speed, cores, coordinates, profiles, wifi_level, disks)
         {
             // Spelled out for all stations, so that a change can name the level of any.
             let station = outer.routing == Routing::Wifi;
             let lowest = station.then(|| Spanned::new(name.span(), Level(0)));
             let entry = HostEntry {
                 speed,
+                pstate,
                 cores: cores.unwrap_or(1),
                 coordinates,
+                speed_profile,
+                state_profile,
                 wifi_level: wifi_level.or(lowest),
                 disks,
             };
@@ -315,9 +338,16 @@ impl<'r> ZoneReader<'r> {
     }
 }
 
-pub(super) const LINK_KEYS: [&str; 3] = ["bandwidth", "latency", "sharing"];
+pub(super) const LINK_KEYS: [&str; 6] = [
+    "bandwidth",
+    "latency",
+    "sharing",
+    "bandwidth_profile",
+    "latency_profile",
+    "state_profile",
+];
 
-/// The three keys of a link, in a table of its own or among the keys of a cluster.
+/// The keys of a link, in a table of its own or among the keys of a cluster.
 pub(super) fn link_entry(
     collector: &mut Collector,
     section: &Section<'_>,
@@ -326,10 +356,17 @@ pub(super) fn link_entry(
     let bandwidth = collector.required(section, "bandwidth", "\"10Gbps\"");
     let latency = collector.required(section, "latency", "\"1.3us\"");
     let sharing = collector.optional(section, "sharing");
+    let mut profile = |key, kind| profile(collector, section, key, kind);
+    let bandwidth_profile = profile("bandwidth_profile", ProfileKind::Bandwidth);
+    let latency_profile = profile("latency_profile", ProfileKind::Latency);
+    let state_profile = profile("state_profile", ProfileKind::State);
     Some(LinkEntry {
         bandwidth: bandwidth?,
         latency: latency?,
         sharing: sharing?.unwrap_or(sharing_default),
+        bandwidth_profile: bandwidth_profile?,
+        latency_profile: latency_profile?,
+        state_profile: state_profile?,
     })
 }
 

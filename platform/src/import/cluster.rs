@@ -57,21 +57,22 @@ impl Importer {
             _ if loopback.is_some() => ToItself::Loopback,
             _ => ToItself::Links,
         };
+        let (speed, pstate) = speed?;
         let entry = ClusterEntry {
             topology,
             hosts,
-            speed: speed?,
+            speed,
+            pstate,
             cores: cores?,
-            link: LinkEntry {
-                bandwidth: bandwidth?,
-                latency: latency?,
-                sharing: sharing?,
-            },
+            link: LinkEntry::new(bandwidth?, latency?, sharing?),
             backbone,
             loopback,
             limiter,
             to_itself,
             gateway: None,
+            speed_profile: None,
+            host_state_profile: None,
+            link_state_profile: None,
             disks: Vec::new(),
         };
         let name = plain(id?.to_owned());
@@ -131,11 +132,10 @@ impl Importer {
             return Some(None);
         }
         let sharing_key = format!("{what}_sharing_policy");
-        Some(Some(LinkEntry {
-            bandwidth: self.bandwidth(element, &bandwidth_key)?,
-            latency: self.latency(element, &latency_key)?,
-            sharing: self.sharing(element, &sharing_key, default)?,
-        }))
+        let bandwidth = self.bandwidth(element, &bandwidth_key)?;
+        let latency = self.latency(element, &latency_key)?;
+        let sharing = self.sharing(element, &sharing_key, default)?;
+        Some(Some(LinkEntry::new(bandwidth, latency, sharing)))
     }
 
     fn topology(&mut self, element: &Element, backbone: bool, hosts: u32) -> Option<TopologyEntry> {

@@ -1,12 +1,14 @@
 //! Attributes as values: quantities with SimGrid's units, names, sharing; and what has been found wrong or left out.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use toml::Spanned;
 
+use super::traces::{Quality, Traces};
 use super::xml::Element;
 use crate::Sharing;
-use crate::file::{Direction, LinkEntry, LinkUse, cut};
+use crate::file::{Direction, LinkEntry, LinkUse, PowerState, Speeds, cut};
 use crate::mistake::Mistake;
 use crate::units::{Bandwidth, Duration, Kind, Quantity, Speed};
 
@@ -21,6 +23,9 @@ pub(super) struct Importer {
     links: BTreeMap<String, bool>,
     /// The cluster that a router is the switch of.
     pub(super) switches: BTreeMap<String, String>,
+    /// Where files that the platform names are; they are named in the result if this is unknown.
+    pub(super) folder: Option<PathBuf>,
+    pub(super) traces: Traces,
 }
 
 /// A text without a place in our file.
@@ -100,6 +105,8 @@ impl Importer {
                     );
                     self.links.insert(id.to_owned(), duplex);
                 }
+                "trace" => self.trace(child),
+                "trace_connect" => self.trace_connect(child),
                 "cluster" => {
                     let text = |key| child.get(key).unwrap_or_default();
                     let usual = format!("{}{id}_router{}", text("prefix"), text("suffix"));
@@ -161,19 +168,27 @@ impl Importer {
         self.quantity(element, key, text, "Bps")
     }
 
-    /// The speed of a host in its first power state.
-    pub(super) fn speed(&mut self, element: &Element) -> Option<Speed> {
+    /// The speeds of a host in its power states, and the number of the first one.
+    pub(super) fn speed(&mut self, element: &Element) -> Option<(Speeds, PowerState)> {
         let text = self.required(element, "speed")?;
-        let mut states = text.split(',').map(str::trim);
-        let first = states.next().unwrap_or_default();
-        let others = states.count();
-        let wanted = element.get("pstate").filter(|state| *state != "0");
-        if others > 0 || wanted.is_some() {
-            let text =
-                format!("power states are not carried over: the speed is the first, {first}");
-            self.note(element, text);
+        let states = text.split(',').map(str::trim);
+        let speeds: Vec<Option<Speed>> = states
+            .map(|state| self.quantity(element, "speed", state, "f"))
+            .collect();
+        let speeds = Speeds::new(speeds.into_iter().collect::<Option<_>>()?)?;
+        let wanted = element.get("pstate").unwrap_or("0");
+        let state = wanted.parse().ok();
+        let known = state.filter(|state: &u32| (*state as usize) < speeds.count());
+        if known.is_none() {
+            let problem = format!("pstate={:?} of <{}>", cut(wanted), element.name);
+            let last = speeds.count() - 1;
+            self.mistake(
+                element,
+                problem,
+                format!("expected a number from 0 to {last}"),
+            );
         }
-        self.quantity(element, "speed", first, "f")
+        Some((speeds, PowerState(known?)))
     }
 
     /// A latency; SimGrid also knows minutes, hours, days and weeks.
@@ -233,11 +248,25 @@ impl Importer {
         let bandwidth = self.quantity(element, "bandwidth", first, "Bps");
         let latency = self.latency(element, "latency");
         let sharing = self.sharing(element, "sharing_policy", Sharing::Shared);
-        self.rest(element, &["id", "bandwidth", "latency", "sharing_policy"]);
+        let bandwidth_profile = self.profile(element, "bandwidth_file", Quality::Bandwidth);
+        let latency_profile = self.profile(element, "latency_file", Quality::Latency);
+        let state_profile = self.profile(element, "state_file", Quality::LinkState);
+        const KNOWN: [&str; 8] = [
+            "id",
+            "bandwidth",
+            "latency",
+            "sharing_policy",
+            "bandwidth_file",
+            "latency_file",
+            "state_file",
+            "state",
+        ];
+        self.rest(element, &KNOWN);
         Some(LinkEntry {
-            bandwidth: bandwidth?,
-            latency: latency?,
-            sharing: sharing?,
+            bandwidth_profile,
+            latency_profile,
+            state_profile,
+            ..LinkEntry::new(bandwidth?, latency?, sharing?)
         })
     }
 

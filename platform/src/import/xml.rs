@@ -18,6 +18,8 @@ const ATTRIBUTES_MAX: usize = 64;
 pub(super) struct Element {
     pub(super) name: String,
     attributes: Vec<(String, String)>,
+    /// The text in it; kept for traces only.
+    pub(super) text: String,
     /// The tag in the text.
     pub(super) span: Range<usize>,
     pub(super) children: Vec<Self>,
@@ -77,12 +79,15 @@ pub(super) fn parse(text: &str) -> Result<Element, Mistake> {
                 return Err(mistake(span, "an entity between the tags", expected));
             }
             Event::Eof => break,
-            Event::Text(_)
-            | Event::CData(_)
-            | Event::Comment(_)
-            | Event::Decl(_)
-            | Event::PI(_)
-            | Event::DocType(_) => None,
+            Event::Text(inside) => {
+                keep_text(&mut open, &inside);
+                None
+            }
+            Event::CData(inside) => {
+                keep_text(&mut open, &inside);
+                None
+            }
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => None,
         };
         let Some(done) = done else { continue };
         match open.last_mut() {
@@ -96,6 +101,13 @@ pub(super) fn parse(text: &str) -> Result<Element, Mistake> {
         return Err(mistake(unclosed.span.clone(), problem, "expected its end"));
     }
     root.ok_or_else(|| mistake(0..0, "no tag", "expected <platform version=\"4.1\">"))
+}
+
+/// Adds text to the innermost tag, if that is a trace.
+fn keep_text(open: &mut [Element], bytes: &[u8]) {
+    if let Some(trace) = open.last_mut().filter(|tag| tag.name == "trace") {
+        trace.text.push_str(&String::from_utf8_lossy(bytes));
+    }
 }
 
 fn misplaced(span: Range<usize>, after: bool) -> Mistake {
@@ -132,6 +144,7 @@ fn element(tag: &BytesStart<'_>, span: Range<usize>) -> Result<Element, Mistake>
     Ok(Element {
         name,
         attributes,
+        text: String::new(),
         span,
         children: Vec::new(),
     })

@@ -12,6 +12,19 @@ use crate::{Routing, Sharing};
 /// In place of a member: the centre of a star.
 const CENTRE: &str = "*";
 
+/// What is carried over of a host.
+const HOST_KEYS: [&str; 9] = [
+    "id",
+    "speed",
+    "core",
+    "coordinates",
+    "pstate",
+    "speed_file",
+    "availability_file",
+    "state_file",
+    "state",
+];
+
 impl Importer {
     pub(super) fn zone(&mut self, element: &Element) -> ZoneEntry {
         let mut zone = ZoneEntry::default();
@@ -95,8 +108,9 @@ impl Importer {
             "host_link" => {}
             "peer" => self.peer(child, zone),
             "cabinet" => self.cabinet(child, zone),
-            "prop" | "bypassRoute" | "bypassZoneRoute" | "bypassASroute" | "trace"
-            | "trace_connect" | "storage" | "storage_type" | "mount" | "disk" => {
+            "trace" | "trace_connect" => {}
+            "prop" | "bypassRoute" | "bypassZoneRoute" | "bypassASroute" | "storage"
+            | "storage_type" | "mount" | "disk" => {
                 self.left_out(child);
             }
             _ => self.unknown(child),
@@ -109,12 +123,16 @@ impl Importer {
         let cores = self.cores(element);
         let coordinates = self.coordinates(element);
         let disks = self.disks(element);
-        self.rest(element, &["id", "speed", "core", "coordinates", "pstate"]);
-        if let (Some(id), Some(speed), Some(cores)) = (id, speed, cores) {
+        let (speed_profile, state_profile) = self.host_profiles(element);
+        self.rest(element, &HOST_KEYS);
+        if let (Some(id), Some((speed, pstate)), Some(cores)) = (id, speed, cores) {
             let entry = HostEntry {
                 speed,
+                pstate,
                 cores,
                 coordinates,
+                speed_profile,
+                state_profile,
                 wifi_level: None,
                 disks,
             };
@@ -199,14 +217,19 @@ impl Importer {
         let up = self.bandwidth(element, "bw_out");
         let down = self.bandwidth(element, "bw_in");
         let coordinates = self.coordinates(element);
-        self.rest(element, &["id", "speed", "bw_in", "bw_out", "coordinates"]);
-        let (Some(id), Some(speed), Some(up), Some(down)) = (id, speed, up, down) else {
+        let (speed_profile, state_profile) = self.host_profiles(element);
+        let known = [&HOST_KEYS[..], &["bw_in", "bw_out"]].concat();
+        self.rest(element, &known);
+        let (Some(id), Some((speed, pstate)), Some(up), Some(down)) = (id, speed, up, down) else {
             return;
         };
         let entry = HostEntry {
             speed,
+            pstate,
             cores: 1,
             coordinates,
+            speed_profile,
+            state_profile,
             wifi_level: None,
             disks: Vec::new(),
         };
@@ -214,11 +237,7 @@ impl Importer {
         zone.hosts.push(Named { name, entry });
         let latency = |importer: &mut Self| importer.latency(element, "no_latency");
         let mut link = |name: &str, bandwidth| {
-            let entry = LinkEntry {
-                bandwidth,
-                latency: latency(self)?,
-                sharing: Sharing::Shared,
-            };
+            let entry = LinkEntry::new(bandwidth, latency(self)?, Sharing::Shared);
             let name = plain(name.to_owned());
             zone.links.push(Named { name, entry });
             Some(())
@@ -248,7 +267,7 @@ impl Importer {
             element,
             &["id", "prefix", "suffix", "radical", "speed", "bw", "lat"],
         );
-        let (Some(hosts), Some(speed), Some(bandwidth), Some(latency)) =
+        let (Some(hosts), Some((speed, pstate)), Some(bandwidth), Some(latency)) =
             (hosts, speed, bandwidth, latency)
         else {
             return;
@@ -268,17 +287,17 @@ impl Importer {
             let mut route = one_way(&name, CENTRE, [Some(usage), None]);
             route.symmetric = true;
             zone.routes.push(route);
-            let entry = LinkEntry {
-                bandwidth: bandwidth.clone(),
-                latency: latency.clone(),
-                sharing: Sharing::SplitDuplex,
-            };
+            let (bandwidth, latency) = (bandwidth.clone(), latency.clone());
+            let entry = LinkEntry::new(bandwidth, latency, Sharing::SplitDuplex);
             let link = plain(link);
             zone.links.push(Named { name: link, entry });
             let entry = HostEntry {
                 speed: speed.clone(),
+                pstate,
                 cores: 1,
                 coordinates: None,
+                speed_profile: None,
+                state_profile: None,
                 wifi_level: None,
                 disks: Vec::new(),
             };

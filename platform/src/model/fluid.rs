@@ -28,11 +28,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sim_core::{ActivityId, CannotStart, Change, DiskId, End, HostId, Resource, Span, Time, Work};
+use sim_core::{
+    ActivityId, CannotStart, Change, Control, DiskId, End, HostId, LinkState, PowerStates,
+    Resource, Span, Time, Work,
+};
 
+mod control;
 mod disk;
 mod dynamics;
 mod parallel;
+mod timetable;
 mod ways;
 mod wifi;
 
@@ -45,6 +50,7 @@ use super::agenda::Agenda;
 use super::ib::Contention;
 use super::loggops::LogGops;
 use super::parameters::{Compat, FluidParameters, NetworkParameters};
+use super::profile;
 use crate::solver::Solver;
 use crate::{Platform, Route};
 
@@ -178,7 +184,7 @@ impl FlowModel {
         );
         let laws = Laws::new(platform.network());
         let contention = platform.network().ib_penalty_factors.map(Contention::new);
-        Self {
+        let mut model = Self {
             solver: Solver::new(capacities as usize),
             laws,
             contention,
@@ -193,7 +199,13 @@ impl FlowModel {
             way_back: Route::default(),
             affected: Vec::new(),
             due: Vec::new(),
+        };
+        for profile in model.platform.profiles().to_vec() {
+            model.add_profile(profile);
         }
+        // What is said of the date 0 holds before anything begins.
+        model.play(Time::ZERO);
+        model
     }
 
     /// The platform that is modelled.
@@ -225,7 +237,7 @@ impl FlowModel {
             } => {
                 activity.place = Place::Exec(host);
                 activity.threads = threads;
-                let speed = self.dynamics.scale(host) * self.platform.speed(host);
+                let speed = self.dynamics.speed(&self.platform, host);
                 let capacity = speed * f64::from(self.platform.cores(host));
                 let number = self.platform.link_id_end() + host.0;
                 self.solver.cross(id.slot, number, capacity, 1.0);
@@ -542,14 +554,30 @@ impl Resource for FlowModel {
             return Some(now);
         }
         let end_s = self.first_end_s();
-        let change = self.dynamics.next(end_s < f64::INFINITY);
+        let change = self.dynamics.timetable.next(end_s < f64::INFINITY);
         let first_s = change.map_or(end_s, |change| end_s.min(change.as_secs()));
         (first_s < HORIZON_S).then(|| Time::from_secs(first_s).max(now))
     }
 
     fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {
-        self.set_host(host, on, now);
+        self.change(profile::Change::Host(host, on), now);
         Ok(())
+    }
+
+    fn control(&mut self, control: Control, now: Time) -> Result<(), CannotStart> {
+        control::apply(self, control, now)
+    }
+
+    fn link_by_name(&self, name: &str) -> Option<u32> {
+        control::link_by_name(self, name)
+    }
+
+    fn link_state(&self, link: u32) -> Option<LinkState> {
+        control::link_state(self, link)
+    }
+
+    fn power_states(&self, host: HostId) -> Option<PowerStates> {
+        Some(control::power_states(self, host))
     }
 
     fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {

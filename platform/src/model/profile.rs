@@ -1,10 +1,13 @@
 //! Changes of links and hosts, at once or at given dates: availability profiles.
 //!
 //! A profile can be read from the text that `SimGrid` uses ([`Events::parse`]): a line `DATE VALUE` for each event, with growing
-//! dates in seconds; empty lines and lines that begin with `#` mean nothing. A line `LOOPAFTER DELAY` or `PERIODICITY DELAY`
-//! (the same) lets the events come again, counted from DELAY seconds after the last one.
+//! dates in seconds; empty lines and lines that begin with `#` or `%` mean nothing. A line `LOOPAFTER DELAY` or
+//! `PERIODICITY DELAY` (the same) lets the events come again, counted from DELAY seconds after the last one.
+//!
+//! *Not modelled*: the stochastic profiles of that format, whose dates and values are drawn; they are refused.
 
 use std::fmt;
+use std::sync::Arc;
 
 use sim_core::{HostId, Span};
 
@@ -23,6 +26,8 @@ pub enum Change {
     Speed(HostId, f64),
     /// A host goes on or off.
     Host(HostId, bool),
+    /// A host goes to another of its power states, by number.
+    PowerState(HostId, u32),
 }
 
 /// What a [`Profile`] changes, and the meaning of its values.
@@ -40,13 +45,15 @@ pub enum Target {
     Host(HostId),
 }
 
-/// Changes of one thing at given dates, possibly again and again.
+/// Changes of one thing, or of equal things in a row, at given dates, possibly again and again.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
     /// What changes.
     pub target: Target,
+    /// How many things change: hosts, or physical links, with consecutive numbers from that of the target on.
+    pub count: u32,
     /// Dates in seconds, growing, with the value from then on.
-    pub events: Vec<(f64, f64)>,
+    pub events: Arc<[(f64, f64)]>,
     /// After this many seconds, at least the last date, the events come again; `None` if they do not.
     pub period_s: Option<f64>,
 }
@@ -59,6 +66,9 @@ pub struct Events {
     /// After this many seconds the events come again; `None` if they do not.
     pub period_s: Option<f64>,
 }
+
+/// The shortest period in seconds: what comes again without time in between would never end.
+pub(crate) const PERIOD_MIN_S: f64 = 1e-9;
 
 /// A line of a profile that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -101,7 +111,7 @@ impl Events {
             let words: Vec<&str> = line.split_whitespace().collect();
             match words[..] {
                 [] => {}
-                [first, ..] if first.starts_with('#') => {}
+                [first, ..] if first.starts_with(['#', '%']) => {}
                 ["LOOPAFTER" | "PERIODICITY", delay] => {
                     let delay = amount(delay).ok_or_else(|| wrong("a delay of at least 0 s"))?;
                     delay_s = Some(delay);
@@ -119,9 +129,18 @@ impl Events {
             }
         }
         if let (Some(delay), Some((last, _))) = (delay_s, read.events.last()) {
-            read.period_s = Some(last + delay).filter(|period| *period > 0.0);
+            read.period_s = Some(last + delay).filter(|period| *period >= PERIOD_MIN_S);
         }
         Ok(read)
+    }
+
+    /// Lets the events come again, counted from `delay_s` seconds after the last one; not at all if that is no time.
+    pub fn repeat_after(&mut self, delay_s: f64) {
+        if let Some((last, _)) = self.events.last() {
+            let period_s = last + delay_s;
+            let repeats = delay_s > 0.0 && period_s >= PERIOD_MIN_S && period_s.is_finite();
+            self.period_s = repeats.then_some(period_s).or(self.period_s);
+        }
     }
 
     /// The profile that changes `target` so.
@@ -129,7 +148,8 @@ impl Events {
     pub fn of(self, target: Target) -> Profile {
         Profile {
             target,
-            events: self.events,
+            count: 1,
+            events: self.events.into(),
             period_s: self.period_s,
         }
     }

@@ -97,3 +97,25 @@ impl Quantity<OfBandwidth> {
         self.value
     }
 }
+
+/// A bandwidth from some date on, which may be zero: then nothing moves.
+pub type ProfileBandwidth = Quantity<OfProfileBandwidth>;
+
+/// The kind of [`ProfileBandwidth`].
+#[derive(Debug)]
+pub struct OfProfileBandwidth;
+
+impl Kind for OfProfileBandwidth {
+    const NAME: &'static str = OfBandwidth::NAME;
+    const EXAMPLES: &'static str = OfBandwidth::EXAMPLES;
+    const ZERO: bool = true;
+    const UNITS: &'static [Unit] = OfBandwidth::UNITS;
+}
+
+impl Quantity<OfProfileBandwidth> {
+    /// The bandwidth in bytes per second.
+    #[must_use]
+    pub const fn bytes_per_s(&self) -> f64 {
+        self.value
+    }
+}

@@ -24,6 +24,11 @@ impl Lab {
     /// Nothing runs yet on the platform.
     pub(crate) fn new(text: &str) -> Self {
         let platform = Platform::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
+        Self::on(platform)
+    }
+
+    /// Nothing runs yet on the platform.
+    pub(crate) fn on(platform: Platform) -> Self {
         let platform = Arc::new(platform);
         Self {
             model: FlowModel::new(Arc::clone(&platform)),

@@ -309,7 +309,7 @@ impl Kernel {
             self.live += 1;
         }
         if !self.host_is_on(self.actors[actor as usize].host) {
-            self.kill(actor);
+            self.lose(actor);
             return;
         }
         self.births.push_back(actor);

@@ -45,6 +45,7 @@ impl Kernel {
             | Transition::Suspend { .. }
             | Transition::Resume { .. }
             | Transition::SwitchHost { .. }
+            | Transition::Control { .. }
             | Transition::AsyncSend { .. }
             | Transition::AsyncReceive { .. }
             | Transition::Cancel { .. }
@@ -123,8 +124,8 @@ impl Kernel {
                 self.wake_up(target.0);
                 Answer::Done
             }
-            Transition::SwitchHost { host, on } => {
-                self.switch_host(crate::HostId(host), on);
+            Transition::SwitchHost { .. } | Transition::Control { .. } => {
+                self.change_resource(transition);
                 Answer::Done
             }
             Transition::AsyncSend { mailbox, comm } => {

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use super::{Kernel, Stop};
 use crate::simulation::Body;
-use crate::{Actor, ActorId, HostId};
+use crate::{Actor, ActorId, Control, HostId, Transition};
 
 /// Makes the future of an actor, each time from the beginning.
 pub(crate) type Again = Rc<dyn Fn(Actor) -> Body>;
@@ -76,9 +76,23 @@ impl Kernel {
         actor
     }
 
-    /// Switches a host as an actor wants; what runs on it ends at this date.
-    pub(crate) fn switch_host(&mut self, host: HostId, on: bool) {
-        if let Err(error) = self.resource.switch_host(host, on, self.now) {
+    /// Changes the resource as an actor wants; what fails by that ends at this date.
+    pub(crate) fn change_resource(&mut self, transition: Transition) {
+        let changed = match transition {
+            Transition::SwitchHost { host, on } => {
+                self.resource.switch_host(HostId(host), on, self.now)
+            }
+            Transition::Control {
+                knob,
+                object,
+                value,
+            } => {
+                let control = Control::new(knob, object, value);
+                self.resource.control(control, self.now)
+            }
+            other => unreachable!("{other:?} does not change the resource"),
+        };
+        if let Err(error) = changed {
             self.stop.get_or_insert(Stop::BadInput(error.0));
             return;
         }
@@ -120,8 +134,16 @@ impl Kernel {
         };
         let doomed: Vec<u32> = self.actors.iter().enumerate().filter_map(on_host).collect();
         for actor in doomed {
-            self.kill(actor);
+            self.lose(actor);
         }
+    }
+
+    /// Ends an actor whose host is off.
+    pub(super) fn lose(&mut self, actor: u32) {
+        if let Some(device) = self.device.clone() {
+            device.on_host_off(self, ActorId(actor));
+        }
+        self.kill(actor);
     }
 
     fn restart_on(&mut self, host: HostId) {

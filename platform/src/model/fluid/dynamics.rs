@@ -3,7 +3,7 @@
 //! - A new **bandwidth** counts at once, for the link and for all limits and penalties that it enters. (With
 //!   `compat = "simgrid-4.1"` a transfer keeps the limit `min B_i` from its start.)
 //! - A new **latency** moves the penalty and the window of the transfers that run. A latency already being paid is not changed.
-//! - A new **speed** is a part of the speed of the host; it counts at once for all that it computes.
+//! - A new **speed** is a part of the speed of the host; it counts at once for all that it computes. So does a new power state.
 //! - A link or host that goes **off** fails everything on it at that instant; what starts over it later fails at once. For a
 //!   link that includes its use on the way back, if the model has any.
 //!
@@ -15,18 +15,23 @@
 //! Cost: a change looks at all transfers in progress, and at the routes of those; nothing is kept for links that never
 //! change.
 //!
-//! *Not modelled*: routing around a link that is off.
+//! *Not modelled*: routing around a link that is off; and, whatever the `compat`, that a new latency lets the transfers that
+//! are paying the old one begin early, in which `SimGrid` disagrees with itself (its lazy and its full updates differ).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use sim_core::{HostId, Time};
+use sim_core::{HostId, LinkState, Span, Time};
 
+use super::timetable::{Due, Timetable};
 use super::{FlowModel, Phase, Place};
 use crate::model::profile::{Change, Profile, Target};
-use crate::{Hop, LinkId, Route};
+use crate::{Hop, LinkId, Platform, Route};
 
 /// The part of its bandwidth or speed that something that stands still has.
 const STANDSTILL: f64 = 1e-30;
+/// From here on, in bytes/s, a bandwidth is larger than that part of any other.
+const STANDSTILL_BELOW: f64 = 1e-9;
 
 /// The present state of what differs from the platform file, and what is to come.
 #[derive(Default, Debug)]
@@ -34,7 +39,7 @@ pub(super) struct Dynamics {
     /// Links that have changed, by physical number.
     links: BTreeMap<u32, LinkNow>,
     hosts: BTreeMap<HostId, HostNow>,
-    profiles: Vec<Running>,
+    pub(super) timetable: Timetable,
     /// Activities that have failed and are not yet reported.
     pub(super) failed: Vec<u32>,
     /// Hosts that went on or off and are not yet reported.
@@ -53,31 +58,9 @@ struct LinkNow {
 struct HostNow {
     scale: f64,
     on: bool,
-}
-
-/// A profile and where it is.
-#[derive(Debug)]
-struct Running {
-    profile: Profile,
-    next: usize,
-    /// Periods that are over.
-    round: u32,
-}
-
-impl Running {
-    fn date(&self) -> Option<Time> {
-        let (date_s, _) = self.profile.events.get(self.next)?;
-        let begin_s = f64::from(self.round) * self.profile.period_s.unwrap_or(0.0);
-        Some(Time::from_secs(begin_s + date_s))
-    }
-
-    fn step(&mut self) {
-        self.next += 1;
-        if self.next == self.profile.events.len() && self.profile.period_s.is_some() {
-            self.next = 0;
-            self.round += 1;
-        }
-    }
+    /// The power state that it was set to, and the speed that goes with it.
+    pstate: Option<u32>,
+    state_speed: Option<f64>,
 }
 
 /// The physical link of one of its directions.
@@ -113,101 +96,132 @@ impl Dynamics {
         self.hosts.get(&host).is_none_or(|host| host.on)
     }
 
-    pub(super) fn scale(&self, host: HostId) -> f64 {
-        self.hosts.get(&host).map_or(1.0, |host| host.scale)
+    /// The speed of a core of a host.
+    pub(super) fn speed(&self, platform: &Platform, host: HostId) -> f64 {
+        match self.hosts.get(&host) {
+            None => platform.speed(host),
+            Some(now) => now.scale * now.state_speed.unwrap_or_else(|| platform.speed(host)),
+        }
     }
 
-    /// The date of the next event of a profile, if anybody can notice it: while nothing runs, only hosts count, on
-    /// which actors may start again. So a periodic profile does not keep a deadlock alive.
-    pub(super) fn next(&self, is_busy: bool) -> Option<Time> {
-        let matters =
-            |running: &&Running| is_busy || matches!(running.profile.target, Target::Host(_));
-        self.profiles
-            .iter()
-            .filter(matters)
-            .filter_map(Running::date)
-            .min()
+    /// The power state of a host, if it has been changed.
+    pub(super) fn pstate(&self, host: HostId) -> Option<u32> {
+        self.hosts.get(&host).and_then(|host| host.pstate)
     }
 
-    fn link(&mut self, link: LinkId) -> &mut LinkNow {
-        self.links.entry(wire(link)).or_insert(LinkNow {
+    /// The present state of a link, given the one in the platform file.
+    pub(super) fn link_now(&self, link: LinkId, (bandwidth, latency_s): (f64, f64)) -> LinkState {
+        let now = self.links.get(&wire(link));
+        LinkState {
+            on: now.is_none_or(|now| now.on),
+            bandwidth: now.and_then(|now| now.bandwidth).unwrap_or(bandwidth),
+            latency: Span::from_secs(latency_s + now.map_or(0.0, |now| now.latency_change)),
+        }
+    }
+
+    fn link(&mut self, wire: u32) -> &mut LinkNow {
+        self.links.entry(wire).or_insert(LinkNow {
             bandwidth: None,
             latency_change: 0.0,
             on: true,
         })
     }
 
-    fn host(&mut self, host: HostId) -> &mut HostNow {
+    fn host(&mut self, host: u32) -> &mut HostNow {
         let same = HostNow {
             scale: 1.0,
             on: true,
+            pstate: None,
+            state_speed: None,
         };
-        self.hosts.entry(host).or_insert(same)
+        self.hosts.entry(HostId(host)).or_insert(same)
     }
 }
 
 impl FlowModel {
     /// Lets something change in time; profiles with the same date happen in the order in which they were added.
     pub fn add_profile(&mut self, profile: Profile) {
-        self.dynamics.profiles.push(Running {
-            profile,
-            next: 0,
-            round: 0,
-        });
+        self.dynamics.timetable.add(profile);
     }
 
     /// Changes a link or a host at the date `now`, at which the model is.
     pub fn change(&mut self, change: Change, now: Time) {
         self.ways.forget();
+        let single = |number: u32| number..number + 1;
         match change {
             Change::Bandwidth(link, _) if self.is_air(link) => {}
             Change::Bandwidth(link, bytes_per_s) => {
-                let least = STANDSTILL * self.platform.link(link).bandwidth;
-                let bytes_per_s = bytes_per_s.max(least);
-                self.dynamics.link(link).bandwidth = Some(bytes_per_s);
-                for number in [2 * wire(link), 2 * wire(link) + 1] {
-                    self.solver.set_capacity(number, bytes_per_s, now);
-                }
-                self.renew_transfers(link, now);
+                self.set_bandwidth(single(wire(link)), bytes_per_s, now);
             }
             Change::Latency(link, latency) => {
-                let base = self.platform.link(link).latency;
-                self.dynamics.link(link).latency_change = latency.as_secs() - base.as_secs();
-                self.renew_transfers(link, now);
+                self.set_latency(single(wire(link)), latency.as_secs(), now);
             }
-            Change::Link(link, on) => {
-                self.dynamics.link(link).on = on;
-                if !on {
-                    for slot in self.transfers_over(link) {
-                        self.fail(slot, now);
-                    }
-                    for slot in self.tasks_over(link) {
-                        self.fail(slot, now);
-                    }
-                }
-            }
-            Change::Speed(host, scale) => self.set_speed(host, scale, now),
-            Change::Host(host, on) => self.set_host(host, on, now),
+            Change::Link(link, on) => self.set_links(single(wire(link)), on, now),
+            Change::Speed(host, scale) => self.set_scale(single(host.0), scale, now),
+            Change::Host(host, on) => self.set_hosts(single(host.0), on, now),
+            Change::PowerState(host, state) => self.set_pstate(host, state, now),
         }
     }
 
     /// Makes the events of all profiles happen up to the date `now`.
     pub(super) fn play(&mut self, now: Time) {
-        while let Some(date) = self.dynamics.next(true).filter(|date| *date <= now) {
-            for at in 0..self.dynamics.profiles.len() {
-                let running = &mut self.dynamics.profiles[at];
-                if running.date() == Some(date) {
-                    let (_, value) = running.profile.events[running.next];
-                    let change = running.profile.target.to(value);
-                    running.step();
-                    self.change(change, now);
-                }
+        while let Some(Due {
+            target,
+            count,
+            value,
+        }) = self.dynamics.timetable.pop(now)
+        {
+            self.ways.forget();
+            let row = |first: u32| first..first + count;
+            match target {
+                Target::Bandwidth(link) => self.set_bandwidth(row(wire(link)), value, now),
+                Target::Latency(link) => self.set_latency(row(wire(link)), value, now),
+                Target::Link(link) => self.set_links(row(wire(link)), value > 0.0, now),
+                Target::Speed(host) => self.set_scale(row(host.0), value, now),
+                Target::Host(host) => self.set_hosts(row(host.0), value > 0.0, now),
             }
         }
     }
 
-    /// The transfers in progress that cross a link, on their way or on the way back.
-    fn transfers_over(&mut self, link: LinkId) -> Vec<u32> {
+    fn set_bandwidth(&mut self, wires: Range<u32>, bytes_per_s: f64, now: Time) {
+        for wire in wires.clone() {
+            let mut bytes_per_s = bytes_per_s;
+            if bytes_per_s < STANDSTILL_BELOW {
+                let least = STANDSTILL * self.platform.link(LinkId(2 * wire)).bandwidth;
+                bytes_per_s = bytes_per_s.max(least);
+            }
+            self.dynamics.link(wire).bandwidth = Some(bytes_per_s);
+            for number in [2 * wire, 2 * wire + 1] {
+                self.solver.set_capacity(number, bytes_per_s, now);
+            }
+        }
+        self.renew_transfers(&wires, now);
+    }
+
+    fn set_latency(&mut self, wires: Range<u32>, latency_s: f64, now: Time) {
+        for wire in wires.clone() {
+            let base = self.platform.link(LinkId(2 * wire)).latency;
+            self.dynamics.link(wire).latency_change = latency_s - base.as_secs();
+        }
+        self.renew_transfers(&wires, now);
+    }
+
+    fn set_links(&mut self, wires: Range<u32>, on: bool, now: Time) {
+        for wire in wires.clone() {
+            self.dynamics.link(wire).on = on;
+        }
+        if !on {
+            for slot in self.transfers_over(&wires) {
+                self.fail(slot, now);
+            }
+            for slot in self.tasks_over(&wires) {
+                self.fail(slot, now);
+            }
+        }
+    }
+
+    /// The transfers in progress that cross any of these links, on their way or on the way back.
+    fn transfers_over(&mut self, wires: &Range<u32>) -> Vec<u32> {
         let way_back = self.laws.uses_way_back();
         let mut found = Vec::new();
         for (activity, slot) in self.activities.0.iter().zip(0..) {
@@ -217,7 +231,7 @@ impl FlowModel {
             let runs = !matches!(activity.phase, Phase::Idle | Phase::Failed);
             let crosses = |from, to, route: &mut Route| {
                 let known = self.platform.route_into(from, to, route).is_ok();
-                known && route.hops.iter().any(|hop| wire(hop.link) == wire(link))
+                known && route.hops.iter().any(|hop| wires.contains(&wire(hop.link)))
             };
             if runs
                 && (crosses(from, to, &mut self.route)
@@ -229,9 +243,9 @@ impl FlowModel {
         found
     }
 
-    /// Finds the weights and limits of the transfers over a link anew.
-    fn renew_transfers(&mut self, link: LinkId, now: Time) {
-        for slot in self.transfers_over(link) {
+    /// Finds the weights and limits of the transfers over some links anew.
+    fn renew_transfers(&mut self, wires: &Range<u32>, now: Time) {
+        for slot in self.transfers_over(wires) {
             let activity = &mut self.activities.0[slot as usize];
             let Place::Transfer(from, to) = activity.place else {
                 continue;
@@ -247,7 +261,7 @@ impl FlowModel {
                 self.renew(slot, now);
             }
         }
-        for slot in self.tasks_over(link) {
+        for slot in self.tasks_over(wires) {
             self.renew_parallel(slot, now);
         }
     }
@@ -266,53 +280,69 @@ impl FlowModel {
         }
     }
 
-    fn set_speed(&mut self, host: HostId, scale: f64, now: Time) {
-        let scale = scale.max(STANDSTILL);
-        self.dynamics.host(host).scale = scale;
-        let speed = scale * self.platform.speed(host);
-        let capacity = speed * f64::from(self.platform.cores(host));
-        let number = self.platform.link_id_end() + host.0;
-        self.solver.set_capacity(number, capacity, now);
-        for slot in self.computations_on(host) {
-            let activity = &mut self.activities.0[slot as usize];
-            activity.limit = speed * f64::from(activity.threads);
-            self.renew(slot, now);
+    fn set_scale(&mut self, hosts: Range<u32>, scale: f64, now: Time) {
+        for host in hosts.clone() {
+            self.dynamics.host(host).scale = scale.max(STANDSTILL);
         }
-        for slot in self.tasks_on(host) {
+        self.renew_computations(hosts, now);
+    }
+
+    fn set_pstate(&mut self, host: HostId, state: u32, now: Time) {
+        let speed = self.platform.pstate_speed(host, state);
+        let entry = self.dynamics.host(host.0);
+        entry.pstate = Some(state);
+        entry.state_speed = speed;
+        self.renew_computations(host.0..host.0 + 1, now);
+    }
+
+    /// Gives the computations on some hosts the present speed of these.
+    fn renew_computations(&mut self, hosts: Range<u32>, now: Time) {
+        for host in hosts.clone().map(HostId) {
+            let speed = self.dynamics.speed(&self.platform, host);
+            let capacity = speed * f64::from(self.platform.cores(host));
+            let number = self.platform.link_id_end() + host.0;
+            self.solver.set_capacity(number, capacity, now);
+        }
+        for slot in (0..).take(self.activities.0.len()) {
+            let activity = &mut self.activities.0[slot as usize];
+            let Place::Exec(host) = activity.place else {
+                continue;
+            };
+            let runs = !matches!(activity.phase, Phase::Idle | Phase::Failed);
+            if runs && hosts.contains(&host.0) {
+                let speed = self.dynamics.speed(&self.platform, host);
+                activity.limit = speed * f64::from(activity.threads);
+                self.renew(slot, now);
+            }
+        }
+        for slot in self.tasks_on(&hosts) {
             self.renew_parallel(slot, now);
         }
     }
 
-    fn computations_on(&self, host: HostId) -> Vec<u32> {
-        let all = self.activities.0.iter().zip(0..);
-        all.filter(|(activity, _)| {
-            let runs = !matches!(activity.phase, Phase::Idle | Phase::Failed);
-            runs && activity.place == Place::Exec(host)
-        })
-        .map(|(_, slot)| slot)
-        .collect()
-    }
-
-    /// Switches a host; what runs on it or reaches it fails.
-    pub(super) fn set_host(&mut self, host: HostId, on: bool, now: Time) {
-        if std::mem::replace(&mut self.dynamics.host(host).on, on) == on {
-            return;
+    /// Switches hosts; what runs on them or reaches them fails.
+    pub(super) fn set_hosts(&mut self, hosts: Range<u32>, on: bool, now: Time) {
+        let mut changed = false;
+        for host in hosts.clone() {
+            if std::mem::replace(&mut self.dynamics.host(host).on, on) != on {
+                self.dynamics.switched.push((HostId(host), on));
+                changed = true;
+            }
         }
-        self.dynamics.switched.push((host, on));
-        if on {
+        if on || !changed {
             return;
         }
         for slot in (0..).take(self.activities.0.len()) {
             let activity = &self.activities.0[slot as usize];
             let runs = !matches!(activity.phase, Phase::Idle | Phase::Failed);
             let there = match activity.place {
-                Place::Exec(place) => place == host,
-                Place::Transfer(from, to) => from == host || to == host,
-                Place::Io(disk) => self.platform.disk_host(disk) == host,
-                Place::Parallel => self
-                    .parallel
-                    .get(&slot)
-                    .is_some_and(|task| task.work.hosts().contains(&host)),
+                Place::Exec(place) => hosts.contains(&place.0),
+                Place::Transfer(from, to) => hosts.contains(&from.0) || hosts.contains(&to.0),
+                Place::Io(disk) => hosts.contains(&self.platform.disk_host(disk).0),
+                Place::Parallel => self.parallel.get(&slot).is_some_and(|task| {
+                    let mut used = task.work.hosts().iter();
+                    used.any(|host| hosts.contains(&host.0))
+                }),
             };
             if runs && there {
                 self.fail(slot, now);
@@ -325,18 +355,5 @@ impl FlowModel {
         self.leave(slot, now);
         self.activities.0[slot as usize].phase = Phase::Failed;
         self.dynamics.failed.push(slot);
-    }
-}
-
-impl Target {
-    /// The change that an event with this value means.
-    fn to(self, value: f64) -> Change {
-        match self {
-            Self::Bandwidth(link) => Change::Bandwidth(link, value),
-            Self::Latency(link) => Change::Latency(link, sim_core::Span::from_secs(value)),
-            Self::Link(link) => Change::Link(link, value > 0.0),
-            Self::Speed(host) => Change::Speed(host, value),
-            Self::Host(host) => Change::Host(host, value > 0.0),
-        }
     }
 }

@@ -17,15 +17,16 @@
 //!
 //! Units: bytes, flop, seconds; x and its limits are in 1/s.
 
+use std::ops::Range;
 use std::rc::Rc;
 
-use sim_core::{CannotStart, HostId, ParallelWork, Span, Time};
+use sim_core::{CannotStart, ParallelWork, Span, Time};
 
 use super::dynamics::Dynamics;
 use super::wifi::{self, Decaying};
 use super::{FlowModel, Laws, Phase, Place};
 use crate::route::Route;
-use crate::{Hop, LinkId, NoRoute, Platform};
+use crate::{Hop, NoRoute, Platform};
 
 /// A task in progress.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ struct Survey<'a> {
 impl Survey<'_> {
     fn compute(&mut self, work: &ParallelWork) {
         for (host, flops) in work.flops() {
-            let speed = self.dynamics.scale(host) * self.platform.speed(host);
+            let speed = self.dynamics.speed(self.platform, host);
             let capacity = speed * f64::from(self.platform.cores(host));
             let number = self.platform.link_id_end() + host.0;
             self.uses.push(Use {
@@ -234,17 +235,18 @@ impl FlowModel {
         }
     }
 
-    /// The tasks in progress with a host among theirs.
-    pub(super) fn tasks_on(&self, host: HostId) -> Vec<u32> {
+    /// The tasks in progress with any of these hosts among theirs.
+    pub(super) fn tasks_on(&self, hosts: &Range<u32>) -> Vec<u32> {
         let all = self.parallel.iter();
-        all.filter(|(slot, task)| self.runs(**slot) && task.work.hosts().contains(&host))
+        let uses = |task: &Task| task.work.hosts().iter().any(|host| hosts.contains(&host.0));
+        all.filter(|(slot, task)| self.runs(**slot) && uses(task))
             .map(|(slot, _)| *slot)
             .collect()
     }
 
-    /// The tasks in progress that cross a link, in either direction of it.
-    pub(super) fn tasks_over(&mut self, link: LinkId) -> Vec<u32> {
-        let is_there = |hop: &Hop| hop.link.0 / 2 == link.0 / 2;
+    /// The tasks in progress that cross any of these physical links, in either direction of it.
+    pub(super) fn tasks_over(&mut self, wires: &Range<u32>) -> Vec<u32> {
+        let is_there = |hop: &Hop| wires.contains(&(hop.link.0 / 2));
         let mut found = Vec::new();
         for (slot, task) in &self.parallel {
             let crosses = task.work.transfers().any(|(from, to, _)| {

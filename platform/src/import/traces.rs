@@ -1,0 +1,186 @@
+//! Profiles in XML: the attributes `…_file` of hosts and links, and `<trace>` with `<trace_connect>`.
+//!
+//! `state="OFF"` of older files is a profile that switches off at the beginning. Files are read if it is known where the
+//! platform file is; otherwise the result names them.
+
+use std::collections::BTreeMap;
+
+use super::values::Importer;
+use super::xml::Element;
+use crate::file::{ProfileEntry, ProfileKind, cut, read_events};
+use crate::model::profile::Events;
+
+/// What a `<trace_connect>` connects a trace with.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Quality {
+    Speed,
+    HostState,
+    LinkState,
+    Bandwidth,
+    Latency,
+}
+
+impl Quality {
+    const fn kind(self) -> ProfileKind {
+        match self {
+            Self::Speed => ProfileKind::Speed,
+            Self::HostState | Self::LinkState => ProfileKind::State,
+            Self::Bandwidth => ProfileKind::Bandwidth,
+            Self::Latency => ProfileKind::Latency,
+        }
+    }
+}
+
+/// The traces of a platform, and what they are connected with.
+#[derive(Default, Debug)]
+pub(super) struct Traces {
+    by_name: BTreeMap<String, Source>,
+    /// The name of the trace of an element; and where that is said.
+    connections: BTreeMap<(String, Quality), (String, usize)>,
+}
+
+/// Where the events of a trace are.
+#[derive(Clone, Debug)]
+enum Source {
+    File(String),
+    Here(Events),
+}
+
+impl Importer {
+    /// Keeps a `<trace>`.
+    pub(super) fn trace(&mut self, element: &Element) {
+        let Some(id) = self.required(element, "id") else {
+            return;
+        };
+        let delay = element.get("periodicity").map(str::parse::<f64>);
+        let source = match element.get("file") {
+            Some(file) => Source::File(file.to_owned()),
+            None => match Events::parse(&element.text) {
+                Ok(mut events) => {
+                    if let Some(Ok(delay)) = delay {
+                        events.repeat_after(delay);
+                    }
+                    Source::Here(events)
+                }
+                Err(error) => {
+                    let problem = format!("trace {:?}: {error}", cut(id));
+                    self.mistake(element, problem, "expected lines DATE VALUE");
+                    return;
+                }
+            },
+        };
+        self.traces.by_name.insert(id.to_owned(), source);
+    }
+
+    /// Keeps a `<trace_connect>`.
+    pub(super) fn trace_connect(&mut self, element: &Element) {
+        let quality = match element.get("kind").unwrap_or("HOST_AVAIL") {
+            "SPEED" | "POWER" => Quality::Speed,
+            "HOST_AVAIL" => Quality::HostState,
+            "LINK_AVAIL" => Quality::LinkState,
+            "BANDWIDTH" => Quality::Bandwidth,
+            "LATENCY" => Quality::Latency,
+            other => {
+                let problem = format!("kind={:?} of <trace_connect>", cut(other));
+                let expected = "expected SPEED, HOST_AVAIL, LINK_AVAIL, BANDWIDTH or LATENCY";
+                self.mistake(element, problem, expected);
+                return;
+            }
+        };
+        let trace = self.required(element, "trace");
+        let target = self.required(element, "element");
+        if let (Some(trace), Some(target)) = (trace, target) {
+            let key = (target.to_owned(), quality);
+            let place = (trace.to_owned(), element.span.start);
+            self.traces.connections.insert(key, place);
+        }
+    }
+
+    /// The profiles of speed and state of a host.
+    pub(super) fn host_profiles(
+        &mut self,
+        element: &Element,
+    ) -> (Option<Box<ProfileEntry>>, Option<Box<ProfileEntry>>) {
+        let key = match element.get("speed_file") {
+            None => "availability_file",
+            Some(_) => "speed_file",
+        };
+        let speed = self.profile(element, key, Quality::Speed);
+        let state = self.profile(element, "state_file", Quality::HostState);
+        (speed, state)
+    }
+
+    /// The profile that an attribute names, or that a trace gives.
+    pub(super) fn profile(
+        &mut self,
+        element: &Element,
+        key: &str,
+        quality: Quality,
+    ) -> Option<Box<ProfileEntry>> {
+        let id = element.get("id").unwrap_or_default().to_owned();
+        let connected = self.traces.connections.remove(&(id, quality));
+        let source = match (element.get(key), connected) {
+            (Some(file), _) => Source::File(file.to_owned()),
+            (None, Some((trace, _))) => {
+                let source = self.traces.by_name.get(&trace).cloned();
+                if source.is_none() {
+                    let problem = format!("unknown trace {:?}", cut(&trace));
+                    self.mistake(element, problem, "expected the id of a <trace>");
+                }
+                source?
+            }
+            (None, None) => self.off_from_the_start(element, quality)?,
+        };
+        let events = match source {
+            Source::Here(events) => Ok(events),
+            Source::File(name) => match self.folder.as_deref() {
+                None => return Some(Box::new(ProfileEntry::in_file(name))),
+                Some(folder) => {
+                    let read = read_events(folder, &name);
+                    read.map_err(|problem| format!("profile file {:?}: {problem}", cut(&name)))
+                }
+            },
+        };
+        let entry = events.and_then(|events| {
+            let entry = ProfileEntry::of_events(&events, quality.kind());
+            entry.map_err(|value| format!("{value:?} is no value of such a profile"))
+        });
+        match entry {
+            Ok(entry) => Some(Box::new(entry)),
+            Err(problem) => {
+                self.mistake(element, problem, "expected lines DATE VALUE");
+                None
+            }
+        }
+    }
+
+    /// The attribute `state` of older files.
+    fn off_from_the_start(&mut self, element: &Element, quality: Quality) -> Option<Source> {
+        if quality.kind() != ProfileKind::State {
+            return None;
+        }
+        match element.get("state")? {
+            "OFF" => Some(Source::Here(Events {
+                events: vec![(0.0, 0.0)],
+                period_s: None,
+            })),
+            "ON" => None,
+            other => {
+                let problem = format!("state={:?} of <{}>", cut(other), element.name);
+                self.mistake(element, problem, "expected ON or OFF");
+                None
+            }
+        }
+    }
+
+    /// Notes the connections with elements that are no single hosts or links.
+    pub(super) fn note_unused_connections(&mut self) {
+        for ((element, _), (trace, at)) in std::mem::take(&mut self.traces.connections) {
+            let (element, trace) = (cut(&element), cut(&trace));
+            let text = format!(
+                "the trace {trace:?} of {element:?} is not carried over: there is no single host or link of that name"
+            );
+            self.notes.push((at, text));
+        }
+    }
+}

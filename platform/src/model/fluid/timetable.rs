@@ -1,0 +1,171 @@
+//! When profiles have their next events: what has happened, and what is to come.
+//!
+//! Events are kept by date; those of one date happen in the order in which their profiles were added. While nothing runs,
+//! nobody asks for changes of links and speeds; later they are caught up with, whole rounds at once.
+//!
+//! Cost: an event takes time logarithmic in the number of profiles, and a profile of many equal things is one.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sim_core::Time;
+
+use crate::model::profile::{Profile, Target};
+
+/// All profiles, and the date of the next event of each.
+#[derive(Default, Debug)]
+pub(super) struct Timetable {
+    running: Vec<Running>,
+    /// Of the profiles that switch hosts: date and number.
+    hosts: BTreeSet<(Time, usize)>,
+    /// Of all others.
+    others: BTreeSet<(Time, usize)>,
+}
+
+/// An event that is due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Due {
+    pub(super) target: Target,
+    /// The number of things in a row that change.
+    pub(super) count: u32,
+    pub(super) value: f64,
+}
+
+/// A profile and where it is.
+#[derive(Debug)]
+struct Running {
+    profile: Profile,
+    next: usize,
+    /// Periods that are over.
+    round: f64,
+}
+
+impl Running {
+    fn date(&self) -> Option<Time> {
+        let (date_s, _) = self.profile.events.get(self.next)?;
+        let begin_s = self.round * self.profile.period_s.unwrap_or(0.0);
+        let date_s = begin_s + date_s;
+        date_s.is_finite().then(|| Time::from_secs(date_s))
+    }
+
+    /// Goes to the next event. A whole round has just been seen when a new one begins, so that rounds that are over at
+    /// `now` would change nothing and are left out.
+    fn step(&mut self, now: Time) {
+        self.next += 1;
+        let Some(period_s) = self.profile.period_s else {
+            return;
+        };
+        if self.next < self.profile.events.len() {
+            return;
+        }
+        let following = self.round + 1.0;
+        if following <= self.round {
+            // Beyond 2^53 rounds they cannot be told apart: the last values stay.
+            return;
+        }
+        self.next = 0;
+        self.round = if self.switches_hosts() {
+            following
+        } else {
+            following.max((now.as_secs() / period_s).floor())
+        };
+    }
+
+    const fn switches_hosts(&self) -> bool {
+        matches!(self.profile.target, Target::Host(_))
+    }
+}
+
+impl Timetable {
+    pub(super) fn add(&mut self, profile: Profile) {
+        let running = Running {
+            profile,
+            next: 0,
+            round: 0.0,
+        };
+        self.running.push(running);
+        self.enter(self.running.len() - 1);
+    }
+
+    /// Notes the next event of a profile, if there is one.
+    fn enter(&mut self, number: usize) {
+        let running = &self.running[number];
+        if let Some(date) = running.date() {
+            let set = if running.switches_hosts() {
+                &mut self.hosts
+            } else {
+                &mut self.others
+            };
+            set.insert((date, number));
+        }
+    }
+
+    /// The date of the next event, if anybody can notice it: while nothing runs, only hosts count, on which actors may
+    /// start again. So a periodic profile of a link does not keep a deadlock alive.
+    pub(super) fn next(&self, is_busy: bool) -> Option<Time> {
+        let hosts = self.hosts.first();
+        let others = self.others.first().filter(|_| is_busy);
+        hosts.into_iter().chain(others).map(|(date, _)| *date).min()
+    }
+
+    /// Takes the first event up to the date `now`.
+    pub(super) fn pop(&mut self, now: Time) -> Option<Due> {
+        let (hosts, others) = (self.hosts.first(), self.others.first());
+        let first = hosts.into_iter().chain(others).min().copied()?;
+        let (date, number) = first;
+        if date > now {
+            return None;
+        }
+        self.hosts.remove(&first);
+        self.others.remove(&first);
+        let running = &mut self.running[number];
+        let events = Arc::clone(&running.profile.events);
+        let (_, value) = events[running.next];
+        running.step(now);
+        let due = Due {
+            target: running.profile.target,
+            count: running.profile.count,
+            value,
+        };
+        self.enter(number);
+        Some(due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim_core::HostId;
+
+    fn table(target: Target, events: &[(f64, f64)], period_s: Option<f64>) -> Timetable {
+        let mut table = Timetable::default();
+        table.add(Profile {
+            target,
+            count: 1,
+            events: events.into(),
+            period_s,
+        });
+        table
+    }
+
+    #[test]
+    fn rounds_that_nobody_saw_are_left_out() {
+        let events = [(0.0, 1.0), (2.0, 3.0)];
+        let mut table = table(Target::Speed(HostId(0)), &events, Some(10.0));
+        let now = Time::from_secs(1e9 + 1.0);
+        let values: Vec<f64> = std::iter::from_fn(|| table.pop(now))
+            .map(|due| due.value)
+            .collect();
+        // One round in full, and the part of the present one.
+        assert_eq!(values, [1.0, 3.0, 1.0]);
+        assert_eq!(table.next(true), Some(Time::from_secs(1e9 + 2.0)));
+        assert_eq!(table.next(false), None);
+    }
+
+    #[test]
+    fn dates_that_cannot_be_told_apart_end_the_repetition() {
+        let mut table = table(Target::Speed(HostId(0)), &[(0.0, 1.0)], Some(1e-9));
+        let now = Time::from_secs(1e18);
+        assert!(std::iter::from_fn(|| table.pop(now)).count() < 10);
+    }
+}

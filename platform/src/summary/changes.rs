@@ -1,0 +1,62 @@
+//! What can change on a platform, in lines for people: power states and profiles, one line each.
+
+use crate::file::{LinkEntry, Named, PowerState, ProfileEntry, Speeds, ZoneEntry};
+
+/// What can change in a zone itself.
+pub(super) fn lines(zone: &ZoneEntry) -> Vec<String> {
+    let mut lines = Vec::new();
+    for Named { name, entry } in &zone.hosts {
+        let name = name.get_ref();
+        lines.extend(power(name, &entry.speed, entry.pstate));
+        lines.extend(profile(name, "speed", entry.speed_profile.as_deref()));
+        lines.extend(profile(name, "state", entry.state_profile.as_deref()));
+    }
+    for Named { name, entry } in &zone.links {
+        lines.extend(link(name.get_ref(), entry));
+    }
+    for Named { name, entry } in &zone.clusters {
+        let name = name.get_ref();
+        let hosts = format!("hosts of {name}");
+        lines.extend(power(&hosts, &entry.speed, entry.pstate));
+        lines.extend(profile(&hosts, "speed", entry.speed_profile.as_deref()));
+        lines.extend(profile(
+            &hosts,
+            "state",
+            entry.host_state_profile.as_deref(),
+        ));
+        let cables = format!("cables of {name}");
+        lines.extend(link(&cables, &entry.link));
+        lines.extend(profile(
+            &cables,
+            "state",
+            entry.link_state_profile.as_deref(),
+        ));
+        for (what, inner) in [
+            ("backbone", &entry.backbone),
+            ("loopbacks", &entry.loopback),
+        ] {
+            let inner = inner.iter();
+            lines.extend(inner.flat_map(|entry| link(&format!("{what} of {name}"), entry)));
+        }
+    }
+    lines
+}
+
+fn link(name: &str, entry: &LinkEntry) -> Vec<String> {
+    let all = [
+        profile(name, "bandwidth", entry.bandwidth_profile.as_deref()),
+        profile(name, "latency", entry.latency_profile.as_deref()),
+        profile(name, "state", entry.state_profile.as_deref()),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn power(name: &str, speeds: &Speeds, state: PowerState) -> Option<String> {
+    let several = speeds.count() > 1;
+    several.then(|| format!("pstates   {name}: {speeds}; {} at the start", state.0))
+}
+
+fn profile(name: &str, what: &str, profile: Option<&ProfileEntry>) -> Option<String> {
+    let summary = profile?.summary();
+    Some(format!("profile   {name}, {what}: {summary}"))
+}

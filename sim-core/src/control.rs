@@ -1,0 +1,275 @@
+//! What actors change in a resource while it runs: links by name, and the power states of hosts.
+//!
+//! The kernel knows no network: a link is a number that the resource gives to a name, and a change of it is handed on as
+//! it is. A change is a transition, because others can observe it; what fails by it ends at this instant, before the actor goes on.
+//!
+//! *Not modelled*: notifications of changes. An actor sees a link that went off by what fails on it, or by asking.
+
+use std::fmt;
+use std::rc::Rc;
+
+use crate::actor::nothing;
+use crate::kernel::Shared;
+use crate::operation::Operation;
+use crate::{Actor, HostId, Span, Transition};
+
+/// A change of a resource, asked for by an actor.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Control {
+    /// A host goes to another of its power states.
+    PowerState {
+        /// The host.
+        host: HostId,
+        /// The number of the power state, from 0.
+        state: u32,
+    },
+    /// A link goes on or off.
+    Link {
+        /// The link, by the number that the resource gave.
+        link: u32,
+        /// Whether it is on afterwards.
+        on: bool,
+    },
+    /// A link gets another bandwidth.
+    Bandwidth {
+        /// The link, by the number that the resource gave.
+        link: u32,
+        /// In bytes/s.
+        bytes_per_s: f64,
+    },
+    /// A link gets another latency.
+    Latency {
+        /// The link, by the number that the resource gave.
+        link: u32,
+        /// For transfers that start from now on.
+        latency: Span,
+    },
+}
+
+/// What a [`Transition::Control`] changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Knob {
+    /// The power state of a host; the value is its number.
+    PowerState,
+    /// Whether a link is on; the value is 0 or 1.
+    Link,
+    /// The bandwidth of a link; the value has the bits of a number of bytes/s.
+    Bandwidth,
+    /// The latency of a link; the value has the bits of a number of seconds.
+    Latency,
+}
+
+impl Knob {
+    pub(crate) const fn from_code(code: u64) -> Self {
+        match code {
+            0 => Self::PowerState,
+            1 => Self::Link,
+            2 => Self::Bandwidth,
+            _ => Self::Latency,
+        }
+    }
+}
+
+impl Control {
+    /// The transition that makes the change.
+    fn transition(self) -> Transition {
+        let (knob, object, value) = match self {
+            Self::PowerState { host, state } => (Knob::PowerState, host.0, u64::from(state)),
+            Self::Link { link, on } => (Knob::Link, link, u64::from(on)),
+            Self::Bandwidth { link, bytes_per_s } => (Knob::Bandwidth, link, bytes_per_s.to_bits()),
+            Self::Latency { link, latency } => (Knob::Latency, link, latency.as_secs().to_bits()),
+        };
+        Transition::Control {
+            knob,
+            object,
+            value,
+        }
+    }
+
+    /// The change that a transition makes.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "power states are counted in 32 bits"
+    )]
+    pub(crate) fn new(knob: Knob, object: u32, value: u64) -> Self {
+        match knob {
+            Knob::PowerState => Self::PowerState {
+                host: HostId(object),
+                state: value as u32,
+            },
+            Knob::Link => Self::Link {
+                link: object,
+                on: value != 0,
+            },
+            Knob::Bandwidth => Self::Bandwidth {
+                link: object,
+                bytes_per_s: f64::from_bits(value),
+            },
+            Knob::Latency => Self::Latency {
+                link: object,
+                latency: Span::from_secs(f64::from_bits(value)),
+            },
+        }
+    }
+}
+
+/// A link as it is now.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LinkState {
+    /// Whether it is on.
+    pub on: bool,
+    /// In bytes/s.
+    pub bandwidth: f64,
+    /// What a transfer that starts now pays for it.
+    pub latency: Span,
+}
+
+/// The power states of a host.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PowerStates {
+    /// The speed of one core in each of them, in flop/s.
+    pub speeds: Vec<f64>,
+    /// The number of the present one, from 0.
+    pub state: u32,
+    /// The speed of one core now, in flop/s: that of the power state, less what the host has lost.
+    pub speed: f64,
+}
+
+/// A link of the resource, as actors name it. Both directions of it change together.
+#[derive(Clone)]
+pub struct Link {
+    kernel: Shared,
+    link: u32,
+    name: Rc<str>,
+}
+
+impl Actor {
+    /// The link of that name, if the resource has one.
+    #[must_use]
+    pub fn link_by_name(&self, name: &str) -> Option<Link> {
+        let link = self.kernel.borrow().resource.link_by_name(name)?;
+        Some(Link {
+            kernel: Rc::clone(&self.kernel),
+            link,
+            name: name.into(),
+        })
+    }
+
+    /// Lets a host go to the power state number `state`: what runs on it goes on with the speed of that state. A host that has
+    /// no such state ends the run.
+    #[track_caller]
+    pub fn set_pstate(&self, host: HostId, state: u32) -> Operation<'_, ()> {
+        operation(&self.kernel, Control::PowerState { host, state })
+    }
+
+    /// The number of the power state of a host; 0 in a model without power states.
+    ///
+    /// # Panics
+    /// If there is no such host.
+    #[must_use]
+    pub fn pstate(&self, host: HostId) -> u32 {
+        self.power_states(host).map_or(0, |states| states.state)
+    }
+
+    /// How many power states a host has; 1 in a model without power states.
+    ///
+    /// # Panics
+    /// If there is no such host.
+    #[must_use]
+    pub fn pstate_count(&self, host: HostId) -> u32 {
+        let count = self.power_states(host).map_or(1, |all| all.speeds.len());
+        u32::try_from(count).expect("power states are counted in 32 bits")
+    }
+
+    /// The speed of one core of a host in one of its power states, in flop/s.
+    ///
+    /// # Panics
+    /// If there is no such host.
+    #[must_use]
+    pub fn pstate_speed(&self, host: HostId, state: u32) -> Option<f64> {
+        let states = self.power_states(host)?;
+        states.speeds.get(state as usize).copied()
+    }
+
+    /// The present speed of one core of a host, in flop/s; `None` in a model without speeds.
+    ///
+    /// # Panics
+    /// If there is no such host.
+    #[must_use]
+    pub fn available_speed(&self, host: HostId) -> Option<f64> {
+        Some(self.power_states(host)?.speed)
+    }
+
+    fn power_states(&self, host: HostId) -> Option<PowerStates> {
+        let kernel = self.kernel.borrow();
+        kernel.resource.power_states(host)
+    }
+}
+
+impl Link {
+    /// The name by which it was asked for.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// As it is now.
+    ///
+    /// # Panics
+    /// If the resource has forgotten a link that it had.
+    #[must_use]
+    pub fn state(&self) -> LinkState {
+        let kernel = self.kernel.borrow();
+        let state = kernel.resource.link_state(self.link);
+        state.expect("the resource knows a link that it has named")
+    }
+
+    /// Whether it is on.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.state().on
+    }
+
+    /// Lets it work again.
+    #[track_caller]
+    pub fn turn_on(&self) -> Operation<'_, ()> {
+        self.switch(true)
+    }
+
+    /// Switches it off: the transfers over it fail at this instant, and so do those that start over it until it is on again.
+    #[track_caller]
+    pub fn turn_off(&self) -> Operation<'_, ()> {
+        self.switch(false)
+    }
+
+    #[track_caller]
+    fn switch(&self, on: bool) -> Operation<'_, ()> {
+        let link = self.link;
+        operation(&self.kernel, Control::Link { link, on })
+    }
+
+    /// Gives it another bandwidth in bytes/s, at once also for the transfers that run. With 0 nothing moves.
+    #[track_caller]
+    pub fn set_bandwidth(&self, bytes_per_s: f64) -> Operation<'_, ()> {
+        let link = self.link;
+        operation(&self.kernel, Control::Bandwidth { link, bytes_per_s })
+    }
+
+    /// Gives it another latency. A transfer that is paying its latency already goes on with the old one.
+    #[track_caller]
+    pub fn set_latency(&self, latency: Span) -> Operation<'_, ()> {
+        let link = self.link;
+        operation(&self.kernel, Control::Latency { link, latency })
+    }
+}
+
+#[track_caller]
+fn operation(kernel: &Shared, control: Control) -> Operation<'_, ()> {
+    Operation::new(kernel, control.transition(), nothing)
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Link({})", self.name)
+    }
+}

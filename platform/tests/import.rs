@@ -1,8 +1,10 @@
 //! Promise: SimGrid's XML platforms become ours with the same routes, what cannot be carried over is listed by line, and no XML
 //! makes the reader panic, hang or use much memory.
 
+mod lab;
 mod readers;
 
+use lab::Lab;
 use platform::{NetworkModel, NetworkParameters, Platform, import};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -226,9 +228,9 @@ fn flags_of_the_network_models() {
     assert_eq!(network(&[]).model, NetworkModel::Flow);
     for model in ["CM02", "LV08", "SMPI", "IB", "Raw", "Constant"] {
         let found = network(&[("network/model", model)]);
-        let expected = NetworkModel::ALL.into_iter();
-        let expected = expected.filter(|known| known.name() == model.to_lowercase());
-        assert_eq!(Some(found.model), expected.last());
+        let mut all = NetworkModel::ALL.into_iter();
+        let expected = all.find(|known| known.name() == model.to_lowercase());
+        assert_eq!(Some(found.model), expected);
         assert_eq!(found, NetworkParameters::preset(found.model));
     }
     let all = network(&[
@@ -259,6 +261,47 @@ fn flags_of_the_network_models() {
     assert_eq!(fluid.overheads.os.len(), 1);
     assert_eq!(fluid.overheads.os[0].per_byte.as_secs(), 2e-9);
     assert!(fluid.overheads.or.is_empty());
+}
+
+/// The figures are dates of SimGrid 3.32 for the same files.
+#[test]
+fn dates_under_flags() {
+    let xml = |flags: &[(&str, &str)]| {
+        with_flags(flags).replace(
+            "</zone>",
+            "<host id=\"c\" speed=\"1Gf\"/><link id=\"m\" bandwidth=\"12MBps\" latency=\"5us\"/>\
+             <link id=\"k\" bandwidth=\"10MBps\" latency=\"1ms\"/><host id=\"d\" speed=\"1Gf\"/>\
+             <route src=\"c\" dst=\"d\"><link_ctn id=\"k\"/><link_ctn id=\"m\"/></route>\
+             <route src=\"a\" dst=\"d\"><link_ctn id=\"m\"/></route></zone>",
+        )
+    };
+    let dates = |flags: &[(&str, &str)], long: f64, short: f64| {
+        let mut lab = Lab::on(load(&xml(flags)));
+        lab.send("c", "d", 5e6);
+        lab.send("a", "d", 5e6);
+        lab.expect(&[(short, &[1]), (long, &[0])], 1e-11);
+    };
+    let factors = [
+        ("network/latency-factor", "3.5"),
+        ("network/bandwidth-factor", "0.8"),
+        ("network/weight-S", "1000"),
+    ];
+    let cm02 = [
+        ("network/model", "CM02"),
+        ("network/TCP-gamma", "20000"),
+        ("network/crosstraffic", "no"),
+    ];
+    let [a, b, c] = factors;
+    let [d, e, f] = cm02;
+    dates(&[a, b, c, d, e, f], 1.141_054_030_622, 0.559_306_186_302);
+    let lv08 = [
+        a,
+        b,
+        c,
+        ("network/TCP-gamma", "50000000"),
+        ("network/crosstraffic", "yes"),
+    ];
+    dates(&lv08, 1.195_064_274_194, 0.587_283_629_032);
 }
 
 #[test]

@@ -81,6 +81,7 @@ impl Ranks {
         if !port.with(|kernel| kernel.is_timed()) {
             // Where no time passes, calls take none.
             (settings.os, settings.ois, settings.or) = Default::default();
+            settings.copy_bandwidth = f64::INFINITY;
         }
         let mut endpoints = Vec::new();
         endpoints.resize_with(size as usize, Endpoint::default);

@@ -138,6 +138,8 @@ pub struct Settings {
     pub ois: Overhead,
     /// What an eager message costs the receiver.
     pub or: Overhead,
+    /// At how many bytes per second a rank packs, unpacks and copies into an attached buffer; infinite if that costs nothing.
+    pub copy_bandwidth: f64,
 }
 
 impl Settings {
@@ -153,6 +155,7 @@ impl Settings {
             os: Overhead::NONE,
             ois: Overhead::NONE,
             or: Overhead::NONE,
+            copy_bandwidth: f64::INFINITY,
         }
     }
 }

@@ -60,6 +60,22 @@ pub enum Error {
         /// The length of the attached buffer in bytes; `None` if none is attached.
         attached: Option<u64>,
     },
+    /// The buffer is shorter than the items of a datatype (`MPI_ERR_BUFFER`).
+    View {
+        /// The bytes from the beginning to the end of the items.
+        needed: u64,
+        /// The length of the buffer in bytes.
+        length: u64,
+    },
+    /// The datatype would be longer than 2^64 - 1 bytes (`MPI_ERR_TYPE`).
+    Type,
+    /// The length is not a whole number of numbers (`MPI_ERR_COUNT`).
+    Count {
+        /// The length in bytes.
+        length: u64,
+        /// The size of a number in bytes.
+        size: u64,
+    },
     /// A buffer is attached already (`MPI_ERR_BUFFER`).
     BufferAttached {
         /// Its length in bytes.
@@ -80,6 +96,8 @@ pub enum ErrorClass {
     Buffer,
     /// `MPI_ERR_COMM`.
     Comm,
+    /// `MPI_ERR_COUNT`.
+    Count,
     /// `MPI_ERR_GROUP`.
     Group,
     /// `MPI_ERR_OTHER`.
@@ -92,6 +110,8 @@ pub enum ErrorClass {
     Tag,
     /// `MPI_ERR_TRUNCATE`.
     Truncate,
+    /// `MPI_ERR_TYPE`.
+    Type,
 }
 
 impl Error {
@@ -106,7 +126,11 @@ impl Error {
             Self::Group { .. } => ErrorClass::Group,
             Self::Colour(_) => ErrorClass::Arg,
             Self::Contexts { .. } => ErrorClass::Other,
-            Self::BufferFull { .. } | Self::BufferAttached { .. } => ErrorClass::Buffer,
+            Self::BufferFull { .. } | Self::BufferAttached { .. } | Self::View { .. } => {
+                ErrorClass::Buffer
+            }
+            Self::Type => ErrorClass::Type,
+            Self::Count { .. } => ErrorClass::Count,
             Self::Request => ErrorClass::Request,
         }
     }
@@ -118,12 +142,14 @@ impl fmt::Display for ErrorClass {
             Self::Arg => "MPI_ERR_ARG",
             Self::Buffer => "MPI_ERR_BUFFER",
             Self::Comm => "MPI_ERR_COMM",
+            Self::Count => "MPI_ERR_COUNT",
             Self::Group => "MPI_ERR_GROUP",
             Self::Other => "MPI_ERR_OTHER",
             Self::Rank => "MPI_ERR_RANK",
             Self::Request => "MPI_ERR_REQUEST",
             Self::Tag => "MPI_ERR_TAG",
             Self::Truncate => "MPI_ERR_TRUNCATE",
+            Self::Type => "MPI_ERR_TYPE",
         })
     }
 }
@@ -183,6 +209,15 @@ impl fmt::Display for Error {
             Self::BufferFull { length, .. } => write!(
                 f,
                 "no room for a buffered message of {length} bytes: no buffer is attached"
+            ),
+            Self::View { needed, length } => write!(
+                f,
+                "buffer of {length} bytes: the datatype needs {needed} bytes"
+            ),
+            Self::Type => f.write_str("invalid datatype: longer than 2^64 - 1 bytes"),
+            Self::Count { length, size } => write!(
+                f,
+                "invalid count: {length} bytes are not a whole number of elements of {size} bytes"
             ),
             Self::BufferAttached { length } => {
                 write!(f, "a buffer of {length} bytes is attached already")

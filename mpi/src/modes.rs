@@ -3,7 +3,7 @@
 //! * *Synchronous*: when a receive has met the message, however short it is. It goes by rendezvous at every length.
 //! * *Ready*: the program promises that the receive is posted. MPI allows to send as in the standard mode then, which is
 //!   what happens here.
-//! * *Buffered*: at once. The message takes room in the buffer that the program has attached until it has left, and is
+//! * *Buffered*: at once, after the time that copying it takes (`copy_bandwidth`). The message takes room in the buffer that the program has attached until it has left, and is
 //!   refused where there is not enough.
 //!
 //! *Not modelled*: a ready send without a receive is not recognised as the mistake it is. A buffered message takes room of
@@ -93,6 +93,7 @@ impl Comm {
                     attached: Some(attached.buffer.len()),
                 });
             }
+            engine.copy(channel, length);
             let send = engine.send(channel, peer, envelope, buffer.clone(), call);
             if engine.is_done(send) {
                 return Ok(send);

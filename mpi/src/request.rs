@@ -16,6 +16,7 @@ use crate::engine::Engine;
 use crate::group::Members;
 use crate::persistent::Persistent;
 use crate::process::{Process, Question};
+use crate::view::Unpack;
 use crate::waiting::Waits;
 use crate::{Buffer, Comm, Error, Result, Status};
 
@@ -37,6 +38,8 @@ pub struct Request {
     token: Option<Token>,
     /// How it is started again.
     persistent: Option<Box<Persistent>>,
+    /// What is done with what a receive has got.
+    unpack: Option<Box<Unpack>>,
 }
 
 impl Request {
@@ -46,6 +49,7 @@ impl Request {
             members: comm.members().clone(),
             token: Some(token),
             persistent: None,
+            unpack: None,
         }
     }
 
@@ -57,7 +61,14 @@ impl Request {
             members: comm.members().clone(),
             token: None,
             persistent: Some(Box::new(persistent)),
+            unpack: None,
         }
+    }
+
+    /// The same, and what comes is unpacked.
+    pub(crate) fn unpacking(mut self, unpack: Unpack) -> Self {
+        self.unpack = Some(Box::new(unpack));
+        self
     }
 
     pub(crate) const fn process(&self) -> &Rc<Process> {
@@ -69,8 +80,18 @@ impl Request {
     }
 
     /// Takes the completion of an operation that is over and paid.
-    pub(crate) fn complete(&mut self, engine: &mut Engine) -> Option<Result<Completion>> {
-        let (result, buffer) = engine.take(self.token.take()?);
+    pub(crate) fn complete(
+        &mut self,
+        engine: &mut Engine,
+        channel: &dyn Channel,
+    ) -> Option<Result<Completion>> {
+        let (result, mut buffer) = engine.take(self.token.take()?);
+        if let (Some(unpack), &Ok(status)) = (self.unpack.take(), &result) {
+            match unpack.finish(&buffer, status, engine, channel) {
+                Ok(target) => buffer = target,
+                Err(error) => return Some(Err(error)),
+            }
+        }
         if let Some(persistent) = &mut self.persistent {
             persistent.keep(&buffer);
         }
@@ -174,7 +195,7 @@ impl Request {
         if !engine.is_done(token) || engine.pay(channel, token) {
             return None;
         }
-        self.complete(engine)
+        self.complete(engine, channel)
     }
 }
 
@@ -330,7 +351,7 @@ impl Future for WaitAll<'_> {
             if this.over < this.requests.len() {
                 return None;
             }
-            let finish = |request: &mut Request| request.complete(engine);
+            let finish = |request: &mut Request| request.complete(engine, channel);
             let all: Vec<Option<Result<Completion>>> =
                 this.requests.iter_mut().map(finish).collect();
             Some(all.into_iter().map(Option::transpose).collect())
@@ -399,7 +420,7 @@ impl Future for WaitAny<'_> {
                 this.looked = None;
                 return None;
             }
-            let completion = this.requests[position].complete(engine)?;
+            let completion = this.requests[position].complete(engine, channel)?;
             Some(completion.map(|completion| Some((position, completion))))
         })
     }

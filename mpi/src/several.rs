@@ -83,11 +83,19 @@ fn pays(requests: &[Request], engine: &mut Engine, channel: &dyn Channel) -> boo
 }
 
 /// Completes all that are over.
-fn complete_some(requests: &mut [Request], engine: &mut Engine) -> Completed {
+fn complete_some(
+    requests: &mut [Request],
+    engine: &mut Engine,
+    channel: &dyn Channel,
+) -> Completed {
     let mut done = Vec::new();
     for (position, request) in requests.iter_mut().enumerate() {
         if is_over(request, engine) {
-            done.extend(request.complete(engine).map(|result| (position, result)));
+            done.extend(
+                request
+                    .complete(engine, channel)
+                    .map(|result| (position, result)),
+            );
         }
     }
     done
@@ -115,7 +123,7 @@ pub fn waitsome(requests: &mut [Request]) -> impl Future<Output = Option<Complet
                 return None;
             }
             looked = Some(engine.ended());
-            let done = complete_some(requests, engine);
+            let done = complete_some(requests, engine, channel);
             (!done.is_empty()).then_some(done)
         };
     let waiting = Several::new(requests, "waitsome", location, attempt);
@@ -142,7 +150,7 @@ pub fn testsome(requests: &mut [Request]) -> impl Future<Output = Result<Complet
         if pays(requests, engine, channel) {
             return None;
         }
-        let done = complete_some(requests, engine);
+        let done = complete_some(requests, engine, channel);
         (!done.is_empty() || says_no("testsome", requests, process, engine)).then_some(done)
     };
     let waiting = Several::new(requests, "a loop of testsome", location, attempt);
@@ -171,7 +179,7 @@ pub fn testany(
         if pays(&requests[position..=position], engine, channel) {
             return None;
         }
-        let result = requests[position].complete(engine)?;
+        let result = requests[position].complete(engine, channel)?;
         Some(result.map(|completion| Some((position, completion))))
     };
     let waiting = Several::new(requests, "a loop of testany", location, attempt);
@@ -200,7 +208,7 @@ pub fn testall(
         if pays(requests, engine, channel) {
             return None;
         }
-        let finish = |request: &mut Request| request.complete(engine);
+        let finish = |request: &mut Request| request.complete(engine, channel);
         let all: Vec<Option<Result<Completion>>> = requests.iter_mut().map(finish).collect();
         let all: Result<Vec<Option<Completion>>> = all.into_iter().map(Option::transpose).collect();
         Some(all.map(Some))

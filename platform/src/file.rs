@@ -87,6 +87,9 @@ pub(crate) struct Named<T> {
 pub struct Protocol {
     /// Messages below this size are sent eagerly, messages of at least this size by rendezvous.
     pub eager_threshold: Size,
+    /// How fast a rank copies when it packs, unpacks or buffers messages; `None` if that takes no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy_bandwidth: Option<Bandwidth>,
 }
 
 /// `[hosts.NAME]`
@@ -319,7 +322,10 @@ impl Default for Protocol {
     /// 64 KiB: SimGrid's `smpi/send-is-detached-thresh`, 65536 bytes with the same meaning of below and above.
     fn default() -> Self {
         let eager_threshold = "64KiB".parse().expect("a size");
-        Self { eager_threshold }
+        Self {
+            eager_threshold,
+            copy_bandwidth: None,
+        }
     }
 }
 

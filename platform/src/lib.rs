@@ -20,6 +20,7 @@
 //!
 //! [protocol]                       # optional: what the message layer needs to know
 //! eager_threshold = "64KiB"        # messages below are sent eagerly, others by rendezvous; default 64KiB
+//! copy_bandwidth = "10GBps"        # at which ranks pack derived datatypes and buffer messages; default: takes no time
 //!
 //! [hosts.front]                    # a single host
 //! speed = "16Gf"                   # flop/s of one core

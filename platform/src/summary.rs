@@ -74,7 +74,11 @@ impl fmt::Display for Summary<'_> {
         write!(
             f,
             "protocol  eager below {threshold}, rendezvous from there on"
-        )
+        )?;
+        match &platform.protocol().copy_bandwidth {
+            Some(bandwidth) => write!(f, ", copies at {bandwidth}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -141,6 +141,7 @@ fn the_cluster_is_what_its_comments_say() {
     assert_eq!(names, ["node-0:up", "node-63:down"]);
     assert!(route.hops.iter().all(|hop| hop.bandwidth == 12.5e9));
     assert_eq!(platform.protocol().eager_threshold.bytes(), 65_536);
+    assert!(platform.protocol().copy_bandwidth.is_none());
     assert_eq!(
         platform.summary().to_string(),
         "name      64 nodes, InfiniBand EDR\n\
@@ -290,4 +291,25 @@ fn hosts_around_a_switch_and_a_declared_loopback() {
     let printed = platform.to_toml();
     let again = Platform::parse("p.toml", &printed).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(facts(&again), facts(&platform));
+}
+
+#[test]
+fn copies_may_take_time() {
+    let read = |value: &str| {
+        let text =
+            format!("version = 1\nhosts.a.speed = \"1Gf\"\n[protocol]\ncopy_bandwidth = {value}\n");
+        Platform::parse("copies.toml", &text)
+    };
+    let platform = read("\"4GBps\"").expect("a platform");
+    let rate = platform.protocol().copy_bandwidth.as_ref();
+    assert_eq!(rate.map(|rate| rate.bytes_per_s()), Some(4e9));
+    let summary = platform.summary().to_string();
+    assert!(
+        summary.contains("rendezvous from there on, copies at 4GBps"),
+        "{summary}"
+    );
+    let mistakes = read("\"0GBps\"")
+        .expect_err("nothing would ever be copied")
+        .to_string();
+    assert!(mistakes.contains("copy_bandwidth"), "{mistakes}");
 }

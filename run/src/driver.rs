@@ -201,6 +201,7 @@ fn settings(platform: &Platform, options: &Options) -> Settings {
     let network = platform.network();
     let asked = options.send_mode.map(SendMode::threshold);
     let in_file = platform.protocol().eager_threshold.bytes();
+    let copy_bandwidth = platform.protocol().copy_bandwidth.as_ref();
     let fluid = network.fluid.as_ref();
     let small = fluid.and_then(|fluid| fluid.async_small_threshold.as_ref());
     let overheads = fluid.map(|fluid| fluid.overheads.clone());
@@ -213,6 +214,7 @@ fn settings(platform: &Platform, options: &Options) -> Settings {
         os: overhead(&os),
         ois: overhead(&ois),
         or: overhead(&or),
+        copy_bandwidth: copy_bandwidth.map_or(f64::INFINITY, |rate| rate.bytes_per_s()),
         ..Settings::new(asked.unwrap_or(in_file))
     }
 }

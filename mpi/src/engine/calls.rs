@@ -7,6 +7,18 @@ use crate::matching::Unexpected;
 use crate::{Buffer, Envelope, Pattern};
 
 impl Engine {
+    /// Makes the rank busy with copying so many bytes.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "messages of 2^53 bytes and more may be off by one"
+    )]
+    pub(crate) fn copy(&mut self, channel: &dyn Channel, length: u64) {
+        let cost = length as f64 / channel.settings().copy_bandwidth;
+        if cost > 0.0 {
+            self.busy_until = self.now(channel) + cost;
+        }
+    }
+
     /// Ends a receive that no message has met: `MPI_Cancel`. Everything else goes on as if nothing had been said.
     pub(crate) fn cancel(&mut self, token: Token) {
         self.actions += 1;

@@ -1,0 +1,87 @@
+//! Typed buffers: numbers in, numbers out. A buffer keeps them in little-endian order, whatever the machine, so a digest or a
+//! record of a message is the same everywhere.
+
+use crate::{Buffer, Comm, Error, Result, Status};
+
+mod sealed {
+    /// What a number is in a buffer.
+    pub trait Bytes: Sized + Copy {
+        fn put(self, into: &mut Vec<u8>);
+        fn get(from: &[u8]) -> Self;
+    }
+}
+
+/// A number that buffers can hold: the integers and floats of Rust.
+pub trait Scalar: sealed::Bytes {
+    /// Its size in bytes.
+    const SIZE: u64;
+}
+
+macro_rules! scalars {
+    ($($scalar:ty: $size:literal),*) => {$(
+        impl sealed::Bytes for $scalar {
+            fn put(self, into: &mut Vec<u8>) {
+                into.extend_from_slice(&self.to_le_bytes());
+            }
+
+            fn get(from: &[u8]) -> Self {
+                let bytes = from.first_chunk::<$size>().expect("whole numbers");
+                Self::from_le_bytes(*bytes)
+            }
+        }
+
+        impl Scalar for $scalar {
+            const SIZE: u64 = $size;
+        }
+    )*};
+}
+
+scalars!(u8: 1, i8: 1, u16: 2, i16: 2, u32: 4, i32: 4, u64: 8, i64: 8, f32: 4, f64: 8);
+
+impl Buffer {
+    /// A buffer with these numbers.
+    #[must_use]
+    pub fn of<T: Scalar>(values: &[T]) -> Self {
+        let mut bytes = Vec::new();
+        for &value in values {
+            value.put(&mut bytes);
+        }
+        Self::from(bytes)
+    }
+
+    /// The numbers; `None` for a phantom.
+    ///
+    /// # Errors
+    /// [`Error::Count`] if the length is not a whole number of them.
+    pub fn values<T: Scalar>(&self) -> Result<Option<Vec<T>>> {
+        if !self.len().is_multiple_of(T::SIZE) {
+            return Err(Error::Count {
+                length: self.len(),
+                size: T::SIZE,
+            });
+        }
+        let size = usize::try_from(T::SIZE).expect("numbers are short");
+        let values = |bytes: &[u8]| bytes.chunks_exact(size).map(T::get).collect();
+        Ok(self.bytes().map(values))
+    }
+}
+
+impl Status {
+    /// The number of numbers in the message: `MPI_Get_count`; `None` (`MPI_UNDEFINED`) if it is not whole.
+    #[must_use]
+    pub fn count<T: Scalar>(&self) -> Option<u64> {
+        let whole = self.length.is_multiple_of(T::SIZE);
+        whole.then_some(self.length / T::SIZE)
+    }
+}
+
+impl Comm {
+    /// A buffer with these numbers, or a phantom of their length if the run wants.
+    #[must_use]
+    pub fn buffer_of<T: Scalar>(&self, values: &[T]) -> Buffer {
+        if self.process().channel().settings().phantom {
+            return Buffer::phantom(values.len() as u64 * T::SIZE);
+        }
+        Buffer::of(values)
+    }
+}

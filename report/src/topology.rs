@@ -81,7 +81,7 @@ impl Scaled {
 
     /// The size of texts in boxes.
     fn text_size(&self) -> i32 {
-        pixel((self.unit * 0.8).clamp(9.0, 18.0))
+        pixel((self.unit * 0.8).clamp(12.0, 18.0))
     }
 
     fn frames<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {

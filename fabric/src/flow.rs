@@ -83,6 +83,10 @@ pub(crate) fn label(packet: &Packet) -> u64 {
         Header::Rts { envelope, .. } => (2, envelope.tag),
         Header::Cts { .. } => (3, 0),
         Header::Data { .. } => (4, 0),
+        Header::EagerFirst { envelope, .. } => (5, envelope.tag),
+        Header::EagerNext { .. } => (6, 0),
+        Header::DataPart { .. } => (7, 0),
+        Header::Credits => (8, 0),
     };
     packet.payload.len() << 8 | kind | u64::from(detail) << 40
 }
@@ -93,8 +97,13 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
         Header::Eager { envelope } => Some((envelope, packet.payload.len())),
         Header::Rts {
             envelope, length, ..
-        } => Some((envelope, length)),
-        Header::Cts { .. } | Header::Data { .. } => None,
+        }
+        | Header::EagerFirst { envelope, length } => Some((envelope, length)),
+        Header::Cts { .. }
+        | Header::Data { .. }
+        | Header::EagerNext { .. }
+        | Header::DataPart { .. }
+        | Header::Credits => None,
     }
 }
 

@@ -23,7 +23,8 @@
 //!
 //! 1. The API: [`Comm`], [`Request`], [`waitall`], [`waitany`], collectives.
 //! 2. Matching: which receive gets which message.
-//! 3. The protocols: eager and rendezvous, without I/O and without a clock.
+//! 3. The protocols: eager and rendezvous, without I/O and without a clock. Where [`Limits`] are set, every packet goes through the
+//!    tables of [`machine`]: packet buffers, credits, bounded memory for unexpected messages.
 //! 4. [`Channel`]: the seam to a device. This crate does not know the simulator; a simulated network, sockets and
 //!    adapters all implement the same trait.
 //!
@@ -56,7 +57,10 @@ mod comm;
 mod engine;
 mod envelope;
 mod error;
+mod flow_control;
 mod leftovers;
+mod limits;
+pub mod machine;
 mod matching;
 mod overhead;
 mod process;
@@ -69,6 +73,8 @@ pub use comm::{Comm, Recv, Send};
 pub use engine::Status;
 pub use envelope::{ANY_SOURCE, ANY_TAG, Envelope, Pattern, Source, TAG_UB, Tag};
 pub use error::{Error, Result};
+pub use flow_control::{ConnectionReport, FlowReport, Taken};
+pub use limits::Limits;
 pub use overhead::{Overhead, Section};
 pub use process::{Call, Process};
 pub use request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waitall, waitany};

@@ -269,6 +269,11 @@ impl Carrier for Flow {
 
     fn post(&self, rank: u32, peer: u32, packet: Packet) {
         let (control, length) = (packet.header.is_control(), packet.payload.len());
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "messages of 2^53 bytes and more may be off by one"
+        )]
+        let begins = packet.header.begins(length).map(|length| length as f64);
         let index = self.tables.borrow_mut().launch(rank, peer, packet);
         self.ranks.port.with(|kernel| {
             if control {
@@ -280,7 +285,9 @@ impl Carrier for Flow {
                 reason = "messages of 2^53 bytes and more may be off by one"
             )]
             let (bytes, envelope) = (length as f64, self.ranks.settings.envelope as f64);
-            kernel.count_message(bytes);
+            if let Some(message) = begins {
+                kernel.count_message(message);
+            }
             let (from, to) = (kernel.host_of(actor(rank)), kernel.host_of(actor(peer)));
             kernel.start_for_device(
                 &Work::Transfer {

@@ -37,6 +37,11 @@ impl Buffer {
         }
     }
 
+    /// A buffer for a message of any length, with whatever it brings.
+    pub(crate) const fn unbounded() -> Self {
+        Self::phantom(u64::MAX)
+    }
+
     /// The length in bytes.
     #[must_use]
     pub const fn len(&self) -> u64 {
@@ -75,7 +80,9 @@ impl Buffer {
             message.length <= self.length,
             "truncation was excluded before"
         );
-        if message.length == self.length {
+        if self.length == u64::MAX {
+            self.clone_from(message);
+        } else if message.length == self.length {
             if message.bytes.is_some() && self.bytes.is_some() {
                 self.bytes.clone_from(&message.bytes);
             }

@@ -67,6 +67,8 @@ pub enum Header {
         receive: Token,
         /// Where in the message it belongs, in bytes from its beginning.
         offset: u64,
+        /// The length of the message in bytes.
+        length: u64,
     },
     /// Nothing but what is [returned](Packet::returned).
     Credits,
@@ -112,6 +114,19 @@ impl Header {
                 | Self::EagerFirst { .. }
                 | Self::EagerNext { .. }
         )
+    }
+
+    /// The length of the message in bytes if this is its first packet with data, of `payload` bytes.
+    #[must_use]
+    pub const fn begins(&self, payload: u64) -> Option<u64> {
+        match *self {
+            Self::Eager { .. } | Self::Data { .. } => Some(payload),
+            Self::EagerFirst { length, .. }
+            | Self::DataPart {
+                length, offset: 0, ..
+            } => Some(length),
+            _ => None,
+        }
     }
 
     /// Whether the packet only controls the protocol and carries no message.

@@ -3,6 +3,9 @@
 //! Calls that do not wait (`isend`, `irecv`) act at once; those that may wait are futures that act when they are
 //! first polled. A blocking send keeps a share of the buffer, so nothing that the program does later can change the
 //! message; a receive borrows its buffer until it is over.
+//!
+//! Ranks in calls and in what they answer are those of the communicator; reports of deadlocks and warnings name the ranks of
+//! the world.
 
 use std::fmt;
 use std::future::Future;
@@ -13,6 +16,7 @@ use std::task::{Context, Poll};
 
 use crate::channel::{Channel, Interest, Level, Token};
 use crate::engine::Engine;
+use crate::group::Members;
 use crate::process::{Call, Process, Question};
 use crate::waiting::Waits;
 use crate::{Buffer, Envelope, Error, Pattern, Request, Result, Source, Status, TAG_UB, Tag};
@@ -39,35 +43,73 @@ pub(crate) const COLLECTIVE: u32 = 1;
 #[derive(Clone)]
 pub struct Comm {
     process: Rc<Process>,
+    members: Members,
+    rank: u32,
     context: u32,
 }
 
 impl Comm {
-    pub(crate) const fn world(process: Rc<Process>) -> Self {
+    pub(crate) fn world(process: Rc<Process>) -> Self {
+        let (rank, size) = (process.channel().rank(), process.channel().size());
         Self {
             process,
+            members: Members::all(size),
+            rank,
             context: POINT_TO_POINT,
         }
     }
 
-    /// The same ranks in the context of collectives.
-    pub(crate) fn collective(&self) -> Self {
+    /// Another communicator of this process.
+    pub(crate) fn derived(&self, members: Members, rank: u32, context: u32) -> Self {
+        let process = Rc::clone(&self.process);
+        process.contexts().borrow_mut().begin(context);
         Self {
-            process: Rc::clone(&self.process),
-            context: self.context + COLLECTIVE,
+            process,
+            members,
+            rank,
+            context,
         }
+    }
+
+    /// The same ranks in the context of collectives.
+    pub(crate) fn collective(&self) -> Result<Self> {
+        self.check_context()?;
+        let mut inner = self.clone();
+        inner.context += COLLECTIVE;
+        Ok(inner)
+    }
+
+    pub(crate) const fn process(&self) -> &Rc<Process> {
+        &self.process
+    }
+
+    pub(crate) const fn members(&self) -> &Members {
+        &self.members
+    }
+
+    pub(crate) const fn context(&self) -> u32 {
+        self.context
+    }
+
+    pub(crate) const fn rank_in_32_bits(&self) -> u32 {
+        self.rank
+    }
+
+    /// The number that this rank has in the world.
+    pub(crate) fn world_rank(&self) -> u32 {
+        self.process.channel().rank()
     }
 
     /// The number of this rank, from 0.
     #[must_use]
-    pub fn rank(&self) -> usize {
-        self.process.channel().rank() as usize
+    pub const fn rank(&self) -> usize {
+        self.rank as usize
     }
 
     /// The number of ranks.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.process.channel().size() as usize
+        self.members.count() as usize
     }
 
     /// The time in seconds since the start.
@@ -102,15 +144,32 @@ impl Comm {
         }
     }
 
+    fn check_context(&self) -> Result<()> {
+        if self.process.contexts().borrow().is_freed(self.context) {
+            return Err(Error::Comm {
+                context: self.context,
+            });
+        }
+        Ok(())
+    }
+
+    /// The world rank of a rank.
     fn peer(&self, rank: usize) -> Result<u32> {
         let size = self.size();
         if rank >= size {
             return Err(Error::Rank { rank, size });
         }
-        Ok(u32::try_from(rank).expect("ranks are counted in 32 bits"))
+        let rank = u32::try_from(rank).expect("ranks are counted in 32 bits");
+        Ok(self.members.world(rank))
+    }
+
+    /// The rank that the source of a message has here; what is not the end of a message names none.
+    fn told(&self, status: Status) -> Status {
+        self.members.told(status)
     }
 
     fn envelope(&self, tag: u32) -> Result<Envelope> {
+        self.check_context()?;
         if tag > TAG_UB {
             return Err(Error::Tag(tag));
         }
@@ -130,6 +189,7 @@ impl Comm {
             Tag::Is(tag) => Some(self.envelope(tag)?.tag),
             Tag::Any => None,
         };
+        self.check_context()?;
         Ok(Pattern {
             context: self.context,
             source,
@@ -159,7 +219,7 @@ impl Comm {
         location: &'static Location<'static>,
     ) -> Result<Request> {
         let token = self.start_send(buffer, destination, tag, (false, location))?;
-        Ok(Request::new(Rc::clone(&self.process), token))
+        Ok(Request::new(self, token))
     }
 
     pub(crate) fn irecv_at(
@@ -174,7 +234,7 @@ impl Comm {
             engine.receive(channel, pattern, buffer, location)
         };
         let token = self.process.with_engine(start);
-        Ok(Request::new(Rc::clone(&self.process), token))
+        Ok(Request::new(self, token))
     }
 
     /// Starts a send: `MPI_Isend`.
@@ -227,7 +287,7 @@ impl Comm {
         tag: impl Into<Tag>,
     ) -> Recv<'a> {
         Recv {
-            process: &self.process,
+            comm: self,
             buffer,
             pattern: self.pattern(source.into(), tag.into()),
             token: None,
@@ -257,7 +317,7 @@ impl Comm {
             let pattern = Ok(self.pattern(source, recv_tag)?);
             let mut sending = self.isend_at(message, destination, send_tag, location)?;
             let receiving = Recv {
-                process: &self.process,
+                comm: self,
                 buffer: recv,
                 pattern,
                 token: None,
@@ -284,7 +344,8 @@ impl Comm {
         async move {
             let pattern = pattern?;
             let attempt = move |_: &Process, engine: &mut Engine| engine.probe(&pattern);
-            Ok(Call::new(&self.process, location, Waits::Probe(pattern), attempt).await)
+            let status = Call::new(&self.process, location, Waits::Probe(pattern), attempt).await;
+            Ok(self.told(status))
         }
     }
 
@@ -313,7 +374,8 @@ impl Comm {
                     .may_say_no(engine.changes(), Question::Probe(pattern))
                     .then_some(None),
             };
-            Ok(Call::new(&self.process, location, Waits::Iprobe(pattern), attempt).await)
+            let found = Call::new(&self.process, location, Waits::Iprobe(pattern), attempt).await;
+            Ok(found.map(|status| self.told(status)))
         }
     }
 
@@ -358,7 +420,7 @@ impl Comm {
             .process
             .with_engine(|engine, _| engine.elapse(location));
         start(&self.process, token);
-        let mut request = Request::new(Rc::clone(&self.process), token);
+        let mut request = Request::new(self, token);
         let _ = request.wait_in(name, location).await;
     }
 
@@ -453,7 +515,7 @@ impl Drop for Send<'_> {
 #[must_use = "an operation does nothing until it is awaited"]
 #[derive(Debug)]
 pub struct Recv<'a> {
-    process: &'a Process,
+    comm: &'a Comm,
     buffer: &'a mut Buffer,
     pattern: Result<Pattern>,
     token: Option<Token>,
@@ -469,7 +531,7 @@ impl Future for Recv<'_> {
             Ok(pattern) => pattern,
             Err(error) => return Poll::Ready(Err(error)),
         };
-        let process = this.process;
+        let process = &this.comm.process;
         let token = *this.token.get_or_insert_with(|| {
             let buffer = std::mem::replace(this.buffer, Buffer::phantom(0));
             process.with_engine(|engine, channel| {
@@ -486,7 +548,7 @@ impl Future for Recv<'_> {
             // A second poll after the end would be a new receive; futures must not be polled again.
             this.pattern = Err(Error::Request);
             *this.buffer = buffer;
-            result
+            this.comm.members.told_result(result)
         })
     }
 }
@@ -494,8 +556,9 @@ impl Future for Recv<'_> {
 impl Drop for Recv<'_> {
     fn drop(&mut self) {
         if let Some(token) = self.token {
-            self.process.forget(Waits::Operation(token), self.location);
-            *self.buffer = self.process.cancel_receive(token);
+            let process = &self.comm.process;
+            process.forget(Waits::Operation(token), self.location);
+            *self.buffer = process.cancel_receive(token);
         }
     }
 }

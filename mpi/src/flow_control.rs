@@ -217,3 +217,6 @@ impl Shared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::channel::{Channel, Token};
+use crate::communicators::Contexts;
 use crate::engine::Engine;
 use crate::waiting::{Blocked, Waiting, Waits};
 use crate::{Comm, Pattern};
@@ -43,6 +44,7 @@ pub struct Process {
     engine: RefCell<Engine>,
     blocked: RefCell<Blocked>,
     failures: Cell<Failures>,
+    contexts: RefCell<Contexts>,
 }
 
 impl Process {
@@ -54,6 +56,7 @@ impl Process {
             engine: RefCell::new(Engine::default()),
             blocked: RefCell::new(Blocked::default()),
             failures: Cell::new(Failures::default()),
+            contexts: RefCell::default(),
         })
     }
 
@@ -61,6 +64,10 @@ impl Process {
     #[must_use]
     pub fn world(self: &Rc<Self>) -> Comm {
         Comm::world(Rc::clone(self))
+    }
+
+    pub(crate) const fn contexts(&self) -> &RefCell<Contexts> {
+        &self.contexts
     }
 
     pub(crate) fn channel(&self) -> &dyn Channel {

@@ -11,9 +11,10 @@ use std::task::{Context, Poll};
 
 use crate::channel::{Channel, Token};
 use crate::engine::Engine;
+use crate::group::Members;
 use crate::process::{Process, Question};
 use crate::waiting::Waits;
-use crate::{Buffer, Error, Result, Status};
+use crate::{Buffer, Comm, Error, Result, Status};
 
 /// A completed operation: what it says about its message, and the buffer.
 #[derive(Clone, Debug)]
@@ -28,20 +29,25 @@ pub struct Completion {
 #[must_use = "dropping a request means not to wait for it"]
 pub struct Request {
     process: Rc<Process>,
+    /// The ranks among which the source of a message is told.
+    members: Members,
     token: Option<Token>,
 }
 
-fn completion(engine: &mut Engine, token: Token) -> Result<Completion> {
-    let (result, buffer) = engine.take(token);
-    result.map(|status| Completion { status, buffer })
-}
-
 impl Request {
-    pub(crate) const fn new(process: Rc<Process>, token: Token) -> Self {
+    pub(crate) fn new(comm: &Comm, token: Token) -> Self {
         Self {
-            process,
+            process: Rc::clone(comm.process()),
+            members: comm.members().clone(),
             token: Some(token),
         }
+    }
+
+    /// Takes the completion of an operation that is over and paid.
+    fn complete(&mut self, engine: &mut Engine) -> Option<Result<Completion>> {
+        let (result, buffer) = engine.take(self.token.take()?);
+        let status = self.members.told_result(result);
+        Some(status.map(|status| Completion { status, buffer }))
     }
 
     /// Whether the operation has been waited for already: `MPI_REQUEST_NULL`.
@@ -96,8 +102,7 @@ impl Request {
         if !engine.is_done(token) || engine.pay(channel, token) {
             return None;
         }
-        self.token = None;
-        Some(completion(engine, token))
+        self.complete(engine)
     }
 }
 
@@ -253,10 +258,9 @@ impl Future for WaitAll<'_> {
             if this.over < this.requests.len() {
                 return None;
             }
-            let mut finish =
-                |request: &mut Request| request.token.take().map(|token| completion(engine, token));
+            let finish = |request: &mut Request| request.complete(engine);
             let all: Vec<Option<Result<Completion>>> =
-                this.requests.iter_mut().map(&mut finish).collect();
+                this.requests.iter_mut().map(finish).collect();
             Some(all.into_iter().map(Option::transpose).collect())
         })
     }
@@ -323,8 +327,8 @@ impl Future for WaitAny<'_> {
                 this.looked = None;
                 return None;
             }
-            let token = this.requests[position].token.take()?;
-            Some(completion(engine, token).map(|completion| Some((position, completion))))
+            let completion = this.requests[position].complete(engine)?;
+            Some(completion.map(|completion| Some((position, completion))))
         })
     }
 }

@@ -9,43 +9,78 @@ use std::rc::Rc;
 use common::{Order, Outcome, THRESHOLD, pattern, world};
 use mpi::{ANY_TAG, Comm, Limits, Result, Settings, machine, waitall};
 
-/// Every rank sends so many messages of each of these lengths to every other; then, after a while, it receives them all, the last
-/// tag first.
-async fn exchange(world: Comm, lengths: Rc<Vec<u64>>, late: bool) -> Result<()> {
+/// When the receives are posted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Receives {
+    /// Before the sends.
+    First,
+    /// At once after the sends, one after the other, the last tag first.
+    Then,
+    /// The same, the first tag first.
+    InOrder,
+    /// As `Then`, after a second.
+    Late,
+    /// As `First`, and only rank 1 receives, from rank 0.
+    OneWay,
+}
+
+/// Every rank sends a message of each of these lengths to every other and receives what is sent to it.
+async fn exchange(world: Comm, lengths: Rc<Vec<u64>>, when: Receives) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
-    let others: Vec<usize> = (0..size).filter(|other| *other != rank).collect();
-    let mut sends = Vec::new();
-    for &other in &others {
-        for (tag, &length) in (0..).zip(lengths.iter()) {
-            let content = pattern(length, (rank * 10 + other) as u64);
-            sends.push(world.isend(content, other, tag)?);
+    let is_pair = |from: usize, to: usize| from != to && (when != Receives::OneWay || from == 0);
+    let content = |from: usize, to: usize, length| pattern(length, (from * 10 + to) as u64);
+    let tags = || (0..100).zip(lengths.iter().copied());
+    let mut posted = Vec::new();
+    if matches!(when, Receives::First | Receives::OneWay) {
+        for (tag, length) in tags() {
+            for other in (0..size).filter(|other| is_pair(*other, rank)) {
+                posted.push((other, world.irecv(world.buffer(length), other, tag)?));
+            }
         }
     }
-    if late {
+    let mut sends = Vec::new();
+    for other in (0..size).filter(|other| is_pair(rank, *other)) {
+        for (tag, length) in tags() {
+            sends.push(world.isend(content(rank, other, length), other, tag)?);
+        }
+    }
+    if when == Receives::Late {
         world.sleep(1.0).await;
     }
-    for (tag, &length) in (0..100_u32)
-        .zip(lengths.iter())
-        .collect::<Vec<_>>()
-        .into_iter()
-        .rev()
-    {
-        for &other in &others {
-            let mut buffer = world.buffer(length);
-            world.recv(&mut buffer, other, tag).await?;
-            let expected = pattern(length, (other * 10 + rank) as u64);
-            assert_eq!(buffer.bytes(), expected.bytes());
+    if matches!(when, Receives::Then | Receives::InOrder | Receives::Late) {
+        let mut order: Vec<_> = tags().collect();
+        if when != Receives::InOrder {
+            order.reverse();
         }
+        for (tag, length) in order {
+            for other in (0..size).filter(|other| is_pair(*other, rank)) {
+                let mut buffer = world.buffer(length);
+                world.recv(&mut buffer, other, tag).await?;
+                assert_eq!(buffer.bytes(), content(other, rank, length).bytes());
+            }
+        }
+    }
+    for (other, receive) in &mut posted {
+        let buffer = receive.wait().await?.buffer;
+        assert_eq!(buffer.bytes(), content(*other, rank, buffer.len()).bytes());
     }
     waitall(&mut sends).await?;
     Ok(())
 }
 
-fn run(ranks: u32, limits: &Limits, lengths: &[u64], late: bool, order: Order) -> Outcome {
+fn run(ranks: u32, limits: &Limits, lengths: &[u64], when: Receives, order: Order) -> Outcome {
     let lengths = Rc::new(lengths.to_vec());
     let world = world(ranks).limits(limits.clone()).order(order);
-    world.run(move |world| exchange(world, Rc::clone(&lengths), late))
+    world.run(move |world| exchange(world, Rc::clone(&lengths), when))
 }
+
+/// All but the last.
+const WAYS: [Receives; 4] = [
+    Receives::First,
+    Receives::Then,
+    Receives::InOrder,
+    Receives::Late,
+];
 
 /// Few of everything.
 const FEW: Limits = Limits {
@@ -71,6 +106,11 @@ fn e1_every_transition_is_taken() {
         few(Some(1), Some(3), 1),
         few(Some(1), None, 2),
         few(Some(2), Some(8), 2),
+        few(Some(6), Some(20), 4),
+        Limits {
+            packet: 60,
+            ..Limits::NONE
+        },
     ];
     for limits in all.clone() {
         for (unexpected, direct, batch) in
@@ -90,9 +130,10 @@ fn e1_every_transition_is_taken() {
         .map(|machine| vec![0; machine.transitions.len()])
         .collect();
     for limits in &all {
-        for seed in 1..12 {
-            let lengths = [5, 70, 150, 30, 5, 250];
-            let outcome = run(3, limits, &lengths, seed % 2 == 0, Order::Seeded(seed));
+        for seed in 1..13 {
+            let lengths = [150, 90, 5, 70, 250, 30, 5];
+            let when = WAYS[usize::try_from(seed).expect("small") % 4];
+            let outcome = run(3, limits, &lengths, when, Order::Seeded(seed));
             let outcome = outcome.finished().settled(limits);
             for report in outcome.flow.iter().flatten() {
                 let found = [
@@ -120,9 +161,14 @@ fn e1_every_transition_is_taken() {
     assert!(never.is_empty(), "never taken:\n  {}", never.join("\n  "));
 }
 
-/// All orders of delivery of a run, at most so many: what `check` says of each.
-fn every_order(limits: &Limits, lengths: &[u64], mut check: impl FnMut(Outcome)) -> usize {
-    const RUNS_MAX: usize = 3000;
+/// All orders of delivery of a run of two ranks, the first so many: what `check` says of each, and how many there were.
+fn every_order(
+    limits: &Limits,
+    lengths: &[u64],
+    when: Receives,
+    runs_max: usize,
+    mut check: impl FnMut(Outcome),
+) -> usize {
     let mut choices: Vec<usize> = Vec::new();
     for runs in 1.. {
         let widths = Rc::new(RefCell::new(Vec::new()));
@@ -130,14 +176,14 @@ fn every_order(limits: &Limits, lengths: &[u64], mut check: impl FnMut(Outcome))
             choices: choices.clone(),
             widths: Rc::clone(&widths),
         };
-        check(run(2, limits, lengths, false, path));
+        check(run(2, limits, lengths, when, path));
         let widths = widths.borrow();
         choices.resize(widths.len(), 0);
         // The next path: the last choice that has another candidate.
         let next = (0..widths.len())
             .rev()
             .find(|&at| choices[at] + 1 < widths[at]);
-        let Some(at) = next.filter(|_| runs < RUNS_MAX) else {
+        let Some(at) = next.filter(|_| runs < runs_max) else {
             return runs;
         };
         choices.truncate(at + 1);
@@ -146,23 +192,51 @@ fn every_order(limits: &Limits, lengths: &[u64], mut check: impl FnMut(Outcome))
     unreachable!("the loop ends by returning")
 }
 
-/// E1: two ranks that send to each other, 1 to 3 buffers, 1 to 3 credits: no deadlock and no lost wake-up in any order.
+/// 1 to 3 buffers, 1 to 3 credits.
+fn scarce() -> impl Iterator<Item = Limits> {
+    (1..4).flat_map(|buffers| {
+        (1..4).map(move |credits| Limits {
+            buffers: Some(buffers),
+            credits: Some(credits),
+            ..FEW
+        })
+    })
+}
+
+/// E1: one sender, one receiver: no deadlock and no lost wake-up in any order of delivery. All orders are tried.
 #[test]
-fn e1_no_order_of_delivery_deadlocks_with_reserved_buffers() {
-    let mut runs = 0;
-    for buffers in 1..4 {
-        for credits in 1..4 {
-            let limits = Limits {
-                buffers: Some(buffers),
-                credits: Some(credits),
-                ..FEW
-            };
-            runs += every_order(&limits, &[5, 30, 110], |outcome| {
+fn e1_no_order_deadlocks_between_a_sender_and_a_receiver() {
+    const RUNS_MAX: usize = 20_000;
+    let mut all = 0;
+    for limits in scarce() {
+        let limits = Limits {
+            packet: 50,
+            ..limits
+        };
+        for lengths in [&[60, 5], &[5, 5], &[5, 100]] {
+            let runs = every_order(&limits, lengths, Receives::OneWay, RUNS_MAX, |outcome| {
+                outcome.finished().settled(&limits);
+            });
+            assert!(
+                runs < RUNS_MAX,
+                "all orders are tried: {limits:?}, {lengths:?}"
+            );
+            all += runs;
+        }
+    }
+    assert!(all > 100, "there is more than one order: {all}");
+}
+
+/// E1: the same for two ranks that send to each other; the first orders of a great many.
+#[test]
+fn e1_no_order_deadlocks_between_two_senders() {
+    for limits in scarce() {
+        for when in [Receives::First, Receives::Then] {
+            every_order(&limits, &[5, 30, 110], when, 150, |outcome| {
                 outcome.finished().settled(&limits);
             });
         }
     }
-    assert!(runs > 9, "there is more than one order: {runs}");
 }
 
 /// E2, M-8: without reserved buffers each rank fills its buffers with what waits for a credit of the other, and the update that would
@@ -171,23 +245,25 @@ fn e1_no_order_of_delivery_deadlocks_with_reserved_buffers() {
 fn e2_without_reserved_buffers_there_is_a_deadlock() {
     let bare = Limits {
         buffers: Some(1),
-        credits: Some(2),
+        credits: Some(1),
         reserved: 0,
         ..FEW
     };
-    let mut stuck = 0;
-    let lengths = [5, 5, 5, 5];
-    every_order(&bare, &lengths, |outcome| {
-        stuck += usize::from(outcome.results.contains(&None));
-    });
-    assert!(stuck > 0, "the known deadlock is found");
-    let reserved = Limits {
-        reserved: 2,
-        ..bare
+    let find = |limits: &Limits| {
+        let mut stuck = 0;
+        every_order(limits, &[5, 5, 5], Receives::Then, 300, |outcome| {
+            stuck += usize::from(outcome.results.contains(&None));
+        });
+        stuck
     };
-    every_order(&reserved, &lengths, |outcome| {
-        outcome.finished().settled(&reserved);
-    });
+    assert!(find(&bare) > 0, "the known deadlock is found");
+    for reserved in 1..4 {
+        let reserved = Limits {
+            reserved,
+            ..bare.clone()
+        };
+        assert_eq!(find(&reserved), 0);
+    }
 }
 
 /// A rank that is held up says by what.
@@ -268,7 +344,7 @@ fn m2_eager_bytes_are_limited_too() {
         eager_bytes: Some(10),
         ..Limits::NONE
     };
-    let outcome = run(2, &limits, &[6, 6], true, Order::Posted);
+    let outcome = run(2, &limits, &[6, 6], Receives::Late, Order::Posted);
     let outcome = outcome.finished().settled(&limits);
     let lines = outcome.transcript;
     assert!(
@@ -353,7 +429,7 @@ fn m5_batches_post_the_same_packets() {
             reserved: 4,
             ..FEW
         };
-        let outcome = run(2, &limits, &[130], false, Order::Posted)
+        let outcome = run(2, &limits, &[130], Receives::Then, Order::Posted)
             .finished()
             .settled(&limits);
         let posted: u64 = outcome
@@ -439,7 +515,7 @@ fn e3_the_threshold_switches() {
             packet: 1000,
             ..FEW
         };
-        let outcome = run(2, &limits, &[length], false, Order::Posted)
+        let outcome = run(2, &limits, &[length], Receives::Then, Order::Posted)
             .finished()
             .settled(&limits);
         let line = outcome
@@ -460,7 +536,7 @@ fn e5_unexpected_messages_stay_within_their_memory() {
         credits: Some(6),
         ..Limits::NONE
     };
-    let outcome = run(2, &limits, &[30; 12], true, Order::Posted)
+    let outcome = run(2, &limits, &[30; 12], Receives::Late, Order::Posted)
         .finished()
         .settled(&limits);
     for report in outcome.flow.iter().flatten() {
@@ -481,6 +557,7 @@ fn e5_unexpected_messages_stay_within_their_memory() {
 #[test]
 fn without_anything_scarce_the_machines_do_what_happens_without_them() {
     for seed in 1..40 {
+        let when = WAYS[usize::try_from(seed).expect("small") % 4];
         for told in [false, true] {
             let transcript = |limits: Option<Limits>| {
                 let settings = Settings {
@@ -490,7 +567,7 @@ fn without_anything_scarce_the_machines_do_what_happens_without_them() {
                     ..Settings::new(THRESHOLD)
                 };
                 let lengths = Rc::new(vec![0, 5, 60, 99, 100, 300]);
-                let program = move |world| exchange(world, Rc::clone(&lengths), seed % 2 == 0);
+                let program = move |world| exchange(world, Rc::clone(&lengths), when);
                 let outcome = world(3)
                     .settings(settings)
                     .order(Order::Seeded(seed))

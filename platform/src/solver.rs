@@ -70,7 +70,7 @@ const BATCH_PART: usize = 2;
 /// Flows whose rate could be found from scratch for the price of an incremental event.
 const FLOWS_PER_EVENT: usize = 20;
 /// Flows, per flow in progress, whose rate could be found from scratch for the price of building the incremental state.
-const FLOWS_PER_BUILD: usize = 2;
+const FLOWS_PER_BUILD: usize = 1;
 
 /// In `coupled`, where a flow has left; as a position, of a flow that does not share.
 const GONE: u32 = u32::MAX;

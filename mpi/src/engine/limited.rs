@@ -179,7 +179,9 @@ impl Engine {
             Header::Credits => {}
             Header::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
             Header::Data { receive } => self.handle_data(channel, receive, &packet.payload),
-            Header::DataPart { receive, offset } => {
+            Header::DataPart {
+                receive, offset, ..
+            } => {
                 self.handle_part(channel, receive, offset, &packet.payload);
             }
             Header::Rts {

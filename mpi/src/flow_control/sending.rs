@@ -224,7 +224,11 @@ impl Connection {
         let header = match car.header {
             header if whole => header,
             Header::Eager { envelope } => Header::EagerFirst { envelope, length },
-            Header::Data { receive } => Header::DataPart { receive, offset: 0 },
+            Header::Data { receive } => Header::DataPart {
+                receive,
+                offset: 0,
+                length,
+            },
             header => header,
         };
         let payload = if whole {
@@ -248,7 +252,11 @@ impl Connection {
         let payload = car.payload.part(offset, limits.packet);
         car.sent += payload.len();
         let header = match car.header {
-            Header::Data { receive } => Header::DataPart { receive, offset },
+            Header::Data { receive } => Header::DataPart {
+                receive,
+                offset,
+                length: car.payload.len(),
+            },
             _ => Header::EagerNext { offset },
         };
         let direct = car.is_direct(limits);

@@ -1,5 +1,5 @@
-//! Promise: communicators cost simulated time, because they are made with messages; and they are shared, not tabulated per
-//! rank.
+//! Promise: communicators cost simulated time, because they are made with messages; send modes end at the dates of the
+//! messages.
 
 mod common;
 
@@ -20,6 +20,39 @@ fn a_dup_takes_a_message_per_level_of_the_tree() {
         (two, 2, "Comm(rank 2 of 4, context 2)"),
         (two, 1, "Comm(rank 1 of 4, context 2)"),
         (two + one, 3, "Comm(rank 3 of 4, context 2)"),
+    ]);
+}
+
+/// The dates of a short message in each mode: a synchronous one waits for its receive and for what goes by itself after it.
+#[test]
+fn send_modes_take_their_time() {
+    let run = ranks(2).run(|world, notes| async move {
+        let mut buffer = world.buffer(1000);
+        if world.rank() == 1 {
+            world.sleep(1e-3).await;
+            world.recv(&mut buffer, 0, 0).await?;
+            world.recv(&mut world.buffer(1_000_000), 0, 1).await?;
+            world.recv(&mut buffer, 0, 2).await?;
+            let message = world.mprobe(0, 3).await?;
+            message.recv(buffer).await?;
+            return DONE;
+        }
+        world.buffer_attach(world.buffer(1_000_000))?;
+        world.send(&buffer, 1, 0).await?;
+        world.bsend(&world.buffer(1_000_000), 1, 1).await?;
+        notes.add(&world, "at once");
+        world.buffer_detach().await?;
+        notes.add(&world, "detached");
+        world.ssend(&buffer, 1, 2).await?;
+        world.ssend(&buffer, 1, 3).await?;
+        notes.add(&world, "received");
+        DONE
+    });
+    let detached = 1e-3 + 1e-3 + 2e-6;
+    run.finished().noted(&[
+        (0.0, 0, "at once"),
+        (detached, 0, "detached"),
+        (detached + 2.0 * 3e-6, 0, "received"),
     ]);
 }
 

@@ -15,11 +15,14 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::channel::{Channel, Interest, Level, Token};
-use crate::engine::Engine;
+use crate::engine::{Engine, SendCall};
 use crate::group::Members;
 use crate::process::{Call, Process, Question};
 use crate::waiting::Waits;
-use crate::{Buffer, Envelope, Error, Pattern, Request, Result, Source, Status, TAG_UB, Tag};
+use crate::{
+    ANY_SOURCE, Buffer, Envelope, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source,
+    Status, TAG_UB, Tag,
+};
 
 /// The context of a communicator's point-to-point messages; collectives use the next one.
 const POINT_TO_POINT: u32 = 0;
@@ -197,14 +200,37 @@ impl Comm {
         })
     }
 
+    /// What a receive or a probe accepts; `None` for the null process.
+    pub(crate) fn pattern_or_null(&self, source: Source, tag: Tag) -> Result<Option<Pattern>> {
+        if source == Source::Rank(PROC_NULL) {
+            return self.pattern(ANY_SOURCE, tag).map(|_| None);
+        }
+        self.pattern(source, tag).map(Some)
+    }
+
     fn start_send(
         &self,
         buffer: Buffer,
         destination: usize,
         tag: u32,
-        call: (bool, &'static Location<'static>),
+        (mode, blocks, location): (SendMode, bool, &'static Location<'static>),
     ) -> Result<Token> {
-        let (peer, envelope) = (self.peer(destination)?, self.envelope(tag)?);
+        let envelope = self.envelope(tag)?;
+        if destination == PROC_NULL {
+            let nothing = |engine: &mut Engine, _: &dyn Channel| {
+                engine.finished(Status::PROC_NULL, buffer, location)
+            };
+            return Ok(self.process.with_engine(nothing));
+        }
+        let peer = self.peer(destination)?;
+        let call = SendCall {
+            blocks,
+            synchronous: mode == SendMode::Synchronous,
+            location,
+        };
+        if mode == SendMode::Buffered {
+            return self.start_buffered(buffer, peer, envelope, call);
+        }
         let start = |engine: &mut Engine, channel: &dyn Channel| {
             engine.send(channel, peer, envelope, buffer, call)
         };
@@ -218,8 +244,36 @@ impl Comm {
         tag: u32,
         location: &'static Location<'static>,
     ) -> Result<Request> {
-        let token = self.start_send(buffer, destination, tag, (false, location))?;
+        self.isend_in(SendMode::Standard, buffer, destination, tag, location)
+    }
+
+    pub(crate) fn isend_in(
+        &self,
+        mode: SendMode,
+        buffer: Buffer,
+        destination: usize,
+        tag: u32,
+        location: &'static Location<'static>,
+    ) -> Result<Request> {
+        let token = self.start_send(buffer, destination, tag, (mode, false, location))?;
         Ok(Request::new(self, token))
+    }
+
+    pub(crate) fn send_in(
+        &self,
+        mode: SendMode,
+        buffer: &Buffer,
+        destination: usize,
+        tag: u32,
+        location: &'static Location<'static>,
+    ) -> Send<'_> {
+        Send {
+            comm: self,
+            message: Some((buffer.clone(), destination, tag)),
+            mode,
+            token: None,
+            location,
+        }
     }
 
     pub(crate) fn irecv_at(
@@ -229,7 +283,13 @@ impl Comm {
         tag: Tag,
         location: &'static Location<'static>,
     ) -> Result<Request> {
-        let pattern = self.pattern(source, tag)?;
+        let Some(pattern) = self.pattern_or_null(source, tag)? else {
+            let nothing = |engine: &mut Engine, _: &dyn Channel| {
+                engine.finished(Status::PROC_NULL, buffer, location)
+            };
+            let token = self.process.with_engine(nothing);
+            return Ok(Request::new(self, token));
+        };
         let start = |engine: &mut Engine, channel: &dyn Channel| {
             engine.receive(channel, pattern, buffer, location)
         };
@@ -267,12 +327,8 @@ impl Comm {
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
     #[track_caller]
     pub fn send(&self, buffer: &Buffer, destination: usize, tag: u32) -> Send<'_> {
-        Send {
-            comm: self,
-            message: Some((buffer.clone(), destination, tag)),
-            token: None,
-            location: Location::caller(),
-        }
+        let location = Location::caller();
+        self.send_in(SendMode::Standard, buffer, destination, tag, location)
     }
 
     /// Receives a message of at most the length of `buffer`: `MPI_Recv`.
@@ -289,7 +345,7 @@ impl Comm {
         Recv {
             comm: self,
             buffer,
-            pattern: self.pattern(source.into(), tag.into()),
+            pattern: self.pattern_or_null(source.into(), tag.into()),
             token: None,
             location: Location::caller(),
         }
@@ -309,24 +365,50 @@ impl Comm {
         source: impl Into<Source>,
         recv_tag: impl Into<Tag>,
     ) -> impl Future<Output = Result<Status>> + 'a {
-        let location = Location::caller();
-        let message = send.clone();
-        let (source, recv_tag) = (source.into(), recv_tag.into());
-        async move {
-            // Nothing is sent if the receive is refused, and both are over when the call is, also after an error.
-            let pattern = Ok(self.pattern(source, recv_tag)?);
-            let mut sending = self.isend_at(message, destination, send_tag, location)?;
-            let receiving = Recv {
-                comm: self,
-                buffer: recv,
-                pattern,
-                token: None,
-                location,
-            };
-            let received = receiving.await;
-            sending.wait_in("sendrecv, for its send", location).await?;
-            received
-        }
+        let send = (send.clone(), destination, send_tag);
+        let accepted = (source.into(), recv_tag.into());
+        self.sendrecv_at(send, recv, accepted, Location::caller())
+    }
+
+    async fn sendrecv_at(
+        &self,
+        (message, destination, send_tag): (Buffer, usize, u32),
+        recv: &mut Buffer,
+        (source, recv_tag): (Source, Tag),
+        location: &'static Location<'static>,
+    ) -> Result<Status> {
+        // Nothing is sent if the receive is refused, and both are over when the call is, also after an error.
+        let pattern = Ok(self.pattern_or_null(source, recv_tag)?);
+        let mut sending = self.isend_at(message, destination, send_tag, location)?;
+        let receiving = Recv {
+            comm: self,
+            buffer: recv,
+            pattern,
+            token: None,
+            location,
+        };
+        let received = receiving.await;
+        sending.wait_in("sendrecv, for its send", location).await?;
+        received
+    }
+
+    /// Sends a message and receives another into the same buffer: `MPI_Sendrecv_replace`.
+    ///
+    /// # Errors
+    /// As [`Comm::sendrecv`].
+    #[track_caller]
+    pub fn sendrecv_replace<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+        destination: usize,
+        send_tag: u32,
+        source: impl Into<Source>,
+        recv_tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Status>> + 'a {
+        // The message keeps its own share of the bytes.
+        let message = (buffer.clone(), destination, send_tag);
+        let accepted = (source.into(), recv_tag.into());
+        self.sendrecv_at(message, buffer, accepted, Location::caller())
     }
 
     /// Waits until a message could be received, without receiving it: `MPI_Probe`.
@@ -340,9 +422,11 @@ impl Comm {
         tag: impl Into<Tag>,
     ) -> impl Future<Output = Result<Status>> + '_ {
         let location = Location::caller();
-        let pattern = self.pattern(source.into(), tag.into());
+        let pattern = self.pattern_or_null(source.into(), tag.into());
         async move {
-            let pattern = pattern?;
+            let Some(pattern) = pattern? else {
+                return Ok(Status::PROC_NULL);
+            };
             let attempt = move |_: &Process, engine: &mut Engine| engine.probe(&pattern);
             let status = Call::new(&self.process, location, Waits::Probe(pattern), attempt).await;
             Ok(self.told(status))
@@ -361,9 +445,11 @@ impl Comm {
         tag: impl Into<Tag>,
     ) -> impl Future<Output = Result<Option<Status>>> + '_ {
         let location = Location::caller();
-        let pattern = self.pattern(source.into(), tag.into());
+        let pattern = self.pattern_or_null(source.into(), tag.into());
         async move {
-            let pattern = pattern?;
+            let Some(pattern) = pattern? else {
+                return Ok(Some(Status::PROC_NULL));
+            };
             let attempt = move |process: &Process, engine: &mut Engine| match engine.probe(&pattern)
             {
                 Some(status) => {
@@ -464,6 +550,7 @@ impl fmt::Debug for Comm {
 pub struct Send<'a> {
     comm: &'a Comm,
     message: Option<(Buffer, usize, u32)>,
+    mode: SendMode,
     token: Option<Token>,
     location: &'static Location<'static>,
 }
@@ -474,9 +561,9 @@ impl Future for Send<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         let this = self.get_mut();
         if let Some((buffer, destination, tag)) = this.message.take() {
-            let started = this
-                .comm
-                .start_send(buffer, destination, tag, (true, this.location));
+            let started =
+                this.comm
+                    .start_send(buffer, destination, tag, (this.mode, true, this.location));
             match started {
                 Ok(token) => this.token = Some(token),
                 Err(error) => return Poll::Ready(Err(error)),
@@ -517,7 +604,7 @@ impl Drop for Send<'_> {
 pub struct Recv<'a> {
     comm: &'a Comm,
     buffer: &'a mut Buffer,
-    pattern: Result<Pattern>,
+    pattern: Result<Option<Pattern>>,
     token: Option<Token>,
     location: &'static Location<'static>,
 }
@@ -528,7 +615,8 @@ impl Future for Recv<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Status>> {
         let this = self.get_mut();
         let pattern = match this.pattern {
-            Ok(pattern) => pattern,
+            Ok(Some(pattern)) => pattern,
+            Ok(None) => return Poll::Ready(Ok(Status::PROC_NULL)),
             Err(error) => return Poll::Ready(Err(error)),
         };
         let process = &this.comm.process;

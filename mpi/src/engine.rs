@@ -10,13 +10,14 @@
 //!
 //! Inputs are `send`, `receive` and `handle`; the packets to post come back through the channel that is passed in.
 
+mod calls;
 mod limited;
 
 use std::panic::Location;
 
 use crate::channel::{Channel, Event, Header, Packet, Token};
 use crate::flow_control::{FlowControl, Slot};
-use crate::matching::{Content, Matching};
+use crate::matching::{Content, Matching, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
 
 /// What a completed operation says about its message.
@@ -28,6 +29,18 @@ pub struct Status {
     pub tag: u32,
     /// The length of the message in bytes.
     pub length: u64,
+    /// Whether the operation was cancelled, so that there is no message: `MPI_Test_cancelled`.
+    pub cancelled: bool,
+}
+
+/// How a send was called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendCall {
+    /// Whether the rank waits for its end.
+    pub(crate) blocks: bool,
+    /// Whether it is over only when a receive has met it, however short it is.
+    pub(crate) synchronous: bool,
+    pub(crate) location: Place,
 }
 
 /// Where an operation stands.
@@ -40,9 +53,14 @@ pub(crate) enum State {
         peer: u32,
         envelope: Envelope,
         buffer: Buffer,
+        synchronous: bool,
     },
-    /// The rank is busy; the receive is posted after that.
-    AwaitPost { pattern: Pattern, buffer: Buffer },
+    /// The rank is busy; the receive is posted after that, or gets the message that a matched probe has taken.
+    AwaitPost {
+        pattern: Pattern,
+        buffer: Buffer,
+        message: Option<Box<Unexpected>>,
+    },
     /// The RTS has left; the message waits for the CTS.
     AwaitCts {
         peer: u32,
@@ -93,12 +111,14 @@ struct Operation {
     location: Place,
     /// Nobody holds the request any more: the place is freed at the end.
     released: bool,
+    /// A receive that ends instead of being posted.
+    cancelled: bool,
     /// What completing the operation costs, in seconds, and has not been paid.
     owed: f64,
 }
 
 /// A line of the program.
-type Place = &'static Location<'static>;
+pub(crate) type Place = &'static Location<'static>;
 
 /// The protocol state of one rank.
 #[derive(Debug, Default)]
@@ -126,6 +146,8 @@ pub(crate) struct Engine {
     withdrawn: Option<(Pattern, Place, u64)>,
     /// Where limits are set.
     flow: Option<Box<FlowControl>>,
+    /// Messages that a matched probe had taken and that nobody received.
+    returned: Vec<Unexpected>,
 }
 
 fn status(envelope: Envelope, length: u64) -> Status {
@@ -133,8 +155,16 @@ fn status(envelope: Envelope, length: u64) -> Status {
         source: envelope.source as usize,
         tag: envelope.tag,
         length,
+        cancelled: false,
     }
 }
+
+const NOTHING: Status = Status {
+    source: 0,
+    tag: 0,
+    length: 0,
+    cancelled: false,
+};
 
 impl Engine {
     /// The number of events handled so far.
@@ -158,6 +188,7 @@ impl Engine {
             state,
             location,
             released: false,
+            cancelled: false,
             owed: 0.0,
         };
         if let Some(token) = self.free {
@@ -307,12 +338,17 @@ impl Engine {
         peer: u32,
         envelope: Envelope,
         buffer: Buffer,
-        (blocks, location): (bool, Place),
+        call: SendCall,
     ) -> Token {
+        let SendCall {
+            blocks,
+            synchronous,
+            location,
+        } = call;
         let settings = channel.settings();
         let cost = if !blocks {
             settings.ois.of(buffer.len())
-        } else if buffer.len() < settings.eager_threshold {
+        } else if buffer.len() < settings.eager_threshold && !synchronous {
             settings.os.of(buffer.len())
         } else {
             0.0
@@ -324,6 +360,7 @@ impl Engine {
             peer,
             envelope,
             buffer,
+            synchronous,
         };
         let send = self.insert(waits, location);
         self.sends += 1;
@@ -348,20 +385,36 @@ impl Engine {
     fn begin(&mut self, channel: &dyn Channel, token: Token) {
         let operation = &mut self.operations[token as usize];
         let (released, location) = (operation.released, operation.location);
+        let cancelled = operation.cancelled;
         let place = &mut operation.state;
         match std::mem::replace(place, State::Elapsing) {
             State::AwaitTurn {
                 peer,
                 envelope,
                 buffer,
-            } => self.launch(channel, token, peer, envelope, buffer),
-            State::AwaitPost { pattern, .. } if released => {
-                self.withdrawn.get_or_insert((pattern, location, 0)).2 += 1;
+                synchronous,
+            } => self.launch(channel, token, peer, envelope, (buffer, synchronous)),
+            State::AwaitPost {
+                pattern, message, ..
+            } if released => {
+                match message {
+                    Some(message) => self.give_back(*message),
+                    None => self.withdrawn.get_or_insert((pattern, location, 0)).2 += 1,
+                }
                 self.remove(token);
             }
-            State::AwaitPost { pattern, buffer } => {
+            State::AwaitPost { buffer, .. } if cancelled => self.finish_cancelled(token, buffer),
+            State::AwaitPost {
+                pattern,
+                buffer,
+                message,
+            } => {
                 *place = State::Posted { pattern, buffer };
-                if let Some(message) = self.matching.post(pattern, token) {
+                let matched = match message {
+                    Some(message) => Some(*message),
+                    None => self.matching.post(pattern, token),
+                };
+                if let Some(message) = matched {
                     self.matched(channel, token, message.envelope, message.content);
                 }
             }
@@ -376,16 +429,17 @@ impl Engine {
         send: Token,
         peer: u32,
         envelope: Envelope,
-        buffer: Buffer,
+        (buffer, synchronous): (Buffer, bool),
     ) {
         let settings = channel.settings();
         let length = buffer.len();
         if settings.limits.is_some()
+            && !synchronous
             && length < settings.eager_threshold.min(settings.transfer_threshold)
         {
             return self.queue_eager(channel, send, peer, envelope, buffer);
         }
-        let detached = length < settings.eager_threshold;
+        let detached = length < settings.eager_threshold && !synchronous;
         if detached && length < settings.transfer_threshold {
             let told = settings.tells_eager_sends;
             let packet = Packet {
@@ -440,7 +494,12 @@ impl Engine {
         buffer: Buffer,
         location: Place,
     ) -> Token {
-        let receive = self.insert(State::AwaitPost { pattern, buffer }, location);
+        let waits = State::AwaitPost {
+            pattern,
+            buffer,
+            message: None,
+        };
+        let receive = self.insert(waits, location);
         self.in_turn(channel, receive);
         receive
     }
@@ -523,12 +582,7 @@ impl Engine {
                 if self.catching_up.is_some_and(|(_, other)| other == token) {
                     self.catching_up = None;
                 }
-                let nothing = Status {
-                    source: 0,
-                    tag: 0,
-                    length: 0,
-                };
-                self.finish(token, Ok(nothing), Buffer::phantom(0));
+                self.finish(token, Ok(NOTHING), Buffer::phantom(0));
             }
         }
     }

@@ -185,6 +185,7 @@ impl Members {
         ) {
             return world;
         }
+        // The null process has no rank.
         let known = u32::try_from(world).ok();
         let rank = known.and_then(|world| self.rank_of(world));
         rank.map_or(world, |rank| rank as usize)

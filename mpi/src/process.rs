@@ -13,6 +13,8 @@ use std::task::{Context, Poll};
 use crate::channel::{Channel, Token};
 use crate::communicators::Contexts;
 use crate::engine::Engine;
+use crate::matching::Unexpected;
+use crate::modes::Attached;
 use crate::waiting::{Blocked, Waiting, Waits};
 use crate::{Comm, Pattern};
 
@@ -34,6 +36,8 @@ struct Failures {
 pub(crate) enum Question {
     /// Whether an operation is over.
     Test(Token),
+    /// What a call of this name asks about several operations, the first of which is this.
+    Several(&'static str, Token),
     /// Whether there is a message.
     Probe(Pattern),
 }
@@ -45,6 +49,7 @@ pub struct Process {
     blocked: RefCell<Blocked>,
     failures: Cell<Failures>,
     contexts: RefCell<Contexts>,
+    attached: RefCell<Option<Box<Attached>>>,
 }
 
 impl Process {
@@ -57,6 +62,7 @@ impl Process {
             blocked: RefCell::new(Blocked::default()),
             failures: Cell::new(Failures::default()),
             contexts: RefCell::default(),
+            attached: RefCell::default(),
         })
     }
 
@@ -70,6 +76,16 @@ impl Process {
         &self.contexts
     }
 
+    /// The buffer of buffered sends.
+    pub(crate) const fn attached(&self) -> &RefCell<Option<Box<Attached>>> {
+        &self.attached
+    }
+
+    /// A matched message that nobody received.
+    pub(crate) fn give_back(&self, message: Unexpected) {
+        self.engine.borrow_mut().give_back(message);
+    }
+
     pub(crate) fn channel(&self) -> &dyn Channel {
         &*self.channel
     }
@@ -80,6 +96,7 @@ impl Process {
         while let Some(event) = self.channel.poll_event() {
             engine.handle(&*self.channel, event);
         }
+        engine.take_back(&*self.channel);
         f(&mut engine, &*self.channel)
     }
 
@@ -177,7 +194,11 @@ impl Process {
         let location = Location::caller();
         std::future::poll_fn(move |context| {
             process.poll_until(context, Waits::Finalize, location, |engine, _| {
-                engine.has_sent_all().then_some(())
+                engine.has_sent_all().then(|| {
+                    if let Some(mut attached) = process.attached.borrow_mut().take() {
+                        attached.reap(engine);
+                    }
+                })
             })
         })
     }

@@ -25,6 +25,8 @@ pub(crate) enum Waits {
     All,
     /// The end of any of some operations.
     Any,
+    /// What a call of this name waits for among the operations that are not over.
+    Several(&'static str),
     /// The end of one operation, by asking again and again.
     Test(Token),
     /// A message, without receiving it.
@@ -50,6 +52,7 @@ impl Waits {
             Self::Call(_)
             | Self::All
             | Self::Any
+            | Self::Several(_)
             | Self::Test(_)
             | Self::Iprobe(_)
             | Self::Finalize => false,
@@ -157,6 +160,11 @@ fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>)
             let (text, any, ranks) = several(engine, is_pending);
             let ranks = if any { Vec::new() } else { ranks };
             (format!("waitany ({text})"), location, ranks)
+        }
+        Waits::Several(name) => {
+            let (text, any, ranks) = several(engine, is_pending);
+            let ranks = if any { Vec::new() } else { ranks };
+            (format!("{name} ({text})"), location, ranks)
         }
         Waits::Probe(pattern) => (format!("probe ({pattern})"), location, source(&pattern)),
         Waits::Iprobe(pattern) => {

@@ -90,6 +90,28 @@ impl Buffer {
             target[..source.len()].copy_from_slice(source);
         }
     }
+
+    /// A copy of at most `length` bytes from `offset` on; a phantom of a phantom.
+    pub(crate) fn part(&self, offset: u64, length: u64) -> Self {
+        let length = length.min(self.length - offset);
+        let Some(bytes) = self.bytes() else {
+            return Self::phantom(length);
+        };
+        let place = |offset: u64| usize::try_from(offset).expect("a real buffer fits into memory");
+        Self::from(bytes[place(offset)..place(offset + length)].to_vec())
+    }
+
+    /// Writes a part of a message to its place, if both are real.
+    pub(crate) fn place(&mut self, offset: u64, part: &Self) {
+        debug_assert!(
+            offset + part.length <= self.length,
+            "truncation was excluded before"
+        );
+        let start = usize::try_from(offset).expect("a real buffer fits into memory");
+        if let (Some(source), Some(target)) = (part.bytes(), self.bytes_mut()) {
+            target[start..start + source.len()].copy_from_slice(source);
+        }
+    }
 }
 
 impl From<Vec<u8>> for Buffer {

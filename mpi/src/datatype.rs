@@ -198,7 +198,9 @@ impl Datatype {
                     stride,
                     item,
                 } => {
-                    (0..*count).for_each(|block| item.runs(start + block * stride, *length, found))
+                    for block in 0..*count {
+                        item.runs(start + block * stride, *length, found);
+                    }
                 }
                 Layout::Parts(parts) => {
                     for (at, count, item) in parts.iter() {

@@ -11,10 +11,12 @@
 //! Inputs are `send`, `receive` and `handle`; the packets to post come back through the channel that is passed in.
 
 mod calls;
+mod limited;
 
 use std::panic::Location;
 
 use crate::channel::{Channel, Event, Header, Packet, Token};
+use crate::flow_control::{FlowControl, Slot};
 use crate::matching::{Content, Matching, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
 
@@ -65,6 +67,12 @@ pub(crate) enum State {
         envelope: Envelope,
         buffer: Buffer,
     },
+    /// The message is to leave by the machine that sends, eagerly if that is still possible when its turn comes.
+    Queued {
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    },
     /// The data are leaving.
     Sending {
         peer: u32,
@@ -79,7 +87,13 @@ pub(crate) enum State {
         length: u64,
         buffer: Buffer,
         detached: bool,
+        /// So many bytes are there, if the message comes in several packets.
+        arrived: u64,
     },
+    /// A message that arrives or has arrived before its receive.
+    Assembly(Box<limited::Assembly>),
+    /// A packet whose end matters, because it holds something.
+    Packet(Slot),
     /// A timer or a computation runs.
     Elapsing,
     /// It is over.
@@ -130,6 +144,8 @@ pub(crate) struct Engine {
     sends: u32,
     /// Receives whose request was dropped before they got a message: the first one, and their number.
     withdrawn: Option<(Pattern, Place, u64)>,
+    /// Where limits are set.
+    flow: Option<Box<FlowControl>>,
     /// Messages that a matched probe had taken and that nobody received.
     returned: Vec<Unexpected>,
 }
@@ -417,6 +433,12 @@ impl Engine {
     ) {
         let settings = channel.settings();
         let length = buffer.len();
+        if settings.limits.is_some()
+            && !synchronous
+            && length < settings.eager_threshold.min(settings.transfer_threshold)
+        {
+            return self.queue_eager(channel, send, peer, envelope, buffer);
+        }
         let detached = length < settings.eager_threshold && !synchronous;
         if detached && length < settings.transfer_threshold {
             let told = settings.tells_eager_sends;
@@ -424,6 +446,7 @@ impl Engine {
                 header: Header::Eager { envelope },
                 payload: buffer.clone(),
                 notify: told.then_some(send),
+                returned: None,
             };
             if told {
                 self.operations[send as usize].state = State::Sending {
@@ -460,7 +483,7 @@ impl Engine {
             send: announced,
             detached,
         };
-        channel.post(peer, control(header));
+        self.post_control(channel, peer, header);
     }
 
     /// Posts a receive.
@@ -517,8 +540,8 @@ impl Engine {
     }
 
     /// Whether no send is going on.
-    pub(crate) const fn has_sent_all(&self) -> bool {
-        self.sends == 0
+    pub(crate) fn has_sent_all(&self) -> bool {
+        self.sends == 0 && self.flow.as_ref().is_none_or(|flow| flow.is_idle())
     }
 
     /// All operations whose end the program may want to know.
@@ -544,6 +567,7 @@ impl Engine {
         self.events += 1;
         match event {
             Event::Packet { source, packet } => self.handle_packet(channel, source, packet),
+            Event::Sent(token) if self.flow.is_some() => self.handle_left(channel, token),
             Event::Sent(token) => self.handle_sent(token),
             Event::Elapsed(token)
                 if matches!(
@@ -564,6 +588,9 @@ impl Engine {
     }
 
     fn handle_packet(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
+        if channel.settings().limits.is_some() {
+            return self.handle_limited(channel, source, packet);
+        }
         let (envelope, content) = match packet.header {
             Header::Eager { envelope } => (envelope, Content::Eager(packet.payload)),
             Header::Rts {
@@ -583,6 +610,10 @@ impl Engine {
                 return self.handle_cts(channel, source, send, receive);
             }
             Header::Data { receive } => return self.handle_data(channel, receive, &packet.payload),
+            Header::EagerFirst { .. }
+            | Header::EagerNext { .. }
+            | Header::DataPart { .. }
+            | Header::Credits => unreachable!("only where limits are set"),
         };
         if let Some((receive, content)) = self.matching.arrive(envelope, content) {
             self.matched(channel, receive, envelope, content);
@@ -606,6 +637,16 @@ impl Engine {
                 self.owe(channel, receive, message.len());
                 self.deliver(receive, envelope, buffer, &message);
             }
+            Content::Held { length, assembly } => {
+                self.operations[receive as usize].state = State::AwaitData {
+                    envelope,
+                    length,
+                    buffer,
+                    detached: true,
+                    arrived: 0,
+                };
+                self.meet(channel, assembly, receive);
+            }
             Content::Rts {
                 length,
                 send,
@@ -616,8 +657,9 @@ impl Engine {
                     length,
                     buffer,
                     detached,
+                    arrived: 0,
                 };
-                channel.post(envelope.source, control(Header::Cts { send, receive }));
+                self.post_control(channel, envelope.source, Header::Cts { send, receive });
             }
         }
     }
@@ -669,10 +711,14 @@ impl Engine {
             peer == source,
             "a CTS comes from the rank that the RTS went to"
         );
+        if self.flow.is_some() {
+            return self.queue_data(channel, send, receive, (peer, envelope, buffer));
+        }
         let packet = Packet {
             header: Header::Data { receive },
             payload: buffer.clone(),
             notify: Some(send),
+            returned: None,
         };
         self.operations[send as usize].state = State::Sending {
             peer,
@@ -684,9 +730,12 @@ impl Engine {
 
     fn handle_sent(&mut self, send: Token) {
         let place = &mut self.operations[send as usize].state;
-        let State::Sending {
+        let (State::Sending {
             envelope, buffer, ..
-        } = std::mem::replace(place, State::Elapsing)
+        }
+        | State::Queued {
+            envelope, buffer, ..
+        }) = std::mem::replace(place, State::Elapsing)
         else {
             unreachable!("only data are reported as sent");
         };
@@ -702,6 +751,7 @@ impl Engine {
             length,
             buffer,
             detached,
+            ..
         } = std::mem::replace(place, State::Elapsing)
         else {
             unreachable!("data come for a receive that sent a CTS");
@@ -719,5 +769,6 @@ fn control(header: Header) -> Packet {
         header,
         payload: Buffer::phantom(0),
         notify: None,
+        returned: None,
     }
 }

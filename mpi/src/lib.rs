@@ -23,7 +23,8 @@
 //!
 //! 1. The API: [`Comm`], [`Group`], [`Request`], [`Message`], [`waitall`] and its kin, collectives.
 //! 2. Matching: which receive gets which message.
-//! 3. The protocols: eager and rendezvous, without I/O and without a clock.
+//! 3. The protocols: eager and rendezvous, without I/O and without a clock. Where [`Limits`] are set, every packet goes through the
+//!    tables of [`machine`]: packet buffers, credits, bounded memory for unexpected messages.
 //! 4. [`Channel`]: the seam to a device. This crate does not know the simulator; a simulated network, sockets and
 //!    adapters all implement the same trait.
 //!
@@ -58,8 +59,11 @@ mod datatype;
 mod engine;
 mod envelope;
 mod error;
+mod flow_control;
 mod group;
 mod leftovers;
+mod limits;
+pub mod machine;
 mod matched_probe;
 mod matching;
 mod modes;
@@ -79,7 +83,9 @@ pub use datatype::Datatype;
 pub use engine::Status;
 pub use envelope::{ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag};
 pub use error::{Error, ErrorClass, Result};
+pub use flow_control::{ConnectionReport, FlowReport, Taken};
 pub use group::{Comparison, Group};
+pub use limits::Limits;
 pub use matched_probe::Message;
 pub use modes::SendMode;
 pub use overhead::{Overhead, Section};

@@ -209,6 +209,15 @@ impl Process {
         self.with_engine(|engine, channel| crate::leftovers::of(engine, &channel.undelivered()))
     }
 
+    /// What happened on the rank's connections; `None` if nothing is limited, or nothing was sent.
+    #[must_use]
+    pub fn flow_report(&self) -> Option<crate::FlowReport> {
+        self.with_engine(|engine, channel| {
+            let flow = engine.flow_control()?;
+            Some(flow.describe(channel.now()))
+        })
+    }
+
     /// What the rank waits for; `None` if it does not.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {

@@ -60,8 +60,7 @@ impl Buffer {
                 size: T::SIZE,
             });
         }
-        let size = usize::try_from(T::SIZE).expect("numbers are short");
-        let values = |bytes: &[u8]| bytes.chunks_exact(size).map(T::get).collect();
+        let values = |bytes: &[u8]| bytes.chunks_exact(size_of::<T>()).map(T::get).collect();
         Ok(self.bytes().map(values))
     }
 }

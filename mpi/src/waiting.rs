@@ -57,7 +57,8 @@ impl Waits {
             | Self::Iprobe(_)
             | Self::Finalize => false,
         };
-        if is_receive {
+        // With limits, the end of a packet lets others leave.
+        if is_receive && !engine.is_limited() {
             Interest::Arrivals
         } else {
             Interest::All
@@ -142,7 +143,7 @@ fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>)
     let (operation, location, ranks) = match waits {
         Waits::Operation(token) => {
             let state = engine.state(token);
-            (words(state), location, partners(state))
+            (in_words(engine, state), location, partners(state))
         }
         Waits::Named(name, token) => (name.to_owned(), location, partners(engine.state(token))),
         Waits::Call(name) => (name.to_owned(), location, Vec::new()),
@@ -192,7 +193,7 @@ fn several(engine: &Engine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u3
         any |= found.is_empty();
         ranks.extend(found);
         if texts.len() < LISTED_MAX {
-            texts.push(words(state));
+            texts.push(in_words(engine, state));
         } else {
             rest += 1;
         }
@@ -207,7 +208,10 @@ fn several(engine: &Engine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u3
 pub(crate) const fn is_send(state: &State) -> bool {
     matches!(
         state,
-        State::AwaitTurn { .. } | State::AwaitCts { .. } | State::Sending { .. }
+        State::AwaitTurn { .. }
+            | State::Queued { .. }
+            | State::AwaitCts { .. }
+            | State::Sending { .. }
     )
 }
 
@@ -228,10 +232,31 @@ fn partners(state: &State) -> Vec<u32> {
     match state {
         State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => source(pattern),
         State::AwaitTurn { peer, .. }
+        | State::Queued { peer, .. }
         | State::AwaitCts { peer, .. }
         | State::Sending { peer, .. } => vec![*peer],
         State::AwaitData { envelope, .. } => vec![envelope.source],
-        State::Elapsing | State::Done { .. } | State::Free { .. } => Vec::new(),
+        State::Elapsing
+        | State::Done { .. }
+        | State::Free { .. }
+        | State::Assembly(_)
+        | State::Packet(_) => Vec::new(),
+    }
+}
+
+/// With what holds the connection up, if the message is in its queue.
+fn in_words(engine: &Engine, state: &State) -> String {
+    let text = words(state);
+    let peer = match state {
+        State::Queued { peer, .. } | State::AwaitCts { peer, .. } | State::Sending { peer, .. } => {
+            *peer
+        }
+        _ => return text,
+    };
+    let flow = engine.flow_control();
+    match flow.and_then(|flow| flow.waits_for(peer)) {
+        Some(what) => format!("{text}, while the connection waits for {what}"),
+        None => text,
     }
 }
 
@@ -245,6 +270,9 @@ fn words(state: &State) -> String {
                 "send (destination {peer}, tag {}), about to leave",
                 envelope.tag
             )
+        }
+        State::Queued { peer, envelope, .. } => {
+            format!("send (destination {peer}, tag {}), queued", envelope.tag)
         }
         State::AwaitCts {
             peer,
@@ -263,7 +291,7 @@ fn words(state: &State) -> String {
             "recv (source {}, tag {}), data coming",
             envelope.source, envelope.tag
         ),
-        State::Elapsing => "time to pass".to_owned(),
+        State::Elapsing | State::Assembly(_) | State::Packet(_) => "time to pass".to_owned(),
         State::Done { result: Ok(_), .. } => "something that is over".to_owned(),
         State::Done {
             result: Err(error), ..

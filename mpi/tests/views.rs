@@ -15,7 +15,7 @@ fn matrix(side: u32) -> Buffer {
 }
 
 fn column(side: u32) -> Datatype {
-    Datatype::vector(side.into(), 1, side.into(), &Datatype::of::<u32>()).unwrap()
+    Datatype::vector(side.into(), 1, side.into(), &Datatype::of::<u32>()).expect("short")
 }
 
 #[test]

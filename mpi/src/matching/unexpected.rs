@@ -37,13 +37,15 @@ pub(crate) enum Content {
         send: Token,
         detached: bool,
     },
+    /// All of it or a part, kept by this operation; only where limits are set.
+    Held { length: u64, assembly: Token },
 }
 
 impl Content {
     pub(crate) const fn length(&self) -> u64 {
         match self {
             Self::Eager(buffer) => buffer.len(),
-            Self::Rts { length, .. } => *length,
+            Self::Rts { length, .. } | Self::Held { length, .. } => *length,
         }
     }
 }

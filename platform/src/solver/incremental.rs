@@ -141,6 +141,7 @@ impl Incremental {
         debug_assert!(entry.owner == Owner::Out && entry.elements.is_empty());
         (entry.weight, entry.bound, entry.limit) = (weight, bound, bound / weight);
         (entry.tag, entry.clock, entry.watched) = (work, Owner::Out, 0);
+        entry.elements.reserve_exact(uses.len());
         self.state.sharing += 1;
         for (at, known) in uses.iter().enumerate() {
             let link = self.link(known.number, capacities[known.number as usize].value);

@@ -9,6 +9,7 @@ mod disk;
 mod field;
 mod network;
 mod profile;
+mod protocol;
 mod read;
 mod section;
 mod speeds;
@@ -87,6 +88,46 @@ pub(crate) struct Named<T> {
 pub struct Protocol {
     /// Messages below this size are sent eagerly, messages of at least this size by rendezvous.
     pub eager_threshold: Size,
+    /// The largest payload of a packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet: Option<Size>,
+    /// Packet buffers of a rank for what it sends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffers: Option<u32>,
+    /// Packets that may be under way to a peer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credits: Option<u32>,
+    /// Buffers and credits of each connection that only control traffic may use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserved: Option<u32>,
+    /// Eager messages that a peer has not received, beyond which messages go by rendezvous.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eager_messages: Option<u32>,
+    /// The same, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eager_bytes: Option<Size>,
+    /// Memory of a rank for messages that arrive before their receive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unexpected: Option<Size>,
+    /// Packets of one message for which buffers and credits are taken at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u32>,
+    /// Whether the data of a rendezvous are sent from the program's memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direct: Option<bool>,
+}
+
+impl Protocol {
+    /// Whether anything is limited; otherwise `reserved`, `batch` and `direct` mean nothing.
+    #[must_use]
+    pub const fn is_limited(&self) -> bool {
+        self.packet.is_some()
+            || self.buffers.is_some()
+            || self.credits.is_some()
+            || self.eager_messages.is_some()
+            || self.eager_bytes.is_some()
+            || self.unexpected.is_some()
+    }
 }
 
 /// `[hosts.NAME]`
@@ -319,7 +360,18 @@ impl Default for Protocol {
     /// 64 KiB: SimGrid's `smpi/send-is-detached-thresh`, 65536 bytes with the same meaning of below and above.
     fn default() -> Self {
         let eager_threshold = "64KiB".parse().expect("a size");
-        Self { eager_threshold }
+        Self {
+            eager_threshold,
+            packet: None,
+            buffers: None,
+            credits: None,
+            reserved: None,
+            eager_messages: None,
+            eager_bytes: None,
+            unexpected: None,
+            batch: None,
+            direct: None,
+        }
     }
 }
 

@@ -125,13 +125,6 @@ impl Read {
     }
 
     fn protocol(&mut self, value: &Spanned<DeValue<'_>>) {
-        const KEYS: [&str; 1] = ["eager_threshold"];
-        let section =
-            self.collector
-                .section(value, value.span(), "protocol table".to_owned(), &KEYS);
-        let Some(section) = section else { return };
-        if let Some(Some(size)) = self.collector.optional(&section, "eager_threshold") {
-            self.file.protocol.eager_threshold = size;
-        }
+        super::protocol::protocol(&mut self.collector, value, &mut self.file.protocol);
     }
 }

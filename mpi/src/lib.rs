@@ -53,6 +53,7 @@ mod barrier;
 mod buffer;
 pub mod channel;
 mod comm;
+pub mod connection;
 mod engine;
 mod envelope;
 mod error;
@@ -61,6 +62,7 @@ mod matching;
 mod overhead;
 mod process;
 mod request;
+pub mod table;
 mod waiting;
 
 pub use buffer::Buffer;

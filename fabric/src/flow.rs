@@ -83,6 +83,10 @@ pub(crate) fn label(packet: &Packet) -> u64 {
         Header::Rts { envelope, .. } => (2, envelope.tag),
         Header::Cts { .. } => (3, 0),
         Header::Data { .. } => (4, 0),
+        Header::EagerFirst { envelope, .. } => (5, envelope.tag),
+        Header::EagerNext { .. } => (6, 0),
+        Header::DataPart { .. } => (7, 0),
+        Header::Credits => (8, 0),
     };
     packet.payload.len() << 8 | kind | u64::from(detail) << 40
 }
@@ -93,8 +97,13 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
         Header::Eager { envelope } => Some((envelope, packet.payload.len())),
         Header::Rts {
             envelope, length, ..
-        } => Some((envelope, length)),
-        Header::Cts { .. } | Header::Data { .. } => None,
+        }
+        | Header::EagerFirst { envelope, length } => Some((envelope, length)),
+        Header::Cts { .. }
+        | Header::Data { .. }
+        | Header::EagerNext { .. }
+        | Header::DataPart { .. }
+        | Header::Credits => None,
     }
 }
 
@@ -260,6 +269,11 @@ impl Carrier for Flow {
 
     fn post(&self, rank: u32, peer: u32, packet: Packet) {
         let (control, length) = (packet.header.is_control(), packet.payload.len());
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "messages of 2^53 bytes and more may be off by one"
+        )]
+        let begins = packet.header.begins(length).map(|length| length as f64);
         let index = self.tables.borrow_mut().launch(rank, peer, packet);
         self.ranks.port.with(|kernel| {
             if control {
@@ -271,7 +285,9 @@ impl Carrier for Flow {
                 reason = "messages of 2^53 bytes and more may be off by one"
             )]
             let (bytes, envelope) = (length as f64, self.ranks.settings.envelope as f64);
-            kernel.count_message(bytes);
+            if let Some(message) = begins {
+                kernel.count_message(message);
+            }
             let (from, to) = (kernel.host_of(actor(rank)), kernel.host_of(actor(peer)));
             kernel.start_for_device(
                 &Work::Transfer {

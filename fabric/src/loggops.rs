@@ -542,12 +542,12 @@ impl Carrier for LogGops {
     }
 
     fn post(&self, rank: u32, peer: u32, packet: Packet) {
-        if !packet.header.is_control() {
+        if let Some(length) = packet.header.begins(packet.payload.len()) {
             #[expect(
                 clippy::cast_precision_loss,
                 reason = "messages of 2^53 bytes and more may be off by one"
             )]
-            let bytes = packet.payload.len() as f64;
+            let bytes = length as f64;
             self.ranks.port.with(|kernel| kernel.count_message(bytes));
         }
         let what = What::Packet {

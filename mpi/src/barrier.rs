@@ -14,12 +14,21 @@ impl Comm {
     /// Waits until every rank of the communicator has called it: `MPI_Barrier`.
     ///
     /// # Errors
-    /// None so far; a later version may report ranks that went away.
+    /// [`Error::Comm`](crate::Error::Comm) if the communicator has been freed.
     #[track_caller]
     pub fn barrier(&self) -> impl Future<Output = Result<()>> + '_ {
-        let location = Location::caller();
+        self.barrier_in("barrier", Location::caller())
+    }
+
+    /// [`Comm::barrier`] as a part of a call of this name.
+    pub(crate) fn barrier_in(
+        &self,
+        call: &'static str,
+        location: &'static Location<'static>,
+    ) -> impl Future<Output = Result<()>> + '_ {
         let inner = self.collective();
         async move {
+            let inner = inner?;
             let (rank, size) = (inner.rank(), inner.size());
             let mut distance = 1;
             let mut round = 0;
@@ -28,8 +37,8 @@ impl Comm {
                 let mut sending = inner.isend_at(Buffer::phantom(0), above, round, location)?;
                 let mut receiving =
                     inner.irecv_at(Buffer::phantom(0), below.into(), round.into(), location)?;
-                receiving.wait_in("barrier", location).await?;
-                sending.wait_in("barrier", location).await?;
+                receiving.wait_in(call, location).await?;
+                sending.wait_in(call, location).await?;
                 distance *= 2;
                 round += 1;
             }

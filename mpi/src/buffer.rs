@@ -37,6 +37,11 @@ impl Buffer {
         }
     }
 
+    /// A buffer for a message of any length, with whatever it brings.
+    pub(crate) const fn unbounded() -> Self {
+        Self::phantom(u64::MAX)
+    }
+
     /// The length in bytes.
     #[must_use]
     pub const fn len(&self) -> u64 {
@@ -75,12 +80,36 @@ impl Buffer {
             message.length <= self.length,
             "truncation was excluded before"
         );
-        if message.length == self.length {
+        if self.length == u64::MAX {
+            self.clone_from(message);
+        } else if message.length == self.length {
             if message.bytes.is_some() && self.bytes.is_some() {
                 self.bytes.clone_from(&message.bytes);
             }
         } else if let (Some(source), Some(target)) = (message.bytes(), self.bytes_mut()) {
             target[..source.len()].copy_from_slice(source);
+        }
+    }
+
+    /// A copy of at most `length` bytes from `offset` on; a phantom of a phantom.
+    pub(crate) fn part(&self, offset: u64, length: u64) -> Self {
+        let length = length.min(self.length - offset);
+        let Some(bytes) = self.bytes() else {
+            return Self::phantom(length);
+        };
+        let place = |offset: u64| usize::try_from(offset).expect("a real buffer fits into memory");
+        Self::from(bytes[place(offset)..place(offset + length)].to_vec())
+    }
+
+    /// Writes a part of a message to its place, if both are real.
+    pub(crate) fn place(&mut self, offset: u64, part: &Self) {
+        debug_assert!(
+            offset + part.length <= self.length,
+            "truncation was excluded before"
+        );
+        let start = usize::try_from(offset).expect("a real buffer fits into memory");
+        if let (Some(source), Some(target)) = (part.bytes(), self.bytes_mut()) {
+            target[start..start + source.len()].copy_from_slice(source);
         }
     }
 }

@@ -13,7 +13,7 @@
 use std::fmt;
 use std::task::Waker;
 
-use crate::{Buffer, Envelope, Overhead};
+use crate::{Buffer, Envelope, Limits, Overhead};
 
 /// Something that a channel was asked to tell the end of; chosen by the message layer.
 pub type Token = u32;
@@ -49,19 +49,90 @@ pub enum Header {
         /// The receiver's operation.
         receive: Token,
     },
+    /// The first part of a message that is sent without asking, in several packets.
+    EagerFirst {
+        /// What it is matched by.
+        envelope: Envelope,
+        /// The length of the message in bytes.
+        length: u64,
+    },
+    /// A further part of the eager message whose first part came last from this rank.
+    EagerNext {
+        /// Where in the message it belongs, in bytes from its beginning.
+        offset: u64,
+    },
+    /// A part of the message that was cleared.
+    DataPart {
+        /// The receiver's operation.
+        receive: Token,
+        /// Where in the message it belongs, in bytes from its beginning.
+        offset: u64,
+        /// The length of the message in bytes.
+        length: u64,
+    },
+    /// Nothing but what is [returned](Packet::returned).
+    Credits,
+}
+
+/// What a rank tells the other end of a connection: which of its packets are used up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Returned {
+    /// Packets.
+    pub credits: u32,
+    /// Packets of eager messages among them.
+    pub eager_packets: u32,
+    /// Eager messages that have met their receives.
+    pub messages: u32,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Returned {
+    /// Nothing to tell.
+    pub const NOTHING: Self = Self {
+        credits: 0,
+        eager_packets: 0,
+        messages: 0,
+        bytes: 0,
+    };
+
+    /// Whether there is nothing to tell.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::NOTHING
+    }
 }
 
 impl Header {
     /// Whether the packet takes part in the order between two ranks.
     #[must_use]
     pub const fn is_ordered(&self) -> bool {
-        matches!(self, Self::Eager { .. } | Self::Rts { .. })
+        matches!(
+            self,
+            Self::Eager { .. }
+                | Self::Rts { .. }
+                | Self::EagerFirst { .. }
+                | Self::EagerNext { .. }
+        )
+    }
+
+    /// The length of the message in bytes if this is its first packet with data, of `payload` bytes.
+    #[must_use]
+    pub const fn begins(&self, payload: u64) -> Option<u64> {
+        match *self {
+            Self::Eager { .. } | Self::Data { .. } => Some(payload),
+            Self::EagerFirst { length, .. }
+            | Self::DataPart {
+                length, offset: 0, ..
+            } => Some(length),
+            _ => None,
+        }
     }
 
     /// Whether the packet only controls the protocol and carries no message.
     #[must_use]
     pub const fn is_control(&self) -> bool {
-        matches!(self, Self::Rts { .. } | Self::Cts { .. })
+        matches!(self, Self::Rts { .. } | Self::Cts { .. } | Self::Credits)
     }
 }
 
@@ -74,6 +145,8 @@ pub struct Packet {
     pub payload: Buffer,
     /// If given, the sender is told by [`Event::Sent`] when the packet has left it for good.
     pub notify: Option<Token>,
+    /// What it tells on the way, where [limits](crate::Limits) are set.
+    pub returned: Option<Box<Returned>>,
 }
 
 /// Something that happened at a rank's channel.
@@ -138,6 +211,8 @@ pub struct Settings {
     pub ois: Overhead,
     /// What an eager message costs the receiver.
     pub or: Overhead,
+    /// What the message layer may use up; `None` if nothing is limited.
+    pub limits: Option<Limits>,
 }
 
 impl Settings {
@@ -153,6 +228,7 @@ impl Settings {
             os: Overhead::NONE,
             ois: Overhead::NONE,
             or: Overhead::NONE,
+            limits: None,
         }
     }
 }

@@ -3,6 +3,9 @@
 //! Calls that do not wait (`isend`, `irecv`) act at once; those that may wait are futures that act when they are
 //! first polled. A blocking send keeps a share of the buffer, so nothing that the program does later can change the
 //! message; a receive borrows its buffer until it is over.
+//!
+//! Ranks in calls and in what they answer are those of the communicator; reports of deadlocks and warnings name the ranks of
+//! the world.
 
 use std::fmt;
 use std::future::Future;
@@ -12,10 +15,14 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::channel::{Channel, Interest, Level, Token};
-use crate::engine::Engine;
+use crate::engine::{Engine, SendCall};
+use crate::group::Members;
 use crate::process::{Call, Process, Question};
 use crate::waiting::Waits;
-use crate::{Buffer, Envelope, Error, Pattern, Request, Result, Source, Status, TAG_UB, Tag};
+use crate::{
+    ANY_SOURCE, Buffer, Envelope, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source,
+    Status, TAG_UB, Tag,
+};
 
 /// The context of a communicator's point-to-point messages; collectives use the next one.
 const POINT_TO_POINT: u32 = 0;
@@ -39,35 +46,73 @@ pub(crate) const COLLECTIVE: u32 = 1;
 #[derive(Clone)]
 pub struct Comm {
     process: Rc<Process>,
+    members: Members,
+    rank: u32,
     context: u32,
 }
 
 impl Comm {
-    pub(crate) const fn world(process: Rc<Process>) -> Self {
+    pub(crate) fn world(process: Rc<Process>) -> Self {
+        let (rank, size) = (process.channel().rank(), process.channel().size());
         Self {
             process,
+            members: Members::all(size),
+            rank,
             context: POINT_TO_POINT,
         }
     }
 
-    /// The same ranks in the context of collectives.
-    pub(crate) fn collective(&self) -> Self {
+    /// Another communicator of this process.
+    pub(crate) fn derived(&self, members: Members, rank: u32, context: u32) -> Self {
+        let process = Rc::clone(&self.process);
+        process.contexts().borrow_mut().begin(context);
         Self {
-            process: Rc::clone(&self.process),
-            context: self.context + COLLECTIVE,
+            process,
+            members,
+            rank,
+            context,
         }
+    }
+
+    /// The same ranks in the context of collectives.
+    pub(crate) fn collective(&self) -> Result<Self> {
+        self.check_context()?;
+        let mut inner = self.clone();
+        inner.context += COLLECTIVE;
+        Ok(inner)
+    }
+
+    pub(crate) const fn process(&self) -> &Rc<Process> {
+        &self.process
+    }
+
+    pub(crate) const fn members(&self) -> &Members {
+        &self.members
+    }
+
+    pub(crate) const fn context(&self) -> u32 {
+        self.context
+    }
+
+    pub(crate) const fn rank_in_32_bits(&self) -> u32 {
+        self.rank
+    }
+
+    /// The number that this rank has in the world.
+    pub(crate) fn world_rank(&self) -> u32 {
+        self.process.channel().rank()
     }
 
     /// The number of this rank, from 0.
     #[must_use]
-    pub fn rank(&self) -> usize {
-        self.process.channel().rank() as usize
+    pub const fn rank(&self) -> usize {
+        self.rank as usize
     }
 
     /// The number of ranks.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.process.channel().size() as usize
+        self.members.count() as usize
     }
 
     /// The time in seconds since the start.
@@ -102,15 +147,32 @@ impl Comm {
         }
     }
 
+    fn check_context(&self) -> Result<()> {
+        if self.process.contexts().borrow().is_freed(self.context) {
+            return Err(Error::Comm {
+                context: self.context,
+            });
+        }
+        Ok(())
+    }
+
+    /// The world rank of a rank.
     fn peer(&self, rank: usize) -> Result<u32> {
         let size = self.size();
         if rank >= size {
             return Err(Error::Rank { rank, size });
         }
-        Ok(u32::try_from(rank).expect("ranks are counted in 32 bits"))
+        let rank = u32::try_from(rank).expect("ranks are counted in 32 bits");
+        Ok(self.members.world(rank))
+    }
+
+    /// The rank that the source of a message has here; what is not the end of a message names none.
+    fn told(&self, status: Status) -> Status {
+        self.members.told(status)
     }
 
     fn envelope(&self, tag: u32) -> Result<Envelope> {
+        self.check_context()?;
         if tag > TAG_UB {
             return Err(Error::Tag(tag));
         }
@@ -130,6 +192,7 @@ impl Comm {
             Tag::Is(tag) => Some(self.envelope(tag)?.tag),
             Tag::Any => None,
         };
+        self.check_context()?;
         Ok(Pattern {
             context: self.context,
             source,
@@ -137,14 +200,37 @@ impl Comm {
         })
     }
 
+    /// What a receive or a probe accepts; `None` for the null process.
+    pub(crate) fn pattern_or_null(&self, source: Source, tag: Tag) -> Result<Option<Pattern>> {
+        if source == Source::Rank(PROC_NULL) {
+            return self.pattern(ANY_SOURCE, tag).map(|_| None);
+        }
+        self.pattern(source, tag).map(Some)
+    }
+
     fn start_send(
         &self,
         buffer: Buffer,
         destination: usize,
         tag: u32,
-        call: (bool, &'static Location<'static>),
+        (mode, blocks, location): (SendMode, bool, &'static Location<'static>),
     ) -> Result<Token> {
-        let (peer, envelope) = (self.peer(destination)?, self.envelope(tag)?);
+        let envelope = self.envelope(tag)?;
+        if destination == PROC_NULL {
+            let nothing = |engine: &mut Engine, _: &dyn Channel| {
+                engine.finished(Status::PROC_NULL, buffer, location)
+            };
+            return Ok(self.process.with_engine(nothing));
+        }
+        let peer = self.peer(destination)?;
+        let call = SendCall {
+            blocks,
+            synchronous: mode == SendMode::Synchronous,
+            location,
+        };
+        if mode == SendMode::Buffered {
+            return self.start_buffered(buffer, peer, envelope, call);
+        }
         let start = |engine: &mut Engine, channel: &dyn Channel| {
             engine.send(channel, peer, envelope, buffer, call)
         };
@@ -158,8 +244,36 @@ impl Comm {
         tag: u32,
         location: &'static Location<'static>,
     ) -> Result<Request> {
-        let token = self.start_send(buffer, destination, tag, (false, location))?;
-        Ok(Request::new(Rc::clone(&self.process), token))
+        self.isend_in(SendMode::Standard, buffer, destination, tag, location)
+    }
+
+    pub(crate) fn isend_in(
+        &self,
+        mode: SendMode,
+        buffer: Buffer,
+        destination: usize,
+        tag: u32,
+        location: &'static Location<'static>,
+    ) -> Result<Request> {
+        let token = self.start_send(buffer, destination, tag, (mode, false, location))?;
+        Ok(Request::new(self, token))
+    }
+
+    pub(crate) fn send_in(
+        &self,
+        mode: SendMode,
+        buffer: &Buffer,
+        destination: usize,
+        tag: u32,
+        location: &'static Location<'static>,
+    ) -> Send<'_> {
+        Send {
+            comm: self,
+            message: Some((buffer.clone(), destination, tag)),
+            mode,
+            token: None,
+            location,
+        }
     }
 
     pub(crate) fn irecv_at(
@@ -169,12 +283,18 @@ impl Comm {
         tag: Tag,
         location: &'static Location<'static>,
     ) -> Result<Request> {
-        let pattern = self.pattern(source, tag)?;
+        let Some(pattern) = self.pattern_or_null(source, tag)? else {
+            let nothing = |engine: &mut Engine, _: &dyn Channel| {
+                engine.finished(Status::PROC_NULL, buffer, location)
+            };
+            let token = self.process.with_engine(nothing);
+            return Ok(Request::new(self, token));
+        };
         let start = |engine: &mut Engine, channel: &dyn Channel| {
             engine.receive(channel, pattern, buffer, location)
         };
         let token = self.process.with_engine(start);
-        Ok(Request::new(Rc::clone(&self.process), token))
+        Ok(Request::new(self, token))
     }
 
     /// Starts a send: `MPI_Isend`.
@@ -207,12 +327,8 @@ impl Comm {
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
     #[track_caller]
     pub fn send(&self, buffer: &Buffer, destination: usize, tag: u32) -> Send<'_> {
-        Send {
-            comm: self,
-            message: Some((buffer.clone(), destination, tag)),
-            token: None,
-            location: Location::caller(),
-        }
+        let location = Location::caller();
+        self.send_in(SendMode::Standard, buffer, destination, tag, location)
     }
 
     /// Receives a message of at most the length of `buffer`: `MPI_Recv`.
@@ -227,9 +343,9 @@ impl Comm {
         tag: impl Into<Tag>,
     ) -> Recv<'a> {
         Recv {
-            process: &self.process,
+            comm: self,
             buffer,
-            pattern: self.pattern(source.into(), tag.into()),
+            pattern: self.pattern_or_null(source.into(), tag.into()),
             token: None,
             location: Location::caller(),
         }
@@ -249,24 +365,50 @@ impl Comm {
         source: impl Into<Source>,
         recv_tag: impl Into<Tag>,
     ) -> impl Future<Output = Result<Status>> + 'a {
-        let location = Location::caller();
-        let message = send.clone();
-        let (source, recv_tag) = (source.into(), recv_tag.into());
-        async move {
-            // Nothing is sent if the receive is refused, and both are over when the call is, also after an error.
-            let pattern = Ok(self.pattern(source, recv_tag)?);
-            let mut sending = self.isend_at(message, destination, send_tag, location)?;
-            let receiving = Recv {
-                process: &self.process,
-                buffer: recv,
-                pattern,
-                token: None,
-                location,
-            };
-            let received = receiving.await;
-            sending.wait_in("sendrecv, for its send", location).await?;
-            received
-        }
+        let send = (send.clone(), destination, send_tag);
+        let accepted = (source.into(), recv_tag.into());
+        self.sendrecv_at(send, recv, accepted, Location::caller())
+    }
+
+    async fn sendrecv_at(
+        &self,
+        (message, destination, send_tag): (Buffer, usize, u32),
+        recv: &mut Buffer,
+        (source, recv_tag): (Source, Tag),
+        location: &'static Location<'static>,
+    ) -> Result<Status> {
+        // Nothing is sent if the receive is refused, and both are over when the call is, also after an error.
+        let pattern = Ok(self.pattern_or_null(source, recv_tag)?);
+        let mut sending = self.isend_at(message, destination, send_tag, location)?;
+        let receiving = Recv {
+            comm: self,
+            buffer: recv,
+            pattern,
+            token: None,
+            location,
+        };
+        let received = receiving.await;
+        sending.wait_in("sendrecv, for its send", location).await?;
+        received
+    }
+
+    /// Sends a message and receives another into the same buffer: `MPI_Sendrecv_replace`.
+    ///
+    /// # Errors
+    /// As [`Comm::sendrecv`].
+    #[track_caller]
+    pub fn sendrecv_replace<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+        destination: usize,
+        send_tag: u32,
+        source: impl Into<Source>,
+        recv_tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Status>> + 'a {
+        // The message keeps its own share of the bytes.
+        let message = (buffer.clone(), destination, send_tag);
+        let accepted = (source.into(), recv_tag.into());
+        self.sendrecv_at(message, buffer, accepted, Location::caller())
     }
 
     /// Waits until a message could be received, without receiving it: `MPI_Probe`.
@@ -280,11 +422,14 @@ impl Comm {
         tag: impl Into<Tag>,
     ) -> impl Future<Output = Result<Status>> + '_ {
         let location = Location::caller();
-        let pattern = self.pattern(source.into(), tag.into());
+        let pattern = self.pattern_or_null(source.into(), tag.into());
         async move {
-            let pattern = pattern?;
+            let Some(pattern) = pattern? else {
+                return Ok(Status::PROC_NULL);
+            };
             let attempt = move |_: &Process, engine: &mut Engine| engine.probe(&pattern);
-            Ok(Call::new(&self.process, location, Waits::Probe(pattern), attempt).await)
+            let status = Call::new(&self.process, location, Waits::Probe(pattern), attempt).await;
+            Ok(self.told(status))
         }
     }
 
@@ -300,9 +445,11 @@ impl Comm {
         tag: impl Into<Tag>,
     ) -> impl Future<Output = Result<Option<Status>>> + '_ {
         let location = Location::caller();
-        let pattern = self.pattern(source.into(), tag.into());
+        let pattern = self.pattern_or_null(source.into(), tag.into());
         async move {
-            let pattern = pattern?;
+            let Some(pattern) = pattern? else {
+                return Ok(Some(Status::PROC_NULL));
+            };
             let attempt = move |process: &Process, engine: &mut Engine| match engine.probe(&pattern)
             {
                 Some(status) => {
@@ -313,7 +460,8 @@ impl Comm {
                     .may_say_no(engine.changes(), Question::Probe(pattern))
                     .then_some(None),
             };
-            Ok(Call::new(&self.process, location, Waits::Iprobe(pattern), attempt).await)
+            let found = Call::new(&self.process, location, Waits::Iprobe(pattern), attempt).await;
+            Ok(found.map(|status| self.told(status)))
         }
     }
 
@@ -358,7 +506,7 @@ impl Comm {
             .process
             .with_engine(|engine, _| engine.elapse(location));
         start(&self.process, token);
-        let mut request = Request::new(Rc::clone(&self.process), token);
+        let mut request = Request::new(self, token);
         let _ = request.wait_in(name, location).await;
     }
 
@@ -402,6 +550,7 @@ impl fmt::Debug for Comm {
 pub struct Send<'a> {
     comm: &'a Comm,
     message: Option<(Buffer, usize, u32)>,
+    mode: SendMode,
     token: Option<Token>,
     location: &'static Location<'static>,
 }
@@ -412,9 +561,9 @@ impl Future for Send<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         let this = self.get_mut();
         if let Some((buffer, destination, tag)) = this.message.take() {
-            let started = this
-                .comm
-                .start_send(buffer, destination, tag, (true, this.location));
+            let started =
+                this.comm
+                    .start_send(buffer, destination, tag, (this.mode, true, this.location));
             match started {
                 Ok(token) => this.token = Some(token),
                 Err(error) => return Poll::Ready(Err(error)),
@@ -453,9 +602,9 @@ impl Drop for Send<'_> {
 #[must_use = "an operation does nothing until it is awaited"]
 #[derive(Debug)]
 pub struct Recv<'a> {
-    process: &'a Process,
+    comm: &'a Comm,
     buffer: &'a mut Buffer,
-    pattern: Result<Pattern>,
+    pattern: Result<Option<Pattern>>,
     token: Option<Token>,
     location: &'static Location<'static>,
 }
@@ -466,10 +615,11 @@ impl Future for Recv<'_> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Status>> {
         let this = self.get_mut();
         let pattern = match this.pattern {
-            Ok(pattern) => pattern,
+            Ok(Some(pattern)) => pattern,
+            Ok(None) => return Poll::Ready(Ok(Status::PROC_NULL)),
             Err(error) => return Poll::Ready(Err(error)),
         };
-        let process = this.process;
+        let process = &this.comm.process;
         let token = *this.token.get_or_insert_with(|| {
             let buffer = std::mem::replace(this.buffer, Buffer::phantom(0));
             process.with_engine(|engine, channel| {
@@ -486,7 +636,7 @@ impl Future for Recv<'_> {
             // A second poll after the end would be a new receive; futures must not be polled again.
             this.pattern = Err(Error::Request);
             *this.buffer = buffer;
-            result
+            this.comm.members.told_result(result)
         })
     }
 }
@@ -494,8 +644,9 @@ impl Future for Recv<'_> {
 impl Drop for Recv<'_> {
     fn drop(&mut self) {
         if let Some(token) = self.token {
-            self.process.forget(Waits::Operation(token), self.location);
-            *self.buffer = self.process.cancel_receive(token);
+            let process = &self.comm.process;
+            process.forget(Waits::Operation(token), self.location);
+            *self.buffer = process.cancel_receive(token);
         }
     }
 }

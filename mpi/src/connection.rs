@@ -37,6 +37,12 @@ pub use accept::Verdict;
 pub use group::Group;
 pub use handshake::{MESSAGE_LENGTH, Message};
 
+/// The machine of a connection, and the close protocol, that of a virtual connection.
+#[must_use]
+pub fn machines() -> [crate::machine::Machine; 2] {
+    [socket::TABLE.machine(), virtual_connection::TABLE.machine()]
+}
+
 /// A connection of one process; numbers are used again.
 pub type ConnectionId = u32;
 

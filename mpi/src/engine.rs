@@ -10,10 +10,14 @@
 //!
 //! Inputs are `send`, `receive` and `handle`; the packets to post come back through the channel that is passed in.
 
+mod calls;
+mod limited;
+
 use std::panic::Location;
 
 use crate::channel::{Channel, Event, Header, Packet, Token};
-use crate::matching::{Content, Matching};
+use crate::flow_control::{FlowControl, Slot};
+use crate::matching::{Content, Matching, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
 
 /// What a completed operation says about its message.
@@ -25,6 +29,18 @@ pub struct Status {
     pub tag: u32,
     /// The length of the message in bytes.
     pub length: u64,
+    /// Whether the operation was cancelled, so that there is no message: `MPI_Test_cancelled`.
+    pub cancelled: bool,
+}
+
+/// How a send was called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendCall {
+    /// Whether the rank waits for its end.
+    pub(crate) blocks: bool,
+    /// Whether it is over only when a receive has met it, however short it is.
+    pub(crate) synchronous: bool,
+    pub(crate) location: Place,
 }
 
 /// Where an operation stands.
@@ -37,11 +53,22 @@ pub(crate) enum State {
         peer: u32,
         envelope: Envelope,
         buffer: Buffer,
+        synchronous: bool,
     },
-    /// The rank is busy; the receive is posted after that.
-    AwaitPost { pattern: Pattern, buffer: Buffer },
+    /// The rank is busy; the receive is posted after that, or gets the message that a matched probe has taken.
+    AwaitPost {
+        pattern: Pattern,
+        buffer: Buffer,
+        message: Option<Box<Unexpected>>,
+    },
     /// The RTS has left; the message waits for the CTS.
     AwaitCts {
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    },
+    /// The message is to leave by the machine that sends, eagerly if that is still possible when its turn comes.
+    Queued {
         peer: u32,
         envelope: Envelope,
         buffer: Buffer,
@@ -60,7 +87,13 @@ pub(crate) enum State {
         length: u64,
         buffer: Buffer,
         detached: bool,
+        /// So many bytes are there, if the message comes in several packets.
+        arrived: u64,
     },
+    /// A message that arrives or has arrived before its receive.
+    Assembly(Box<limited::Assembly>),
+    /// A packet whose end matters, because it holds something.
+    Packet(Slot),
     /// A timer or a computation runs.
     Elapsing,
     /// It is over.
@@ -78,12 +111,14 @@ struct Operation {
     location: Place,
     /// Nobody holds the request any more: the place is freed at the end.
     released: bool,
+    /// A receive that ends instead of being posted.
+    cancelled: bool,
     /// What completing the operation costs, in seconds, and has not been paid.
     owed: f64,
 }
 
 /// A line of the program.
-type Place = &'static Location<'static>;
+pub(crate) type Place = &'static Location<'static>;
 
 /// The protocol state of one rank.
 #[derive(Debug, Default)]
@@ -109,6 +144,10 @@ pub(crate) struct Engine {
     sends: u32,
     /// Receives whose request was dropped before they got a message: the first one, and their number.
     withdrawn: Option<(Pattern, Place, u64)>,
+    /// Where limits are set.
+    flow: Option<Box<FlowControl>>,
+    /// Messages that a matched probe had taken and that nobody received.
+    returned: Vec<Unexpected>,
 }
 
 fn status(envelope: Envelope, length: u64) -> Status {
@@ -116,8 +155,16 @@ fn status(envelope: Envelope, length: u64) -> Status {
         source: envelope.source as usize,
         tag: envelope.tag,
         length,
+        cancelled: false,
     }
 }
+
+const NOTHING: Status = Status {
+    source: 0,
+    tag: 0,
+    length: 0,
+    cancelled: false,
+};
 
 impl Engine {
     /// The number of events handled so far.
@@ -141,6 +188,7 @@ impl Engine {
             state,
             location,
             released: false,
+            cancelled: false,
             owed: 0.0,
         };
         if let Some(token) = self.free {
@@ -290,12 +338,17 @@ impl Engine {
         peer: u32,
         envelope: Envelope,
         buffer: Buffer,
-        (blocks, location): (bool, Place),
+        call: SendCall,
     ) -> Token {
+        let SendCall {
+            blocks,
+            synchronous,
+            location,
+        } = call;
         let settings = channel.settings();
         let cost = if !blocks {
             settings.ois.of(buffer.len())
-        } else if buffer.len() < settings.eager_threshold {
+        } else if buffer.len() < settings.eager_threshold && !synchronous {
             settings.os.of(buffer.len())
         } else {
             0.0
@@ -307,6 +360,7 @@ impl Engine {
             peer,
             envelope,
             buffer,
+            synchronous,
         };
         let send = self.insert(waits, location);
         self.sends += 1;
@@ -331,20 +385,36 @@ impl Engine {
     fn begin(&mut self, channel: &dyn Channel, token: Token) {
         let operation = &mut self.operations[token as usize];
         let (released, location) = (operation.released, operation.location);
+        let cancelled = operation.cancelled;
         let place = &mut operation.state;
         match std::mem::replace(place, State::Elapsing) {
             State::AwaitTurn {
                 peer,
                 envelope,
                 buffer,
-            } => self.launch(channel, token, peer, envelope, buffer),
-            State::AwaitPost { pattern, .. } if released => {
-                self.withdrawn.get_or_insert((pattern, location, 0)).2 += 1;
+                synchronous,
+            } => self.launch(channel, token, peer, envelope, (buffer, synchronous)),
+            State::AwaitPost {
+                pattern, message, ..
+            } if released => {
+                match message {
+                    Some(message) => self.give_back(*message),
+                    None => self.withdrawn.get_or_insert((pattern, location, 0)).2 += 1,
+                }
                 self.remove(token);
             }
-            State::AwaitPost { pattern, buffer } => {
+            State::AwaitPost { buffer, .. } if cancelled => self.finish_cancelled(token, buffer),
+            State::AwaitPost {
+                pattern,
+                buffer,
+                message,
+            } => {
                 *place = State::Posted { pattern, buffer };
-                if let Some(message) = self.matching.post(pattern, token) {
+                let matched = match message {
+                    Some(message) => Some(*message),
+                    None => self.matching.post(pattern, token),
+                };
+                if let Some(message) = matched {
                     self.matched(channel, token, message.envelope, message.content);
                 }
             }
@@ -359,17 +429,24 @@ impl Engine {
         send: Token,
         peer: u32,
         envelope: Envelope,
-        buffer: Buffer,
+        (buffer, synchronous): (Buffer, bool),
     ) {
         let settings = channel.settings();
         let length = buffer.len();
-        let detached = length < settings.eager_threshold;
+        if settings.limits.is_some()
+            && !synchronous
+            && length < settings.eager_threshold.min(settings.transfer_threshold)
+        {
+            return self.queue_eager(channel, send, peer, envelope, buffer);
+        }
+        let detached = length < settings.eager_threshold && !synchronous;
         if detached && length < settings.transfer_threshold {
             let told = settings.tells_eager_sends;
             let packet = Packet {
                 header: Header::Eager { envelope },
                 payload: buffer.clone(),
                 notify: told.then_some(send),
+                returned: None,
             };
             if told {
                 self.operations[send as usize].state = State::Sending {
@@ -406,7 +483,7 @@ impl Engine {
             send: announced,
             detached,
         };
-        channel.post(peer, control(header));
+        self.post_control(channel, peer, header);
     }
 
     /// Posts a receive.
@@ -417,7 +494,12 @@ impl Engine {
         buffer: Buffer,
         location: Place,
     ) -> Token {
-        let receive = self.insert(State::AwaitPost { pattern, buffer }, location);
+        let waits = State::AwaitPost {
+            pattern,
+            buffer,
+            message: None,
+        };
+        let receive = self.insert(waits, location);
         self.in_turn(channel, receive);
         receive
     }
@@ -458,8 +540,8 @@ impl Engine {
     }
 
     /// Whether no send is going on.
-    pub(crate) const fn has_sent_all(&self) -> bool {
-        self.sends == 0
+    pub(crate) fn has_sent_all(&self) -> bool {
+        self.sends == 0 && self.flow.as_ref().is_none_or(|flow| flow.is_idle())
     }
 
     /// All operations whose end the program may want to know.
@@ -485,6 +567,7 @@ impl Engine {
         self.events += 1;
         match event {
             Event::Packet { source, packet } => self.handle_packet(channel, source, packet),
+            Event::Sent(token) if self.flow.is_some() => self.handle_left(channel, token),
             Event::Sent(token) => self.handle_sent(token),
             Event::Elapsed(token)
                 if matches!(
@@ -499,17 +582,15 @@ impl Engine {
                 if self.catching_up.is_some_and(|(_, other)| other == token) {
                     self.catching_up = None;
                 }
-                let nothing = Status {
-                    source: 0,
-                    tag: 0,
-                    length: 0,
-                };
-                self.finish(token, Ok(nothing), Buffer::phantom(0));
+                self.finish(token, Ok(NOTHING), Buffer::phantom(0));
             }
         }
     }
 
     fn handle_packet(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
+        if channel.settings().limits.is_some() {
+            return self.handle_limited(channel, source, packet);
+        }
         let (envelope, content) = match packet.header {
             Header::Eager { envelope } => (envelope, Content::Eager(packet.payload)),
             Header::Rts {
@@ -529,6 +610,10 @@ impl Engine {
                 return self.handle_cts(channel, source, send, receive);
             }
             Header::Data { receive } => return self.handle_data(channel, receive, &packet.payload),
+            Header::EagerFirst { .. }
+            | Header::EagerNext { .. }
+            | Header::DataPart { .. }
+            | Header::Credits => unreachable!("only where limits are set"),
         };
         if let Some((receive, content)) = self.matching.arrive(envelope, content) {
             self.matched(channel, receive, envelope, content);
@@ -552,6 +637,16 @@ impl Engine {
                 self.owe(channel, receive, message.len());
                 self.deliver(receive, envelope, buffer, &message);
             }
+            Content::Held { length, assembly } => {
+                self.operations[receive as usize].state = State::AwaitData {
+                    envelope,
+                    length,
+                    buffer,
+                    detached: true,
+                    arrived: 0,
+                };
+                self.meet(channel, assembly, receive);
+            }
             Content::Rts {
                 length,
                 send,
@@ -562,8 +657,9 @@ impl Engine {
                     length,
                     buffer,
                     detached,
+                    arrived: 0,
                 };
-                channel.post(envelope.source, control(Header::Cts { send, receive }));
+                self.post_control(channel, envelope.source, Header::Cts { send, receive });
             }
         }
     }
@@ -615,10 +711,14 @@ impl Engine {
             peer == source,
             "a CTS comes from the rank that the RTS went to"
         );
+        if self.flow.is_some() {
+            return self.queue_data(channel, send, receive, (peer, envelope, buffer));
+        }
         let packet = Packet {
             header: Header::Data { receive },
             payload: buffer.clone(),
             notify: Some(send),
+            returned: None,
         };
         self.operations[send as usize].state = State::Sending {
             peer,
@@ -630,9 +730,12 @@ impl Engine {
 
     fn handle_sent(&mut self, send: Token) {
         let place = &mut self.operations[send as usize].state;
-        let State::Sending {
+        let (State::Sending {
             envelope, buffer, ..
-        } = std::mem::replace(place, State::Elapsing)
+        }
+        | State::Queued {
+            envelope, buffer, ..
+        }) = std::mem::replace(place, State::Elapsing)
         else {
             unreachable!("only data are reported as sent");
         };
@@ -648,6 +751,7 @@ impl Engine {
             length,
             buffer,
             detached,
+            ..
         } = std::mem::replace(place, State::Elapsing)
         else {
             unreachable!("data come for a receive that sent a CTS");
@@ -665,5 +769,6 @@ fn control(header: Header) -> Packet {
         header,
         payload: Buffer::phantom(0),
         notify: None,
+        returned: None,
     }
 }

@@ -26,6 +26,9 @@ pub enum Source {
     Any,
 }
 
+/// The null process: a send to it and a receive from it are over at once and do nothing (MPI 4.1, section 3.10).
+pub const PROC_NULL: usize = usize::MAX;
+
 /// A receive from every rank.
 pub const ANY_SOURCE: Source = Source::Any;
 

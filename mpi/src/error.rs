@@ -27,8 +27,105 @@ pub enum Error {
     },
     /// The tag is too large (`MPI_ERR_TAG`).
     Tag(u32),
-    /// The request has been completed already (`MPI_ERR_REQUEST`).
+    /// A rank is named more than once (`MPI_ERR_RANK`).
+    RankTwice {
+        /// The rank.
+        rank: usize,
+    },
+    /// The communicator has been freed, or is the world and cannot be (`MPI_ERR_COMM`).
+    Comm {
+        /// Its context.
+        context: u32,
+    },
+    /// The group has members that are not ranks of the communicator (`MPI_ERR_GROUP`).
+    Group {
+        /// The number of members of the group.
+        members: usize,
+        /// The number of ranks of the communicator.
+        size: usize,
+    },
+    /// The colour is too large (`MPI_ERR_ARG`).
+    Colour(u32),
+    /// No context is left for a new communicator (`MPI_ERR_OTHER`).
+    Contexts {
+        /// How many communicators the rank has made that chooses the context.
+        given: u32,
+    },
+    /// The message does not fit into what is free of the attached buffer (`MPI_ERR_BUFFER`).
+    BufferFull {
+        /// The length of the message in bytes.
+        length: u64,
+        /// What is free, in bytes.
+        free: u64,
+        /// The length of the attached buffer in bytes; `None` if none is attached.
+        attached: Option<u64>,
+    },
+    /// A buffer is attached already (`MPI_ERR_BUFFER`).
+    BufferAttached {
+        /// Its length in bytes.
+        length: u64,
+    },
+    /// No operation is in progress: the request has been completed already or has not been started; or, for
+    /// [`Request::start`](crate::Request::start), one is in progress, or the request is not persistent (`MPI_ERR_REQUEST`).
     Request,
+}
+
+/// The kind of an error: the error classes of MPI 4.1, section 9.4, that our calls can answer with.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorClass {
+    /// `MPI_ERR_ARG`.
+    Arg,
+    /// `MPI_ERR_BUFFER`.
+    Buffer,
+    /// `MPI_ERR_COMM`.
+    Comm,
+    /// `MPI_ERR_GROUP`.
+    Group,
+    /// `MPI_ERR_OTHER`.
+    Other,
+    /// `MPI_ERR_RANK`.
+    Rank,
+    /// `MPI_ERR_REQUEST`.
+    Request,
+    /// `MPI_ERR_TAG`.
+    Tag,
+    /// `MPI_ERR_TRUNCATE`.
+    Truncate,
+}
+
+impl Error {
+    /// The class of the error: `MPI_Error_class`.
+    #[must_use]
+    pub const fn class(&self) -> ErrorClass {
+        match self {
+            Self::Truncated { .. } => ErrorClass::Truncate,
+            Self::Rank { .. } | Self::RankTwice { .. } => ErrorClass::Rank,
+            Self::Tag(_) => ErrorClass::Tag,
+            Self::Comm { .. } => ErrorClass::Comm,
+            Self::Group { .. } => ErrorClass::Group,
+            Self::Colour(_) => ErrorClass::Arg,
+            Self::Contexts { .. } => ErrorClass::Other,
+            Self::BufferFull { .. } | Self::BufferAttached { .. } => ErrorClass::Buffer,
+            Self::Request => ErrorClass::Request,
+        }
+    }
+}
+
+impl fmt::Display for ErrorClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Arg => "MPI_ERR_ARG",
+            Self::Buffer => "MPI_ERR_BUFFER",
+            Self::Comm => "MPI_ERR_COMM",
+            Self::Group => "MPI_ERR_GROUP",
+            Self::Other => "MPI_ERR_OTHER",
+            Self::Rank => "MPI_ERR_RANK",
+            Self::Request => "MPI_ERR_REQUEST",
+            Self::Tag => "MPI_ERR_TAG",
+            Self::Truncate => "MPI_ERR_TRUNCATE",
+        })
+    }
 }
 
 /// The result of a call.
@@ -52,6 +149,44 @@ impl fmt::Display for Error {
                 write!(f, "invalid rank {rank}: expected 0 to {}", size - 1)
             }
             Self::Tag(tag) => write!(f, "invalid tag {tag}: expected 0 to {TAG_UB}"),
+            Self::RankTwice { rank } => {
+                write!(f, "invalid group: rank {rank} is named more than once")
+            }
+            Self::Comm { context: 0 } => {
+                f.write_str("invalid communicator: the world cannot be freed")
+            }
+            Self::Comm { context } => {
+                write!(
+                    f,
+                    "invalid communicator: the one with context {context} has been freed"
+                )
+            }
+            Self::Group { members, size } => write!(
+                f,
+                "invalid group: not all of its {members} members are among the {size} ranks of the communicator"
+            ),
+            Self::Colour(colour) => {
+                write!(f, "invalid colour {colour}: expected 0 to {}", i32::MAX)
+            }
+            Self::Contexts { given } => write!(
+                f,
+                "too many communicators: {given} were made and none of them has been freed"
+            ),
+            Self::BufferFull {
+                length,
+                free,
+                attached: Some(attached),
+            } => write!(
+                f,
+                "no room for a buffered message of {length} bytes: {free} of the {attached} attached bytes are free"
+            ),
+            Self::BufferFull { length, .. } => write!(
+                f,
+                "no room for a buffered message of {length} bytes: no buffer is attached"
+            ),
+            Self::BufferAttached { length } => {
+                write!(f, "a buffer of {length} bytes is attached already")
+            }
             Self::Request => f.write_str("the request has been completed already"),
         }
     }

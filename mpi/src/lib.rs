@@ -21,9 +21,10 @@
 //!
 //! # Layers
 //!
-//! 1. The API: [`Comm`], [`Request`], [`waitall`], [`waitany`], collectives.
+//! 1. The API: [`Comm`], [`Group`], [`Request`], [`Message`], [`waitall`] and its kin, collectives.
 //! 2. Matching: which receive gets which message.
-//! 3. The protocols: eager and rendezvous, without I/O and without a clock.
+//! 3. The protocols: eager and rendezvous, without I/O and without a clock. Where [`Limits`] are set, every packet goes through the
+//!    tables of [`machine`]: packet buffers, credits, bounded memory for unexpected messages.
 //! 4. [`Channel`]: the seam to a device. This crate does not know the simulator; a simulated network, sockets and
 //!    adapters all implement the same trait.
 //!
@@ -53,15 +54,24 @@ mod barrier;
 mod buffer;
 pub mod channel;
 mod comm;
+mod communicators;
 pub mod connection;
 mod engine;
 mod envelope;
 mod error;
+mod flow_control;
+mod group;
 mod leftovers;
+mod limits;
+pub mod machine;
+mod matched_probe;
 mod matching;
+mod modes;
 mod overhead;
+mod persistent;
 mod process;
 mod request;
+mod several;
 pub mod table;
 mod waiting;
 
@@ -69,9 +79,16 @@ pub use buffer::Buffer;
 pub use channel::{Channel, Level, Settings};
 pub use comm::{Comm, Recv, Send};
 pub use engine::Status;
-pub use envelope::{ANY_SOURCE, ANY_TAG, Envelope, Pattern, Source, TAG_UB, Tag};
-pub use error::{Error, Result};
+pub use envelope::{ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag};
+pub use error::{Error, ErrorClass, Result};
+pub use flow_control::{ConnectionReport, FlowReport, Taken};
+pub use group::{Comparison, Group};
+pub use limits::Limits;
+pub use matched_probe::Message;
+pub use modes::SendMode;
 pub use overhead::{Overhead, Section};
+pub use persistent::start_all;
 pub use process::{Call, Process};
 pub use request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waitall, waitany};
+pub use several::{Completed, testall, testany, testsome, waitsome};
 pub use waiting::Waiting;

@@ -62,6 +62,11 @@ impl Matching {
         self.unexpected.find(pattern)
     }
 
+    /// Takes the message that a receive with this pattern would get.
+    pub(crate) fn extract(&mut self, pattern: &Pattern) -> Option<Unexpected> {
+        self.unexpected.take(pattern)
+    }
+
     /// Withdraws a receive with this pattern; false if it has been matched.
     pub(crate) fn withdraw(&mut self, pattern: &Pattern, receive: Token) -> bool {
         self.posted.remove(pattern, receive)

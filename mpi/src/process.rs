@@ -11,7 +11,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::channel::{Channel, Token};
+use crate::communicators::Contexts;
 use crate::engine::Engine;
+use crate::matching::Unexpected;
+use crate::modes::Attached;
 use crate::waiting::{Blocked, Waiting, Waits};
 use crate::{Comm, Pattern};
 
@@ -33,6 +36,8 @@ struct Failures {
 pub(crate) enum Question {
     /// Whether an operation is over.
     Test(Token),
+    /// What a call of this name asks about several operations, the first of which is this.
+    Several(&'static str, Token),
     /// Whether there is a message.
     Probe(Pattern),
 }
@@ -43,6 +48,8 @@ pub struct Process {
     engine: RefCell<Engine>,
     blocked: RefCell<Blocked>,
     failures: Cell<Failures>,
+    contexts: RefCell<Contexts>,
+    attached: RefCell<Option<Box<Attached>>>,
 }
 
 impl Process {
@@ -54,6 +61,8 @@ impl Process {
             engine: RefCell::new(Engine::default()),
             blocked: RefCell::new(Blocked::default()),
             failures: Cell::new(Failures::default()),
+            contexts: RefCell::default(),
+            attached: RefCell::default(),
         })
     }
 
@@ -61,6 +70,20 @@ impl Process {
     #[must_use]
     pub fn world(self: &Rc<Self>) -> Comm {
         Comm::world(Rc::clone(self))
+    }
+
+    pub(crate) const fn contexts(&self) -> &RefCell<Contexts> {
+        &self.contexts
+    }
+
+    /// The buffer of buffered sends.
+    pub(crate) const fn attached(&self) -> &RefCell<Option<Box<Attached>>> {
+        &self.attached
+    }
+
+    /// A matched message that nobody received.
+    pub(crate) fn give_back(&self, message: Unexpected) {
+        self.engine.borrow_mut().give_back(message);
     }
 
     pub(crate) fn channel(&self) -> &dyn Channel {
@@ -73,6 +96,7 @@ impl Process {
         while let Some(event) = self.channel.poll_event() {
             engine.handle(&*self.channel, event);
         }
+        engine.take_back(&*self.channel);
         f(&mut engine, &*self.channel)
     }
 
@@ -170,7 +194,11 @@ impl Process {
         let location = Location::caller();
         std::future::poll_fn(move |context| {
             process.poll_until(context, Waits::Finalize, location, |engine, _| {
-                engine.has_sent_all().then_some(())
+                engine.has_sent_all().then(|| {
+                    if let Some(mut attached) = process.attached.borrow_mut().take() {
+                        attached.reap(engine);
+                    }
+                })
             })
         })
     }
@@ -179,6 +207,15 @@ impl Process {
     #[must_use]
     pub fn leftovers(&self) -> Vec<String> {
         self.with_engine(|engine, channel| crate::leftovers::of(engine, &channel.undelivered()))
+    }
+
+    /// What happened on the rank's connections; `None` if nothing is limited, or nothing was sent.
+    #[must_use]
+    pub fn flow_report(&self) -> Option<crate::FlowReport> {
+        self.with_engine(|engine, channel| {
+            let flow = engine.flow_control()?;
+            Some(flow.describe(channel.now()))
+        })
     }
 
     /// What the rank waits for; `None` if it does not.

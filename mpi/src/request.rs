@@ -2,6 +2,8 @@
 //!
 //! A request owns the buffer of its operation until the operation is over; waiting gives the buffer back. Dropping a
 //! request means `MPI_Request_free`: a send goes on to its end, a receive that no message has met is withdrawn.
+//!
+//! A persistent request keeps a share of its buffer. Completing it makes it inactive, and it can be started again.
 
 use std::future::Future;
 use std::panic::Location;
@@ -11,9 +13,11 @@ use std::task::{Context, Poll};
 
 use crate::channel::{Channel, Token};
 use crate::engine::Engine;
+use crate::group::Members;
+use crate::persistent::Persistent;
 use crate::process::{Process, Question};
 use crate::waiting::Waits;
-use crate::{Buffer, Error, Result, Status};
+use crate::{Buffer, Comm, Error, Result, Status};
 
 /// A completed operation: what it says about its message, and the buffer.
 #[derive(Clone, Debug)]
@@ -28,26 +32,100 @@ pub struct Completion {
 #[must_use = "dropping a request means not to wait for it"]
 pub struct Request {
     process: Rc<Process>,
+    /// The ranks among which the source of a message is told.
+    members: Members,
     token: Option<Token>,
-}
-
-fn completion(engine: &mut Engine, token: Token) -> Result<Completion> {
-    let (result, buffer) = engine.take(token);
-    result.map(|status| Completion { status, buffer })
+    /// How it is started again.
+    persistent: Option<Box<Persistent>>,
 }
 
 impl Request {
-    pub(crate) const fn new(process: Rc<Process>, token: Token) -> Self {
+    pub(crate) fn new(comm: &Comm, token: Token) -> Self {
         Self {
-            process,
+            process: Rc::clone(comm.process()),
+            members: comm.members().clone(),
             token: Some(token),
+            persistent: None,
         }
     }
 
-    /// Whether the operation has been waited for already: `MPI_REQUEST_NULL`.
+    /// A request that is started later.
+    pub(crate) fn inactive(persistent: Persistent) -> Self {
+        let comm = persistent.comm();
+        Self {
+            process: Rc::clone(comm.process()),
+            members: comm.members().clone(),
+            token: None,
+            persistent: Some(Box::new(persistent)),
+        }
+    }
+
+    pub(crate) const fn process(&self) -> &Rc<Process> {
+        &self.process
+    }
+
+    pub(crate) const fn token(&self) -> Option<Token> {
+        self.token
+    }
+
+    /// Takes the completion of an operation that is over and paid.
+    pub(crate) fn complete(&mut self, engine: &mut Engine) -> Option<Result<Completion>> {
+        let (result, buffer) = engine.take(self.token.take()?);
+        if let Some(persistent) = &mut self.persistent {
+            persistent.keep(&buffer);
+        }
+        let status = self.members.told_result(result);
+        Some(status.map(|status| Completion { status, buffer }))
+    }
+
+    /// Whether there is nothing to wait for any more: `MPI_REQUEST_NULL`. A persistent request is never null.
     #[must_use]
     pub const fn is_null(&self) -> bool {
-        self.token.is_none()
+        self.token.is_none() && self.persistent.is_none()
+    }
+
+    /// Whether an operation is in progress, or over and not waited for.
+    #[must_use]
+    pub const fn is_active(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// Starts a persistent request: `MPI_Start`.
+    ///
+    /// # Errors
+    /// [`Error::Request`] if it is active or not persistent; as the call that it repeats.
+    #[track_caller]
+    pub fn start(&mut self) -> Result<()> {
+        self.start_at(Location::caller())
+    }
+
+    pub(crate) fn start_at(&mut self, location: &'static Location<'static>) -> Result<()> {
+        let inactive = self.persistent.as_mut().filter(|_| self.token.is_none());
+        let persistent = inactive.ok_or(Error::Request)?;
+        let mut started = persistent.start(location)?;
+        self.token = started.token.take();
+        Ok(())
+    }
+
+    /// The buffer of a persistent request, to be read or filled before the next start; `None` while the operation has it.
+    #[must_use]
+    pub fn buffer_mut(&mut self) -> Option<&mut Buffer> {
+        let inactive = self.persistent.as_mut().filter(|_| self.token.is_none());
+        inactive.map(|persistent| persistent.buffer_mut())
+    }
+
+    /// Cancels a receive that no message has met: `MPI_Cancel`. The request must be completed as ever;
+    /// [`Status::cancelled`] then says which of the two came first. A send, or a receive that a message has met, goes on to
+    /// its normal end.
+    pub fn cancel(&mut self) {
+        if let Some(token) = self.token {
+            self.process.with_engine(|engine, _| engine.cancel(token));
+        }
+    }
+
+    /// Gives the request up, as dropping it does: `MPI_Request_free`.
+    pub fn free(self) {
+        drop(self);
     }
 
     /// Waits for the end of the operation. Completing it makes the request null.
@@ -96,8 +174,7 @@ impl Request {
         if !engine.is_done(token) || engine.pay(channel, token) {
             return None;
         }
-        self.token = None;
-        Some(completion(engine, token))
+        self.complete(engine)
     }
 }
 
@@ -253,10 +330,9 @@ impl Future for WaitAll<'_> {
             if this.over < this.requests.len() {
                 return None;
             }
-            let mut finish =
-                |request: &mut Request| request.token.take().map(|token| completion(engine, token));
+            let finish = |request: &mut Request| request.complete(engine);
             let all: Vec<Option<Result<Completion>>> =
-                this.requests.iter_mut().map(&mut finish).collect();
+                this.requests.iter_mut().map(finish).collect();
             Some(all.into_iter().map(Option::transpose).collect())
         })
     }
@@ -302,7 +378,7 @@ impl Future for WaitAny<'_> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let Some(first) = this.requests.iter().find(|request| !request.is_null()) else {
+        let Some(first) = this.requests.iter().find(|request| request.is_active()) else {
             return Poll::Ready(Ok(None));
         };
         let process = Rc::clone(&first.process);
@@ -323,8 +399,8 @@ impl Future for WaitAny<'_> {
                 this.looked = None;
                 return None;
             }
-            let token = this.requests[position].token.take()?;
-            Some(completion(engine, token).map(|completion| Some((position, completion))))
+            let completion = this.requests[position].complete(engine)?;
+            Some(completion.map(|completion| Some((position, completion))))
         })
     }
 }

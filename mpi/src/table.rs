@@ -8,6 +8,8 @@
 
 use std::fmt::Debug;
 
+use crate::machine::{self, Machine};
+
 /// One row: in this state, at this event, if the guard says so.
 #[derive(Debug)]
 pub struct Transition<S: 'static, E: 'static, G: 'static, A: 'static> {
@@ -49,32 +51,6 @@ pub struct Table<S: 'static, E: 'static, G: 'static, A: 'static> {
     pub rows: &'static [Transition<S, E, G, A>],
     /// What cannot happen.
     pub impossible: &'static [Impossible<S, E>],
-}
-
-/// An edge of a machine's graph, in words.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Edge {
-    /// The state before.
-    pub from: String,
-    /// The state after.
-    pub to: String,
-    /// The event, and the guard in brackets if there is one.
-    pub event: String,
-    /// What is done.
-    pub actions: Vec<String>,
-    /// The requirement from which the edge comes.
-    pub requirement: &'static str,
-}
-
-/// A machine in words, for graphs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Machine {
-    /// What it is called.
-    pub name: &'static str,
-    /// Its states, the initial one first.
-    pub states: Vec<String>,
-    /// Its transitions, in the order of the table.
-    pub edges: Vec<Edge>,
 }
 
 impl<S, E, G, A> Table<S, E, G, A>
@@ -123,24 +99,31 @@ where
         gaps
     }
 
-    /// The machine in words.
+    /// The machine as a graph; it waits in all states that it leaves again.
     #[must_use]
     pub fn machine(&self) -> Machine {
-        let words = |row: &Transition<S, E, G, A>| Edge {
-            from: format!("{:?}", row.from),
-            to: format!("{:?}", row.to),
-            event: if row.guard == G::default() {
+        let words = |row: &Transition<S, E, G, A>| {
+            let event = if row.guard == G::default() {
                 format!("{:?}", row.event)
             } else {
                 format!("{:?} [{:?}]", row.event, row.guard)
-            },
-            actions: row.actions.iter().map(|a| format!("{a:?}")).collect(),
-            requirement: row.requirement,
+            };
+            let actions = row.actions.iter().map(|action| format!("{action:?}"));
+            machine::Transition {
+                from: format!("{:?}", row.from),
+                event,
+                action: actions.collect::<Vec<_>>().join(", "),
+                to: format!("{:?}", row.to),
+                requirement: row.requirement,
+            }
         };
+        let is_left = |state: &&S| self.rows.iter().any(|row| row.from == **state);
+        let waits = self.states.iter().filter(is_left);
         Machine {
             name: self.name,
             states: self.states.iter().map(|s| format!("{s:?}")).collect(),
-            edges: self.rows.iter().map(words).collect(),
+            waits: waits.map(|s| format!("{s:?}")).collect(),
+            transitions: self.rows.iter().map(words).collect(),
         }
     }
 }

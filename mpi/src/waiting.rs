@@ -25,6 +25,8 @@ pub(crate) enum Waits {
     All,
     /// The end of any of some operations.
     Any,
+    /// What a call of this name waits for among the operations that are not over.
+    Several(&'static str),
     /// The end of one operation, by asking again and again.
     Test(Token),
     /// A message, without receiving it.
@@ -50,11 +52,13 @@ impl Waits {
             Self::Call(_)
             | Self::All
             | Self::Any
+            | Self::Several(_)
             | Self::Test(_)
             | Self::Iprobe(_)
             | Self::Finalize => false,
         };
-        if is_receive {
+        // With limits, the end of a packet lets others leave.
+        if is_receive && !engine.is_limited() {
             Interest::Arrivals
         } else {
             Interest::All
@@ -139,7 +143,7 @@ fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>)
     let (operation, location, ranks) = match waits {
         Waits::Operation(token) => {
             let state = engine.state(token);
-            (words(state), location, partners(state))
+            (in_words(engine, state), location, partners(state))
         }
         Waits::Named(name, token) => (name.to_owned(), location, partners(engine.state(token))),
         Waits::Call(name) => (name.to_owned(), location, Vec::new()),
@@ -156,6 +160,11 @@ fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>)
             let (text, any, ranks) = several(engine, is_pending);
             let ranks = if any { Vec::new() } else { ranks };
             (format!("waitany ({text})"), location, ranks)
+        }
+        Waits::Several(name) => {
+            let (text, any, ranks) = several(engine, is_pending);
+            let ranks = if any { Vec::new() } else { ranks };
+            (format!("{name} ({text})"), location, ranks)
         }
         Waits::Probe(pattern) => (format!("probe ({pattern})"), location, source(&pattern)),
         Waits::Iprobe(pattern) => {
@@ -184,7 +193,7 @@ fn several(engine: &Engine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u3
         any |= found.is_empty();
         ranks.extend(found);
         if texts.len() < LISTED_MAX {
-            texts.push(words(state));
+            texts.push(in_words(engine, state));
         } else {
             rest += 1;
         }
@@ -199,7 +208,10 @@ fn several(engine: &Engine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u3
 pub(crate) const fn is_send(state: &State) -> bool {
     matches!(
         state,
-        State::AwaitTurn { .. } | State::AwaitCts { .. } | State::Sending { .. }
+        State::AwaitTurn { .. }
+            | State::Queued { .. }
+            | State::AwaitCts { .. }
+            | State::Sending { .. }
     )
 }
 
@@ -220,10 +232,31 @@ fn partners(state: &State) -> Vec<u32> {
     match state {
         State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => source(pattern),
         State::AwaitTurn { peer, .. }
+        | State::Queued { peer, .. }
         | State::AwaitCts { peer, .. }
         | State::Sending { peer, .. } => vec![*peer],
         State::AwaitData { envelope, .. } => vec![envelope.source],
-        State::Elapsing | State::Done { .. } | State::Free { .. } => Vec::new(),
+        State::Elapsing
+        | State::Done { .. }
+        | State::Free { .. }
+        | State::Assembly(_)
+        | State::Packet(_) => Vec::new(),
+    }
+}
+
+/// With what holds the connection up, if the message is in its queue.
+fn in_words(engine: &Engine, state: &State) -> String {
+    let text = words(state);
+    let peer = match state {
+        State::Queued { peer, .. } | State::AwaitCts { peer, .. } | State::Sending { peer, .. } => {
+            *peer
+        }
+        _ => return text,
+    };
+    let flow = engine.flow_control();
+    match flow.and_then(|flow| flow.waits_for(peer)) {
+        Some(what) => format!("{text}, while the connection waits for {what}"),
+        None => text,
     }
 }
 
@@ -237,6 +270,9 @@ fn words(state: &State) -> String {
                 "send (destination {peer}, tag {}), about to leave",
                 envelope.tag
             )
+        }
+        State::Queued { peer, envelope, .. } => {
+            format!("send (destination {peer}, tag {}), queued", envelope.tag)
         }
         State::AwaitCts {
             peer,
@@ -255,7 +291,7 @@ fn words(state: &State) -> String {
             "recv (source {}, tag {}), data coming",
             envelope.source, envelope.tag
         ),
-        State::Elapsing => "time to pass".to_owned(),
+        State::Elapsing | State::Assembly(_) | State::Packet(_) => "time to pass".to_owned(),
         State::Done { result: Ok(_), .. } => "something that is over".to_owned(),
         State::Done {
             result: Err(error), ..

@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 use common::{Order, THRESHOLD, pattern, world};
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Completion, Overhead, Request, Result, Section, Settings, Source,
-    Tag, waitall, waitany,
+    ANY_SOURCE, ANY_TAG, Comm, Completion, Limits, Overhead, Request, Result, Section, Settings,
+    Source, Tag, waitall, waitany,
 };
 use proptest::prelude::*;
 
@@ -79,10 +79,33 @@ fn message(ranks: usize) -> impl Strategy<Value = Message> {
     )
 }
 
+/// Few buffers, few credits, small packets.
+fn limits() -> impl Strategy<Value = Limits> {
+    let few = || prop::option::of(1..5_u32);
+    let packet = prop_oneof![Just(1), Just(7), Just(64), Just(u64::MAX)];
+    let eager = (few(), prop::option::of(0..200_u64));
+    let ways = (1..3_u32, 1..5_u32, any::<bool>());
+    let unexpected = prop::option::of(0..200_u64);
+    (packet, few(), few(), eager, unexpected, ways).prop_map(
+        |(packet, buffers, credits, (eager_messages, eager_bytes), unexpected, ways)| Limits {
+            packet,
+            buffers,
+            credits,
+            reserved: ways.0,
+            eager_messages,
+            eager_bytes,
+            unexpected,
+            batch: ways.1,
+            direct: ways.2,
+        },
+    )
+}
+
 /// What a rank got: source, tag and bytes, by the receive that asked.
 type Got = Rc<RefCell<Vec<(usize, Completion)>>>;
 
-async fn send_all(world: &Comm, messages: &[Message]) -> Result<Vec<Request>> {
+/// With limits an eager send may have to wait for its receive, so a program that is right does not rely on it (`blocking`).
+async fn send_all(world: &Comm, messages: &[Message], blocking: bool) -> Result<Vec<Request>> {
     let mut pending = Vec::new();
     for (number, message) in messages.iter().enumerate() {
         if message.from != world.rank() {
@@ -90,7 +113,7 @@ async fn send_all(world: &Comm, messages: &[Message]) -> Result<Vec<Request>> {
         }
         let content = pattern(message.length, number as u64);
         match message.send {
-            Way::Now if message.length < THRESHOLD => {
+            Way::Now if blocking && message.length < THRESHOLD => {
                 world.send(&content, message.to, message.tag).await?;
             }
             Way::Careful => {
@@ -159,8 +182,8 @@ async fn receive_all(world: &Comm, messages: &[Message], got: &Got) -> Result<()
     Ok(())
 }
 
-async fn traffic(world: Comm, messages: Rc<Vec<Message>>, got: Got) -> Result<()> {
-    let mut sends = send_all(&world, &messages).await?;
+async fn traffic(world: Comm, messages: Rc<Vec<Message>>, got: Got, blocking: bool) -> Result<()> {
+    let mut sends = send_all(&world, &messages, blocking).await?;
     receive_all(&world, &messages, &got).await?;
     waitall(&mut sends).await?;
     Ok(())
@@ -207,12 +230,14 @@ proptest! {
         seed in 1..u64::MAX,
         transfer_threshold in prop_oneof![Just(0), Just(THRESHOLD / 2), Just(u64::MAX)],
         costly in any::<bool>(),
+        told in any::<bool>(),
+        limits in prop::option::weighted(0.7, limits()),
     ) {
         let messages = Rc::new(messages);
         let got: Vec<Got> = (0..ranks).map(|_| Got::default()).collect();
         let program = |comm: Comm| {
             let mine = Rc::clone(&got[comm.rank()]);
-            traffic(comm, Rc::clone(&messages), mine)
+            traffic(comm, Rc::clone(&messages), mine, limits.is_none())
         };
         let ranks = u32::try_from(ranks).expect("few");
         let cost = |time| if costly { vec![Section { above: 3, time, per_byte: 0.1 }] } else { Vec::new() };
@@ -221,10 +246,17 @@ proptest! {
             os: Overhead::new(cost(1.0)),
             ois: Overhead::new(cost(2.0)),
             or: Overhead::new(cost(3.0)),
+            tells_eager_sends: told,
+            limits: limits.clone(),
             ..Settings::new(THRESHOLD)
         };
         let world = world(ranks).settings(settings);
-        world.order(Order::Seeded(seed)).run(program).finished();
+        let outcome = world.order(Order::Seeded(seed)).run(program).finished();
+        if let Some(limits) = &limits {
+            let outcome = outcome.settled(limits);
+            let peak = outcome.flow.iter().flatten().map(|report| report.unexpected_peak).max();
+            prop_assert!(peak <= Some(limits.unexpected.unwrap_or(u64::MAX)));
+        }
         for (rank, got) in got.iter().enumerate() {
             check_deliveries(&messages, rank, &got.borrow());
         }
@@ -240,6 +272,7 @@ proptest! {
         seed in 1..u64::MAX,
         transfer_threshold in prop_oneof![Just(0), Just(THRESHOLD / 2), Just(u64::MAX)],
         time in 0..3_u32,
+        limits in prop::option::weighted(0.7, limits()),
     ) {
         // Receives ask for the tags in the order of sending; a wildcard takes the oldest that is left.
         let patterns: Vec<Option<u32>> = reference_patterns(&sent, &wild);
@@ -277,10 +310,14 @@ proptest! {
             transfer_threshold,
             ois: Overhead::new(vec![cost]),
             or: Overhead::new(vec![cost]),
+            limits: limits.clone(),
             ..Settings::new(THRESHOLD)
         };
         let world = world(2).settings(settings);
-        world.order(Order::Seeded(seed)).run(program).finished();
+        let outcome = world.order(Order::Seeded(seed)).run(program).finished();
+        if let Some(limits) = &limits {
+            outcome.settled(limits);
+        }
     }
 }
 

@@ -11,6 +11,9 @@ use networks::{Network, Random, pair};
 use platform::solver::Solver;
 use sim_core::Time;
 
+/// Completions that count as part of the fill: in them the solver goes over from the batch to single events.
+const SETTLING: u32 = 5;
+
 /// The share of acknowledgements of the classic models.
 const CROSSTRAFFIC: f64 = 0.05;
 
@@ -135,6 +138,7 @@ fn main() {
             let mut churn = Churn::new(network, crosstraffic);
             let begin = cpu_ns();
             churn.fill(flows);
+            churn.complete(SETTLING);
             let filled = cpu_ns();
             churn.complete(completions);
             let end = cpu_ns();

@@ -12,7 +12,7 @@ mod wifi;
 use std::path::Path;
 
 use crate::file::{Named, ZoneEntry, read};
-use crate::mistake::Mistakes;
+use crate::mistake::{Mistakes, Source};
 use crate::platform::Platform;
 
 /// Reads a platform from text; files that it names are looked for in `folder`.
@@ -24,17 +24,20 @@ pub(crate) fn build(
     text: &str,
     folder: Option<&Path>,
 ) -> Result<Platform, Mistakes> {
-    let mistakes = |list| Mistakes::new(file_name, text, list);
-    let mut read = read(text, folder).map_err(mistakes)?;
+    let source = Source::new(file_name, text);
+    let mut read = match read(text, folder) {
+        Ok(read) => read,
+        Err(list) => return Err(Mistakes::new(source, list)),
+    };
     names::check(&mut read);
     wifi::check(&mut read);
-    let resolved = resolve::resolve(text, &mut read);
+    let resolved = resolve::resolve(&source, &mut read);
     if read.collector.mistakes.is_empty() {
         names::check_count_of_links(&mut read);
         names::check_count_of_disks(&mut read);
     }
     if !read.collector.mistakes.is_empty() {
-        return Err(mistakes(read.collector.mistakes));
+        return Err(Mistakes::new(source, read.collector.mistakes));
     }
     Ok(assemble::assemble(read.file, resolved))
 }

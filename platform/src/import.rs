@@ -5,12 +5,14 @@
 //! SimGrid, its defects in fat trees and dragonflies included (`compat = "simgrid-4.1"`).
 //!
 //! *Not carried over*: profiles of the hosts and links of a cluster, stochastic profiles, properties other than `access_point`,
-//! bypass routes, Wi-Fi links outside of Wi-Fi zones, `<config>`.
+//! bypass routes, Wi-Fi links outside of Wi-Fi zones, flags in `<config>` that do not belong to the
+//! network models.
 //!
 //! Tags are read as a stream without expanding entities, nesting is bounded, and clusters stay one entry, so that the result is
 //! never much larger than the file.
 
 mod cluster;
+mod config;
 mod disk;
 mod traces;
 mod values;
@@ -21,9 +23,8 @@ mod zone;
 use std::fmt;
 use std::path::Path;
 
-use crate::file::{PlatformFile, Protocol, TopologyEntry, VERSION, ZoneEntry};
-use crate::mistake::{LoadError, Mistake, Mistakes, position};
-use crate::model::{NetworkModel, NetworkParameters};
+use crate::file::{PlatformFile, TopologyEntry, VERSION, ZoneEntry};
+use crate::mistake::{LoadError, Mistakes, Source};
 use crate::platform::read_text;
 use values::Importer;
 use xml::Element;
@@ -68,20 +69,24 @@ pub(crate) fn import_from(
     text: &str,
     folder: Option<&Path>,
 ) -> Result<Imported, Mistakes> {
-    let fail = |list: Vec<Mistake>| Mistakes::new(file_name, text, list);
-    let root = xml::parse(text).map_err(|mistake| fail(vec![mistake]))?;
+    let source = Source::new(file_name, text);
+    let root = match xml::parse(text) {
+        Ok(root) => root,
+        Err(mistake) => return Err(Mistakes::new(source, vec![mistake])),
+    };
     let mut importer = Importer::default();
     importer.folder = folder.map(Path::to_owned);
     let zone = platform(&mut importer, &root);
+    let (network, protocol) = importer.config(&root);
     importer.note_unused_connections();
     if !importer.mistakes.is_empty() {
-        return Err(fail(importer.mistakes));
+        return Err(Mistakes::new(source, importer.mistakes));
     }
     let file = PlatformFile {
         version: VERSION,
         name: Some(importer.name),
-        network: NetworkParameters::preset(NetworkModel::Flow),
-        protocol: Protocol::default(),
+        network,
+        protocol,
         root: zone,
     };
     let mut notes: Vec<Note> = importer
@@ -89,7 +94,7 @@ pub(crate) fn import_from(
         .iter()
         .map(|(at, text_of_note)| Note {
             file: file_name.to_owned(),
-            line: position(text, *at).0,
+            line: source.position(*at).0,
             text: text_of_note.clone(),
         })
         .collect();
@@ -138,8 +143,13 @@ fn platform(importer: &mut Importer, root: &Element) -> ZoneEntry {
                 zone.clusters.extend(importer.cluster(child));
                 outermost = Some(zone);
             }
-            "trace" | "trace_connect" => {}
-            "config" | "prop" => importer.left_out(child),
+            "trace" | "trace_connect" | "config" => {}
+            "prop" => importer.left_out(child),
+            "include" => {
+                let problem = "<include> is no tag of SimGrid any more".to_owned();
+                let expected = "expected the content of the file in its place";
+                importer.mistake(child, problem, expected);
+            }
             _ => importer.unknown(child),
         }
     }

@@ -3,18 +3,22 @@
 //! [`LoadError`] prints one line per mistake (`file:line:column: problem: what was expected`); [`LoadError::report`]
 //! shows each with the source line. All mistakes of a file come at once, in the order of the file.
 
+mod source;
+
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-use miette::{
-    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
-};
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
 
 use crate::overrides::OverrideError;
+pub(crate) use source::Source;
 
 /// How many mistakes are shown; further ones are counted.
 const SHOWN_MAX: usize = 100;
+
+/// Longer lines, in bytes, are not shown (and underlined) on a screen.
+const LENGTH_MAX: usize = 2_000;
 
 /// Why there is no platform.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,8 +42,7 @@ pub struct Unreadable {
 /// The mistakes in the text of one platform file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mistakes {
-    file: String,
-    text: String,
+    source: Source,
     list: Vec<Mistake>,
 }
 
@@ -78,7 +81,7 @@ impl Unreadable {
     /// The file at `path` is not UTF-8: the first bad byte is at `valid_up_to` of `bytes`.
     pub(crate) fn not_utf8(path: &Path, bytes: &[u8], valid_up_to: usize) -> Self {
         let good = String::from_utf8_lossy(&bytes[..valid_up_to]);
-        let (line, column) = position(&good, good.len());
+        let (line, column) = Source::new("", &good).position(good.len());
         let byte = bytes.get(valid_up_to).copied().unwrap_or_default();
         Self {
             file: path.display().to_string(),
@@ -91,14 +94,10 @@ impl Unreadable {
 }
 
 impl Mistakes {
-    /// The mistakes of `file` in the order of their places; `list` is not empty.
-    pub(crate) fn new(file: &str, text: &str, mut list: Vec<Mistake>) -> Self {
+    /// The mistakes of a file in the order of their places; `list` is not empty.
+    pub(crate) fn new(source: Source, mut list: Vec<Mistake>) -> Self {
         list.sort_by_key(|mistake| (mistake.span.start, mistake.span.end));
-        Self {
-            file: file.to_owned(),
-            text: text.to_owned(),
-            list,
-        }
+        Self { source, list }
     }
 
     /// The mistakes in the order of the file.
@@ -110,7 +109,7 @@ impl Mistakes {
     /// The line and the column, both from 1, of a mistake of this list.
     #[must_use]
     pub fn position(&self, mistake: &Mistake) -> (usize, usize) {
-        position(&self.text, mistake.span.start)
+        self.source.position(mistake.span.start)
     }
 }
 
@@ -149,15 +148,15 @@ impl LoadError {
             Self::Override(error) => return format!("{error}\n"),
             Self::Mistakes(mistakes) => mistakes,
         };
-        let source = NamedSource::new(&mistakes.file, mistakes.text.clone());
+        let source = &mistakes.source;
         let mut report = String::new();
         for mistake in mistakes.list.iter().take(SHOWN_MAX) {
             let shown = Shown {
                 mistake,
-                source: &source,
-                span: first_line_of(&mistakes.text, &mistake.span),
+                source,
+                span: source.on_first_line(&mistake.span),
             };
-            if is_too_long(&mistakes.text, mistake.span.start)
+            if source.longest(mistake.span.start, 2) > LENGTH_MAX
                 || handler.render_report(&mut report, &shown).is_err()
             {
                 report.push_str(&mistakes.line(mistake));
@@ -178,7 +177,7 @@ impl LoadError {
 impl Mistakes {
     fn line(&self, mistake: &Mistake) -> String {
         let (line, column) = self.position(mistake);
-        format!("{}:{line}:{column}: {mistake}", self.file)
+        format!("{}:{line}:{column}: {mistake}", self.source.name())
     }
 }
 
@@ -231,7 +230,7 @@ impl std::error::Error for LoadError {}
 #[derive(Debug)]
 struct Shown<'m> {
     mistake: &'m Mistake,
-    source: &'m NamedSource<String>,
+    source: &'m Source,
     /// The part of the place that is underlined.
     span: Range<usize>,
 }
@@ -259,28 +258,4 @@ impl Diagnostic for Shown<'_> {
         let span = LabeledSpan::new_with_span(label, self.span.clone());
         Some(Box::new(std::iter::once(span)))
     }
-}
-
-/// The part of a place that is on its first line.
-fn first_line_of(text: &str, span: &Range<usize>) -> Range<usize> {
-    let shown = text.get(span.clone()).unwrap_or_default();
-    let end = shown.find('\n').unwrap_or(shown.len());
-    span.start..span.start + end
-}
-
-/// Whether the line of a place, or one of those around it, is too long to be shown (and underlined) on a screen.
-fn is_too_long(text: &str, offset: usize) -> bool {
-    const LENGTH_MAX: usize = 2_000;
-    let (before, after) = text.split_at(text.floor_char_boundary(offset));
-    let mut lengths = before.rsplit('\n').take(3).chain(after.split('\n').take(3));
-    lengths.any(|part| part.len() > LENGTH_MAX)
-}
-
-/// Line and column, both from 1, of a byte position; the column counts characters.
-pub(crate) fn position(text: &str, offset: usize) -> (usize, usize) {
-    let offset = text.floor_char_boundary(offset);
-    let before = &text[..offset];
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
-    (line, before[line_start..].chars().count() + 1)
 }

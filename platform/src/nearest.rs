@@ -7,6 +7,9 @@
 /// Words longer than this are never compared: the work grows with the product of the lengths.
 const LENGTH_MAX: usize = 64;
 
+/// At most this many words are compared, so that a file with very many names is not read for its suggestions alone.
+const KNOWN_MAX: usize = 10_000;
+
 /// The word of `known` nearest to `word`, if one is near enough to be worth suggesting.
 pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let letters: Vec<char> = word.chars().take(LENGTH_MAX + 1).collect();
@@ -15,24 +18,26 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
     }
     let limit = 2 * (letters.len() / 3).max(2);
     let mut best: Option<(usize, &str)> = None;
-    for candidate in known {
+    for candidate in known.into_iter().take(KNOWN_MAX) {
         if candidate.len() > LENGTH_MAX {
             continue;
         }
-        let distance = half_edits(&letters, candidate);
-        if distance <= limit
-            && distance < 2 * letters.len()
-            && best.is_none_or(|(least, _)| distance < least)
-        {
+        let Some(distance) = half_edits(&letters, candidate, limit) else {
+            continue;
+        };
+        if distance < 2 * letters.len() && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }
     }
     best.map(|(_, candidate)| candidate)
 }
 
-/// Twice the edit distance between two words; a change of case costs 1.
-fn half_edits(word: &[char], other: &str) -> usize {
+/// Twice the edit distance between two words if it is at most `limit`; a change of case costs 1.
+fn half_edits(word: &[char], other: &str, limit: usize) -> Option<usize> {
     let other: Vec<char> = other.chars().collect();
+    if 2 * word.len().abs_diff(other.len()) > limit {
+        return None;
+    }
     let mut row: Vec<usize> = (0..=other.len()).map(|column| 2 * column).collect();
     for (line, letter) in word.iter().enumerate() {
         let mut diagonal = row[0];
@@ -47,8 +52,12 @@ fn half_edits(word: &[char], other: &str) -> usize {
             diagonal = row[column + 1];
             row[column + 1] = replace.min(row[column] + 2).min(diagonal + 2);
         }
+        // No entry of a later row is below the least one of this row.
+        if row.iter().all(|edits| *edits > limit) {
+            return None;
+        }
     }
-    row[other.len()]
+    Some(row[other.len()]).filter(|edits| *edits <= limit)
 }
 
 #[cfg(test)]

@@ -7,7 +7,11 @@
 //! bracket are moved into the ranges when the pattern is read), so that a name has one way to be taken apart, and
 //! comparing two patterns needs no enumeration. No number occurs twice.
 
+mod shared;
+
 use std::fmt;
+
+pub(crate) use shared::names_twice;
 
 /// The largest number of hosts in one pattern and in one platform.
 ///
@@ -21,6 +25,8 @@ pub struct HostPattern {
     prefix: Box<str>,
     suffix: Box<str>,
     ranges: Vec<NumberRange>,
+    /// The ranges by width, and by their numbers within a width: of one width no two overlap.
+    sorted: Vec<NumberRange>,
     count: u32,
 }
 
@@ -90,6 +96,7 @@ impl HostPattern {
             prefix: prefix.into(),
             suffix: suffix.into(),
             ranges: Vec::new(),
+            sorted: Vec::new(),
             count: 0,
         };
         let Some(inside) = inside else {
@@ -171,22 +178,22 @@ impl HostPattern {
         Ok(())
     }
 
-    /// Refuses a number that belongs to two ranges.
-    fn refuse_twice(&self) -> Result<(), PatternError> {
-        let mut sorted: Vec<&NumberRange> = self.ranges.iter().collect();
+    /// Refuses a number that belongs to two ranges; sorts them by the way.
+    fn refuse_twice(&mut self) -> Result<(), PatternError> {
+        let mut sorted = self.ranges.clone();
         sorted.sort_by_key(|range| (range.first, range.last));
         // Ranges of different widths may hold the same numbers without naming the same hosts, so neighbours in the
-        // sorted order are not enough when widths differ; patterns have few ranges.
+        // sorted order are not enough when widths differ; there are few widths.
         for (at, range) in sorted.iter().enumerate() {
-            for other in sorted[at + 1..]
-                .iter()
-                .take_while(|other| other.first <= range.last)
-            {
+            let overlapping = sorted[at + 1..].iter();
+            for other in overlapping.take_while(|other| other.first <= range.last) {
                 if let Some(value) = range.shared(other) {
                     return Err(PatternError::Twice(self.render(value, range.width)));
                 }
             }
         }
+        sorted.sort_by_key(|range| range.width);
+        self.sorted = sorted;
         Ok(())
     }
 
@@ -226,9 +233,12 @@ impl HostPattern {
             .strip_prefix(&*self.prefix)?
             .strip_suffix(&*self.suffix)?;
         let value = number(text)?;
-        let range = self.ranges.iter().find(|range| {
-            (range.first..=range.last).contains(&value)
-                && text.len() == digits(value).max(range.width)
+        let range = (1..=text.len()).find_map(|width| {
+            let after = |range: &NumberRange| (range.width, range.first) <= (width, value);
+            let at = self.sorted.partition_point(after).checked_sub(1)?;
+            let range = &self.sorted[at];
+            let is_written_so = text.len() == digits(value).max(width);
+            (range.width == width && value <= range.last && is_written_so).then_some(range)
         })?;
         u32::try_from(value - range.first)
             .ok()
@@ -245,10 +255,8 @@ impl HostPattern {
             return other.shared_name(self);
         }
         if self.prefix == other.prefix && self.suffix == other.suffix {
-            return self.ranges.iter().find_map(|range| {
-                let value = other.ranges.iter().find_map(|other| range.shared(other))?;
-                Some(self.render(value, range.width))
-            });
+            let found = shared::in_ranges(&[(0, self), (1, other)]).pop();
+            return found.map(|(_, _, name)| name);
         }
         // With different prefixes, the digits at which the longer one goes on are the whole number of the shorter
         // pattern, because the longer prefix does not end with a digit: at most one name can be common.

@@ -70,7 +70,10 @@ const BATCH_PART: usize = 2;
 /// Flows whose rate could be found from scratch for the price of an incremental event.
 const FLOWS_PER_EVENT: usize = 20;
 /// Flows, per flow in progress, whose rate could be found from scratch for the price of building the incremental state.
-const FLOWS_PER_BUILD: usize = 3;
+const FLOWS_PER_BUILD: usize = 1;
+
+/// Uses for which a flow may keep room that it does not need.
+const WAY_SLACK: usize = 2;
 
 /// In `coupled`, where a flow has left; as a position, of a flow that does not share.
 const GONE: u32 = u32::MAX;
@@ -196,7 +199,12 @@ impl Solver {
     /// Lets the flow that is being declared use these capacities and no others.
     pub(crate) fn declare_like(&mut self, slot: u32, uses: &[Use]) {
         let own = &mut self.flows[slot as usize].uses;
+        // Ways differ in length, so a flow keeps no more than it needs: there may be very many.
+        if own.capacity() > uses.len() + WAY_SLACK {
+            *own = Vec::new();
+        }
         own.clear();
+        own.reserve_exact(uses.len());
         own.extend_from_slice(uses);
     }
 

@@ -212,3 +212,30 @@ fn what_is_too_large_is_refused_at_once() {
         assert!(!loads, "{name}");
     }
 }
+
+/// Each of these took time, or memory, with the square of its length.
+#[test]
+fn a_large_file_takes_no_longer_than_its_length() {
+    let lines = |count: u32, line: &dyn Fn(u32) -> String| -> String {
+        let lines: Vec<String> = (0..count).map(line).collect();
+        lines.concat()
+    };
+    let cluster = |at: u32, hosts: &str| {
+        format!(
+            "[clusters.c{at}]\nhosts = \"{hosts}\"\nspeed = \"1f\"\nbandwidth = \"1Bps\"\nlatency = \"1s\"\n"
+        )
+    };
+    let singles = |first: u32| lines(20_000, &|at| format!("{},", first + 2 * at));
+    let texts = [
+        // Mistakes of the syntax, each below a header; a line that has them all; mistakes of the format.
+        lines(30_000, &|_| "[a]\n".to_owned()),
+        "a.b=1,".repeat(30_000),
+        lines(30_000, &|at| format!("key{at} = 1\n")),
+        // Equal clusters, and clusters of very many ranges.
+        lines(1_500, &|at| cluster(at, "n[0-9]")),
+        cluster(0, &format!("n[{}1]", singles(2))) + &cluster(1, &format!("n[{}0]", singles(3))),
+    ];
+    for text in texts {
+        readers::toml(&format!("version = 1\n{text}"));
+    }
+}

@@ -1,9 +1,11 @@
 //! Promise: SimGrid's XML platforms become ours with the same routes, what cannot be carried over is listed by line, and no XML
 //! makes the reader panic, hang or use much memory.
 
+mod lab;
 mod readers;
 
-use platform::{Platform, import};
+use lab::Lab;
+use platform::{NetworkModel, NetworkParameters, Platform, import};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use readers::xml as survive;
@@ -182,7 +184,7 @@ fn peers_and_cabinets() {
 #[test]
 fn what_cannot_be_carried_over_is_listed_by_line() {
     let xml = r#"<platform version="4.1">
-<config id="General"><prop id="network/model" value="CM02"/></config>
+<config id="General"><prop id="network/model" value="CM02"/><prop id="cpu/optim" value="TI"/></config>
 <zone id="w" routing="Full">
 <host id="a" speed="1Gf,2Gf" speed_file="a.trace"><disk id="d" read_bw="1MBps" write_bw="1MBps"/></host>
 <host id="b" speed="1Gf">
@@ -199,11 +201,156 @@ fn what_cannot_be_carried_over_is_listed_by_line() {
     assert_eq!(
         notes,
         [
-            "p.xml:2: <config> \"General\" is not carried over",
+            "p.xml:2: the flag \"cpu/optim\" with the value \"TI\" is not carried over",
             "p.xml:6: <prop> \"watt\" is not carried over",
             "p.xml:10: <bypassRoute> \"a\" is not carried over",
             "p.xml:12: the trace \"t\" of \"c\" is not carried over: there is no single host or link of that name",
         ]
+    );
+}
+
+fn with_flags(flags: &[(&str, &str)]) -> String {
+    let props: String = flags
+        .iter()
+        .map(|(id, value)| format!("<prop id=\"{id}\" value=\"{value}\"/>\n"))
+        .collect();
+    format!(
+        "<platform version=\"4.1\"><config>\n{props}</config><zone id=\"w\" routing=\"Full\">\
+         <host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>\
+         <link id=\"l\" bandwidth=\"1GBps\" latency=\"1ms\"/>\
+         <route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route></zone></platform>"
+    )
+}
+
+#[test]
+fn flags_of_the_network_models() {
+    let network = |flags: &[(&str, &str)]| load(&with_flags(flags)).network().clone();
+    assert_eq!(network(&[]).model, NetworkModel::Flow);
+    for model in ["CM02", "LV08", "SMPI", "IB", "Raw", "Constant"] {
+        let found = network(&[("network/model", model)]);
+        let mut all = NetworkModel::ALL.into_iter();
+        let expected = all.find(|known| known.name() == model.to_lowercase());
+        assert_eq!(Some(found.model), expected);
+        assert_eq!(found, NetworkParameters::preset(found.model));
+    }
+    let all = network(&[
+        ("network/model", "SMPI"),
+        ("network/TCP-gamma", "20000"),
+        ("network/crosstraffic", "no"),
+        ("network/weight-S", "1000.0"),
+        ("network/latency-factor", "65:2;0:1.5"),
+        ("smpi/bw-factor", "0.5"),
+        ("network/loopback-bw", "498000000"),
+        ("network/loopback-lat", "0.000015"),
+        ("smpi/async-small-thresh", "128"),
+        ("smpi/os", "0:1e-6:2e-9"),
+        ("smpi/or", "0:0:0:0:0"),
+    ]);
+    let fluid = all.fluid.expect("a fluid model");
+    assert_eq!(fluid.tcp_gamma.bytes(), 20_000);
+    assert_eq!((fluid.crosstraffic, fluid.weight_s.bytes()), (0.0, 1_000));
+    let factors = [64.0, 65.0, 66.0].map(|size| fluid.latency_factor.of(size));
+    assert_eq!(factors, [1.5, 1.5, 2.0]);
+    assert_eq!(fluid.bandwidth_factor.of(1.0), 0.5);
+    assert_eq!(fluid.loopback.bandwidth.bytes_per_s(), 498e6);
+    assert_eq!(fluid.loopback.latency.as_secs(), 15e-6);
+    assert_eq!(
+        fluid.async_small_threshold.map(|size| size.bytes()),
+        Some(128)
+    );
+    assert_eq!(fluid.overheads.os.len(), 1);
+    assert_eq!(fluid.overheads.os[0].per_byte.as_secs(), 2e-9);
+    assert!(fluid.overheads.or.is_empty());
+}
+
+/// The figures are dates of SimGrid 3.32 for the same files.
+#[test]
+fn dates_under_flags() {
+    let xml = |flags: &[(&str, &str)]| {
+        with_flags(flags).replace(
+            "</zone>",
+            "<host id=\"c\" speed=\"1Gf\"/><link id=\"m\" bandwidth=\"12MBps\" latency=\"5us\"/>\
+             <link id=\"k\" bandwidth=\"10MBps\" latency=\"1ms\"/><host id=\"d\" speed=\"1Gf\"/>\
+             <route src=\"c\" dst=\"d\"><link_ctn id=\"k\"/><link_ctn id=\"m\"/></route>\
+             <route src=\"a\" dst=\"d\"><link_ctn id=\"m\"/></route></zone>",
+        )
+    };
+    let dates = |flags: &[(&str, &str)], long: f64, short: f64| {
+        let mut lab = Lab::on(load(&xml(flags)));
+        lab.send("c", "d", 5e6);
+        lab.send("a", "d", 5e6);
+        lab.expect(&[(short, &[1]), (long, &[0])], 1e-11);
+    };
+    let factors = [
+        ("network/latency-factor", "3.5"),
+        ("network/bandwidth-factor", "0.8"),
+        ("network/weight-S", "1000"),
+    ];
+    let cm02 = [
+        ("network/model", "CM02"),
+        ("network/TCP-gamma", "20000"),
+        ("network/crosstraffic", "no"),
+    ];
+    let [a, b, c] = factors;
+    let [d, e, f] = cm02;
+    dates(&[a, b, c, d, e, f], 1.141_054_030_622, 0.559_306_186_302);
+    let lv08 = [
+        a,
+        b,
+        c,
+        ("network/TCP-gamma", "50000000"),
+        ("network/crosstraffic", "yes"),
+    ];
+    dates(&lv08, 1.195_064_274_194, 0.587_283_629_032);
+}
+
+#[test]
+fn flags_that_are_left_out_or_wrong() {
+    let notes = |flags: &[(&str, &str)]| -> Vec<String> {
+        let imported = import("p.xml", &with_flags(flags)).expect("a platform");
+        imported.notes.iter().map(ToString::to_string).collect()
+    };
+    let gamma = ("network/TCP-gamma", "20000");
+    let lv08 =
+        "p.xml:2: \"network/TCP-gamma\" without network/model: it changes LV08, SimGrid's default";
+    assert_eq!(notes(&[gamma]), [lv08]);
+    let constant =
+        "p.xml:3: the flag \"network/TCP-gamma\" with the value \"20000\" is not carried over";
+    assert_eq!(notes(&[("network/model", "Constant"), gamma]), [constant]);
+    let other = "p.xml:2: the flag \"network/model\" with the value \"ns-3\" is not carried over";
+    assert_eq!(notes(&[("network/model", "ns-3")]), [other]);
+    for (id, value, message) in [
+        (
+            "network/crosstraffic",
+            "maybe",
+            "p.xml:2:1: network/crosstraffic=\"maybe\": expected yes or no",
+        ),
+        (
+            "network/latency-factor",
+            "1:2;1:3",
+            "network/latency-factor=\"1:2;1:3\": expected rows of 2 numbers",
+        ),
+        (
+            "network/bandwidth-factor",
+            "0",
+            "expected rows of 2 numbers",
+        ),
+        (
+            "network/bandwidth-factor",
+            "1:0",
+            "expected factors above 0",
+        ),
+        ("smpi/os", "1:2", "expected rows of 3 numbers"),
+        ("network/weight-S", "1.5", "network/weight-S of <prop>: "),
+    ] {
+        refused(&with_flags(&[(id, value)]), message);
+    }
+    let penalties = [("network/model", "IB"), ("smpi/IB-penalty-factors", "1;2")];
+    refused(&with_flags(&penalties), "expected three numbers");
+    let include = "<platform version=\"4.1\"><include file=\"x\"/><zone id=\"w\" routing=\"Full\"/></platform>";
+    refused(
+        include,
+        "<include> is no tag of SimGrid any more: expected the content",
     );
 }
 

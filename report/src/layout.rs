@@ -2,7 +2,8 @@
 //!
 //! Lengths are in units of the distance between two neighbouring hosts. Each cluster and each zone is a box; the boxes of a
 //! zone are set in rows, largest first, under its name. A crossbar is a ring of hosts around its switch, a fat tree has a row
-//! per level, a torus is a grid (further dimensions are grids beside it), a dragonfly is a ring of groups.
+//! per level, a torus is a grid (further dimensions are
+//! grids beside it, and the cables between them are not drawn), a dragonfly is a ring of groups.
 
 use std::f64::consts::TAU;
 
@@ -232,7 +233,12 @@ fn cluster(sketch: &ClusterSketch) -> Picture {
         }
         Shape::Grid(dimensions) => {
             let (places, size) = grid(dimensions);
-            ("torus", places, size)
+            let what = if dimensions.len() > 2 {
+                "torus (planes joined place by place)"
+            } else {
+                "torus"
+            };
+            (what, places, size)
         }
         Shape::Groups(counts) => {
             let (places, size) = groups(*counts);
@@ -244,20 +250,17 @@ fn cluster(sketch: &ClusterSketch) -> Picture {
         height: size.1,
         ..Picture::default()
     };
-    let wraps = |from: (f64, f64), to: (f64, f64)| {
-        let far = (from.0 - to.0).abs().max((from.1 - to.1).abs());
-        matches!(sketch.shape, Shape::Grid(_)) && far > 1.9
-    };
     for (from, to) in &sketch.cables {
-        let (from, to) = (places[*from as usize], places[*to as usize]);
-        if wraps(from, to) {
-            continue;
-        }
-        picture.lines.push(Line {
-            from,
-            to,
+        let ends = [places[*from as usize], places[*to as usize]];
+        let way = match &sketch.shape {
+            Shape::Grid(dimensions) => cable_of_torus(dimensions, [*from, *to], ends),
+            _ => ends.to_vec(),
+        };
+        picture.lines.extend(way.windows(2).map(|ends| Line {
+            from: ends[0],
+            to: ends[1],
             route: false,
-        });
+        }));
     }
     for (place, number) in places.iter().zip(0..) {
         picture.nodes.push(Node {
@@ -352,6 +355,30 @@ fn grid(dimensions: &[u32]) -> Places {
     (places, (step_x * across - 2.5, height.max(0.0)))
 }
 
+/// The corners of a cable of a torus: straight between neighbours, beside its row or column where it leads from the last node
+/// back to the first. Nothing between planes, whose cables would cover the nodes.
+fn cable_of_torus(
+    dimensions: &[u32],
+    [from, to]: [u32; 2],
+    [begin, end]: [(f64, f64); 2],
+) -> Vec<(f64, f64)> {
+    /// How far beside its row or column, in distances of nodes.
+    const BESIDE: f64 = 0.35;
+    let plane: u32 = dimensions.iter().take(2).product();
+    let (across, down) = (end.0 - begin.0, end.1 - begin.1);
+    if from / plane != to / plane {
+        Vec::new()
+    } else if across.abs().max(down.abs()) < 1.5 {
+        vec![begin, end]
+    } else if down == 0.0 {
+        let (y, inwards) = (begin.1 - BESIDE, BESIDE.copysign(across));
+        vec![begin, (begin.0 + inwards, y), (end.0 - inwards, y), end]
+    } else {
+        let (x, inwards) = (begin.0 - BESIDE, BESIDE.copysign(down));
+        vec![begin, (x, begin.1 + inwards), (x, end.1 - inwards), end]
+    }
+}
+
 /// Groups on a ring; in each, a row of routers for each chassis, with the nodes under their router.
 fn groups([groups, chassis, routers, nodes]: [u32; 4]) -> Places {
     let columns = f64::from(nodes).sqrt().ceil();
@@ -420,6 +447,32 @@ mod tests {
             for other in &picture.nodes[..at] {
                 let (dx, dy) = (node.x - other.x, node.y - other.y);
                 assert!((dx * dx + dy * dy).sqrt() > 0.25, "{node:?} {other:?}");
+            }
+        }
+    }
+    #[test]
+    fn every_cable_in_a_plane_of_a_torus_is_drawn() {
+        let text = "version = 1\n[clusters.c]\nhosts = \"n[0-23]\"\nspeed = \"1f\"\nbandwidth = \"1Bps\"\nlatency = \"1s\"\n\
+                    topology = \"torus\"\ndimensions = [4, 3, 2]\n";
+        let platform = Platform::parse("p.toml", text).unwrap();
+        let picture = zone(&platform.sketch().unwrap());
+        // In each of 2 planes 3 rows of 3 cables and one back, and 4 columns of 2 and one back; those back have three parts.
+        assert_eq!(picture.lines.len(), 2 * (3 * (3 + 3) + 4 * (2 + 3)));
+        for line in &picture.lines {
+            for node in &picture.nodes {
+                let ends = [line.from, line.to].contains(&(node.x, node.y));
+                let (dx, dy) = (line.to.0 - line.from.0, line.to.1 - line.from.1);
+                let share = ((node.x - line.from.0) * dx + (node.y - line.from.1) * dy)
+                    / (dx * dx + dy * dy);
+                let share = share.clamp(0.0, 1.0);
+                let (x, y) = (
+                    line.from.0 + share * dx - node.x,
+                    line.from.1 + share * dy - node.y,
+                );
+                assert!(
+                    ends || (x * x + y * y).sqrt() > 0.25,
+                    "{line:?} covers {node:?}"
+                );
             }
         }
     }

@@ -81,7 +81,7 @@ impl Scaled {
 
     /// The size of texts in boxes.
     fn text_size(&self) -> i32 {
-        pixel((self.unit * 0.8).clamp(9.0, 18.0))
+        pixel((self.unit * 0.8).clamp(12.0, 18.0))
     }
 
     fn frames<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
@@ -94,7 +94,7 @@ impl Scaled {
             let letters =
                 (f64::from(lower.0 - upper.0) / f64::from(self.text_size()) * 2.1).max(4.0);
             let title = shortened(&frame.title, letters);
-            area.draw(&Text::new(title, (upper.0 + 5, upper.1 + 4), style))
+            area.draw(&Text::new(title, (upper.0 + 6, upper.1 + 8), style))
                 .map_err(text)?;
         }
         Ok(())

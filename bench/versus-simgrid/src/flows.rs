@@ -29,6 +29,11 @@ const DATES_LIMIT: f64 = 1e-6;
 const PACE_LIMIT: f64 = 1e-3;
 /// User seconds after which a churn of ours ends.
 const OUR_SECONDS: f64 = 2.0;
+/// The same where flows are many: going over from the fill to single events takes half a second there, which a simulation of some
+/// length pays once.
+const OUR_SECONDS_MANY: f64 = 8.0;
+/// So many are many.
+const MANY: u32 = 30_000;
 /// Runs of each side at most: the whole takes some minutes as it is.
 const RUNS_MAX: u32 = 3;
 /// User seconds after which a churn of SimGrid's ends, after the fill.
@@ -132,7 +137,12 @@ impl Place {
             (Mode::Drain | Mode::Arrivals, false) => 20,
             (Mode::Drain | Mode::Arrivals, true) => 1,
         };
-        let ours = self.task(&case, OUR_SECONDS, count, "ours")?;
+        let our_seconds = if case.flows < MANY {
+            OUR_SECONDS
+        } else {
+            OUR_SECONDS_MANY
+        };
+        let ours = self.task(&case, our_seconds, count, "ours")?;
         let default = self.task(&case, THEIR_SECONDS, count, "default")?;
         let full = self.task(&case, THEIR_SECONDS, count, "full")?;
         // One run of SimGrid takes seconds where flows are many, and then differs little from the next.

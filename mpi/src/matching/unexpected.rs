@@ -5,13 +5,25 @@ use std::collections::VecDeque;
 use super::table::{Key, Table};
 use super::{FEW_MAX, NONE};
 use crate::channel::Token;
-use crate::{Buffer, Envelope, Pattern};
+use crate::{Buffer, Envelope, Pattern, Status};
 
 /// A message that no receive has met.
 #[derive(Debug)]
 pub(crate) struct Unexpected {
     pub(crate) envelope: Envelope,
     pub(crate) content: Content,
+}
+
+impl Unexpected {
+    /// What a probe says about it.
+    pub(crate) fn status(&self) -> Status {
+        Status {
+            source: self.envelope.source as usize,
+            tag: self.envelope.tag,
+            length: self.content.length(),
+            cancelled: false,
+        }
+    }
 }
 
 /// What there is of a message.
@@ -25,13 +37,15 @@ pub(crate) enum Content {
         send: Token,
         detached: bool,
     },
+    /// All of it or a part, kept by this operation; only where limits are set.
+    Held { length: u64, assembly: Token },
 }
 
 impl Content {
     pub(crate) const fn length(&self) -> u64 {
         match self {
             Self::Eager(buffer) => buffer.len(),
-            Self::Rts { length, .. } => *length,
+            Self::Rts { length, .. } | Self::Held { length, .. } => *length,
         }
     }
 }

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use mpi::channel::{Event, Header, Interest, Packet, Token};
-use mpi::{Buffer, Channel, Comm, Level, Process, Result, Settings, Waiting};
+use mpi::{Buffer, Channel, Comm, FlowReport, Level, Limits, Process, Result, Settings, Waiting};
 
 /// Which packet is delivered next.
 #[derive(Clone, Debug)]
@@ -34,6 +34,11 @@ pub enum Order {
     Seeded(u64),
     /// Pairs (from, to) in this order; pairs that are not in the list any more go on in the order of posting.
     Script(VecDeque<(u32, u32)>),
+    /// The candidates with these numbers, then always the first; how many candidates there were is noted.
+    Path {
+        choices: Vec<usize>,
+        widths: Rc<RefCell<Vec<usize>>>,
+    },
 }
 
 impl Order {
@@ -108,6 +113,13 @@ impl Net {
         let candidates = self.candidates();
         match &mut self.order {
             Order::Posted => candidates.first().copied(),
+            Order::Path { .. } if candidates.is_empty() => None,
+            Order::Path { choices, widths } => {
+                let mut widths = widths.borrow_mut();
+                let choice = choices.get(widths.len()).copied().unwrap_or_default();
+                widths.push(candidates.len());
+                Some(candidates[choice])
+            }
             Order::Seeded(_) if candidates.is_empty() => None,
             Order::Seeded(state) => {
                 // xorshift64*: good enough to shuffle, and the same everywhere.
@@ -190,6 +202,13 @@ fn line(from: u32, to: u32, packet: &Packet) -> String {
         } => format!("rts tag {} length {length}", envelope.tag),
         Header::Cts { .. } => "cts".to_owned(),
         Header::Data { .. } => format!("data length {length}"),
+        Header::EagerFirst {
+            envelope,
+            length: all,
+        } => format!("eager tag {} length {length} of {all}", envelope.tag),
+        Header::EagerNext { offset } => format!("eager from {offset} length {length}"),
+        Header::DataPart { offset, .. } => format!("data from {offset} length {length}"),
+        Header::Credits => "credits".to_owned(),
     };
     format!("{from}>{to} {text}")
 }
@@ -300,6 +319,8 @@ pub struct Outcome {
     pub now: f64,
     /// How often the ranks were polled.
     pub polls: u64,
+    /// What happened on the connections of each rank, when everything had arrived.
+    pub flow: Vec<Option<FlowReport>>,
 }
 
 impl Outcome {
@@ -323,6 +344,33 @@ impl Outcome {
                 *text,
                 format!("Process(rank {rank} of {size}, 0 operations)")
             );
+        }
+        self
+    }
+
+    /// Asserts that every counter of flow control is what it was at the beginning (E6), over both ends of each connection.
+    #[track_caller]
+    pub fn settled(self, limits: &Limits) -> Self {
+        for (rank, report) in self.flow.iter().enumerate() {
+            let Some(report) = report else { continue };
+            assert!(report.settled, "rank {rank}: {report:?}");
+            for connection in &report.connections {
+                let other = self.flow[connection.peer as usize].as_ref();
+                let back = other.and_then(|report| {
+                    let mut all = report.connections.iter();
+                    all.find(|back| back.peer as usize == rank)
+                });
+                let returned = back.expect("the other end exists").returned;
+                assert_eq!(connection.outstanding, u64::from(returned.eager_packets));
+                if let Some(window) = limits.credits {
+                    let credits = connection.credits.expect("credits are limited");
+                    assert_eq!(
+                        credits + returned.credits,
+                        window,
+                        "rank {rank}: {report:?}"
+                    );
+                }
+            }
         }
         self
     }
@@ -384,6 +432,11 @@ impl World {
 
     pub fn threshold(mut self, bytes: u64) -> Self {
         self.settings.eager_threshold = bytes;
+        self
+    }
+
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.settings.limits = Some(limits);
         self
     }
 
@@ -474,6 +527,16 @@ fn execute(
     }
     let waiting = processes.iter().map(|process| process.waiting()).collect();
     drop(bodies);
+    let mut flow: Vec<_> = processes
+        .iter()
+        .map(|process| process.flow_report())
+        .collect();
+    while net.borrow_mut().step() {
+        flow = processes
+            .iter()
+            .map(|process| process.flow_report())
+            .collect();
+    }
     let leftovers = processes
         .iter()
         .map(|process| process.leftovers())
@@ -492,6 +555,7 @@ fn execute(
         aborted: net.aborted,
         now: net.now,
         polls: net.endpoints.iter().map(|endpoint| endpoint.polls).sum(),
+        flow,
     }
 }
 

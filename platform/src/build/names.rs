@@ -7,7 +7,7 @@ use toml::Spanned;
 use super::for_each_zone;
 use crate::disk::DISKS_MAX;
 use crate::file::{MemberName, Read, cut};
-use crate::pattern::{HOSTS_MAX, HostPattern};
+use crate::pattern::{HOSTS_MAX, HostPattern, names_twice};
 use crate::topology::{CABLES_MAX, Topology};
 
 /// Refuses names that occur twice, too many hosts, and none at all.
@@ -25,22 +25,25 @@ pub(super) fn check(read: &mut Read) {
         .iter()
         .filter_map(|cluster| Some((&cluster.name, cluster.hosts.as_ref()?)))
         .collect();
-    for (at, (name, pattern)) in patterns.iter().enumerate() {
-        let mut twice = |host: &str, other: &str| {
-            let problem = format!("duplicate host {:?}", cut(host));
-            let expected = format!("the hosts of this cluster include it, and so does {other}");
-            collector.add(name.span(), problem, expected, None);
-        };
-        for MemberName { name: host, .. } in &names.hosts {
-            if pattern.index_of(host.get_ref()).is_some() {
-                twice(host.get_ref(), &format!("[hosts.{}]", cut(host.get_ref())));
-            }
+    let mut twice = |name: &Spanned<String>, host: &str, other: String| {
+        let problem = format!("duplicate host {:?}", cut(host));
+        let expected = format!("the hosts of this cluster include it, and so does {other}");
+        collector.add(name.span(), problem, expected, None);
+    };
+    // One mistake for a host and one for a cluster: many equal clusters would else make a mistake for each pair.
+    for MemberName { name: host, .. } in &names.hosts {
+        let host = host.get_ref();
+        let owner = patterns
+            .iter()
+            .find(|(_, pattern)| pattern.index_of(host).is_some());
+        if let Some((name, _)) = owner {
+            twice(name, host, format!("[hosts.{}]", cut(host)));
         }
-        for (other_name, other) in &patterns[..at] {
-            if let Some(host) = pattern.shared_name(other) {
-                twice(&host, &format!("cluster {:?}", cut(other_name.get_ref())));
-            }
-        }
+    }
+    let of_clusters: Vec<&HostPattern> = patterns.iter().map(|(_, pattern)| *pattern).collect();
+    for (later, earlier, host) in names_twice(&of_clusters) {
+        let other = format!("cluster {:?}", cut(patterns[earlier].0.get_ref()));
+        twice(patterns[later].0, &host, other);
     }
     check_count(read);
     check_members(read);

@@ -11,7 +11,7 @@ use crate::file::{
     Collector, Direction, LinkUse, Names, Read, RouteEntry, TopologyEntry, ZoneEntry, cut,
 };
 use crate::graph::{FLOYD_MAX, Graph};
-use crate::mistake::position;
+use crate::mistake::Source;
 use crate::route::{Place, RouteTable};
 use crate::{Routing, Sharing};
 
@@ -26,8 +26,8 @@ pub(super) struct Resolved {
 }
 
 /// Resolves all routes.
-pub(super) fn resolve(text: &str, read: &mut Read) -> Resolved {
-    let mut resolver = Resolver::new(text, &read.names, &mut read.collector);
+pub(super) fn resolve(source: &Source, read: &mut Read) -> Resolved {
+    let mut resolver = Resolver::new(source, &read.names, &mut read.collector);
     resolver.gateways(&read.file.root);
     let mut graphs = Vec::new();
     for_each_zone(&read.file.root, &mut |number, here, entry| {
@@ -49,7 +49,7 @@ enum EndKind {
 
 /// The names that routes refer to.
 struct Resolver<'t> {
-    text: &'t str,
+    source: &'t Source,
     names: &'t Names,
     collector: &'t mut Collector,
     /// Position and sharing of each link.
@@ -68,7 +68,7 @@ struct Resolver<'t> {
 }
 
 impl<'t> Resolver<'t> {
-    fn new(text: &'t str, names: &'t Names, collector: &'t mut Collector) -> Self {
+    fn new(source: &'t Source, names: &'t Names, collector: &'t mut Collector) -> Self {
         let members = names.hosts.iter().map(|member| (&member.name, member.zone));
         let clusters = names
             .clusters
@@ -90,7 +90,7 @@ impl<'t> Resolver<'t> {
             ends.entry(name.get_ref().as_str()).or_insert(end);
         }
         Self {
-            text,
+            source,
             names,
             collector,
             links: (0..)
@@ -371,7 +371,7 @@ impl<'t> Resolver<'t> {
         let pairs = [Some((from, to)), backwards.then_some((to, from))];
         for pair in pairs.into_iter().flatten() {
             if let Some(first) = self.declared.get(&pair) {
-                let (line, _) = position(self.text, first.start);
+                let (line, _) = self.source.position(first.start);
                 let mut names = [cut(route.from.get_ref()), cut(route.to.get_ref())];
                 if pair != (from, to) {
                     names.reverse();

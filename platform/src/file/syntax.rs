@@ -1,5 +1,6 @@
 //! TOML that is not even TOML: the errors of the TOML reader in the words of this crate.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::field::cut;
@@ -7,18 +8,20 @@ use crate::mistake::Mistake;
 
 /// The syntax errors of a text, without the duplicate keys that follow from a duplicate table.
 pub(super) fn syntax(text: &str, errors: &[toml::de::Error]) -> Vec<Mistake> {
-    let mut tables_twice: Vec<usize> = Vec::new();
+    let headers = headers(text);
+    let mut tables_twice: BTreeSet<usize> = BTreeSet::new();
     let mut mistakes = Vec::new();
     for error in errors {
         let span = error.span().unwrap_or(0..0);
-        let header = header_before(text, span.start);
+        let before = headers.partition_point(|header| header.start < span.start.max(1));
+        let header = &headers[before - 1];
         if error.message() != DUPLICATE {
             mistakes.push(one(text, error, span));
-        } else if !tables_twice.contains(&header) {
-            if !text[header..text.floor_char_boundary(span.start)].contains('\n') {
-                tables_twice.push(header);
+        } else if !tables_twice.contains(&header.start) {
+            if span.start <= header.end {
+                tables_twice.insert(header.start);
             }
-            mistakes.push(duplicate(text, &text[header..], span));
+            mistakes.push(duplicate(text, &text[header.start..], span));
         }
     }
     mistakes
@@ -27,11 +30,17 @@ pub(super) fn syntax(text: &str, errors: &[toml::de::Error]) -> Vec<Mistake> {
 /// What the TOML reader says of a key that is there twice.
 const DUPLICATE: &str = "duplicate key";
 
-/// Where the last line that begins with a bracket begins, before or around `offset`.
-fn header_before(text: &str, offset: usize) -> usize {
-    let before = &text[..text.floor_char_boundary(offset)];
-    let in_text = before.rfind("\n[").map(|at| at + 1);
-    in_text.unwrap_or(0)
+/// The first line and the lines that begin with a bracket, without the ends of the lines.
+fn headers(text: &str) -> Vec<Range<usize>> {
+    let mut headers = Vec::new();
+    let mut start = 0;
+    for line in text.split('\n') {
+        if start == 0 || line.starts_with('[') {
+            headers.push(start..start + line.len());
+        }
+        start += line.len() + 1;
+    }
+    headers
 }
 
 fn one(text: &str, error: &toml::de::Error, span: Range<usize>) -> Mistake {

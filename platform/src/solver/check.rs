@@ -100,11 +100,12 @@ impl Incremental {
     fn check_link(&self, at: usize, tolerance: f64) {
         let state = &self.state;
         let link = &state.links[at];
+        let gauge = state.gauges[at];
         let near =
             |found: f64, wanted: f64, scale: f64| (found - wanted).abs() <= tolerance * scale;
-        assert!(!link.listed && link.nobodys == 0);
+        assert!(!state.listed[at] && link.nobodys == 0);
         if link.users.is_empty() {
-            assert!(link.level.is_infinite() && link.own == 0 && !link.watched);
+            assert!(gauge.level.is_infinite() && link.own == 0 && !link.watched);
             return;
         }
         let (mut load, mut weight, mut own_weight) = (0.0, 0.0, 0.0);
@@ -123,13 +124,13 @@ impl Incremental {
                 own += 1;
                 own_weight += share;
                 crossings += flow.watched - 1;
-                assert!(link.level <= flow.limit * (1.0 + tolerance));
+                assert!(gauge.level <= flow.limit * (1.0 + tolerance));
                 for element in &flow.elements[flow.watched as usize..] {
                     let threshold = state.links[element.link()].threshold;
                     assert!(link.trigger <= threshold, "a trigger too high");
                 }
             } else if link.watched {
-                assert!(link.high >= level, "the highest other level is above");
+                assert!(gauge.high >= level, "the highest other level is above");
             } else {
                 assert!(level <= link.threshold * (1.0 + tolerance));
             }
@@ -137,20 +138,20 @@ impl Incremental {
         assert_eq!(own, link.own as usize);
         assert!(near(link.weight, weight, weight));
         if !link.watched {
-            assert!(link.level.is_infinite() && load <= link.capacity);
+            assert!(gauge.level.is_infinite() && load <= gauge.capacity);
             return;
         }
         assert_eq!(crossings, link.crossings);
         assert!(near(link.own_weight, own_weight, weight));
-        assert!(near(link.load, load, link.capacity), "a load has drifted");
-        if link.level.is_finite() {
+        assert!(near(gauge.load, load, gauge.capacity), "a load has drifted");
+        if gauge.level.is_finite() {
             assert!(
-                own > 0 && near(load, link.capacity, link.capacity),
+                own > 0 && near(load, gauge.capacity, gauge.capacity),
                 "not full"
             );
         } else {
             assert!(
-                own == 0 && load <= link.capacity * (1.0 + tolerance),
+                own == 0 && load <= gauge.capacity * (1.0 + tolerance),
                 "over-full"
             );
         }

@@ -48,7 +48,7 @@ impl Clock {
 impl Incremental {
     /// Sets the level of a link, bringing its clock up to date before.
     pub(super) fn set_level(&mut self, link: usize, level: f64) {
-        let before = std::mem::replace(&mut self.state.links[link].level, level);
+        let before = std::mem::replace(&mut self.state.gauges[link].level, level);
         if before == level {
             return;
         }
@@ -80,7 +80,7 @@ impl Incremental {
         while let Some(link) = self.stale_clocks.pop() {
             let at = link as usize;
             self.clocks[at].stale = false;
-            match self.clocks[at].date(self.state.links[at].level) {
+            match self.clocks[at].date(self.state.gauges[at].level) {
                 Some(date) => self.dates.set(link, date.as_secs(), &mut self.dates_at),
                 None => {
                     self.dates.remove(link, &mut self.dates_at);
@@ -97,7 +97,7 @@ impl Incremental {
         match entry.owner {
             Owner::Link(link) => {
                 let at = link as usize;
-                let level = self.state.links[at].level;
+                let level = self.state.gauges[at].level;
                 let clock = &mut self.clocks[at];
                 let reading = clock.reading_at(self.now, level);
                 clock.reading = reading;
@@ -140,7 +140,7 @@ impl Incremental {
             Owner::Link(link) => {
                 let at = link as usize;
                 // The level at hand is the one since the last update of the clock.
-                let reading = self.clocks[at].reading_at(self.now, self.state.links[at].level);
+                let reading = self.clocks[at].reading_at(self.now, self.state.gauges[at].level);
                 ((entry.tag - reading) * entry.weight).max(0.0)
             }
             Owner::Bound => ((entry.tag - self.now.as_secs()) * entry.bound).max(0.0),
@@ -167,7 +167,7 @@ impl Incremental {
         while let Some((date, link)) = self.dates.first()
             && date <= last
         {
-            let level = self.state.links[link as usize].level;
+            let level = self.state.gauges[link as usize].level;
             while let Some((_, flow)) = self.clocks[link as usize].flows.first()
                 && self.clocks[link as usize]
                     .date(level)

@@ -12,7 +12,7 @@ use super::heap::{ABSENT, Heap};
 use super::problem::Problem;
 use super::reference::Reference;
 use super::relax::Scanned;
-use super::state::{Element, Flow, Link, Owner, RARE, State, index, owner};
+use super::state::{Element, Flow, Gauge, Link, Owner, RARE, State, index, owner};
 use super::uses::{Capacity, Use};
 use super::waterfill::Cap;
 
@@ -141,6 +141,7 @@ impl Incremental {
         debug_assert!(entry.owner == Owner::Out && entry.elements.is_empty());
         (entry.weight, entry.bound, entry.limit) = (weight, bound, bound / weight);
         (entry.tag, entry.clock, entry.watched) = (work, Owner::Out, 0);
+        entry.elements.reserve_exact(uses.len());
         self.state.sharing += 1;
         for (at, known) in uses.iter().enumerate() {
             let link = self.link(known.number, capacities[known.number as usize].value);
@@ -203,8 +204,8 @@ impl Incremental {
         }
         let mut level = f64::INFINITY;
         for element in &self.state.flows[flow].elements {
-            let link = &self.state.links[element.link()];
-            level = level.min(link.capacity / self.state.share(flow, *element));
+            let capacity = self.state.gauges[element.link()].capacity;
+            level = level.min(capacity / self.state.share(flow, *element));
         }
         // Without any link there is nothing to wait for.
         if level < f64::INFINITY {
@@ -219,7 +220,7 @@ impl Incremental {
         for slot in 0..self.state.flows[flow].elements.len() {
             let element = self.state.flows[flow].elements[slot];
             let share = self.state.share(flow, element);
-            if self.state.links[element.link()].capacity / share <= level {
+            if self.state.gauges[element.link()].capacity / share <= level {
                 self.mark_over_full(element.link(), level);
             }
         }
@@ -232,16 +233,16 @@ impl Incremental {
             let element = self.state.flows[flow].elements[slot];
             let at = element.link();
             let share = self.state.share(flow, element);
-            let link = &mut self.state.links[at];
-            link.load += share * level;
+            self.state.gauges[at].load += share * level;
             if by == owner(at) {
                 let (low, _) = self.state.second(flow, at);
                 let link = &mut self.state.links[at];
                 link.low = link.low.min(low);
             } else {
-                link.high = link.high.max(level);
+                let high = &mut self.state.gauges[at].high;
+                *high = high.max(level);
             }
-            if self.state.links[at].level.is_finite() {
+            if self.state.gauges[at].level.is_finite() {
                 self.mark(at);
             } else if self.is_over_full(at) {
                 self.mark_over_full(at, level);
@@ -252,7 +253,7 @@ impl Incremental {
             let at = self.state.flows[flow].elements[slot].link();
             let link = &self.state.links[at];
             let threshold = link.threshold;
-            if threshold < level || threshold * link.weight > link.capacity {
+            if threshold < level || threshold * link.weight > self.state.gauges[at].capacity {
                 self.state.suspect(at);
             } else {
                 least = least.min(threshold);
@@ -281,11 +282,10 @@ impl Incremental {
             if element.class() == RARE {
                 self.state.rare.remove(&(index(flow), index(at)));
             }
-            let link = &mut self.state.links[at];
-            link.load -= share * level;
-            if link.users.is_empty() {
+            self.state.gauges[at].load -= share * level;
+            if self.state.links[at].users.is_empty() {
                 self.release(at);
-            } else if link.level.is_finite() {
+            } else if self.state.gauges[at].level.is_finite() {
                 self.mark(at);
             } else {
                 self.state.unwatch_if_idle(at);
@@ -312,14 +312,14 @@ impl Incremental {
             return;
         };
         let at = link as usize;
-        self.state.links[at].capacity = capacity;
+        self.state.gauges[at].capacity = capacity;
         if !self.state.links[at].watched {
             self.state.suspect(at);
             self.review_suspects();
-        } else if self.state.links[at].level.is_finite() {
+        } else if self.state.gauges[at].level.is_finite() {
             self.mark(at);
         } else if self.is_over_full(at) {
-            let level = self.state.links[at].high;
+            let level = self.state.gauges[at].high;
             self.mark_over_full(at, level);
         }
     }
@@ -368,7 +368,9 @@ impl Incremental {
         }
         let link = self.free.pop().map_or_else(
             || {
-                self.state.links.push(Link::new(number, capacity));
+                self.state.links.push(Link::new(number));
+                self.state.gauges.push(Gauge::new(capacity));
+                self.state.listed.push(false);
                 self.clocks.push(Clock::default());
                 self.dates_at.push(ABSENT);
                 self.dirty_at.push(ABSENT);
@@ -376,8 +378,8 @@ impl Incremental {
             },
             |link| link as usize,
         );
-        let entry = &mut self.state.links[link];
-        (entry.number, entry.capacity) = (number, capacity);
+        self.state.links[link].number = number;
+        self.state.gauges[link].capacity = capacity;
         self.link_of[number as usize] = index(link) + 1;
         link
     }

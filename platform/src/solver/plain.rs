@@ -23,7 +23,14 @@ pub(super) struct Plain {
     rates: Vec<f64>,
     waves: Waves,
     reference: Reference,
+    /// Solves for which waves are not tried, because they have given up,
+    pause: u32,
+    /// and for how many the next time.
+    pause_next: u32,
 }
+
+/// Solves for which waves are not tried, at most.
+const PAUSE_MAX: u32 = 64;
 
 /// How far a flow is.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +96,8 @@ impl Plain {
             rates: Vec::new(),
             waves: Waves::default(),
             reference: Reference::default(),
+            pause: 0,
+            pause_next: 1,
         }
     }
 
@@ -112,14 +121,26 @@ impl Plain {
             _ => {}
         }
         self.put_together(flows, coupled, capacities);
-        if !self.waves.solve(&self.problem, &mut self.rates) {
-            self.reference.solve(&self.problem, &mut self.rates);
-        }
+        self.find_rates();
         let present = coupled.iter().filter(|slot| **slot != GONE);
         for (slot, rate) in present.zip(&self.rates) {
             let end = flows[*slot as usize].progress.go(*rate, now);
             self.next = self.next.min(end);
         }
+    }
+
+    /// In waves, or level by level where that has taken too many waves of late.
+    fn find_rates(&mut self) {
+        if let Some(left) = self.pause.checked_sub(1) {
+            self.pause = left;
+        } else if self.waves.solve(&self.problem, &mut self.rates) {
+            self.pause_next = 1;
+            return;
+        } else {
+            self.pause = self.pause_next;
+            self.pause_next = (2 * self.pause_next).min(PAUSE_MAX);
+        }
+        self.reference.solve(&self.problem, &mut self.rates);
     }
 
     fn put_together(&mut self, flows: &[Flow], coupled: &[u32], capacities: &mut [Capacity]) {

@@ -54,7 +54,7 @@ impl Incremental {
         for (at, link) in self.state.links.iter().enumerate() {
             if !link.users.is_empty() {
                 self.local[at] = index(problem.capacities.len());
-                problem.capacities.push(link.capacity);
+                problem.capacities.push(self.state.gauges[at].capacity);
                 self.links_in_problem.push(index(at));
             }
         }
@@ -84,12 +84,14 @@ impl Incremental {
             load += share * level;
             high = high.max(level);
         }
+        let gauge = &mut state.gauges[at];
+        (gauge.load, gauge.high) = (load, high);
         let link = &mut state.links[at];
-        (link.weight, link.load, link.high) = (weight, load, high);
+        link.weight = weight;
         (link.own, link.nobodys, link.crossings, link.updates) = (0, 0, 0, 0);
         (link.own_weight, link.low, link.trigger) = (0.0, f64::INFINITY, f64::INFINITY);
-        link.threshold = THRESHOLD * (link.capacity / weight);
-        link.watched = link.level.is_finite() || high > link.threshold;
+        link.threshold = THRESHOLD * (gauge.capacity / weight);
+        link.watched = gauge.level.is_finite() || high > link.threshold;
         if link.watched {
             for position in 0..state.links[at].users.len() {
                 let user = state.links[at].users[position];
@@ -116,9 +118,10 @@ impl Incremental {
                 high = high.max(self.state.level(flow));
             }
         }
-        let link = &mut self.state.links[at];
-        (link.high, link.low) = (high, low);
-        if link.level.is_finite() {
+        self.state.links[at].low = low;
+        let gauge = &mut self.state.gauges[at];
+        gauge.high = high;
+        if gauge.level.is_finite() {
             self.mark(at);
         } else if self.is_over_full(at) {
             self.mark_over_full(at, high);

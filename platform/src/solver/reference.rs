@@ -19,7 +19,7 @@ use super::problem::Problem;
 pub(crate) struct Reference {
     slots: Vec<Slot>,
     /// The flows of all capacities, one capacity after the other.
-    flows: Vec<(u32, f64)>,
+    flows: Vec<u32>,
     /// Levels at which capacities fill, as bit patterns, which sort as the levels do.
     heap: BinaryHeap<Reverse<(u64, u32)>>,
     /// Flows with a finite bound, by the level at which they reach it.
@@ -83,7 +83,7 @@ impl Reference {
                     self.levels[capacity as usize] = level;
                     let slot = self.slots[capacity as usize];
                     for at in slot.begin..slot.end {
-                        let (flow, _) = self.flows[at as usize];
+                        let flow = self.flows[at as usize];
                         if rates[flow as usize] < 0.0 {
                             let wanted = level * problem.weights[flow as usize];
                             let rate = wanted.min(problem.bounds[flow as usize]);
@@ -119,12 +119,12 @@ impl Reference {
             begin += slot.rising;
         }
         self.flows.clear();
-        self.flows.resize(problem.uses.len(), (0, 0.0));
+        self.flows.resize(problem.uses.len(), 0);
         self.by_bound.clear();
         for (flow, number) in (0..problem.weights.len()).zip(0_u32..) {
-            for (capacity, coefficient) in problem.uses_of(flow) {
+            for (capacity, _) in problem.uses_of(flow) {
                 let slot = &mut self.slots[capacity as usize];
-                self.flows[slot.end as usize] = (number, coefficient);
+                self.flows[slot.end as usize] = number;
                 slot.end += 1;
             }
             if problem.bounds[flow].is_finite() {
@@ -158,10 +158,10 @@ impl Reference {
             if slot.usage < slot.usage_summed * 1e-3 {
                 // Most of the sum is gone by subtraction: sum up what is left.
                 let flows = &self.flows[slot.begin as usize..slot.end as usize];
-                slot.usage = flows
-                    .iter()
-                    .filter(|(flow, _)| rates[*flow as usize] < 0.0)
-                    .map(|(flow, coefficient)| coefficient * problem.weights[*flow as usize])
+                let rising = flows.iter().map(|flow| *flow as usize);
+                slot.usage = rising
+                    .filter(|flow| rates[*flow] < 0.0)
+                    .map(|flow| problem.coefficient(flow, capacity) * problem.weights[flow])
                     .sum();
                 slot.usage_summed = slot.usage;
             }

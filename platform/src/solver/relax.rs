@@ -48,9 +48,10 @@ impl Incremental {
     /// Puts a link that limits somebody among the dirty ones.
     pub(super) fn mark(&mut self, link: usize) {
         let state = &self.state.links[link];
-        let level = state.level;
+        let gauge = self.state.gauges[link];
+        let level = gauge.level;
         let key = if state.own > 0 {
-            let wanted = level + (state.capacity - state.load) / state.own_weight;
+            let wanted = level + (gauge.capacity - gauge.load) / state.own_weight;
             level.min(wanted).max(0.0)
         } else {
             level
@@ -67,8 +68,8 @@ impl Incremental {
     }
 
     pub(super) fn is_over_full(&self, link: usize) -> bool {
-        let link = &self.state.links[link];
-        link.load > link.capacity * (1.0 + EPSILON)
+        let gauge = self.state.gauges[link];
+        gauge.load > gauge.capacity * (1.0 + EPSILON)
     }
 
     /// Decides about the unwatched links whose threshold was passed.
@@ -90,10 +91,11 @@ impl Incremental {
             // It was over-full, and a departure of the same instant has left it with room.
             return;
         }
-        let (level, own) = (state.level, state.own);
+        let gauge = self.state.gauges[link];
+        let (level, own) = (gauge.level, state.own);
         if own > 0 && state.nobodys == 0 {
-            let missing = state.capacity - state.load;
-            if missing.abs() <= EPSILON * state.capacity && state.high <= level {
+            let missing = gauge.capacity - gauge.load;
+            if missing.abs() <= EPSILON * gauge.capacity && gauge.high <= level {
                 return;
             }
             let wanted = level + missing / state.own_weight;
@@ -102,7 +104,7 @@ impl Incremental {
                 0 => UPDATES_MAX.max(own),
                 _ => UPDATES_MAX,
             };
-            if state.updates < updates_max && wanted >= state.high && wanted <= state.low {
+            if state.updates < updates_max && wanted >= gauge.high && wanted <= state.low {
                 self.move_own(link, wanted);
                 return;
             }
@@ -112,10 +114,11 @@ impl Incremental {
 
     /// Moves the level with the own flows, whose owner stays.
     fn move_own(&mut self, link: usize, level: f64) {
-        let before = self.state.links[link].level;
+        let before = self.state.gauges[link].level;
         self.set_level(link, level);
+        let gauge = &mut self.state.gauges[link];
+        gauge.load = gauge.capacity;
         let state = &mut self.state.links[link];
-        state.load = state.capacity;
         state.updates += 1;
         let (own, crossings) = (state.own as usize, state.crossings);
         let passes_trigger = level > state.trigger;
@@ -172,15 +175,18 @@ impl Incremental {
             if at == except {
                 continue;
             }
-            let link = &mut state.links[at];
+            let gauge = &mut state.gauges[at];
             let coefficient = match state.classes.get(element.class() as usize) {
                 Some(coefficient) => *coefficient,
                 None => state.rare[&(index(flow), index(at))],
             };
-            link.load += coefficient * change;
-            link.high = link.high.max(level);
-            if !link.listed {
-                link.listed = true;
+            gauge.load += coefficient * change;
+            // A comparison that is nearly always false costs less than a store.
+            if level > gauge.high {
+                gauge.high = level;
+            }
+            if !state.listed[at] {
+                state.listed[at] = true;
                 self.touched.push((index(at), level));
             }
         }
@@ -190,8 +196,8 @@ impl Incremental {
     fn mark_touched(&mut self) {
         while let Some((link, level)) = self.touched.pop() {
             let at = link as usize;
-            self.state.links[at].listed = false;
-            if self.state.links[at].level.is_infinite() {
+            self.state.listed[at] = false;
+            if self.state.gauges[at].level.is_infinite() {
                 if self.is_over_full(at) {
                     self.mark_over_full(at, level);
                 }
@@ -204,7 +210,7 @@ impl Incremental {
 
     /// The trigger of a link from its own flows; unwatched links with a lower threshold than its level are suspected.
     fn renew_trigger(&mut self, link: usize) {
-        let level = self.state.links[link].level;
+        let level = self.state.gauges[link].level;
         let mut trigger = f64::INFINITY;
         for at in 0..self.state.links[link].own as usize {
             let flow = self.state.links[link].users[at].flow();
@@ -225,9 +231,9 @@ impl Incremental {
                 share: user.share,
             });
             self.caps.extend(caps);
-            waterfill::level(self.state.links[link].capacity, &mut self.caps)
+            waterfill::level(self.state.gauges[link].capacity, &mut self.caps)
         };
-        let before = self.state.links[link].level;
+        let before = self.state.gauges[link].level;
         self.set_level(link, level);
         self.assign(link, before, level);
         self.mark_touched();
@@ -267,7 +273,7 @@ impl Incremental {
                 second,
             });
         }
-        let capacity = self.state.links[link].capacity;
+        let capacity = self.state.gauges[link].capacity;
         if own_weight == 0.0 {
             return (f64::INFINITY, load <= capacity * (1.0 + EPSILON));
         }
@@ -313,7 +319,7 @@ impl Incremental {
         let least = self.state.suspect_below(flow, level);
         if let Owner::Link(other) = to {
             let (low, _) = self.state.second(flow, other as usize);
-            let own = self.state.links[link].level.min(low);
+            let own = self.state.gauges[link].level.min(low);
             let other = &mut self.state.links[other as usize];
             other.low = other.low.min(own);
             other.trigger = other.trigger.min(least);
@@ -338,9 +344,10 @@ impl Incremental {
             }
         }
         let state = &mut self.state.links[link];
-        (state.load, state.own_weight, state.weight) = (load, own_weight, weight);
-        (state.high, state.low) = (high, low);
+        (state.own_weight, state.weight, state.low) = (own_weight, weight, low);
         state.updates = 0;
+        let gauge = &mut self.state.gauges[link];
+        (gauge.load, gauge.high) = (load, high);
         self.renew_trigger(link);
     }
 }

@@ -104,16 +104,21 @@ pub(super) struct Flow {
     pub(super) tag: f64,
 }
 
-/// A link in use. What changes of flows touch comes first, in one cache line.
-#[derive(Clone, Debug)]
-#[repr(C, align(64))]
-pub(super) struct Link {
+/// What a link lets through: all that a change of the level of a flow touches, in half a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub(super) struct Gauge {
     /// Σ coefficient × rate of all users; only while watched.
     pub(super) load: f64,
     pub(super) level: f64,
     pub(super) capacity: f64,
     /// At least the level of every user that it does not own; only while watched.
     pub(super) high: f64,
+}
+
+/// The rest of a link in use.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
     /// Σ coefficient × weight of the flows that it owns.
     pub(super) own_weight: f64,
     /// How many of the users it owns; they come first.
@@ -125,8 +130,6 @@ pub(super) struct Link {
     /// Updates since its sums were last made afresh.
     pub(super) updates: u32,
     pub(super) watched: bool,
-    /// In a list of links to look at.
-    pub(super) listed: bool,
     /// At most the level at which the first of its own flows would leave it, as far as is known.
     pub(super) low: f64,
     /// At most the smallest `threshold` of the unwatched links of its own flows.
@@ -145,6 +148,10 @@ pub(super) struct Link {
 pub(super) struct State {
     pub(super) flows: Vec<Flow>,
     pub(super) links: Vec<Link>,
+    /// The gauges of the links.
+    pub(super) gauges: Vec<Gauge>,
+    /// For each link, whether it is in a list of links to look at.
+    pub(super) listed: Vec<bool>,
     /// The coefficients that occur, by class; at most [`RARE`].
     pub(super) classes: Vec<f64>,
     /// The coefficients of the class [`RARE`], by flow and link.
@@ -181,12 +188,8 @@ impl Flow {
 
 impl Link {
     /// A link that nobody uses.
-    pub(super) const fn new(number: u32, capacity: f64) -> Self {
+    pub(super) const fn new(number: u32) -> Self {
         Self {
-            level: f64::INFINITY,
-            capacity,
-            load: 0.0,
-            high: 0.0,
             own_weight: 0.0,
             low: f64::INFINITY,
             trigger: f64::INFINITY,
@@ -198,8 +201,19 @@ impl Link {
             crossings: 0,
             updates: 0,
             watched: false,
-            listed: false,
             number,
+        }
+    }
+}
+
+impl Gauge {
+    /// The gauge of a link that nobody uses.
+    pub(super) const fn new(capacity: f64) -> Self {
+        Self {
+            load: 0.0,
+            level: f64::INFINITY,
+            capacity,
+            high: 0.0,
         }
     }
 }
@@ -209,7 +223,7 @@ impl State {
     pub(super) fn level(&self, flow: usize) -> f64 {
         let flow = &self.flows[flow];
         match flow.owner {
-            Owner::Link(link) => self.links[link as usize].level,
+            Owner::Link(link) => self.gauges[link as usize].level,
             Owner::Bound => flow.limit,
             Owner::Nobody => flow.alone,
             Owner::Out => 0.0,
@@ -245,6 +259,8 @@ impl State {
     /// Forgets all flows and links; those who share have been taken out of the table of flows.
     pub(super) fn clear(&mut self) {
         self.links.clear();
+        self.gauges.clear();
+        self.listed.clear();
         self.classes.clear();
         self.rare.clear();
         self.moved.clear();
@@ -258,8 +274,8 @@ impl State {
         let mut best = (flow.limit, Owner::Bound);
         for element in &flow.elements[..flow.watched as usize] {
             let other = element.link();
-            if other != link && self.links[other].level < best.0 {
-                best = (self.links[other].level, owner(other));
+            if other != link && self.gauges[other].level < best.0 {
+                best = (self.gauges[other].level, owner(other));
             }
         }
         best
@@ -334,7 +350,7 @@ impl State {
             for slot in 0..self.flows[flow].elements.len() {
                 let link = self.flows[flow].elements[slot].link();
                 self.links[link].nobodys -= 1;
-                self.links[link].high = self.links[link].high.max(level);
+                self.gauges[link].high = self.gauges[link].high.max(level);
             }
         }
         if !std::mem::replace(&mut self.flows[flow].moved, true) {
@@ -360,11 +376,12 @@ impl State {
         self.swap_users(link, element.position(), last);
         let share = self.share(flow, element);
         let others = self.flows[flow].watched - 1;
+        let high = &mut self.gauges[link].high;
+        *high = high.max(level);
         let link = &mut self.links[link];
         link.own -= 1;
         link.own_weight -= share;
         link.crossings -= others;
-        link.high = link.high.max(level);
         if link.own == 0 {
             // A sum of nothing must be nothing: what subtractions leave is noise.
             link.own_weight = 0.0;
@@ -384,7 +401,7 @@ impl State {
 
     /// Puts an unwatched link on the list of those to review.
     pub(super) fn suspect(&mut self, link: usize) {
-        if !self.links[link].watched && !std::mem::replace(&mut self.links[link].listed, true) {
+        if !self.links[link].watched && !std::mem::replace(&mut self.listed[link], true) {
             self.suspects.push(index(link));
         }
     }
@@ -409,7 +426,7 @@ impl State {
     ///
     /// All levels must be consistent: no change may be half spread.
     pub(super) fn review(&mut self, link: usize) -> Option<f64> {
-        self.links[link].listed = false;
+        self.listed[link] = false;
         if self.links[link].watched || self.links[link].users.is_empty() {
             return None;
         }
@@ -422,15 +439,15 @@ impl State {
             load += share * level;
             high = high.max(level);
         }
-        let threshold = THRESHOLD * (self.links[link].capacity / weight);
+        let threshold = THRESHOLD * (self.gauges[link].capacity / weight);
         self.links[link].weight = weight;
         if high <= threshold {
             self.set_threshold(link, threshold);
             return None;
         }
         self.links[link].watched = true;
-        self.links[link].load = load;
-        self.links[link].high = high;
+        self.gauges[link].load = load;
+        self.gauges[link].high = high;
         for at in 0..self.links[link].users.len() {
             let user = self.links[link].users[at];
             let flow = user.flow();
@@ -441,7 +458,7 @@ impl State {
                 self.links[owner as usize].crossings += 1;
             }
         }
-        let over_full = load > self.links[link].capacity || self.links[link].nobodys > 0;
+        let over_full = load > self.gauges[link].capacity || self.links[link].nobodys > 0;
         over_full.then_some(high)
     }
 
@@ -460,14 +477,16 @@ impl State {
     pub(super) fn unwatch_if_idle(&mut self, link: usize) {
         let Link {
             watched,
-            level,
-            load,
-            high,
-            capacity,
             weight,
             nobodys,
             ..
         } = self.links[link];
+        let Gauge {
+            level,
+            load,
+            high,
+            capacity,
+        } = self.gauges[link];
         let full = capacity / weight;
         let idle = level.is_infinite() && load < UNWATCH_LOAD * capacity;
         if !watched || nobodys > 0 || !idle || high >= UNWATCH_LEVEL * full {
@@ -493,9 +512,11 @@ impl State {
 
     /// Forgets the sums of a link without users.
     pub(super) fn empty(&mut self, link: usize) {
+        let gauge = &mut self.gauges[link];
+        (gauge.load, gauge.high) = (0.0, 0.0);
         let link = &mut self.links[link];
         debug_assert!(link.users.is_empty() && link.own == 0 && link.nobodys == 0);
-        (link.load, link.high, link.weight, link.own_weight) = (0.0, 0.0, 0.0, 0.0);
+        (link.weight, link.own_weight) = (0.0, 0.0);
         link.crossings = 0;
         link.low = f64::INFINITY;
         link.trigger = f64::INFINITY;

@@ -246,7 +246,7 @@ fn obtained(simgrid: Option<&SimGrid>, runs: u32) -> String {
          read the same XML file and draw the same numbers; the links and latencies of 100 routes are compared.\n\
          * On both sides each flow belongs to an actor, which waits for it and in a churn takes the next one.\n\
          * Time is user CPU time. In a churn it runs from the first completion on, so platform, fill and first solution are \
-         excluded, and ends after 100 000 completions or some seconds (2 on our side, 4 on SimGrid's). Otherwise it is the whole \
+         excluded, and ends after 100 000 completions or some seconds (on our side 2, and 8 from 30 000 flows on; 4 on SimGrid's). Otherwise it is the whole \
          simulation from the moment at which the platform stands, which our side repeats 20 times.\n\
          * Memory is the peak of the whole process.\n\
          * Our side: release profile with overflow checks, digest on.\n",

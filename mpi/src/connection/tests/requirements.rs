@@ -417,3 +417,28 @@ fn references_count_virtual_connections_and_groups() {
     // Memory from first use only: nothing is left of it.
     assert_eq!(one.virtual_connections(), 0);
 }
+
+/// F6: the graphs have the edges of the tables, and those of the specification are there.
+#[test]
+fn f6_graphs_come_from_the_tables_that_run() {
+    let [connection, close] = machines();
+    assert_eq!((connection.name, close.name), ("connection", "close"));
+    assert_eq!(connection.transitions.len(), socket::TABLE.rows.len());
+    let dot = close.to_dot();
+    for edge in [
+        "Inactive -> Active [label=\"Use / ConnectIfNeeded [§5]\"]",
+        "Active -> LocalClose [label=\"WeClose / CountOutstanding, SendClose [§5]\"]",
+        "Active -> RemoteClose [label=\"CloseReceived [§5]\"]",
+        "RemoteClose -> CloseAcked [label=\"WeClose / CountOutstanding, SendCloseAck [§5]\"]",
+        "LocalClose -> CloseAcked [label=\"CloseReceived / SendCloseAck [§5]\"]",
+        "LocalClose -> Closed [label=\"CloseAckReceived / SendCloseAck, TerminateConnection [§5]\"]",
+        "CloseAcked -> Closed [label=\"CloseAckReceived / TerminateConnection [§5]\"]",
+        "Closed -> Inactive [label=\"Terminated / DropOutstanding, ReleaseGroup [§5]\"]",
+        "Inactive -> InactiveClosed [label=\"Finalize [N-8]\"]",
+        "Active -> Moribund [label=\"Terminated / FailPosted, CountFailed [§5]\"]",
+        "LocalClose -> Moribund [label=\"Terminated / FailPosted, CountFailed, DropOutstanding [§5]\"]",
+        "Inactive -> Moribund [label=\"Terminated / CountFailed [§5]\"]",
+    ] {
+        assert!(dot.contains(edge), "{edge}");
+    }
+}

@@ -1,0 +1,48 @@
+//! Promise: contexts differ as long as the communicators live, and are used again only when there are no others.
+
+use super::*;
+
+#[test]
+fn contexts_of_all_ranks_differ() {
+    let mut seen = BTreeSet::from([0]);
+    for size in [1, 2, 3, 4, 5, 1000, 1 << 20] {
+        seen.retain(|context| *context == 0);
+        for me in (0..size).step_by(size as usize / 4 + 1).chain([size - 1]) {
+            let mut contexts = Contexts::default();
+            for _ in 0..500 {
+                let context = contexts.choose(me, size).unwrap();
+                assert!(context % 2 == 0, "the next one is for collectives");
+                let new = seen.insert(context);
+                assert!(new || me == size - 1, "rank {me} of {size}: {context}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_freed_is_used_again() {
+    let (size, me) = (1 << 22, 5);
+    let mut contexts = Contexts::default();
+    let first = contexts.choose(me, size).unwrap();
+    let mut given = 1;
+    let error = loop {
+        match contexts.choose(me, size) {
+            Ok(_) => given += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(given, (1 << 9) - 1);
+    assert_eq!(error, Error::Contexts { given });
+    // What another rank had given out is not ours to give.
+    contexts
+        .freed
+        .insert(Contexts::default().choose(me + 1, size).unwrap());
+    contexts
+        .freed
+        .insert(Contexts::default().choose(me - 1, size).unwrap());
+    assert_eq!(contexts.choose(me, size), Err(Error::Contexts { given }));
+    contexts.freed.insert(first);
+    assert!(contexts.is_freed(first));
+    assert_eq!(contexts.choose(me, size), Ok(first));
+    assert!(!contexts.is_freed(first));
+}

@@ -1,0 +1,386 @@
+//! The engine where limits are set: every packet goes through the machines of its connection.
+//!
+//! An eager message that arrives before its receive is an [`Assembly`]: in memory for unexpected messages if there is room for all of it,
+//! else in its packets, whose credits then come back when it has met its receive.
+
+use super::{Engine, State};
+use crate::channel::{Channel, Header, Packet, Token};
+use crate::flow_control::{Car, Effect, FlowControl, Kind, Slot};
+use crate::machine::receive::{Action, Event};
+use crate::matching::Content;
+use crate::{Buffer, Envelope};
+
+/// An eager message that arrives, or has arrived before its receive.
+#[derive(Debug)]
+pub(crate) struct Assembly {
+    envelope: Envelope,
+    length: u64,
+    arrived: u64,
+    buffer: Buffer,
+    place: Place,
+    receive: Option<Token>,
+}
+
+/// Where an eager message is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// In the buffer of its receive.
+    Receive,
+    /// In memory for unexpected messages.
+    Memory,
+    /// In so many packets.
+    Packets(u32),
+}
+
+impl Engine {
+    /// Whether limits are set.
+    pub(crate) const fn is_limited(&self) -> bool {
+        self.flow.is_some()
+    }
+
+    /// The connections and what they share, if limits are set and something has been sent or has come.
+    pub(crate) fn flow_control(&self) -> Option<&FlowControl> {
+        self.flow.as_deref()
+    }
+
+    fn flow(&mut self, channel: &dyn Channel) -> &mut FlowControl {
+        let limits = || channel.settings().limits.as_ref();
+        let fresh = || Box::new(FlowControl::new(limits().expect("limits are set")));
+        self.flow.get_or_insert_with(fresh)
+    }
+
+    /// Sends an eager message by the machine.
+    pub(super) fn queue_eager(
+        &mut self,
+        channel: &dyn Channel,
+        send: Token,
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    ) {
+        let mut car = Car::new(Kind::Eager, Header::Eager { envelope }, buffer.clone());
+        car.operation = Some(send);
+        car.told = channel.settings().tells_eager_sends;
+        self.operations[send as usize].state = State::Queued {
+            peer,
+            envelope,
+            buffer,
+        };
+        self.flow(channel).send(peer, car, channel.now());
+        self.carry_out(channel);
+    }
+
+    /// Sends the data of a message that has been cleared by the machine.
+    pub(super) fn queue_data(
+        &mut self,
+        channel: &dyn Channel,
+        send: Token,
+        receive: Token,
+        (peer, envelope, buffer): (u32, Envelope, Buffer),
+    ) {
+        let mut car = Car::new(Kind::Data, Header::Data { receive }, buffer.clone());
+        car.operation = Some(send);
+        self.operations[send as usize].state = State::Sending {
+            peer,
+            envelope,
+            buffer,
+        };
+        self.flow(channel).send(peer, car, channel.now());
+        self.carry_out(channel);
+    }
+
+    /// Sends an announcement or an answer.
+    pub(super) fn post_control(&mut self, channel: &dyn Channel, peer: u32, header: Header) {
+        if channel.settings().limits.is_none() {
+            return channel.post(peer, super::control(header));
+        }
+        let kind = match header {
+            Header::Rts { .. } => Kind::Rts,
+            _ => Kind::Cts,
+        };
+        let car = Car::new(kind, header, Buffer::phantom(0));
+        self.flow(channel).send(peer, car, channel.now());
+        self.carry_out(channel);
+    }
+
+    /// Does what the machines have asked for.
+    fn carry_out(&mut self, channel: &dyn Channel) {
+        while let Some(effect) = self.flow(channel).effect() {
+            match effect {
+                Effect::Post {
+                    peer,
+                    mut packet,
+                    slot,
+                } => {
+                    packet.notify = slot.map(|slot| self.insert_packet(slot));
+                    channel.post(peer, packet);
+                }
+                Effect::Finished(send) => self.handle_sent(send),
+                Effect::Converted(send) => self.convert(send),
+            }
+        }
+    }
+
+    fn insert_packet(&mut self, slot: Slot) -> Token {
+        // No action of the program's: tests may go on to say no.
+        let actions = self.actions;
+        let token = self.insert(State::Packet(slot), std::panic::Location::caller());
+        self.actions = actions;
+        token
+    }
+
+    /// An eager message goes by rendezvous.
+    fn convert(&mut self, send: Token) {
+        let place = &mut self.operations[send as usize].state;
+        let State::Queued {
+            peer,
+            envelope,
+            buffer,
+        } = std::mem::replace(place, State::Elapsing)
+        else {
+            unreachable!("only what is queued is converted");
+        };
+        *place = State::AwaitCts {
+            peer,
+            envelope,
+            buffer,
+        };
+    }
+
+    /// A packet has left.
+    pub(super) fn handle_left(&mut self, channel: &dyn Channel, token: Token) {
+        let State::Packet(slot) = self.remove(token) else {
+            unreachable!("only packets are reported as sent");
+        };
+        self.flow(channel).left(slot, channel.now());
+        self.carry_out(channel);
+    }
+
+    /// Moves on by a packet.
+    pub(super) fn handle_limited(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
+        let now = channel.now();
+        let flow = self.flow(channel);
+        if let Some(returned) = &packet.returned {
+            flow.open(source, returned, now);
+        }
+        let event = match packet.header {
+            Header::Credits => Event::Credits,
+            Header::Cts { .. } => Event::Cts,
+            Header::Data { .. } | Header::DataPart { .. } => Event::Data,
+            Header::Rts { .. } => Event::Rts,
+            Header::Eager { .. } | Header::EagerFirst { .. } => Event::Eager,
+            Header::EagerNext { .. } => Event::EagerData,
+        };
+        flow.step(source, event, now);
+        if matches!(event, Event::Cts | Event::Data | Event::Rts) {
+            flow.use_up(source, 1, false, now);
+        }
+        match packet.header {
+            Header::Credits => {}
+            Header::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
+            Header::Data { receive } => self.handle_data(channel, receive, &packet.payload),
+            Header::DataPart {
+                receive, offset, ..
+            } => {
+                self.handle_part(channel, receive, offset, &packet.payload);
+            }
+            Header::Rts {
+                envelope,
+                length,
+                send,
+                detached,
+            } => {
+                let content = Content::Rts {
+                    length,
+                    send,
+                    detached,
+                };
+                let found = self.matching.arrive(envelope, content);
+                let event = if found.is_some() {
+                    Event::Found
+                } else {
+                    Event::NotFound
+                };
+                self.flow(channel).step(source, event, now);
+                if let Some((receive, content)) = found {
+                    self.matched(channel, receive, envelope, content);
+                }
+            }
+            Header::Eager { envelope } => {
+                let length = packet.payload.len();
+                self.handle_first(channel, envelope, length, packet.payload);
+            }
+            Header::EagerFirst { envelope, length } => {
+                self.handle_first(channel, envelope, length, packet.payload);
+            }
+            Header::EagerNext { offset } => {
+                self.handle_next(channel, source, offset, &packet.payload);
+            }
+        }
+        self.flow(channel).report(source, now);
+        self.carry_out(channel);
+    }
+
+    /// The first packet of an eager message.
+    fn handle_first(
+        &mut self,
+        channel: &dyn Channel,
+        envelope: Envelope,
+        length: u64,
+        payload: Buffer,
+    ) {
+        let (now, source) = (channel.now(), envelope.source);
+        let arrived = payload.len();
+        let buffer = if arrived == length {
+            payload
+        } else {
+            let mut buffer = if payload.is_phantom() {
+                Buffer::phantom(length)
+            } else {
+                Buffer::zeroed(length)
+            };
+            buffer.place(0, &payload);
+            buffer
+        };
+        let state = State::Assembly(Box::new(Assembly {
+            envelope,
+            length,
+            arrived,
+            buffer,
+            place: Place::Packets(1),
+            receive: None,
+        }));
+        let actions = self.actions;
+        let assembly = self.insert(state, std::panic::Location::caller());
+        self.actions = actions;
+        *self.flow(channel).incoming(source, now) = Some(assembly);
+        let content = Content::Held { length, assembly };
+        if let Some((receive, content)) = self.matching.arrive(envelope, content) {
+            self.flow(channel).step(source, Event::Found, now);
+            self.matched(channel, receive, envelope, content);
+        } else {
+            let flow = self.flow(channel);
+            flow.step(source, Event::NotFound, now);
+            let event = if flow.reserve_memory(length) {
+                Event::Room
+            } else {
+                Event::NoRoom
+            };
+            if flow.step(source, event, now) == Action::CopyOut {
+                flow.use_up(source, 1, true, now);
+                self.assembly(assembly).place = Place::Memory;
+            }
+        }
+        self.continue_eager(channel, source, assembly);
+    }
+
+    /// A further packet of an eager message.
+    fn handle_next(&mut self, channel: &dyn Channel, source: u32, offset: u64, payload: &Buffer) {
+        let now = channel.now();
+        let incoming = *self.flow(channel).incoming(source, now);
+        let token = incoming.expect("a further packet comes after the first one");
+        let assembly = self.assembly(token);
+        assembly.buffer.place(offset, payload);
+        assembly.arrived += payload.len();
+        if let Place::Packets(count) = &mut assembly.place {
+            *count += 1;
+        } else {
+            self.flow(channel).use_up(source, 1, true, now);
+        }
+        self.continue_eager(channel, source, token);
+    }
+
+    /// After a packet of an eager message: there are more, or all has been received.
+    fn continue_eager(&mut self, channel: &dyn Channel, source: u32, token: Token) {
+        let now = channel.now();
+        let assembly = self.assembly(token);
+        let complete = assembly.arrived == assembly.length;
+        let flow = self.flow(channel);
+        let event = if complete {
+            Event::AllReceived
+        } else {
+            Event::More
+        };
+        let action = flow.step(source, event, now);
+        if complete {
+            *flow.incoming(source, now) = None;
+        }
+        if action == Action::Deliver {
+            self.complete(channel, token);
+        }
+    }
+
+    fn assembly(&mut self, token: Token) -> &mut Assembly {
+        match &mut self.operations[token as usize].state {
+            State::Assembly(assembly) => assembly,
+            other => unreachable!("an assembly is expected, not {other:?}"),
+        }
+    }
+
+    /// A receive meets an eager message: what it took up comes back. The receive waits for data.
+    pub(super) fn meet(&mut self, channel: &dyn Channel, token: Token, receive: Token) {
+        let now = channel.now();
+        let assembly = self.assembly(token);
+        assembly.receive = Some(receive);
+        let place = std::mem::replace(&mut assembly.place, Place::Receive);
+        let (source, length) = (assembly.envelope.source, assembly.length);
+        let complete = assembly.arrived == length;
+        let flow = self.flow(channel);
+        flow.met(source, length, now);
+        match place {
+            Place::Receive => unreachable!("a message meets one receive"),
+            Place::Memory => flow.free_memory(length),
+            Place::Packets(count) => flow.use_up(source, count, true, now),
+        }
+        if *flow.incoming(source, now) == Some(token) {
+            // Of one that has just come, the machine knows already.
+            if flow.is_between_packets(source) {
+                flow.step(source, Event::ReceivePosted, now);
+            }
+        } else {
+            debug_assert!(complete, "only the last message is incomplete");
+            self.complete(channel, token);
+        }
+        self.flow(channel).report(source, now);
+        self.carry_out(channel);
+    }
+
+    /// A message has come and met its receive.
+    fn complete(&mut self, channel: &dyn Channel, token: Token) {
+        let State::Assembly(assembly) = self.remove(token) else {
+            unreachable!("an assembly is expected");
+        };
+        let receive = assembly.receive.expect("it has met its receive");
+        self.handle_data(channel, receive, &assembly.buffer);
+    }
+
+    /// A part of a message that was cleared.
+    fn handle_part(&mut self, channel: &dyn Channel, token: Token, offset: u64, part: &Buffer) {
+        let State::AwaitData {
+            envelope,
+            length,
+            buffer,
+            detached,
+            arrived,
+        } = &mut self.operations[token as usize].state
+        else {
+            unreachable!("data come for a receive that sent a CTS");
+        };
+        let (envelope, length, detached) = (*envelope, *length, *detached);
+        if length <= buffer.len() {
+            buffer.place(offset, part);
+        }
+        *arrived += part.len();
+        assert!(*arrived <= length, "no byte arrives twice");
+        if *arrived < length {
+            return;
+        }
+        let rest = buffer.len();
+        let buffer = std::mem::replace(buffer, Buffer::phantom(rest));
+        if detached {
+            self.owe(channel, token, length);
+        }
+        // The bytes are there already.
+        self.deliver(token, envelope, buffer, &Buffer::phantom(length));
+    }
+}

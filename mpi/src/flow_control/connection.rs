@@ -1,0 +1,224 @@
+//! The state of a connection to one peer: its queue, its credits, and where its machines are.
+
+use std::collections::VecDeque;
+
+use crate::channel::{Header, Returned, Token};
+use crate::machine::{credits, receive, send};
+use crate::{Buffer, Limits};
+
+/// What is sent on a connection: a message, a part of one, or an answer.
+#[derive(Debug)]
+pub(crate) struct Car {
+    pub(crate) kind: Kind,
+    /// The header of its only packet; that of several is made from it.
+    pub(crate) header: Header,
+    /// The operation that ends with it.
+    pub(crate) operation: Option<Token>,
+    pub(crate) payload: Buffer,
+    /// Whether the operation ends only when the channel says that the packets have left.
+    pub(crate) told: bool,
+    /// Bytes that have been posted.
+    pub(crate) sent: u64,
+}
+
+/// The type of a [`Car`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Eager,
+    Rts,
+    Cts,
+    Data,
+}
+
+impl Car {
+    pub(crate) const fn new(kind: Kind, header: Header, payload: Buffer) -> Self {
+        Self {
+            kind,
+            header,
+            operation: None,
+            payload,
+            told: false,
+            sent: 0,
+        }
+    }
+
+    /// Whether its data are sent from the program's memory.
+    pub(super) fn is_direct(&self, limits: &Limits) -> bool {
+        self.kind == Kind::Data && limits.direct
+    }
+
+    /// Bytes that have not been posted.
+    pub(super) const fn left(&self) -> u64 {
+        self.payload.len() - self.sent
+    }
+}
+
+/// What a packet holds until it has left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hold {
+    /// No buffer.
+    Nothing,
+    /// One of the rank's buffers.
+    Pool,
+    /// One of the buffers that the connection keeps for control traffic.
+    Reserved,
+}
+
+/// A packet under way, of which the end matters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) peer: u32,
+    pub(crate) hold: Hold,
+    /// The operation that it is an activity of.
+    pub(crate) operation: Option<Token>,
+}
+
+/// What the peer has of our eager messages without having received them.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Outstanding {
+    pub(crate) packets: u64,
+    pub(crate) messages: u64,
+    pub(crate) bytes: u64,
+}
+
+/// A virtual connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) peer: u32,
+    pub(super) send: send::State,
+    /// Since when it is in that state, if it waits there.
+    pub(super) since: f64,
+    /// How long it has waited in each of [`send::WAITS`], in seconds.
+    pub(super) waited: [f64; 5],
+    /// What is being sent.
+    pub(super) car: Option<Car>,
+    /// The buffer that is held for its first packet.
+    pub(super) hold: Hold,
+    /// What comes before the others, because nothing may hold it up.
+    pub(super) answers: VecDeque<Car>,
+    pub(super) queue: VecDeque<Car>,
+    /// Free buffers for control traffic only.
+    pub(super) reserved: u32,
+    pub(super) credits: Option<u32>,
+    pub(super) outstanding: Outstanding,
+    /// Eager messages are converted until half of what is outstanding has been received.
+    pub(super) converting: bool,
+    pub(super) receive: receive::State,
+    /// The eager message of which more packets will come.
+    pub(crate) incoming: Option<Token>,
+    pub(super) report: credits::State,
+    pub(super) returned: Returned,
+    /// Whether it stands in the line for buffers.
+    pub(super) in_line: bool,
+}
+
+impl Connection {
+    pub(super) fn new(peer: u32, limits: &Limits, now: f64) -> Self {
+        Self {
+            peer,
+            send: send::State::AwaitCar,
+            since: now,
+            waited: [0.0; 5],
+            car: None,
+            hold: Hold::Nothing,
+            answers: VecDeque::new(),
+            queue: VecDeque::new(),
+            reserved: limits.reserved,
+            credits: limits.window(),
+            outstanding: Outstanding::default(),
+            converting: false,
+            receive: receive::State::AwaitPacket,
+            incoming: None,
+            report: credits::State::Quiet,
+            returned: Returned::NOTHING,
+            in_line: false,
+        }
+    }
+
+    /// Takes back what the peer has used up.
+    pub(super) fn open(&mut self, limits: &Limits, returned: &Returned) {
+        if let (Some(credits), Some(window)) = (&mut self.credits, limits.window()) {
+            *credits += returned.credits;
+            assert!(
+                *credits <= window,
+                "no more credits come back than left (M-13)"
+            );
+        }
+        let Outstanding {
+            packets,
+            messages,
+            bytes,
+        } = &mut self.outstanding;
+        let subtract = |from: &mut u64, what: u64| {
+            *from = from
+                .checked_sub(what)
+                .expect("what comes back was outstanding (M-13)");
+        };
+        subtract(packets, returned.eager_packets.into());
+        subtract(messages, returned.messages.into());
+        subtract(bytes, returned.bytes);
+        self.converting = self.converting && !self.has_drained(limits);
+    }
+
+    /// Whether half of every limit for eager messages is free.
+    fn has_drained(&self, limits: &Limits) -> bool {
+        let below = |is: u64, limit: Option<u64>| limit.is_none_or(|limit| is <= limit / 2);
+        below(
+            self.outstanding.packets,
+            limits.eager_window().map(u64::from),
+        ) && below(
+            self.outstanding.messages,
+            limits.eager_messages.map(u64::from),
+        ) && below(self.outstanding.bytes, limits.eager_bytes)
+    }
+
+    /// Whether a further eager message of so many bytes would be too much.
+    pub(super) fn would_exceed(&self, limits: &Limits, length: u64) -> bool {
+        let above = |is: u64, more: u64, limit: Option<u64>| {
+            limit.is_some_and(|limit| is.saturating_add(more) > limit)
+        };
+        let packets = limits.packets(length);
+        above(
+            self.outstanding.packets,
+            packets,
+            limits.eager_window().map(u64::from),
+        ) || above(
+            self.outstanding.messages,
+            1,
+            limits.eager_messages.map(u64::from),
+        ) || above(self.outstanding.bytes, length, limits.eager_bytes)
+    }
+
+    pub(super) fn awaits_buffer(&self) -> bool {
+        matches!(
+            self.send,
+            send::State::AwaitBufCtrl | send::State::AwaitBufData
+        ) || self.report == credits::State::AwaitBuf
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.send == send::State::AwaitCar && self.report != credits::State::AwaitBuf
+    }
+
+    pub(super) fn waits_for(&self) -> Option<&'static str> {
+        Some(match self.send {
+            send::State::AwaitBufCtrl | send::State::AwaitBufData => "a packet buffer",
+            send::State::AwaitFlowCtrl | send::State::AwaitFlowData => "credits",
+            _ => return None,
+        })
+    }
+
+    /// How long it has waited in each of [`send::WAITS`], in seconds, up to now.
+    pub(crate) fn waited(&self, now: f64) -> [f64; 5] {
+        let mut waited = self.waited;
+        if let Some(at) = send::WAITS.iter().position(|state| *state == self.send) {
+            waited[at] += now - self.since;
+        }
+        waited
+    }
+
+    /// Free credits, and what is to be told to the peer.
+    pub(crate) const fn counters(&self) -> (Option<u32>, Outstanding, Returned) {
+        (self.credits, self.outstanding, self.returned)
+    }
+}

@@ -1,0 +1,316 @@
+//! Running the machine that sends: the answers to the questions of its states, and its actions.
+
+use super::{Car, Connection, Effect, FlowControl, Hold, Kind, Shared, Slot};
+use crate::channel::{Header, Packet};
+use crate::machine::send::{Action, Event, ROWS, State, WAITS};
+use crate::machine::take;
+use crate::{Buffer, Limits};
+
+impl FlowControl {
+    /// Runs the machine of a connection until it waits.
+    pub(super) fn run_send(&mut self, peer: u32, now: f64) {
+        let Self {
+            limits,
+            shared,
+            connections,
+            taken,
+            ..
+        } = self;
+        let Some(connection) = connections.get_mut(&peer) else {
+            return;
+        };
+        while let Some(event) = connection.observe(limits, shared.buffers) {
+            let row = take(ROWS, connection.send, event, &mut taken.send);
+            connection.act(limits, shared, row.action, &mut taken.credits);
+            if let Some(at) = WAITS.iter().position(|state| *state == connection.send) {
+                connection.waited[at] += now - connection.since;
+            }
+            connection.send = row.to;
+            connection.since = now;
+        }
+    }
+}
+
+impl Connection {
+    /// What the state of the machine finds out; `None` if it waits.
+    fn observe(&self, limits: &Limits, free: Option<u32>) -> Option<Event> {
+        let choose = |condition, yes, no| Some(if condition { yes } else { no });
+        match self.send {
+            State::AwaitCar => self.has_more().then_some(Event::CarAvailable),
+            State::DecideType => choose(
+                self.is_too_much(limits),
+                Event::TooManyEager,
+                Event::TypeKept,
+            ),
+            State::BufCtrl => choose(
+                self.control_buffer(free).is_some(),
+                Event::Free,
+                Event::NoneFree,
+            ),
+            State::AwaitBufCtrl => {
+                let found = self.control_buffer(free);
+                found.map(|_| Event::BuffersAvailable)
+            }
+            State::FlowCtrl => choose(self.has_credits(1), Event::Ok, Event::Restricted),
+            State::AwaitFlowCtrl => self.has_credits(1).then_some(Event::FlowEnabled),
+            State::PostCtrl => Some(self.after(limits, 1)),
+            State::BufData => {
+                let has = has_buffers(free, self.batch(limits));
+                choose(has, Event::Free, Event::NoneFree)
+            }
+            State::AwaitBufData => {
+                has_buffers(free, self.batch(limits)).then_some(Event::BuffersAvailable)
+            }
+            State::FlowData => {
+                let has = self.has_credits(self.batch(limits));
+                choose(has, Event::Ok, Event::Restricted)
+            }
+            State::AwaitFlowData => {
+                let has = self.has_credits(self.batch(limits));
+                has.then_some(Event::FlowEnabled)
+            }
+            State::PostData => Some(self.after(limits, self.batch(limits))),
+            State::Complete => Some(self.completion(limits)),
+            State::CheckReady => choose(self.has_more(), Event::QueueNotEmpty, Event::QueueEmpty),
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        !self.answers.is_empty() || !self.queue.is_empty()
+    }
+
+    fn current(&self) -> &Car {
+        self.car.as_ref().expect("only in states with a CAR")
+    }
+
+    /// Whether an eager message has to be converted.
+    fn is_too_much(&self, limits: &Limits) -> bool {
+        let car = self.current();
+        let eager = car.kind == Kind::Eager;
+        eager && (self.converting || self.would_exceed(limits, car.payload.len()))
+    }
+
+    /// Which buffer there is for the first packet. One of the reserved ones is left for flow-control updates.
+    fn control_buffer(&self, free: Option<u32>) -> Option<Hold> {
+        match free {
+            None => Some(Hold::Nothing),
+            Some(0) => {
+                let control = matches!(self.current().kind, Kind::Rts | Kind::Cts);
+                (control && self.reserved >= 2).then_some(Hold::Reserved)
+            }
+            Some(_) => Some(Hold::Pool),
+        }
+    }
+
+    fn has_credits(&self, count: u32) -> bool {
+        self.credits.is_none_or(|credits| credits >= count)
+    }
+
+    /// The number of packets that are posted next.
+    fn batch(&self, limits: &Limits) -> u32 {
+        let left = limits.packets(self.current().left());
+        u32::try_from(left)
+            .unwrap_or(u32::MAX)
+            .min(limits.batch_max())
+    }
+
+    /// What comes after so many packets.
+    fn after(&self, limits: &Limits, packets: u32) -> Event {
+        let car = self.current();
+        if car.left() <= limits.packet.saturating_mul(packets.into()) {
+            Event::NothingMore
+        } else if car.is_direct(limits) {
+            Event::MoreDirect
+        } else {
+            Event::MoreBuffered
+        }
+    }
+
+    /// How the operation of what has been sent ends.
+    fn completion(&self, limits: &Limits) -> Event {
+        let car = self.current();
+        match car.kind {
+            Kind::Rts | Kind::Cts => Event::Control,
+            Kind::Eager | Kind::Data if !car.told && !car.is_direct(limits) => Event::AllPacked,
+            _ if car.payload.len() <= limits.packet => Event::AllDirect,
+            _ => Event::SomeDirect,
+        }
+    }
+
+    fn act(&mut self, limits: &Limits, shared: &mut Shared, action: Action, reports: &mut [u64]) {
+        match action {
+            Action::Nothing => {}
+            Action::TakeCar => {
+                let next = self.answers.pop_front();
+                self.car = next.or_else(|| self.queue.pop_front());
+            }
+            Action::ConvertToRts => self.convert(limits, shared),
+            Action::TakeBuffer => {
+                let hold = self.control_buffer(shared.buffers);
+                self.hold = hold.expect("a buffer was seen to be free");
+                match self.hold {
+                    Hold::Nothing => {}
+                    Hold::Reserved => self.reserved -= 1,
+                    Hold::Pool => take_from(&mut shared.buffers, 1),
+                }
+            }
+            Action::TakeCredit => take_from(&mut self.credits, 1),
+            Action::TakeBuffers => take_from(&mut shared.buffers, self.batch(limits)),
+            Action::TakeCredits => {
+                let count = self.batch(limits);
+                take_from(&mut self.credits, count);
+            }
+            Action::PostControl => self.post_first(limits, shared, reports),
+            Action::PostBatch => {
+                for _ in 0..self.batch(limits) {
+                    self.post_next(limits, shared, reports);
+                }
+            }
+            Action::DropActivity => {
+                let operation = self.current().operation;
+                shared.drop_activity(operation.expect("data belong to an operation"));
+            }
+            Action::FinishMessage => {
+                let operation = self.current().operation;
+                let operation = operation.expect("a message belongs to an operation");
+                shared.effects.push_back(Effect::Finished(operation));
+            }
+        }
+    }
+
+    /// Announces an eager message instead of sending it.
+    fn convert(&mut self, limits: &Limits, shared: &mut Shared) {
+        let car = self.car.as_mut().expect("there is a CAR to decide about");
+        let (Header::Eager { envelope }, Some(send)) = (car.header, car.operation) else {
+            unreachable!("only eager messages are converted");
+        };
+        let length = car.payload.len();
+        car.kind = Kind::Rts;
+        car.header = Header::Rts {
+            envelope,
+            length,
+            send,
+            detached: false,
+        };
+        car.payload = Buffer::phantom(0);
+        car.operation = None;
+        // A message that can never be eager says nothing about the others.
+        let never = limits
+            .eager_window()
+            .is_some_and(|window| limits.packets(length) > window.into());
+        self.converting |= !never;
+        shared.effects.push_back(Effect::Converted(send));
+    }
+
+    fn post_first(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
+        let car = self.car.as_mut().expect("there is a CAR to post");
+        let length = car.payload.len();
+        let whole = length <= limits.packet;
+        if car.kind == Kind::Eager {
+            self.outstanding.messages += 1;
+            self.outstanding.bytes += length;
+            self.outstanding.packets += limits.packets(length);
+        }
+        let ends_at_network = car.told || car.is_direct(limits);
+        let mut activity = None;
+        if let (true, Some(operation)) = (ends_at_network, car.operation) {
+            // Of several packets the first is packed, and the machine itself is an activity until all are posted.
+            shared.activities.insert(operation, 1);
+            activity = (whole || car.told).then_some(operation);
+            if !whole && car.told {
+                shared.activities.insert(operation, 2);
+            }
+        }
+        let header = match car.header {
+            header if whole => header,
+            Header::Eager { envelope } => Header::EagerFirst { envelope, length },
+            Header::Data { receive } => Header::DataPart {
+                receive,
+                offset: 0,
+                length,
+            },
+            header => header,
+        };
+        let payload = if whole {
+            car.payload.clone()
+        } else {
+            car.payload.part(0, limits.packet)
+        };
+        car.sent = payload.len();
+        let slot = Slot {
+            peer: self.peer,
+            hold: self.hold,
+            operation: activity,
+        };
+        self.hold = Hold::Nothing;
+        self.post(shared, header, payload, slot, reports);
+    }
+
+    fn post_next(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
+        let car = self.car.as_mut().expect("there is a CAR to post");
+        let offset = car.sent;
+        let payload = car.payload.part(offset, limits.packet);
+        car.sent += payload.len();
+        let header = match car.header {
+            Header::Data { receive } => Header::DataPart {
+                receive,
+                offset,
+                length: car.payload.len(),
+            },
+            _ => Header::EagerNext { offset },
+        };
+        let direct = car.is_direct(limits);
+        let activity = (direct || car.told).then_some(car.operation).flatten();
+        if let Some(operation) = activity {
+            *shared.activities.entry(operation).or_default() += 1;
+        }
+        let hold = if direct || shared.buffers.is_none() {
+            Hold::Nothing
+        } else {
+            Hold::Pool
+        };
+        let slot = Slot {
+            peer: self.peer,
+            hold,
+            operation: activity,
+        };
+        self.post(shared, header, payload, slot, reports);
+    }
+
+    /// Posts a packet, which takes along what there is to tell the peer.
+    pub(super) fn post(
+        &mut self,
+        shared: &mut Shared,
+        header: Header,
+        payload: Buffer,
+        slot: Slot,
+        reports: &mut [u64],
+    ) {
+        let matters = slot.hold != Hold::Nothing || slot.operation.is_some();
+        shared.under_way += u32::from(matters);
+        let packet = Packet {
+            header,
+            payload,
+            notify: None,
+            returned: self.piggyback(reports),
+        };
+        shared.effects.push_back(Effect::Post {
+            peer: self.peer,
+            packet,
+            slot: matters.then_some(slot),
+        });
+    }
+}
+
+fn has_buffers(free: Option<u32>, count: u32) -> bool {
+    free.is_none_or(|free| free >= count)
+}
+
+/// Takes from what is limited.
+pub(super) fn take_from(free: &mut Option<u32>, count: u32) {
+    if let Some(free) = free {
+        *free = free
+            .checked_sub(count)
+            .expect("only what was seen to be free is taken (M-13)");
+    }
+}

@@ -1,0 +1,229 @@
+//! The protocol machines of a connection as data: states, events, actions.
+//!
+//! A machine is a table of transitions. It is what runs: from a state the machine sees an event (a thing that has happened,
+//! or the answer to the question that the state asks), looks it up in the table, does the action and goes to the next state. An event
+//! that the table does not know there is a mistake of ours and ends the run. Each transition counts how often it is taken.
+//!
+//! There are three for each connection: [`send()`] for what leaves, [`receive()`] for what comes, [`credits()`] for what is to
+//! be told to the peer about used-up packets. They run where [limits](crate::Limits) are set. Without limits a message goes the way of [`send()`] on
+//! which nothing holds it up, in one step.
+//!
+//! Source: the send and receive machines follow the design of MPICH's early communication agents (`doc/notes/agent` in its
+//! history), with what was left open there filled in.
+
+pub(crate) mod credits;
+pub(crate) mod receive;
+pub(crate) mod send;
+
+use std::fmt::{Debug, Write as _};
+
+/// One transition of a table.
+#[derive(Debug)]
+pub(crate) struct Row<S, E, A> {
+    pub(crate) from: S,
+    pub(crate) event: E,
+    pub(crate) action: A,
+    pub(crate) to: S,
+    /// The requirement that asks for it; empty for the frame of the machine.
+    pub(crate) requirement: &'static str,
+}
+
+/// A transition, for tables that fit on the page.
+pub(crate) const fn row<S: Copy, E: Copy, A: Copy>(
+    from: S,
+    event: E,
+    action: A,
+    to: S,
+    requirement: &'static str,
+) -> Row<S, E, A> {
+    Row {
+        from,
+        event,
+        action,
+        to,
+        requirement,
+    }
+}
+
+/// The transition from a state on an event; `taken` counts it.
+///
+/// # Panics
+/// If there is none: then the machine is broken.
+pub(crate) fn take<S, E, A>(
+    rows: &'static [Row<S, E, A>],
+    state: S,
+    event: E,
+    taken: &mut [u64],
+) -> &'static Row<S, E, A>
+where
+    S: PartialEq + Debug + Copy,
+    E: PartialEq + Debug + Copy,
+{
+    let found = rows
+        .iter()
+        .position(|row| row.from == state && row.event == event);
+    let Some(at) = found else {
+        panic!("a machine in state {state:?} does not know the event {event:?}")
+    };
+    taken[at] += 1;
+    &rows[at]
+}
+
+/// A transition of a [`Machine`], in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Transition {
+    /// The state in which it is taken.
+    pub from: String,
+    /// What has happened, or what the state has found out.
+    pub event: String,
+    /// What is done; empty if nothing.
+    pub action: String,
+    /// The next state.
+    pub to: String,
+    /// The number of the requirement that asks for it; empty for the frame of the machine.
+    pub requirement: &'static str,
+}
+
+/// A machine as a graph.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Machine {
+    /// Its name.
+    pub name: &'static str,
+    /// The states, the first one first.
+    pub states: Vec<String>,
+    /// Those of the states in which it waits for something to happen; it passes through the others at once.
+    pub waits: Vec<String>,
+    /// All transitions.
+    pub transitions: Vec<Transition>,
+}
+
+impl Machine {
+    fn new<S: Debug, E: Debug, A: Debug>(
+        name: &'static str,
+        rows: &[Row<S, E, A>],
+        waits: &[S],
+    ) -> Self {
+        let words = |row: &Row<S, E, A>| {
+            let action = format!("{:?}", row.action);
+            Transition {
+                from: format!("{:?}", row.from),
+                event: format!("{:?}", row.event),
+                action: if action == "Nothing" {
+                    String::new()
+                } else {
+                    action
+                },
+                to: format!("{:?}", row.to),
+                requirement: row.requirement,
+            }
+        };
+        let transitions: Vec<Transition> = rows.iter().map(words).collect();
+        let mut states: Vec<String> = Vec::new();
+        for transition in &transitions {
+            for state in [&transition.from, &transition.to] {
+                if !states.contains(state) {
+                    states.push(state.clone());
+                }
+            }
+        }
+        Self {
+            name,
+            states,
+            waits: waits.iter().map(|state| format!("{state:?}")).collect(),
+            transitions,
+        }
+    }
+
+    /// The graph in the language of Graphviz: states in which the machine waits are boxes with a double border.
+    #[must_use]
+    pub fn to_dot(&self) -> String {
+        let mut text = format!("digraph {} {{\n  node [shape=ellipse];\n", self.name);
+        for state in &self.waits {
+            let _ = writeln!(text, "  {state} [shape=box, peripheries=2];");
+        }
+        for transition in &self.transitions {
+            let (from, to) = (&transition.from, &transition.to);
+            let _ = writeln!(text, "  {from} -> {to} [label=\"{}\"];", transition.label());
+        }
+        text.push_str("}\n");
+        text
+    }
+}
+
+impl Transition {
+    /// Event, action and requirement in one line: `Event / Action [M-1]`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let mut text = self.event.clone();
+        if !self.action.is_empty() {
+            let _ = write!(text, " / {}", self.action);
+        }
+        if !self.requirement.is_empty() {
+            let _ = write!(text, " [{}]", self.requirement);
+        }
+        text
+    }
+}
+
+/// The machine that sends.
+#[must_use]
+pub fn send() -> Machine {
+    Machine::new("send", send::ROWS, &send::WAITS)
+}
+
+/// The machine that receives.
+#[must_use]
+pub fn receive() -> Machine {
+    Machine::new("receive", receive::ROWS, &receive::WAITS)
+}
+
+/// The machine that tells the peer which packets it has used up.
+#[must_use]
+pub fn credits() -> Machine {
+    Machine::new("credits", credits::ROWS, &credits::WAITS)
+}
+
+/// All machines.
+#[must_use]
+pub fn all() -> Vec<Machine> {
+    vec![send(), receive(), credits()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_and_an_event_have_one_transition() {
+        for machine in all() {
+            for (at, one) in machine.transitions.iter().enumerate() {
+                let same = |other: &&Transition| other.from == one.from && other.event == one.event;
+                let count = machine.transitions.iter().filter(same).count();
+                assert_eq!(count, 1, "{} {at}: {one:?}", machine.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_state_is_reached_and_left() {
+        for machine in all() {
+            for state in &machine.states {
+                let mut all = machine.transitions.iter();
+                assert!(all.any(|transition| transition.from == *state), "{state}");
+                let mut all = machine.transitions.iter();
+                assert!(all.any(|transition| transition.to == *state), "{state}");
+            }
+        }
+    }
+
+    /// E7: the graph comes from the table that runs.
+    #[test]
+    fn e7_graphs_have_an_edge_for_each_transition() {
+        for machine in all() {
+            let dot = machine.to_dot();
+            let edges = dot.lines().filter(|line| line.contains(" -> ")).count();
+            assert_eq!(edges, machine.transitions.len());
+            assert!(dot.starts_with(&format!("digraph {} {{", machine.name)));
+        }
+    }
+}

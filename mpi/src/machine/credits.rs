@@ -1,0 +1,53 @@
+//! The table of the machine that tells the peer of a connection how many of its packets are used up.
+//!
+//! Each packet to the peer takes along what there is to tell. Only when much has gathered, a packet of its own leaves, which needs a
+//! packet buffer but no credit.
+
+use super::{Row, row};
+
+/// Where the machine is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    Quiet,
+    Owing,
+    Report,
+    AwaitBuf,
+}
+
+/// What happens, or what a state finds out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    Few,
+    Many,
+    PiggyBacked,
+    NoneFree,
+    Free,
+    BuffersAvailable,
+}
+
+/// What is done on the way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Action {
+    Nothing,
+    PostUpdate,
+}
+
+/// The states in which it waits.
+pub(crate) const WAITS: [State; 3] = [State::Quiet, State::Owing, State::AwaitBuf];
+
+#[rustfmt::skip]
+pub(crate) const ROWS: &[Row<State, Event, Action>] = {
+    use Action as A;
+    use Event as E;
+    use State as S;
+    &[
+        row(S::Quiet, E::Few, A::Nothing, S::Owing, "M-3"),
+        row(S::Quiet, E::Many, A::Nothing, S::Report, "M-3"),
+        row(S::Owing, E::Many, A::Nothing, S::Report, "M-3"),
+        row(S::Owing, E::PiggyBacked, A::Nothing, S::Quiet, "M-3"),
+        row(S::Report, E::Free, A::PostUpdate, S::Quiet, "M-3"),
+        row(S::Report, E::NoneFree, A::Nothing, S::AwaitBuf, "M-8"),
+        row(S::AwaitBuf, E::BuffersAvailable, A::PostUpdate, S::Quiet, "M-8"),
+        row(S::AwaitBuf, E::PiggyBacked, A::Nothing, S::Quiet, "M-3"),
+    ]
+};

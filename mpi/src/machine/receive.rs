@@ -1,0 +1,93 @@
+//! The table of the machine that receives: what each packet that arrives on a connection does.
+//!
+//! The packets of one eager message come one after the other; in between, only what needs no order may come: credits, answers
+//! and data of other messages.
+
+use super::{Row, row};
+
+/// Where the machine is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    AwaitPacket,
+    MatchRts,
+    MatchEager,
+    DecidePlace,
+    RecvPosted,
+    RecvUnexpected,
+    AwaitPostedData,
+    AwaitUnexpectedData,
+}
+
+/// What arrives, or what a state finds out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    Credits,
+    Cts,
+    Data,
+    Rts,
+    Eager,
+    EagerData,
+    Found,
+    NotFound,
+    Room,
+    NoRoom,
+    More,
+    AllReceived,
+    ReceivePosted,
+}
+
+/// What is done on the way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Action {
+    Nothing,
+    OpenFlow,
+    StartData,
+    PlaceData,
+    AnswerCts,
+    KeepAnnouncement,
+    CopyOut,
+    KeepInPackets,
+    Deliver,
+    Queue,
+    Redirect,
+}
+
+/// The states in which it waits.
+pub(crate) const WAITS: [State; 3] = [
+    State::AwaitPacket,
+    State::AwaitPostedData,
+    State::AwaitUnexpectedData,
+];
+
+#[rustfmt::skip]
+pub(crate) const ROWS: &[Row<State, Event, Action>] = {
+    use Action as A;
+    use Event as E;
+    use State as S;
+    &[
+        row(S::AwaitPacket, E::Credits, A::OpenFlow, S::AwaitPacket, "M-3"),
+        row(S::AwaitPacket, E::Cts, A::StartData, S::AwaitPacket, ""),
+        row(S::AwaitPacket, E::Data, A::PlaceData, S::AwaitPacket, ""),
+        row(S::AwaitPacket, E::Rts, A::Nothing, S::MatchRts, ""),
+        row(S::AwaitPacket, E::Eager, A::Nothing, S::MatchEager, ""),
+        row(S::MatchRts, E::Found, A::AnswerCts, S::AwaitPacket, ""),
+        row(S::MatchRts, E::NotFound, A::KeepAnnouncement, S::AwaitPacket, ""),
+        row(S::MatchEager, E::Found, A::Nothing, S::RecvPosted, ""),
+        row(S::MatchEager, E::NotFound, A::Nothing, S::DecidePlace, ""),
+        row(S::DecidePlace, E::Room, A::CopyOut, S::RecvUnexpected, "E5"),
+        row(S::DecidePlace, E::NoRoom, A::KeepInPackets, S::RecvUnexpected, "E5"),
+        row(S::RecvPosted, E::More, A::Nothing, S::AwaitPostedData, ""),
+        row(S::RecvPosted, E::AllReceived, A::Deliver, S::AwaitPacket, ""),
+        row(S::RecvUnexpected, E::More, A::Nothing, S::AwaitUnexpectedData, ""),
+        row(S::RecvUnexpected, E::AllReceived, A::Queue, S::AwaitPacket, ""),
+        row(S::AwaitPostedData, E::EagerData, A::Nothing, S::RecvPosted, ""),
+        row(S::AwaitPostedData, E::Credits, A::OpenFlow, S::AwaitPostedData, "M-3"),
+        row(S::AwaitPostedData, E::Cts, A::StartData, S::AwaitPostedData, "M-8"),
+        row(S::AwaitPostedData, E::Data, A::PlaceData, S::AwaitPostedData, ""),
+        row(S::AwaitUnexpectedData, E::EagerData, A::Nothing, S::RecvUnexpected, ""),
+        row(S::AwaitUnexpectedData, E::ReceivePosted, A::Redirect, S::AwaitPostedData, ""),
+        row(S::AwaitUnexpectedData, E::Credits, A::OpenFlow, S::AwaitUnexpectedData, "M-3"),
+        row(S::AwaitUnexpectedData, E::Cts, A::StartData, S::AwaitUnexpectedData, "M-8"),
+        row(S::AwaitUnexpectedData, E::Data, A::PlaceData, S::AwaitUnexpectedData, ""),
+    ]
+};

@@ -1,0 +1,111 @@
+//! The table of the machine that sends: how one message or control packet after the other leaves on a connection.
+//!
+//! What is to be sent is a *CAR* (communication agent request): an envelope and data. Five states wait; the others ask a question,
+//! whose answer is the event. The type of a message is decided once, before its first packet. Every CAR needs a packet buffer and a
+//! credit for its first packet; further packets that are packed need both too, those sent directly from the program's memory only
+//! credits.
+
+use super::{Row, row};
+
+/// Where the machine is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    AwaitCar,
+    DecideType,
+    BufCtrl,
+    AwaitBufCtrl,
+    FlowCtrl,
+    AwaitFlowCtrl,
+    PostCtrl,
+    BufData,
+    AwaitBufData,
+    FlowData,
+    AwaitFlowData,
+    PostData,
+    Complete,
+    CheckReady,
+}
+
+/// What happens, or what a state finds out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Event {
+    CarAvailable,
+    TooManyEager,
+    TypeKept,
+    NoneFree,
+    Free,
+    BuffersAvailable,
+    Restricted,
+    Ok,
+    FlowEnabled,
+    NothingMore,
+    MoreDirect,
+    MoreBuffered,
+    Control,
+    AllDirect,
+    SomeDirect,
+    AllPacked,
+    QueueNotEmpty,
+    QueueEmpty,
+}
+
+/// What is done on the way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Action {
+    Nothing,
+    TakeCar,
+    ConvertToRts,
+    TakeBuffer,
+    TakeCredit,
+    PostControl,
+    TakeBuffers,
+    TakeCredits,
+    PostBatch,
+    DropActivity,
+    FinishMessage,
+}
+
+/// The states in which it waits, in the order in which their times are told.
+pub(crate) const WAITS: [State; 5] = [
+    State::AwaitCar,
+    State::AwaitBufCtrl,
+    State::AwaitFlowCtrl,
+    State::AwaitBufData,
+    State::AwaitFlowData,
+];
+
+#[rustfmt::skip]
+pub(crate) const ROWS: &[Row<State, Event, Action>] = {
+    use Action as A;
+    use Event as E;
+    use State as S;
+    &[
+        row(S::AwaitCar, E::CarAvailable, A::TakeCar, S::DecideType, ""),
+        row(S::DecideType, E::TooManyEager, A::ConvertToRts, S::BufCtrl, "M-2"),
+        row(S::DecideType, E::TypeKept, A::Nothing, S::BufCtrl, ""),
+        row(S::BufCtrl, E::NoneFree, A::Nothing, S::AwaitBufCtrl, ""),
+        row(S::BufCtrl, E::Free, A::TakeBuffer, S::FlowCtrl, "M-8"),
+        row(S::AwaitBufCtrl, E::BuffersAvailable, A::TakeBuffer, S::FlowCtrl, ""),
+        row(S::FlowCtrl, E::Restricted, A::Nothing, S::AwaitFlowCtrl, "M-3"),
+        row(S::FlowCtrl, E::Ok, A::TakeCredit, S::PostCtrl, "M-3"),
+        row(S::AwaitFlowCtrl, E::FlowEnabled, A::TakeCredit, S::PostCtrl, "M-3"),
+        row(S::PostCtrl, E::NothingMore, A::PostControl, S::Complete, ""),
+        row(S::PostCtrl, E::MoreDirect, A::PostControl, S::FlowData, ""),
+        row(S::PostCtrl, E::MoreBuffered, A::PostControl, S::BufData, ""),
+        row(S::BufData, E::NoneFree, A::Nothing, S::AwaitBufData, ""),
+        row(S::BufData, E::Free, A::TakeBuffers, S::FlowData, "M-5"),
+        row(S::AwaitBufData, E::BuffersAvailable, A::TakeBuffers, S::FlowData, "M-5"),
+        row(S::FlowData, E::Restricted, A::Nothing, S::AwaitFlowData, "M-3"),
+        row(S::FlowData, E::Ok, A::TakeCredits, S::PostData, "M-5"),
+        row(S::AwaitFlowData, E::FlowEnabled, A::TakeCredits, S::PostData, "M-5"),
+        row(S::PostData, E::MoreDirect, A::PostBatch, S::FlowData, "M-5"),
+        row(S::PostData, E::MoreBuffered, A::PostBatch, S::BufData, "M-5"),
+        row(S::PostData, E::NothingMore, A::PostBatch, S::Complete, "M-5"),
+        row(S::Complete, E::Control, A::Nothing, S::CheckReady, ""),
+        row(S::Complete, E::AllDirect, A::Nothing, S::CheckReady, ""),
+        row(S::Complete, E::SomeDirect, A::DropActivity, S::CheckReady, "M-13"),
+        row(S::Complete, E::AllPacked, A::FinishMessage, S::CheckReady, "M-13"),
+        row(S::CheckReady, E::QueueNotEmpty, A::TakeCar, S::DecideType, ""),
+        row(S::CheckReady, E::QueueEmpty, A::Nothing, S::AwaitCar, ""),
+    ]
+};

@@ -1,0 +1,112 @@
+//! Persistent requests (MPI 4.1, section 3.9): the arguments of a call, to be made again and again.
+//!
+//! The request keeps a share of the buffer. What a receive has got is in the completion and, for as long as the request is
+//! not started again, in [`Request::buffer_mut`]; both share the bytes until one of them is written to.
+//!
+//! *Not modelled*: that starting again is cheaper than a new call.
+
+use std::panic::Location;
+
+use crate::{Buffer, Comm, Request, Result, SendMode, Source, Tag};
+
+/// The arguments.
+#[derive(Debug)]
+pub(crate) struct Persistent {
+    comm: Comm,
+    buffer: Buffer,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Send {
+        mode: SendMode,
+        destination: usize,
+        tag: u32,
+    },
+    Receive {
+        source: Source,
+        tag: Tag,
+    },
+}
+
+impl Persistent {
+    pub(crate) const fn comm(&self) -> &Comm {
+        &self.comm
+    }
+
+    pub(crate) const fn buffer_mut(&mut self) -> &mut Buffer {
+        &mut self.buffer
+    }
+
+    /// The operation is over and has given the buffer back.
+    pub(crate) fn keep(&mut self, buffer: &Buffer) {
+        self.buffer.clone_from(buffer);
+    }
+
+    pub(crate) fn start(&mut self, location: &'static Location<'static>) -> Result<Request> {
+        let buffer = self.buffer.clone();
+        match self.what {
+            What::Send {
+                mode,
+                destination,
+                tag,
+            } => self.comm.isend_in(mode, buffer, destination, tag, location),
+            What::Receive { source, tag } => {
+                // The operation's share is the only one, so that writing to it copies nothing.
+                let length = buffer.len();
+                self.buffer = Buffer::phantom(length);
+                self.comm.irecv_at(buffer, source, tag, location)
+            }
+        }
+    }
+}
+
+impl Comm {
+    /// A send in any mode that [`Request::start`] starts: `MPI_Send_init`, `MPI_Ssend_init`, `MPI_Rsend_init`,
+    /// `MPI_Bsend_init`.
+    #[must_use = "it has to be started"]
+    pub fn send_init(
+        &self,
+        mode: SendMode,
+        buffer: Buffer,
+        destination: usize,
+        tag: u32,
+    ) -> Request {
+        let what = What::Send {
+            mode,
+            destination,
+            tag,
+        };
+        self.persistent(buffer, what)
+    }
+
+    /// A receive that [`Request::start`] starts: `MPI_Recv_init`.
+    #[must_use = "it has to be started"]
+    pub fn recv_init(
+        &self,
+        buffer: Buffer,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Request {
+        let (source, tag) = (source.into(), tag.into());
+        self.persistent(buffer, What::Receive { source, tag })
+    }
+
+    fn persistent(&self, buffer: Buffer, what: What) -> Request {
+        let comm = self.clone();
+        Request::inactive(Persistent { comm, buffer, what })
+    }
+}
+
+/// Starts persistent requests in their order: `MPI_Startall`.
+///
+/// # Errors
+/// As [`Request::start`], of the first that is refused; those behind it are not started.
+#[track_caller]
+pub fn start_all(requests: &mut [Request]) -> Result<()> {
+    let location = Location::caller();
+    requests
+        .iter_mut()
+        .try_for_each(|request| request.start_at(location))
+}

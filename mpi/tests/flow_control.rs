@@ -1,0 +1,646 @@
+//! Promise: the machines of a connection do what their tables say, every transition of the tables is needed, and with few
+//! buffers and credits everything still arrives, unless nothing is reserved for control traffic.
+
+mod common;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use common::{Order, Outcome, THRESHOLD, pattern, world};
+use mpi::{ANY_TAG, Comm, Limits, Result, Settings, machine, waitall};
+
+/// When the receives are posted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Receives {
+    /// Before the sends.
+    First,
+    /// At once after the sends, one after the other, the last tag first.
+    Then,
+    /// The same, the first tag first.
+    InOrder,
+    /// As `Then`, after a second.
+    Late,
+    /// As `First`, and only rank 1 receives, from rank 0.
+    OneWay,
+}
+
+/// Every rank sends a message of each of these lengths to every other and receives what is sent to it.
+async fn exchange(world: Comm, lengths: Rc<Vec<u64>>, when: Receives) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let is_pair = |from: usize, to: usize| from != to && (when != Receives::OneWay || from == 0);
+    let content = |from: usize, to: usize, length| pattern(length, (from * 10 + to) as u64);
+    let tags = || (0..100).zip(lengths.iter().copied());
+    let mut posted = Vec::new();
+    if matches!(when, Receives::First | Receives::OneWay) {
+        for (tag, length) in tags() {
+            for other in (0..size).filter(|other| is_pair(*other, rank)) {
+                posted.push((other, world.irecv(world.buffer(length), other, tag)?));
+            }
+        }
+    }
+    let mut sends = Vec::new();
+    for other in (0..size).filter(|other| is_pair(rank, *other)) {
+        for (tag, length) in tags() {
+            sends.push(world.isend(content(rank, other, length), other, tag)?);
+        }
+    }
+    if when == Receives::Late {
+        world.sleep(1.0).await;
+    }
+    if matches!(when, Receives::Then | Receives::InOrder | Receives::Late) {
+        let mut order: Vec<_> = tags().collect();
+        if when != Receives::InOrder {
+            order.reverse();
+        }
+        for (tag, length) in order {
+            for other in (0..size).filter(|other| is_pair(*other, rank)) {
+                let mut buffer = world.buffer(length);
+                world.recv(&mut buffer, other, tag).await?;
+                assert_eq!(buffer.bytes(), content(other, rank, length).bytes());
+            }
+        }
+    }
+    for (other, receive) in &mut posted {
+        let buffer = receive.wait().await?.buffer;
+        assert_eq!(buffer.bytes(), content(*other, rank, buffer.len()).bytes());
+    }
+    waitall(&mut sends).await?;
+    Ok(())
+}
+
+fn run(ranks: u32, limits: &Limits, lengths: &[u64], when: Receives, order: Order) -> Outcome {
+    let lengths = Rc::new(lengths.to_vec());
+    let world = world(ranks).limits(limits.clone()).order(order);
+    world.run(move |world| exchange(world, Rc::clone(&lengths), when))
+}
+
+/// All but the last.
+const WAYS: [Receives; 4] = [
+    Receives::First,
+    Receives::Then,
+    Receives::InOrder,
+    Receives::Late,
+];
+
+/// Few of everything.
+const FEW: Limits = Limits {
+    packet: 20,
+    buffers: Some(2),
+    credits: Some(4),
+    ..Limits::NONE
+};
+
+/// E1: the test-suite's driver takes every transition of every table; one that it does not take would be one too many.
+#[test]
+fn e1_every_transition_is_taken() {
+    let few = |buffers, credits, reserved| Limits {
+        buffers,
+        credits,
+        reserved,
+        ..FEW
+    };
+    let mut all = vec![
+        Limits::NONE,
+        FEW,
+        few(None, Some(6), 2),
+        few(Some(1), Some(3), 1),
+        few(Some(1), None, 2),
+        few(Some(2), Some(8), 2),
+        few(Some(6), Some(20), 4),
+        Limits {
+            packet: 60,
+            ..Limits::NONE
+        },
+    ];
+    for limits in all.clone() {
+        for (unexpected, direct, batch) in
+            [(None, false, 1), (Some(0), true, 2), (Some(60), false, 3)]
+        {
+            all.push(Limits {
+                unexpected,
+                direct,
+                batch,
+                ..limits.clone()
+            });
+        }
+    }
+    let machines = machine::all();
+    let mut taken: Vec<Vec<u64>> = machines
+        .iter()
+        .map(|machine| vec![0; machine.transitions.len()])
+        .collect();
+    for limits in &all {
+        for seed in 1..13 {
+            let lengths = [150, 90, 5, 70, 250, 30, 5];
+            let when = WAYS[usize::try_from(seed).expect("small") % 4];
+            let outcome = run(3, limits, &lengths, when, Order::Seeded(seed));
+            let outcome = outcome.finished().settled(limits);
+            for report in outcome.flow.iter().flatten() {
+                let found = [
+                    &report.taken.send,
+                    &report.taken.receive,
+                    &report.taken.credits,
+                ];
+                for (sum, found) in taken.iter_mut().zip(found) {
+                    for (sum, found) in sum.iter_mut().zip(found) {
+                        *sum += found;
+                    }
+                }
+            }
+        }
+    }
+    let mut never = Vec::new();
+    for (machine, taken) in machines.iter().zip(&taken) {
+        for (transition, count) in machine.transitions.iter().zip(taken) {
+            if *count == 0 {
+                let (from, label) = (&transition.from, transition.label());
+                never.push(format!("{}: {from}: {label}", machine.name));
+            }
+        }
+    }
+    assert!(never.is_empty(), "never taken:\n  {}", never.join("\n  "));
+}
+
+/// All orders of delivery of a run of two ranks, the first so many: what `check` says of each, and how many there were.
+fn every_order(
+    limits: &Limits,
+    lengths: &[u64],
+    when: Receives,
+    runs_max: usize,
+    mut check: impl FnMut(Outcome),
+) -> usize {
+    let mut choices: Vec<usize> = Vec::new();
+    for runs in 1.. {
+        let widths = Rc::new(RefCell::new(Vec::new()));
+        let path = Order::Path {
+            choices: choices.clone(),
+            widths: Rc::clone(&widths),
+        };
+        check(run(2, limits, lengths, when, path));
+        let widths = widths.borrow();
+        choices.resize(widths.len(), 0);
+        // The next path: the last choice that has another candidate.
+        let next = (0..widths.len())
+            .rev()
+            .find(|&at| choices[at] + 1 < widths[at]);
+        let Some(at) = next.filter(|_| runs < runs_max) else {
+            return runs;
+        };
+        choices.truncate(at + 1);
+        choices[at] += 1;
+    }
+    unreachable!("the loop ends by returning")
+}
+
+/// 1 to 3 buffers, 1 to 3 credits.
+fn scarce() -> impl Iterator<Item = Limits> {
+    (1..4).flat_map(|buffers| {
+        (1..4).map(move |credits| Limits {
+            buffers: Some(buffers),
+            credits: Some(credits),
+            ..FEW
+        })
+    })
+}
+
+/// E1: one sender, one receiver: no deadlock and no lost wake-up in any order of delivery. All orders are tried.
+#[test]
+fn e1_no_order_deadlocks_between_a_sender_and_a_receiver() {
+    const RUNS_MAX: usize = 20_000;
+    let mut all = 0;
+    for limits in scarce() {
+        let limits = Limits {
+            packet: 50,
+            ..limits
+        };
+        for lengths in [&[60, 5], &[5, 5], &[5, 100]] {
+            let runs = every_order(&limits, lengths, Receives::OneWay, RUNS_MAX, |outcome| {
+                outcome.finished().settled(&limits);
+            });
+            assert!(
+                runs < RUNS_MAX,
+                "all orders are tried: {limits:?}, {lengths:?}"
+            );
+            all += runs;
+        }
+    }
+    assert!(all > 100, "there is more than one order: {all}");
+}
+
+/// E1: the same for two ranks that send to each other; the first orders of a great many.
+#[test]
+fn e1_no_order_deadlocks_between_two_senders() {
+    for limits in scarce() {
+        for when in [Receives::First, Receives::Then] {
+            every_order(&limits, &[5, 30, 110], when, 150, |outcome| {
+                outcome.finished().settled(&limits);
+            });
+        }
+    }
+}
+
+/// E2, M-8: without reserved buffers each rank fills its buffers with what waits for a credit of the other, and the update that would
+/// bring the credit needs a buffer.
+#[test]
+fn e2_without_reserved_buffers_there_is_a_deadlock() {
+    let bare = Limits {
+        buffers: Some(1),
+        credits: Some(1),
+        reserved: 0,
+        ..FEW
+    };
+    let find = |limits: &Limits| {
+        let mut stuck = 0;
+        every_order(limits, &[5, 5, 5], Receives::Then, 300, |outcome| {
+            stuck += usize::from(outcome.results.contains(&None));
+        });
+        stuck
+    };
+    assert!(find(&bare) > 0, "the known deadlock is found");
+    for reserved in 1..4 {
+        let reserved = Limits {
+            reserved,
+            ..bare.clone()
+        };
+        assert_eq!(find(&reserved), 0);
+    }
+}
+
+/// A rank that is held up says by what.
+#[test]
+fn a_deadlock_says_what_the_connection_waits_for() {
+    let bare = Limits {
+        buffers: Some(1),
+        credits: Some(1),
+        reserved: 0,
+        ..FEW
+    };
+    let outcome = world(2).limits(bare).run(|world| async move {
+        if world.rank() == 0 {
+            for _ in 0..3 {
+                world.send(&pattern(5, 0), 1, 0).await?;
+            }
+        } else {
+            world.recv(&mut world.buffer(5), 0, 1).await?;
+        }
+        Ok(())
+    });
+    let text = "send (destination 1, tag 0), queued, while the connection waits for credits";
+    let found = outcome.blocked(0);
+    assert!(
+        found == (text, &[1][..]) || found.0.contains("rendezvous"),
+        "{found:?}"
+    );
+}
+
+/// M-2: what is too much is announced, until half of what was outstanding has been received.
+#[test]
+fn m2_eager_messages_beyond_the_limit_are_converted_until_half_are_received() {
+    let limits = Limits {
+        eager_messages: Some(4),
+        ..Limits::NONE
+    };
+    let program = |world: Comm| async move {
+        let mut buffer = world.buffer(5);
+        if world.rank() == 0 {
+            let mut sends = Vec::new();
+            for tag in 0..6 {
+                sends.push(world.isend(pattern(5, 0), 1, tag)?);
+            }
+            // The answers bring back what has been received: first 1 of 4, then 2 of 4.
+            world.recv(&mut buffer, 1, 0).await?;
+            sends.push(world.isend(pattern(5, 0), 1, 6)?);
+            world.recv(&mut buffer, 1, 0).await?;
+            sends.push(world.isend(pattern(5, 0), 1, 7)?);
+            waitall(&mut sends).await?;
+            return Ok(());
+        }
+        world.sleep(1.0).await;
+        for tag in 0..8 {
+            world.recv(&mut buffer, 0, tag).await?;
+            if tag < 2 {
+                world.send(&buffer, 0, 0).await?;
+            }
+        }
+        Ok(())
+    };
+    let outcome = world(2).limits(limits).run(program).finished();
+    let kind = |tag: u32| {
+        let eager = format!("0>1 eager tag {tag} length 5");
+        let mut lines = outcome.transcript.iter();
+        if lines.any(|line| *line == eager) {
+            'e'
+        } else {
+            'r'
+        }
+    };
+    assert_eq!((0..8).map(kind).collect::<String>(), "eeeerrre");
+}
+
+/// M-2: the same, counted in bytes.
+#[test]
+fn m2_eager_bytes_are_limited_too() {
+    let limits = Limits {
+        eager_bytes: Some(10),
+        ..Limits::NONE
+    };
+    let outcome = run(2, &limits, &[6, 6], Receives::Late, Order::Posted);
+    let outcome = outcome.finished().settled(&limits);
+    let lines = outcome.transcript;
+    assert!(
+        lines.contains(&"0>1 eager tag 0 length 6".to_owned()),
+        "{lines:?}"
+    );
+    assert!(
+        lines.contains(&"0>1 rts tag 1 length 6".to_owned()),
+        "{lines:?}"
+    );
+}
+
+/// M-3: an update of its own leaves when half of the window is unreported, and needs no credit.
+#[test]
+fn m3_credits_come_back_by_an_explicit_update_at_half_of_the_window() {
+    let limits = Limits {
+        credits: Some(8),
+        reserved: 4,
+        ..Limits::NONE
+    };
+    let program = |world: Comm| async move {
+        let mut buffer = world.buffer(5);
+        for _ in 0..9 {
+            if world.rank() == 0 {
+                world.send(&buffer, 1, 0).await?;
+            } else {
+                world.recv(&mut buffer, 0, 0).await?;
+            }
+        }
+        Ok(())
+    };
+    let outcome = world(2)
+        .limits(limits.clone())
+        .run(program)
+        .returned()
+        .settled(&limits);
+    let updates = outcome
+        .transcript
+        .iter()
+        .filter(|line| *line == "1>0 credits");
+    assert_eq!(updates.count(), 2, "{:?}", outcome.transcript);
+}
+
+/// M-3: packets that leave anyway take the credits along.
+#[test]
+fn m3_credits_come_back_with_other_packets() {
+    let limits = Limits {
+        credits: Some(8),
+        reserved: 4,
+        ..Limits::NONE
+    };
+    let program = |world: Comm| async move {
+        let mut buffer = world.buffer(5);
+        for _ in 0..50 {
+            if world.rank() == 0 {
+                world.send(&buffer, 1, 0).await?;
+                world.recv(&mut buffer, 1, 0).await?;
+            } else {
+                world.recv(&mut buffer, 0, 0).await?;
+                world.send(&buffer, 0, 0).await?;
+            }
+        }
+        Ok(())
+    };
+    let outcome = world(2)
+        .limits(limits.clone())
+        .run(program)
+        .finished()
+        .settled(&limits);
+    assert_eq!(outcome.transcript.len(), 100, "no packet but the messages");
+}
+
+/// M-5: a batch takes buffers and credits for several packets at once; the packets are the same.
+#[test]
+fn m5_batches_post_the_same_packets() {
+    let transcript = |batch| {
+        let limits = Limits {
+            batch,
+            direct: false,
+            buffers: Some(4),
+            credits: Some(8),
+            reserved: 4,
+            ..FEW
+        };
+        let outcome = run(2, &limits, &[130], Receives::Then, Order::Posted)
+            .finished()
+            .settled(&limits);
+        let posted: u64 = outcome
+            .flow
+            .iter()
+            .flatten()
+            .map(|report| {
+                let rows = machine::send().transitions;
+                let batches = rows.iter().zip(&report.taken.send);
+                batches
+                    .filter(|(row, _)| row.action == "PostBatch")
+                    .map(|(_, count)| count)
+                    .sum::<u64>()
+            })
+            .sum();
+        let data = outcome
+            .transcript
+            .into_iter()
+            .filter(|line| line.contains("data from"));
+        (posted, data.collect::<Vec<_>>())
+    };
+    let (one, single) = transcript(1);
+    let (three, batched) = transcript(3);
+    assert_eq!(
+        (one, three),
+        (12, 4),
+        "6 further packets of each of two messages"
+    );
+    let sorted = |mut lines: Vec<String>| {
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(single), sorted(batched));
+}
+
+/// M-8: an answer does not wait for the data that are queued before it.
+#[test]
+fn m8_an_answer_overtakes_data() {
+    let limits = Limits {
+        packet: 10,
+        credits: Some(3),
+        ..Limits::NONE
+    };
+    let program = |world: Comm| async move {
+        let other = 1 - world.rank();
+        let mut sends = Vec::new();
+        for tag in 0..3 {
+            sends.push(world.isend(pattern(200, 0), other, tag)?);
+        }
+        let mut buffer = world.buffer(200);
+        for tag in 0..3 {
+            world.recv(&mut buffer, other, tag).await?;
+        }
+        waitall(&mut sends).await?;
+        Ok(())
+    };
+    let outcome = world(2)
+        .limits(limits.clone())
+        .run(program)
+        .finished()
+        .settled(&limits);
+    let first_data = |line: &&String| line.starts_with("0>1 data from 190");
+    let cts = |line: &&String| *line == "0>1 cts";
+    let position = |wanted: &dyn Fn(&&String) -> bool| {
+        outcome.transcript.iter().position(|line| wanted(&line))
+    };
+    assert!(
+        position(&cts) < position(&first_data),
+        "{:?}",
+        outcome.transcript
+    );
+}
+
+/// E3: the threshold is the first length that is announced, with limits as without.
+#[test]
+fn e3_the_threshold_switches() {
+    for (length, expected) in [
+        (THRESHOLD - 1, "eager"),
+        (THRESHOLD, "rts"),
+        (THRESHOLD + 1, "rts"),
+    ] {
+        let limits = Limits {
+            packet: 1000,
+            ..FEW
+        };
+        let outcome = run(2, &limits, &[length], Receives::Then, Order::Posted)
+            .finished()
+            .settled(&limits);
+        let line = outcome
+            .transcript
+            .iter()
+            .find(|line| line.starts_with("0>1"))
+            .expect("a message");
+        assert!(line.starts_with(&format!("0>1 {expected} ")), "{line}");
+    }
+}
+
+/// E5: messages that nobody expects take at most the memory that there is for them; the rest stays in its packets, until the sender
+/// announces instead.
+#[test]
+fn e5_unexpected_messages_stay_within_their_memory() {
+    let limits = Limits {
+        unexpected: Some(100),
+        credits: Some(6),
+        ..Limits::NONE
+    };
+    let outcome = run(2, &limits, &[30; 12], Receives::Late, Order::Posted)
+        .finished()
+        .settled(&limits);
+    for report in outcome.flow.iter().flatten() {
+        assert_eq!(report.unexpected_peak, 90);
+    }
+    let count = |what: &str| {
+        outcome
+            .transcript
+            .iter()
+            .filter(|line| line.starts_with(what))
+            .count()
+    };
+    // Three in memory, and four in packets: two of the six credits are for control traffic.
+    assert_eq!((count("0>1 eager"), count("0>1 rts")), (7, 5));
+}
+
+/// Limits that nothing reaches change nothing: the same packets in the same order, the same end.
+#[test]
+fn without_anything_scarce_the_machines_do_what_happens_without_them() {
+    for seed in 1..40 {
+        let when = WAYS[usize::try_from(seed).expect("small") % 4];
+        for told in [false, true] {
+            let transcript = |limits: Option<Limits>| {
+                let settings = Settings {
+                    limits,
+                    tells_eager_sends: told,
+                    transfer_threshold: 50,
+                    ..Settings::new(THRESHOLD)
+                };
+                let lengths = Rc::new(vec![0, 5, 60, 99, 100, 300]);
+                let program = move |world| exchange(world, Rc::clone(&lengths), when);
+                let outcome = world(3)
+                    .settings(settings)
+                    .order(Order::Seeded(seed))
+                    .run(program);
+                let outcome = outcome.finished();
+                (outcome.transcript, outcome.now)
+            };
+            assert_eq!(transcript(None), transcript(Some(Limits::NONE)));
+        }
+    }
+}
+
+/// Without limits there is no state of connections at all.
+#[test]
+fn nothing_is_kept_without_limits() {
+    let program = |world: Comm| async move {
+        let other = 1 - world.rank();
+        let mut send = world.isend(pattern(5, 0), other, 0)?;
+        world.recv(&mut world.buffer(5), other, ANY_TAG).await?;
+        send.wait().await?;
+        Ok(())
+    };
+    assert_eq!(world(2).run(program).finished().flow, [None, None]);
+    let outcome = world(5).limits(FEW).run(move |world| async move {
+        if world.rank() < 2 {
+            program(world).await
+        } else {
+            Ok(())
+        }
+    });
+    let peers = |rank: usize| {
+        outcome.flow[rank]
+            .as_ref()
+            .map(|report| report.connections.len())
+    };
+    // A connection is made when the first packet goes either way.
+    assert_eq!([0, 1, 2].map(peers), [Some(1), Some(1), None]);
+}
+
+/// The time in each waiting state: rank 0 waits two seconds for the credits of rank 1, which receives late.
+#[test]
+fn waiting_times_are_told() {
+    let limits = Limits {
+        credits: Some(1),
+        unexpected: Some(0),
+        reserved: 0,
+        ..Limits::NONE
+    };
+    let program = |world: Comm| async move {
+        let mut buffer = world.buffer(5);
+        if world.rank() == 0 {
+            world.sleep(1.0).await;
+            let mut sends = [
+                world.isend(pattern(5, 0), 1, 0)?,
+                world.isend(pattern(5, 0), 1, 1)?,
+            ];
+            waitall(&mut sends).await?;
+        } else {
+            world.sleep(3.0).await;
+            world.recv(&mut buffer, 0, 0).await?;
+            world.recv(&mut buffer, 0, 1).await?;
+        }
+        Ok(())
+    };
+    let outcome = world(2).limits(limits).run(program).finished();
+    let report = outcome.flow[0].as_ref().expect("limits are set");
+    let connection = &report.connections[0];
+    assert_eq!(
+        (
+            connection.peer,
+            connection.awaited_credits,
+            connection.awaited_buffers
+        ),
+        (1, 2.0, 0.0)
+    );
+}

@@ -1,0 +1,274 @@
+//! `<config>`: the network model and its parameters, as `[network]` and `[protocol]`.
+//!
+//! Without any of these flags the model is `flow`, as in a file of ours. With one, the parameters that are not set are those of
+//! SimGrid, whose model is LV08 unless `network/model` says otherwise. The last of several values of a flag counts.
+//!
+//! *Not carried over*: flags of other parts of SimGrid, other solvers, and a number below 0 for a table.
+
+use super::values::Importer;
+use super::xml::Element;
+use crate::file::{Protocol, cut};
+use crate::model::{
+    CROSSTRAFFIC, FactorStep, Factors, FluidParameters, IbPenaltyFactors, NetworkModel,
+    NetworkParameters, OverheadSection,
+};
+use crate::units::Size;
+
+/// The models by their names in SimGrid, in lower case.
+const MODELS: [(&str, NetworkModel); 6] = [
+    ("lv08", NetworkModel::Lv08),
+    ("cm02", NetworkModel::Cm02),
+    ("raw", NetworkModel::Raw),
+    ("smpi", NetworkModel::Smpi),
+    ("ib", NetworkModel::Ib),
+    ("constant", NetworkModel::Constant),
+];
+
+/// The flags that set a parameter of a fluid model; `smpi/bw-factor` and `smpi/lat-factor` are old names.
+const FLUID: [&str; 14] = [
+    "network/TCP-gamma",
+    "network/crosstraffic",
+    "network/weight-S",
+    "network/latency-factor",
+    "network/bandwidth-factor",
+    "network/loopback-bw",
+    "network/loopback-lat",
+    "smpi/bw-factor",
+    "smpi/lat-factor",
+    "smpi/async-small-thresh",
+    "smpi/os",
+    "smpi/ois",
+    "smpi/or",
+    "smpi/IB-penalty-factors",
+];
+
+/// Makes eager or rendezvous messages of the same sizes as SimGrid.
+const DETACHED: &str = "smpi/send-is-detached-thresh";
+
+impl Importer {
+    /// The network and the protocol that the tags `<config>` ask for.
+    pub(super) fn config(&mut self, root: &Element) -> (NetworkParameters, Protocol) {
+        let tags = root.children.iter().filter(|child| child.name == "config");
+        let mut flags: Vec<(&Element, &str, &str)> = Vec::new();
+        for flag in tags.flat_map(|config| &config.children) {
+            if flag.name != "prop" {
+                self.unknown(flag);
+            } else if let (Some(id), Some(value)) =
+                (self.required(flag, "id"), self.required(flag, "value"))
+            {
+                flags.push((flag, id, value));
+            }
+        }
+        let mut network = self.model(&flags);
+        let mut protocol = Protocol::default();
+        for (flag, id, value) in flags {
+            if id == DETACHED {
+                let size = self.size(flag, id, value);
+                protocol.eager_threshold = size.unwrap_or(protocol.eager_threshold);
+            } else if id == "smpi/IB-penalty-factors" && network.ib_penalty_factors.is_some() {
+                network.ib_penalty_factors = self.penalties(flag, id, value);
+            } else if let (true, Some(fluid)) = (FLUID.contains(&id), &mut network.fluid) {
+                self.parameter((flag, id, value), fluid);
+            } else if id != "network/model" {
+                self.flag_left_out(flag, id, value);
+            }
+        }
+        (network, protocol)
+    }
+
+    fn flag_left_out(&mut self, flag: &Element, id: &str, value: &str) {
+        let (id, value) = (cut(id), cut(value));
+        self.note(
+            flag,
+            format!("the flag {id:?} with the value {value:?} is not carried over"),
+        );
+    }
+
+    /// The preset that parameters are changed in.
+    fn model(&mut self, flags: &[(&Element, &str, &str)]) -> NetworkParameters {
+        let mut model = None;
+        for (flag, id, value) in flags {
+            if *id != "network/model" {
+                continue;
+            }
+            let wanted = value.to_ascii_lowercase();
+            let found = MODELS.iter().find(|(name, _)| *name == wanted);
+            match found {
+                Some((_, found)) => model = Some(*found),
+                None => self.flag_left_out(flag, id, value),
+            }
+        }
+        let changes = flags.iter().find(|(_, id, _)| FLUID.contains(id));
+        if let (None, Some((flag, id, _))) = (model, changes) {
+            let text = format!("{id:?} without network/model: it changes LV08, SimGrid's default");
+            self.note(flag, text);
+            model = Some(NetworkModel::Lv08);
+        }
+        NetworkParameters::preset(model.unwrap_or(NetworkModel::Flow))
+    }
+
+    fn parameter(
+        &mut self,
+        (flag, id, value): (&Element, &str, &str),
+        fluid: &mut FluidParameters,
+    ) {
+        fn set<T>(place: &mut T, read: Option<T>) {
+            if let Some(read) = read {
+                *place = read;
+            }
+        }
+        match id {
+            "network/TCP-gamma" => set(&mut fluid.tcp_gamma, self.size(flag, id, value)),
+            "network/weight-S" => set(&mut fluid.weight_s, self.size(flag, id, value)),
+            "network/crosstraffic" => {
+                let on = self.truth(flag, id, value);
+                set(
+                    &mut fluid.crosstraffic,
+                    on.map(|on| if on { CROSSTRAFFIC } else { 0.0 }),
+                );
+            }
+            "network/latency-factor" | "smpi/lat-factor" => {
+                set(&mut fluid.latency_factor, self.factors(flag, id, value));
+            }
+            "network/bandwidth-factor" | "smpi/bw-factor" => {
+                set(&mut fluid.bandwidth_factor, self.factors(flag, id, value));
+            }
+            "network/loopback-bw" => {
+                let bandwidth = self.quantity(flag, id, value, "Bps");
+                set(&mut fluid.loopback.bandwidth, bandwidth);
+            }
+            "network/loopback-lat" => {
+                set(
+                    &mut fluid.loopback.latency,
+                    self.quantity(flag, id, value, "s"),
+                );
+            }
+            "smpi/async-small-thresh" => {
+                fluid.async_small_threshold = self.size(flag, id, value);
+            }
+            "smpi/os" => set(&mut fluid.overheads.os, self.overhead(flag, id, value)),
+            "smpi/ois" => set(&mut fluid.overheads.ois, self.overhead(flag, id, value)),
+            "smpi/or" => set(&mut fluid.overheads.or, self.overhead(flag, id, value)),
+            _ => self.flag_left_out(flag, id, value),
+        }
+    }
+
+    /// A number of bytes, which SimGrid also writes as `4194304.0` or `4e6`.
+    fn size(&mut self, flag: &Element, id: &str, value: &str) -> Option<Size> {
+        let whole = value.parse::<f64>().ok().filter(|size| size.fract() == 0.0);
+        let text = whole.map_or_else(|| value.to_owned(), |size| format!("{size:.0}"));
+        self.quantity(flag, id, &text, "B")
+    }
+
+    fn truth(&mut self, flag: &Element, id: &str, value: &str) -> Option<bool> {
+        match value.to_ascii_lowercase().as_str() {
+            "1" | "yes" | "on" | "true" => Some(true),
+            "0" | "no" | "off" | "false" => Some(false),
+            _ => {
+                let problem = format!("{id}={:?}", cut(value));
+                self.mistake(flag, problem, "expected yes or no");
+                None
+            }
+        }
+    }
+
+    /// Rows of numbers, `threshold:number:…;…`, in growing order of the thresholds, each with `columns` numbers.
+    fn table(
+        &mut self,
+        flag: &Element,
+        id: &str,
+        value: &str,
+        columns: usize,
+    ) -> Option<Vec<Vec<f64>>> {
+        let row = |text: &str| -> Option<Vec<f64>> {
+            let numbers = text
+                .split(':')
+                .map(|number| number.trim().parse::<f64>().ok());
+            let row: Vec<f64> = numbers.collect::<Option<_>>()?;
+            let fits = row.len() == columns;
+            (fits
+                && row
+                    .iter()
+                    .all(|number| number.is_finite() && *number >= 0.0))
+            .then_some(row)
+        };
+        let texts = value.split(';').filter(|text| !text.trim().is_empty());
+        let rows: Option<Vec<Vec<f64>>> = texts.map(row).collect();
+        let mut rows = rows.unwrap_or_default();
+        rows.sort_by(|one, other| one[0].total_cmp(&other[0]));
+        let growing = rows.windows(2).all(|pair| pair[0][0] < pair[1][0]);
+        if rows.is_empty() || !growing {
+            let problem = format!("{id}={:?}", cut(value));
+            let expected = format!(
+                "expected rows of {columns} numbers, such as {:?}, each with another threshold",
+                ["1:0.9;1000:0.8", "1:1e-6:0;1000:2e-6:1e-9"][columns - 2]
+            );
+            self.mistake(flag, problem, expected);
+            return None;
+        }
+        Some(rows)
+    }
+
+    /// One factor, or a table of them by size.
+    fn factors(&mut self, flag: &Element, id: &str, value: &str) -> Option<Factors> {
+        if let Ok(all) = value.parse::<f64>()
+            && all.is_finite()
+            && all > 0.0
+        {
+            return Some(Factors::Same(all));
+        }
+        let rows = self.table(flag, id, value, 2)?;
+        if rows.iter().any(|row| row[1] == 0.0) {
+            let problem = format!("{id}={:?}", cut(value));
+            self.mistake(flag, problem, "expected factors above 0");
+            return None;
+        }
+        let step = |row: &Vec<f64>| {
+            let above = self.size(flag, id, &row[0].to_string())?;
+            Some(FactorStep {
+                above,
+                factor: row[1],
+            })
+        };
+        rows.iter()
+            .map(step)
+            .collect::<Option<_>>()
+            .map(Factors::Steps)
+    }
+
+    /// What calls cost, by size; sections that cost nothing are none.
+    fn overhead(&mut self, flag: &Element, id: &str, value: &str) -> Option<Vec<OverheadSection>> {
+        let is_default = value.split(':').all(|number| number.trim() == "0");
+        if is_default {
+            return Some(Vec::new());
+        }
+        let rows = self.table(flag, id, value, 3)?;
+        let section = |row: &Vec<f64>| {
+            Some(OverheadSection {
+                above: self.size(flag, id, &row[0].to_string())?,
+                time: self.quantity(flag, id, &row[1].to_string(), "s")?,
+                per_byte: self.quantity(flag, id, &row[2].to_string(), "s")?,
+            })
+        };
+        rows.iter().map(section).collect()
+    }
+
+    /// Three numbers above 0.
+    fn penalties(&mut self, flag: &Element, id: &str, value: &str) -> Option<IbPenaltyFactors> {
+        let numbers: Vec<f64> = value
+            .split(';')
+            .filter_map(|number| number.trim().parse().ok())
+            .filter(|number: &f64| number.is_finite() && *number > 0.0)
+            .collect();
+        if let [be, bs, ys] = numbers[..] {
+            return Some(IbPenaltyFactors { be, bs, ys });
+        }
+        let problem = format!("{id}={:?}", cut(value));
+        self.mistake(
+            flag,
+            problem,
+            "expected three numbers, such as \"0.965;0.925;1.35\"",
+        );
+        None
+    }
+}

@@ -55,6 +55,7 @@ mod buffer;
 pub mod channel;
 mod comm;
 mod communicators;
+pub mod connection;
 mod engine;
 mod envelope;
 mod error;
@@ -71,6 +72,7 @@ mod persistent;
 mod process;
 mod request;
 mod several;
+pub mod table;
 mod waiting;
 
 pub use buffer::Buffer;

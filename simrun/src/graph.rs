@@ -11,7 +11,7 @@ use crate::status;
 /// Which machine, and in which form.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GraphCommand {
-    /// The machine: what sends, what receives, or what returns credits
+    /// The machine: what sends, what receives, what returns credits, a socket, or the close protocol
     #[arg(value_enum)]
     machine: Which,
 
@@ -25,6 +25,8 @@ enum Which {
     Send,
     Receive,
     Credits,
+    Connection,
+    Close,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -36,10 +38,13 @@ enum GraphFormat {
 
 /// Prints the graph to standard output.
 pub(crate) fn run(command: &GraphCommand) -> ExitCode {
+    let [connection, close] = mpi::connection::machines();
     let machine = match command.machine {
         Which::Send => machine::send(),
         Which::Receive => machine::receive(),
         Which::Credits => machine::credits(),
+        Which::Connection => connection,
+        Which::Close => close,
     };
     match command.format {
         GraphFormat::Dot => status::print(machine.to_dot().trim_end()),

@@ -209,13 +209,13 @@ impl Process {
         self.with_engine(|engine, channel| crate::leftovers::of(engine, &channel.undelivered()))
     }
 
-    /// What happened on the rank's connections; `None` if nothing is limited, or nothing was sent.
+    /// What happened on the rank's connections, without events that it has not handled; `None` if nothing is limited, or nothing
+    /// was sent.
     #[must_use]
     pub fn flow_report(&self) -> Option<crate::FlowReport> {
-        self.with_engine(|engine, channel| {
-            let flow = engine.flow_control()?;
-            Some(flow.describe(channel.now()))
-        })
+        let engine = self.engine.borrow();
+        let flow = engine.flow_control()?;
+        Some(flow.describe(self.channel.now()))
     }
 
     /// What the rank waits for; `None` if it does not.

@@ -9,6 +9,7 @@ mod disk;
 mod field;
 mod network;
 mod profile;
+mod protocol;
 mod read;
 mod section;
 mod speeds;
@@ -90,6 +91,46 @@ pub struct Protocol {
     /// How fast a rank copies when it packs, unpacks or buffers messages; `None` if that takes no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_bandwidth: Option<Bandwidth>,
+    /// The largest payload of a packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet: Option<Size>,
+    /// Packet buffers of a rank for what it sends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffers: Option<u32>,
+    /// Packets that may be under way to a peer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credits: Option<u32>,
+    /// Buffers and credits of each connection that only control traffic may use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserved: Option<u32>,
+    /// Eager messages that a peer has not received, beyond which messages go by rendezvous.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eager_messages: Option<u32>,
+    /// The same, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eager_bytes: Option<Size>,
+    /// Memory of a rank for messages that arrive before their receive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unexpected: Option<Size>,
+    /// Packets of one message for which buffers and credits are taken at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u32>,
+    /// Whether the data of a rendezvous are sent from the program's memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direct: Option<bool>,
+}
+
+impl Protocol {
+    /// Whether anything is limited; otherwise `reserved`, `batch` and `direct` mean nothing.
+    #[must_use]
+    pub const fn is_limited(&self) -> bool {
+        self.packet.is_some()
+            || self.buffers.is_some()
+            || self.credits.is_some()
+            || self.eager_messages.is_some()
+            || self.eager_bytes.is_some()
+            || self.unexpected.is_some()
+    }
 }
 
 /// `[hosts.NAME]`
@@ -325,6 +366,15 @@ impl Default for Protocol {
         Self {
             eager_threshold,
             copy_bandwidth: None,
+            packet: None,
+            buffers: None,
+            credits: None,
+            reserved: None,
+            eager_messages: None,
+            eager_bytes: None,
+            unexpected: None,
+            batch: None,
+            direct: None,
         }
     }
 }

@@ -21,6 +21,7 @@
 //! [protocol]                       # optional: what the message layer needs to know
 //! eager_threshold = "64KiB"        # messages below are sent eagerly, others by rendezvous; default 64KiB
 //! copy_bandwidth = "10GBps"        # at which ranks pack derived datatypes and buffer messages; default: takes no time
+//! credits = 32                     # limits, none by default: packets under way to a peer, ...
 //!
 //! [hosts.front]                    # a single host
 //! speed = "16Gf"                   # flop/s of one core
@@ -98,6 +99,12 @@
 //! Model `"ib"` has also `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model `"constant"` has nothing but
 //! `duration = "1s"`. Model `"loggops"` ([`LogGops`]) has `latency = "2500ns"` (L), `overhead = "1500ns"` (o), `gap = "1000ns"` (g),
 //! `gap_per_byte = "6ns"` (G) and `overhead_per_byte = "0ns"` (O); its S is `[protocol] eager_threshold` less one byte.
+//!
+//! What the message layer may use up is unlimited unless `[protocol]` says otherwise: `packet` (the largest payload, as `"8KiB"`),
+//! `buffers` (packet buffers of a rank for what it sends), `credits` (packets under way to a peer), `reserved` (buffers and credits of each
+//! connection for control traffic only; 2), `eager_messages` and `eager_bytes` (what a peer may have without having received it; more goes by
+//! rendezvous), `unexpected` (memory of a rank for messages before their receive), `batch` (packets for which buffers and credits are taken
+//! at once; 1) and `direct` (whether a rendezvous sends from the program's memory; true).
 //!
 //! **Sharing.** The transfers on a `shared` link share its bandwidth, whatever their direction. A `split-duplex` link has
 //! its whole bandwidth in each direction. On a `fatpipe` each transfer has the whole bandwidth.

@@ -75,11 +75,47 @@ impl fmt::Display for Summary<'_> {
             f,
             "protocol  eager below {threshold}, rendezvous from there on"
         )?;
-        match &platform.protocol().copy_bandwidth {
-            Some(bandwidth) => write!(f, ", copies at {bandwidth}"),
-            None => Ok(()),
+        if let Some(bandwidth) = &platform.protocol().copy_bandwidth {
+            write!(f, ", copies at {bandwidth}")?;
         }
+        limits(f, platform.protocol())
     }
+}
+
+/// What the message layer may use up, if anything is limited.
+fn limits(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result {
+    if !protocol.is_limited() {
+        return Ok(());
+    }
+    let count = |number: Option<u32>, what: &str| number.map(|number| format!("{number} {what}"));
+    let size =
+        |size: Option<&crate::units::Size>, what: &str| size.map(|size| format!("{size} {what}"));
+    let parts = [
+        size(protocol.packet.as_ref(), "per packet"),
+        count(protocol.buffers, "packet buffers per rank"),
+        count(protocol.credits, "credits per connection"),
+        count(protocol.reserved, "of each reserved for control"),
+        count(protocol.eager_messages, "eager messages per connection"),
+        size(
+            protocol.eager_bytes.as_ref(),
+            "of eager messages per connection",
+        ),
+        size(
+            protocol.unexpected.as_ref(),
+            "of unexpected messages per rank",
+        ),
+        count(protocol.batch, "packets at once"),
+        protocol.direct.map(|direct| {
+            if direct {
+                "rendezvous direct"
+            } else {
+                "rendezvous packed"
+            }
+            .to_owned()
+        }),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    write!(f, "\n          limits: {}", parts.join(", "))
 }
 
 /// The parameters that are not those of the plain model.

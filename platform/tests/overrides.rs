@@ -183,3 +183,37 @@ fn another_model_comes_with_its_own_parameters() {
     let error = with(&["network.model=lv80"]).expect_err("no model");
     assert!(error.contains("lv08"), "{error}");
 }
+
+/// The limits of the message layer stand in `[protocol]`, are told, are written back, and can be set from outside.
+#[test]
+fn limits_of_the_message_layer() {
+    let text = "version = 1\n[protocol]\ncredits = 4\nreserved = 0\nunexpected = \"1MiB\"\ndirect = false\n\
+                [hosts.a]\nspeed = \"1f\"\n";
+    let platform = Platform::parse("p.toml", text).unwrap();
+    let protocol = platform.protocol();
+    assert_eq!((protocol.credits, protocol.reserved), (Some(4), Some(0)));
+    assert!(protocol.is_limited());
+    let shown = platform.summary().to_string();
+    let line = "limits: 4 credits per connection, 0 of each reserved for control, \
+                1MiB of unexpected messages per rank, rendezvous packed";
+    assert!(shown.contains(line), "{shown}");
+    let again = Platform::parse("again.toml", &platform.to_toml()).unwrap();
+    assert_eq!(again.protocol(), protocol);
+    let plain = Platform::parse("p.toml", "version = 1\n[hosts.a]\nspeed = \"1f\"\n").unwrap();
+    assert!(!plain.protocol().is_limited() && !plain.summary().to_string().contains("limits"));
+}
+
+#[test]
+fn wrong_limits_are_all_reported() {
+    let text = "version = 1\n[protocol]\ncredits = 0\npacket = \"0B\"\nbuffer = 3\nreserved = -1\n[hosts.a]\nspeed = \"1f\"\n";
+    let error = Platform::parse("p.toml", text).unwrap_err();
+    let report = error.report(false);
+    for part in [
+        "zero is not possible here",
+        "packets of no bytes",
+        "unknown key \"buffer\"",
+        "expected a whole number from 0",
+    ] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+}

@@ -56,14 +56,7 @@ pub(crate) fn write(
     drawing: &impl Drawing,
 ) -> Result<(), PlotError> {
     let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
-    let font =
-        plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular());
-    if font.is_err() {
-        return Err(PlotError::Failed(
-            path.to_owned(),
-            "its font cannot be read".to_owned(),
-        ));
-    }
+    load_font(path)?;
     let failed = |why: String| PlotError::Failed(path.to_owned(), why);
     let mut temporary = path.as_os_str().to_owned();
     // The canvas looks at the ending, so the temporary name has it too.
@@ -82,4 +75,27 @@ pub(crate) fn write(
         return Err(PlotError::Ending(path.to_owned()));
     }
     std::fs::rename(&temporary, path).map_err(|error| failed(error.to_string()))
+}
+
+fn load_font(path: &Path) -> Result<(), PlotError> {
+    let font =
+        plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular());
+    let why = || "its font cannot be read".to_owned();
+    font.map_err(|_| PlotError::Failed(path.to_owned(), why()))
+}
+
+/// Draws an SVG picture, as its text.
+///
+/// # Errors
+/// [`PlotError`] if drawing fails.
+pub(crate) fn svg(size: (u32, u32), drawing: &impl Drawing) -> Result<String, PlotError> {
+    let path = Path::new("the picture");
+    load_font(path)?;
+    let mut picture = String::new();
+    let area = SVGBackend::with_string(&mut picture, size).into_drawing_area();
+    let failed = |why: String| PlotError::Failed(path.to_owned(), why);
+    drawing.draw(&area).map_err(failed)?;
+    area.present().map_err(|error| failed(error.to_string()))?;
+    drop(area);
+    Ok(picture)
 }

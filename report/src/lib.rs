@@ -1,12 +1,14 @@
-//! Pictures of platforms and of measurements, for people.
+//! Pictures of platforms, of state machines and of measurements, for people.
 //!
 //! This crate draws and never simulates.
 
 mod canvas;
 mod curves;
 mod layout;
+mod states;
 mod topology;
 
 pub use canvas::PlotError;
 pub use curves::{Curve, Curves, growth, plot_curves};
+pub use states::{StateGraph, svg_of_states};
 pub use topology::plot_topology;

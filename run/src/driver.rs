@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fabric::{Costs, Fabric, Flow, LogGops};
-use mpi::{Overhead, Section, Settings};
+use mpi::{Limits, Overhead, Section, Settings};
 use platform::{NoRoute, OverheadSection, Platform};
+use serde::Serialize;
 use sim_core::{ActorId, DiskId, HostId, Hosts, Outcome, Progress, Report, Simulation, Time};
 
 use crate::mapping::MappingError;
@@ -101,10 +102,25 @@ pub struct Run {
     pub ranks: u32,
     /// Things to check before the result is trusted.
     pub warnings: Vec<String>,
+    /// How long connections waited for packet buffers and credits, where those are limited; the longest first.
+    pub waits: Vec<ConnectionWait>,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
     /// How long it took, in seconds of real time.
     pub wall_s: f64,
+}
+
+/// How long a connection had something to send and could not.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ConnectionWait {
+    /// The rank that waited.
+    pub rank: u32,
+    /// The rank at the other end.
+    pub peer: u32,
+    /// For what: `credits` from the peer, or packet `buffers` of its own.
+    pub what: &'static str,
+    /// How long in simulated seconds.
+    pub seconds: f64,
 }
 
 /// The platform's host names, for reports.
@@ -190,9 +206,36 @@ pub fn simulate(
         report,
         ranks,
         hosts,
+        waits: waits(&processes),
         warnings,
         wall_s: start.elapsed().as_secs_f64(),
     })
+}
+
+/// The waits of all ranks.
+fn waits(processes: &[Rc<mpi::Process>]) -> Vec<ConnectionWait> {
+    let mut all = Vec::new();
+    for (rank, process) in (0..).zip(processes) {
+        let connections = process.flow_report().map(|report| report.connections);
+        for connection in connections.into_iter().flatten() {
+            for (what, seconds) in [
+                ("credits", connection.awaited_credits),
+                ("buffers", connection.awaited_buffers),
+            ] {
+                if seconds > 0.0 {
+                    all.push(ConnectionWait {
+                        rank,
+                        peer: connection.peer,
+                        what,
+                        seconds,
+                    });
+                }
+            }
+        }
+    }
+    // Stable: equal waits stay in the order of the ranks.
+    all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    all
 }
 
 /// The parameters of the message layer. A send mode that is asked for decides both when a sender goes on and when a message
@@ -215,8 +258,29 @@ fn settings(platform: &Platform, options: &Options) -> Settings {
         ois: overhead(&ois),
         or: overhead(&or),
         copy_bandwidth: copy_bandwidth.map_or(f64::INFINITY, |rate| rate.bytes_per_s()),
+        limits: limits(platform.protocol()),
         ..Settings::new(asked.unwrap_or(in_file))
     }
+}
+
+/// The limits that the platform sets, if any.
+fn limits(protocol: &platform::Protocol) -> Option<Limits> {
+    if !protocol.is_limited() {
+        return None;
+    }
+    let bytes = |size: &Option<platform::units::Size>| size.as_ref().map(|size| size.bytes());
+    let defaults = Limits::NONE;
+    Some(Limits {
+        packet: bytes(&protocol.packet).unwrap_or(defaults.packet),
+        buffers: protocol.buffers,
+        credits: protocol.credits,
+        reserved: protocol.reserved.unwrap_or(defaults.reserved),
+        eager_messages: protocol.eager_messages,
+        eager_bytes: bytes(&protocol.eager_bytes),
+        unexpected: bytes(&protocol.unexpected),
+        batch: protocol.batch.unwrap_or(defaults.batch),
+        direct: protocol.direct.unwrap_or(defaults.direct),
+    })
 }
 
 fn overhead(sections: &[OverheadSection]) -> Overhead {

@@ -15,7 +15,7 @@ mod panic_hook;
 mod program;
 mod record;
 
-pub use driver::{Options, Run, RunError, SendMode, simulate};
+pub use driver::{ConnectionWait, Options, Run, RunError, SendMode, simulate};
 pub use mapping::{MapFile, Mapping, MappingError};
 pub use output::{Around, LogFilter, Output, Stream};
 pub use program::{Program, RankProgram, RootProgram, Stage};

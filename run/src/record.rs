@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use sim_core::{Limit, Outcome};
 
-use crate::Run;
+use crate::{ConnectionWait, Run};
 
 /// The facts of a run, in the order in which they are printed.
 #[derive(Clone, Debug, Serialize)]
@@ -56,6 +56,9 @@ pub struct Record {
     pub limit: Option<String>,
     /// Things to check before the result is trusted.
     pub warnings: Vec<String>,
+    /// How long connections waited for packet buffers and credits, the longest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<ConnectionWait>,
 }
 
 /// An actor that failed.
@@ -135,6 +138,7 @@ impl Record {
             deadlock: deadlock(&report.outcome),
             limit: limit(&report.outcome),
             warnings: run.warnings.clone(),
+            waits: run.waits.clone(),
         }
     }
 

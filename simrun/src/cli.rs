@@ -10,6 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::args::{EXIT_STATUS, RunArgs};
 use crate::entry::VERSION;
+use crate::graph::{self, GraphCommand};
 use crate::platform_command::{self, PlatformCommand};
 use crate::{new, package, status};
 
@@ -51,6 +52,8 @@ enum Sub {
     /// Look at platform files
     #[command(subcommand)]
     Platform(PlatformCommand),
+    /// Print a protocol machine as a graph, from the table that runs
+    Graph(GraphCommand),
     /// Make a package of your own that runs at once
     New {
         /// The folder to make; its last part is the name of the package
@@ -87,6 +90,7 @@ pub fn simrun() -> ExitCode {
     match cli.command {
         Some(Sub::Run(run)) => start(&run, &arguments[1..]),
         Some(Sub::Platform(command)) => platform_command::run(&command),
+        Some(Sub::Graph(command)) => graph::run(&command),
         Some(Sub::New { name }) => new::new(&name),
         None => start(&cli.run, &arguments),
     }

@@ -31,6 +31,7 @@ mod app;
 mod args;
 mod cli;
 mod entry;
+mod graph;
 mod new;
 mod package;
 mod platform_command;

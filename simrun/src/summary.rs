@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use platform::Platform;
-use run::{Options, Record, Run, SendMode};
+use run::{ConnectionWait, Options, Record, Run, SendMode};
 use sim_core::{Limit, Outcome, Report};
 
 use crate::Size;
@@ -33,7 +33,34 @@ pub(crate) fn text(run: &Run, record: &Record) -> String {
         "  digest {}, seed {}, revision {}",
         record.digest, record.seed, record.revision
     );
+    for wait in record.waits.iter().take(WAITS_MAX) {
+        let _ = write!(text, "\n  {}", waited(wait, record.simulated_s));
+    }
+    let rest = record.waits.len().saturating_sub(WAITS_MAX);
+    if rest > 0 {
+        let _ = write!(text, "\n  and {rest} more waits");
+    }
     text
+}
+
+/// So many connections that waited are listed.
+const WAITS_MAX: usize = 3;
+
+/// Who waited for what, with the share of the whole time.
+fn waited(wait: &ConnectionWait, simulated_s: f64) -> String {
+    let ConnectionWait {
+        rank,
+        peer,
+        what,
+        seconds,
+    } = wait;
+    let share = 100.0 * seconds / simulated_s;
+    match *what {
+        "credits" => format!("rank {rank} waited {share:.0} % for credits from rank {peer}"),
+        what => {
+            format!("rank {rank} waited {share:.0} % for packet {what}, to send to rank {peer}")
+        }
+    }
 }
 
 const fn ended(outcome: &Outcome) -> &'static str {
@@ -163,6 +190,22 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waits_read_well() {
+        let wait = |what| ConnectionWait {
+            rank: 3,
+            peer: 0,
+            what,
+            seconds: 0.41,
+        };
+        assert_eq!(
+            waited(&wait("credits"), 1.0),
+            "rank 3 waited 41 % for credits from rank 0"
+        );
+        let text = "rank 3 waited 41 % for packet buffers, to send to rank 0";
+        assert_eq!(waited(&wait("buffers"), 1.0), text);
+    }
 
     #[test]
     fn quantities_read_well() {

@@ -527,16 +527,19 @@ fn execute(
     }
     let waiting = processes.iter().map(|process| process.waiting()).collect();
     drop(bodies);
-    let mut flow: Vec<_> = processes
+    // What a rank has not handled when it ends is handled now.
+    loop {
+        for process in processes {
+            let _ = process.leftovers();
+        }
+        if !net.borrow_mut().step() {
+            break;
+        }
+    }
+    let flow = processes
         .iter()
         .map(|process| process.flow_report())
         .collect();
-    while net.borrow_mut().step() {
-        flow = processes
-            .iter()
-            .map(|process| process.flow_report())
-            .collect();
-    }
     let leftovers = processes
         .iter()
         .map(|process| process.leftovers())

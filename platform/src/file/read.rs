@@ -125,16 +125,6 @@ impl Read {
     }
 
     fn protocol(&mut self, value: &Spanned<DeValue<'_>>) {
-        const KEYS: [&str; 2] = ["eager_threshold", "copy_bandwidth"];
-        let section =
-            self.collector
-                .section(value, value.span(), "protocol table".to_owned(), &KEYS);
-        let Some(section) = section else { return };
-        if let Some(Some(size)) = self.collector.optional(&section, "eager_threshold") {
-            self.file.protocol.eager_threshold = size;
-        }
-        if let Some(bandwidth) = self.collector.optional(&section, "copy_bandwidth") {
-            self.file.protocol.copy_bandwidth = bandwidth;
-        }
+        super::protocol::protocol(&mut self.collector, value, &mut self.file.protocol);
     }
 }

@@ -1,0 +1,506 @@
+//! How processes get connected, and how connections end: virtual connections, connections, and the protocols between them.
+//!
+//! A *virtual connection* is what a process knows of one peer. A *connection* is one socket. A virtual connection is served by
+//! at most one connection at a time, is opened by the first send, and can be closed and opened again as often as wanted.
+//! Nothing exists for a peer before it is used.
+//!
+//! A [`Connector`] is the part of one process: sans I/O and without a clock. Whoever drives it calls the inputs, then takes
+//! what is to be done from [`Connector::poll`] until there is nothing left:
+//!
+//! * inputs of the program: [`send`](Connector::send), [`close`](Connector::close), [`finalize`](Connector::finalize);
+//! * inputs of the sockets: [`accept`](Connector::accept), [`handle`](Connector::handle);
+//! * the process manager's: [`peer_failed`](Connector::peer_failed).
+//!
+//! A message is either completed or failed at its sender. Completed means written: it is lost only if the peer is lost. Messages
+//! to one peer arrive in the order in which they were sent, across any number of reopenings.
+//!
+//! The two machines are tables ([`socket::TABLE`], [`virtual_connection::TABLE`]). An event that the table does not know is
+//! refused and reported ([`Output::Illegal`]); nothing changes then.
+//!
+//! *Not modelled*: what a socket is, and the content of packets.
+
+mod accept;
+mod close;
+mod descriptors;
+mod group;
+mod handshake;
+mod perform;
+mod program;
+pub mod socket;
+#[cfg(test)]
+mod tests;
+pub mod virtual_connection;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+pub use accept::Verdict;
+pub use group::Group;
+pub use handshake::{MESSAGE_LENGTH, Message};
+
+/// The machine of a connection, and the close protocol, that of a virtual connection.
+#[must_use]
+pub fn machines() -> [crate::machine::Machine; 2] {
+    [socket::TABLE.machine(), virtual_connection::TABLE.machine()]
+}
+
+/// A connection of one process; numbers are used again.
+pub type ConnectionId = u32;
+
+/// Somebody with whom a process may be connected.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Peer {
+    /// A member of a process group; group 0 is the own one.
+    Member {
+        /// The number of the group at this process.
+        group: u32,
+        /// The rank in that group.
+        rank: u32,
+    },
+    /// Somebody behind a port.
+    Temporary(u32),
+}
+
+/// Why a message was not sent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Failure {
+    /// No connection could be made.
+    Unreachable,
+    /// The peer is lost.
+    PeerLost,
+    /// The peer has finalized.
+    PeerFinalized,
+    /// This process has finalized.
+    Finalized,
+    /// There is no business card of the peer.
+    NoAddress,
+    /// The limit of descriptors is reached, and no connection is idle.
+    NoDescriptor,
+    /// A process does not connect to itself.
+    Oneself,
+}
+
+/// Who answers the close of a peer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Answer {
+    /// The protocol, as soon as everything is written.
+    #[default]
+    WhenDrained,
+    /// The program, when it closes as well.
+    WhenClosed,
+}
+
+/// What happens when no descriptor is left.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum AtLimit {
+    /// The connection that was idle longest is closed; if none is idle, the send waits.
+    #[default]
+    Wait,
+    /// The same, but if none is idle, the send fails.
+    Fail,
+}
+
+/// What a user can choose.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Settings {
+    /// How many sockets a process may have besides its listener. Incoming requests may exceed it until idle connections are
+    /// closed.
+    pub descriptors: Option<u32>,
+    /// What happens at that limit.
+    pub at_limit: AtLimit,
+    /// Who answers the close of a peer.
+    pub answer: Answer,
+}
+
+/// A defect built in on purpose, to see that tests find it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Mutation {
+    /// No defect.
+    #[default]
+    None,
+    /// Requests are accepted after finalize.
+    NoFinalizingFlag,
+    /// The loser of a head-to-head goes on as if nothing had happened.
+    NoDiscard,
+    /// Sockets without a virtual connection are not closed at the end.
+    NoRegistryClose,
+    /// This process breaks ties the other way round.
+    SwappedTie,
+    /// The state of the close protocol changes only after the packet was written.
+    StateAfterSend,
+    /// After a lost tie, a further send opens another connection.
+    NoExpectation,
+    /// A discarded connection closes as soon as its request is written, and nobody waits for it.
+    HastyDiscard,
+}
+
+/// What is to be done, or what has happened.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Output {
+    /// Connect to an address; report [`Input::ConnectDone`] or [`Input::ConnectError`].
+    Connect {
+        /// The new connection.
+        connection: ConnectionId,
+        /// Whose it will be.
+        peer: Peer,
+        /// The peer's business card.
+        card: String,
+    },
+    /// Write; report [`Input::WriteDone`].
+    Write {
+        /// On which connection.
+        connection: ConnectionId,
+        /// What, in one piece.
+        messages: Vec<Message>,
+    },
+    /// Read one message; report [`Input::Read`] or [`Input::Eof`].
+    Read {
+        /// From which connection.
+        connection: ConnectionId,
+    },
+    /// Close; report [`Input::Closed`]. For the listener: call [`Connector::accept`] for what is pending before that.
+    Close {
+        /// Which connection.
+        connection: ConnectionId,
+    },
+    /// A message has arrived.
+    Deliver {
+        /// From whom.
+        peer: Peer,
+        /// What.
+        packet: u64,
+    },
+    /// A message was written.
+    Completed {
+        /// To whom.
+        peer: Peer,
+        /// What.
+        packet: u64,
+    },
+    /// A message was not sent, or may be lost.
+    Failed {
+        /// To whom.
+        peer: Peer,
+        /// What.
+        packet: u64,
+        /// Why.
+        why: Failure,
+    },
+    /// A process came through a port.
+    PortAccepted {
+        /// Through which port.
+        port: u32,
+        /// How it is called from now on.
+        peer: Peer,
+    },
+    /// Everything is closed.
+    Finalized,
+    /// Something happened that the tables do not allow. Nothing was done.
+    Illegal(String),
+}
+
+/// What has happened to a connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Input {
+    /// The connect has succeeded.
+    ConnectDone,
+    /// The connect has failed; there is no socket.
+    ConnectError,
+    /// What was written is out.
+    WriteDone,
+    /// What was read.
+    Read(Message),
+    /// The stream has ended or is broken.
+    Eof,
+    /// The socket is closed.
+    Closed,
+}
+
+/// A row that was taken: of the connection's table or of the virtual connection's.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Step {
+    /// A row of [`socket::TABLE`].
+    Connection(usize),
+    /// A row of [`virtual_connection::TABLE`].
+    Virtual(usize),
+}
+
+/// A moment, so that moments can be compared and hashed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+struct Moment(u64);
+
+impl Moment {
+    /// Non-negative numbers are ordered like their bits.
+    const fn at(seconds: f64) -> Self {
+        Self(seconds.max(0.0).to_bits())
+    }
+}
+
+/// What is being written on a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Written {
+    Handshake,
+    Data(u64),
+    Close,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Connection {
+    state: socket::State,
+    /// Whose it is.
+    peer: Option<Peer>,
+    /// What the request said.
+    asking_rank: u32,
+    /// Who sent it.
+    asking: Option<Peer>,
+    /// How the request is answered.
+    verdict: Option<Verdict>,
+    /// The port to which it connects, and the address.
+    port: Option<(u32, String)>,
+    writing: Option<Written>,
+    outbox: VecDeque<Message>,
+    closes_when_written: bool,
+}
+
+impl Connection {
+    /// What is not needed any more, so that equal states are equal.
+    fn forget_handshake(&mut self) {
+        (self.asking_rank, self.asking) = (0, None);
+        (self.verdict, self.port) = (None, None);
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Vc {
+    state: virtual_connection::State,
+    connection: Option<ConnectionId>,
+    /// Connections that are or may become its own, also discarded ones.
+    candidates: u32,
+    /// A tie was lost: the peer's connection will come.
+    expects_peer: bool,
+    close_wanted: bool,
+    /// The process manager says that the peer is lost.
+    is_lost: bool,
+    /// Communicators that refer to it.
+    references: u32,
+    /// The group counts it as in use.
+    is_counted: bool,
+    queue: VecDeque<u64>,
+    last_use: Moment,
+    /// Only with a built-in defect: the state to come.
+    late: Option<virtual_connection::State>,
+}
+
+/// How far finalize is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Phase {
+    Running,
+    /// Virtual connections are being closed.
+    Finalizing,
+    /// All sockets are being closed.
+    ShuttingDown,
+    Finalized,
+}
+
+/// The connections of one process.
+#[derive(Clone, Hash, Debug)]
+pub struct Connector {
+    rank: u32,
+    /// Group 0 is the own one.
+    groups: Vec<Group>,
+    settings: Settings,
+    mutation: Mutation,
+    vcs: BTreeMap<Peer, Vc>,
+    /// All sockets, whether they serve a virtual connection or not.
+    connections: BTreeMap<ConnectionId, Connection>,
+    /// Numbers of connections that are gone.
+    free: BTreeSet<ConnectionId>,
+    listener: Option<ConnectionId>,
+    phase: Phase,
+    /// Closes that are not over.
+    outstanding: u32,
+    /// Peers that were lost.
+    failed: u32,
+    /// Virtual connections that are in use.
+    busy: u32,
+    /// Those of them that are in the close protocol.
+    closing: u32,
+    /// Who waits for a descriptor.
+    waiting: VecDeque<Peer>,
+    /// The time of the latest input.
+    now: Moment,
+    /// Requests that cannot be answered yet.
+    held: Vec<ConnectionId>,
+    temporaries: u32,
+    outputs: Outputs,
+}
+
+/// What is to be told; not part of the state.
+#[derive(Clone, Debug, Default)]
+struct Outputs {
+    queue: VecDeque<Output>,
+    steps: Option<Vec<Step>>,
+}
+
+impl std::hash::Hash for Outputs {
+    fn hash<H: std::hash::Hasher>(&self, _: &mut H) {
+        debug_assert!(
+            self.queue.is_empty(),
+            "the driver polls until there is nothing"
+        );
+    }
+}
+
+impl Connector {
+    /// The process with a rank of a group; it knows nobody else's group yet.
+    #[must_use]
+    pub fn new(group: Group, rank: u32, settings: Settings) -> Self {
+        Self {
+            rank,
+            groups: vec![group],
+            settings,
+            mutation: Mutation::None,
+            vcs: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            free: BTreeSet::new(),
+            listener: None,
+            phase: Phase::Running,
+            outstanding: 0,
+            failed: 0,
+            busy: 0,
+            closing: 0,
+            waiting: VecDeque::new(),
+            now: Moment::default(),
+            held: Vec::new(),
+            temporaries: 0,
+            outputs: Outputs::default(),
+        }
+    }
+
+    /// The same with a defect.
+    #[must_use]
+    pub const fn with_mutation(mut self, mutation: Mutation) -> Self {
+        self.mutation = mutation;
+        self
+    }
+
+    /// The same, and [`Connector::take_steps`] tells what was done.
+    #[must_use]
+    pub fn with_steps(mut self) -> Self {
+        self.outputs.steps = Some(Vec::new());
+        self
+    }
+
+    /// The next thing to do or to know.
+    pub fn poll(&mut self) -> Option<Output> {
+        self.outputs.queue.pop_front()
+    }
+
+    /// The rows that were taken since the last time.
+    pub fn take_steps(&mut self) -> Vec<Step> {
+        self.outputs
+            .steps
+            .as_mut()
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// This process as its own group knows it.
+    const fn me(&self) -> Peer {
+        Peer::Member {
+            group: 0,
+            rank: self.rank,
+        }
+    }
+
+    /// The state of a virtual connection; `Inactive` if it was never used.
+    #[must_use]
+    pub fn state(&self, peer: Peer) -> virtual_connection::State {
+        self.vcs
+            .get(&peer)
+            .map_or_else(Default::default, |vc| vc.state)
+    }
+
+    /// Whether a peer can be reached right now, derived from its connection.
+    #[must_use]
+    pub fn channel(&self, peer: Peer) -> virtual_connection::Channel {
+        let vc = self.vcs.get(&peer);
+        let connection = vc.and_then(|vc| vc.connection);
+        let connection = connection.map(|id| self.connection(id).state);
+        virtual_connection::channel(self.state(peer), connection)
+    }
+
+    /// The connections and their states, the listener too.
+    pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, socket::State)> + '_ {
+        self.connections
+            .iter()
+            .map(|(&id, connection)| (id, connection.state))
+    }
+
+    /// The number of virtual connections that exist.
+    #[must_use]
+    pub fn virtual_connections(&self) -> usize {
+        self.vcs.len()
+    }
+
+    /// Closes that are not over.
+    #[must_use]
+    pub const fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
+    /// Peers that were lost.
+    #[must_use]
+    pub const fn lost_peers(&self) -> u32 {
+        self.failed
+    }
+
+    /// Whether everything is closed.
+    #[must_use]
+    pub fn is_finalized(&self) -> bool {
+        self.phase == Phase::Finalized
+    }
+
+    fn connection(&self, id: ConnectionId) -> &Connection {
+        &self.connections[&id]
+    }
+
+    fn connection_mut(&mut self, id: ConnectionId) -> &mut Connection {
+        self.connections
+            .get_mut(&id)
+            .expect("a connection lives until it is destroyed")
+    }
+
+    fn vc(&mut self, peer: Peer) -> &mut Vc {
+        self.vcs.entry(peer).or_default()
+    }
+
+    fn tell(&mut self, output: Output) {
+        self.outputs.queue.push_back(output);
+    }
+
+    fn note(&mut self, step: Step) {
+        if let Some(steps) = &mut self.outputs.steps {
+            steps.push(step);
+        }
+    }
+
+    /// A new connection with the smallest number that is free.
+    fn insert(&mut self) -> ConnectionId {
+        let next = ConnectionId::try_from(self.connections.len());
+        let next = next.expect("connections are counted in 32 bits");
+        let id = self.free.pop_first().unwrap_or(next);
+        let connection = Connection {
+            state: socket::State::Unconnected,
+            peer: None,
+            asking: None,
+            asking_rank: 0,
+            verdict: None,
+            port: None,
+            writing: None,
+            outbox: VecDeque::new(),
+            closes_when_written: false,
+        };
+        self.connections.insert(id, connection);
+        id
+    }
+}

@@ -1,0 +1,119 @@
+//! Whether a request is accepted: the one decision on which both sides must agree without talking about it.
+//!
+//! Two processes that connect to each other at once have two sockets. The one that the larger process opened survives, where
+//! larger means the rank, or the group's name (byte-wise) if the groups differ. Each side knows both names, so they decide alike.
+//! Sockets have no order among each other: the loser's request may be read long after the winner is connected.
+
+use super::virtual_connection::State;
+use super::{ConnectionId, Connector, Mutation, Peer, socket};
+
+/// The answer to a request.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Verdict {
+    /// Yes: there is no other connection.
+    Accept,
+    /// Yes: it replaces our own attempt.
+    Replace,
+    /// Yes: the connection before it is being closed.
+    Reopen,
+    /// No: our own attempt, or the connection that it has become, serves both.
+    Tie,
+    /// Not yet: the peer opens again, but its last word on the connection before has not been read. It is on the way.
+    Later,
+    /// No: the process finalizes, or has given the peer up.
+    Finalizing,
+    /// No: it comes from nobody we know, or at a time at which it cannot.
+    Unknown,
+}
+
+impl Verdict {
+    /// Whether it is a yes.
+    #[must_use]
+    pub const fn accepts(self) -> bool {
+        matches!(self, Self::Accept | Self::Replace | Self::Reopen)
+    }
+
+    /// What the peer is told: a yes is a yes.
+    #[must_use]
+    pub const fn told(self) -> Self {
+        if self.accepts() { Self::Accept } else { self }
+    }
+}
+
+impl Connector {
+    /// Who asks.
+    pub(super) fn asking_peer(&self, id: ConnectionId, group: &str) -> Option<Peer> {
+        let rank = self.connection(id).asking_rank;
+        let known = self.groups.iter().position(|known| known.name() == group);
+        let number = known.filter(|&number| rank < self.groups[number].size())?;
+        let peer = Peer::Member {
+            group: u32::try_from(number).expect("groups are counted in 32 bits"),
+            rank,
+        };
+        (peer != self.me()).then_some(peer)
+    }
+
+    /// The answer to a request.
+    pub(super) fn decide(&self, peer: Peer) -> Verdict {
+        let Peer::Member { group, .. } = peer else {
+            return Verdict::Unknown;
+        };
+        let number = group as usize;
+        let finalizing =
+            self.groups[number].finalizing && self.mutation != Mutation::NoFinalizingFlag;
+        let Some(vc) = self.vcs.get(&peer) else {
+            return if finalizing {
+                Verdict::Finalizing
+            } else {
+                Verdict::Accept
+            };
+        };
+        match vc.state {
+            State::Moribund => Verdict::Finalizing,
+            State::InactiveClosed if self.mutation != Mutation::NoFinalizingFlag => {
+                Verdict::Finalizing
+            }
+            State::Inactive | State::Closed if finalizing && vc.queue.is_empty() => {
+                Verdict::Finalizing
+            }
+            State::Closed => Verdict::Reopen,
+            State::CloseAcked => Verdict::Later,
+            // The peer cannot have closed without our answer, so it is a loser that comes late.
+            State::LocalClose if !self.yields_to(peer) => Verdict::Tie,
+            // The peer has closed, but we have not; or it cannot lose.
+            State::LocalClose | State::RemoteClose => Verdict::Unknown,
+            State::Inactive | State::InactiveClosed => Verdict::Accept,
+            State::Active => self.break_tie(peer, vc.connection),
+        }
+    }
+
+    /// The virtual connection is in use: what becomes of another request.
+    fn break_tie(&self, peer: Peer, own: Option<ConnectionId>) -> Verdict {
+        use socket::State as C;
+        let Some(own) = own else {
+            return Verdict::Accept;
+        };
+        let is_pending = matches!(
+            self.connection(own).state,
+            C::Connecting | C::OpenCSend | C::OpenCRecv
+        );
+        match (self.yields_to(peer), is_pending) {
+            (true, true) => Verdict::Replace,
+            (false, _) => Verdict::Tie,
+            // It could only be a reopening, but we have not closed.
+            (true, false) => Verdict::Unknown,
+        }
+    }
+
+    /// Whether the peer's connection wins against ours.
+    fn yields_to(&self, peer: Peer) -> bool {
+        let smaller = match peer {
+            Peer::Member { group: 0, rank } => self.rank < rank,
+            Peer::Member { group, .. } => {
+                self.groups[0].name() < self.groups[group as usize].name()
+            }
+            Peer::Temporary(_) => false,
+        };
+        smaller != (self.mutation == Mutation::SwappedTie)
+    }
+}

@@ -1,0 +1,205 @@
+//! The close protocol, and finalize, which only calls it.
+//!
+//! Each side closes when everything is written: nothing is sent after CLOSE, so both directions are drained when both CLOSEs are
+//! read. A side does not close while a discarded connection of its own is still about, because the peer might take the
+//! request on it for a new one. The state changes before the packet is written.
+//!
+//! The only place where the state of a virtual connection changes is [`Connector::vc_event`].
+
+use super::perform::Detail;
+use super::virtual_connection::{Action, Event, State, TABLE};
+use super::{
+    Answer, Connector, Failure, Message, Mutation, Output, Peer, Phase, Step, Written, socket,
+};
+
+/// Whether a virtual connection in this state is over and done with.
+const fn is_quiet(state: State) -> bool {
+    matches!(
+        state,
+        State::Inactive | State::InactiveClosed | State::Moribund
+    )
+}
+
+const fn is_closing(state: State) -> bool {
+    matches!(
+        state,
+        State::LocalClose | State::RemoteClose | State::CloseAcked | State::Closed
+    )
+}
+
+impl Connector {
+    /// Something happened to a virtual connection: the table says what follows.
+    pub(super) fn vc_event(&mut self, peer: Peer, event: Event, cause: Failure) {
+        let from = self.vc(peer).state;
+        let Some(number) = TABLE.find(from, event, Default::default()) else {
+            let what = format!("virtual connection to {peer:?}: {event:?} in {from:?}");
+            return self.tell(Output::Illegal(what));
+        };
+        let row = &TABLE.rows[number];
+        self.note(Step::Virtual(number));
+        let sends =
+            row.actions.contains(&Action::SendClose) || row.actions.contains(&Action::SendCloseAck);
+        if sends && self.mutation == Mutation::StateAfterSend {
+            self.vc(peer).late = Some(row.to);
+        } else {
+            self.vc(peer).state = row.to;
+        }
+        let count = |count: u32, is: fn(State) -> bool| {
+            (count + u32::from(is(row.to))).saturating_sub(u32::from(is(from)))
+        };
+        self.busy = count(self.busy, |state| !is_quiet(state));
+        self.closing = count(self.closing, is_closing);
+        for &action in row.actions {
+            self.perform_virtual(peer, action, cause);
+        }
+    }
+
+    fn perform_virtual(&mut self, peer: Peer, action: Action, cause: Failure) {
+        match action {
+            Action::ConnectIfNeeded => self.connect_if_needed(peer),
+            Action::CountOutstanding => self.outstanding += 1,
+            Action::SendClose => self.write_close(peer, false),
+            Action::SendCloseAck => self.write_close(peer, true),
+            Action::TerminateConnection => {
+                if let Some(id) = self.vc(peer).connection {
+                    self.connection_event(id, socket::Event::Terminate, &Detail::default());
+                }
+            }
+            Action::DropOutstanding => match self.outstanding.checked_sub(1) {
+                Some(rest) => self.outstanding = rest,
+                None => self.tell(Output::Illegal(format!(
+                    "{peer:?}: no close is outstanding"
+                ))),
+            },
+            Action::ReleaseGroup => self.release_group(peer),
+            Action::FailPosted => self.fail_queue(peer, cause),
+            Action::CountFailed => {
+                self.failed += 1;
+                self.release_group(peer);
+            }
+        }
+    }
+
+    fn write_close(&mut self, peer: Peer, acknowledges: bool) {
+        if let Some(id) = self.vc(peer).connection {
+            self.write(id, Written::Close, vec![Message::Close { acknowledges }]);
+        }
+    }
+
+    pub(super) fn fail_queue(&mut self, peer: Peer, why: Failure) {
+        self.waiting.retain(|waiting| *waiting != peer);
+        for packet in std::mem::take(&mut self.vc(peer).queue) {
+            self.tell(Output::Failed { peer, packet, why });
+        }
+    }
+
+    /// Closes if that is wanted and nothing is left to write.
+    pub(super) fn try_close(&mut self, peer: Peer) {
+        let answers = self.settings.answer == Answer::WhenDrained;
+        let careful = self.mutation != Mutation::HastyDiscard;
+        let vc = self.vc(peer);
+        let wanted = match vc.state {
+            State::Active => vc.close_wanted,
+            State::RemoteClose => vc.close_wanted || answers,
+            _ => false,
+        };
+        let is_alone = vc.candidates == 1 || !careful;
+        let Some(id) = vc.connection else { return };
+        if !wanted || !vc.queue.is_empty() || !is_alone || vc.late.is_some() {
+            return;
+        }
+        let connection = self.connection(id);
+        if connection.state != socket::State::Connected
+            || connection.writing.is_some()
+            || !connection.outbox.is_empty()
+        {
+            return;
+        }
+        self.vc(peer).close_wanted = false;
+        self.vc_event(peer, Event::WeClose, Failure::PeerLost);
+    }
+
+    /// The connection of a virtual connection is closed, as both sides wanted: what comes next.
+    pub(super) fn is_closed(&mut self, peer: Peer) {
+        let finalizing = self.phase != Phase::Running;
+        let vc = self.vc(peer);
+        if vc.state != State::Inactive {
+            return;
+        }
+        vc.close_wanted = finalizing && !vc.queue.is_empty();
+        if vc.is_lost {
+            self.fail_queue(peer, Failure::PeerLost);
+            self.vc_event(peer, Event::Terminated, Failure::PeerLost);
+        } else if !vc.queue.is_empty() {
+            self.vc_event(peer, Event::Use, Failure::PeerLost);
+        } else if finalizing {
+            self.vc_event(peer, Event::Finalize, Failure::PeerLost);
+        } else if vc.references == 0 && vc.candidates == 0 {
+            self.vcs.remove(&peer);
+        }
+    }
+
+    /// The peer was not ready: another attempt, if anything waits.
+    pub(super) fn use_again(&mut self, peer: Peer) {
+        if self.state(peer) == State::Active {
+            self.vc_event(peer, Event::Use, Failure::PeerLost);
+        }
+    }
+
+    /// Closes all virtual connections, those of higher ranks first, so that not everybody closes the same peer first. Then,
+    /// when no close is outstanding, all sockets are closed, and [`Output::Finalized`] comes.
+    ///
+    /// What was sent before is written first. A send after that fails.
+    pub fn finalize(&mut self, now: f64) {
+        self.set_time(now);
+        if self.phase != Phase::Running {
+            return self.tell(Output::Illegal("finalize is called once".to_owned()));
+        }
+        self.phase = Phase::Finalizing;
+        for group in &mut self.groups {
+            group.finalizing = true;
+        }
+        let me = self.me();
+        let higher = self.vcs.range(me..).map(|(&peer, _)| peer);
+        let peers: Vec<Peer> = higher
+            .chain(self.vcs.range(..me).map(|(&peer, _)| peer))
+            .collect();
+        for peer in peers {
+            match self.state(peer) {
+                State::Inactive => self.vc_event(peer, Event::Finalize, Failure::Finalized),
+                State::InactiveClosed | State::Moribund => {}
+                _ => self.want_close(peer),
+            }
+        }
+        self.check_finalized();
+    }
+
+    pub(super) fn want_close(&mut self, peer: Peer) {
+        let vc = self.vc(peer);
+        if matches!(vc.state, State::Active | State::RemoteClose) || !vc.queue.is_empty() {
+            vc.close_wanted = true;
+            self.try_close(peer);
+        }
+    }
+
+    /// Goes on with finalize when nothing is outstanding.
+    pub(super) fn check_finalized(&mut self) {
+        if self.phase == Phase::Finalizing && self.busy == 0 {
+            debug_assert_eq!(self.outstanding, 0, "what is outstanding is busy");
+            self.phase = Phase::ShuttingDown;
+            let all = self.connections.keys().copied();
+            let all: Vec<_> = match self.mutation {
+                Mutation::NoRegistryClose => all.filter(|id| self.listener == Some(*id)).collect(),
+                _ => all.collect(),
+            };
+            for id in all {
+                self.connection_event(id, socket::Event::Terminate, &Detail::default());
+            }
+        }
+        let leaks = self.mutation == Mutation::NoRegistryClose && self.listener.is_none();
+        if self.phase == Phase::ShuttingDown && (self.connections.is_empty() || leaks) {
+            self.phase = Phase::Finalized;
+            self.tell(Output::Finalized);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The limit of descriptors: when it is reached, the connection that was idle longest is closed to make room.
+//!
+//! A connection is idle when nothing waits on it and nothing is being written. Closing takes the close protocol, so whoever
+//! needs the descriptor waits; the peer first writes what it has. Both may open it again.
+//!
+//! *Not modelled*: a hard limit of the system. Incoming requests are accepted beyond the limit, and idle connections closed
+//! then, because to refuse them could block two processes that wait for each other.
+
+use super::perform::Detail;
+use super::virtual_connection::State;
+use super::{AtLimit, ConnectionId, Connector, Failure, Mutation, Peer, socket};
+
+impl Connector {
+    /// Sockets besides the listener.
+    fn open(&self) -> usize {
+        self.connections.len() - usize::from(self.listener.is_some())
+    }
+
+    /// Opens a connection for what waits, unless there is one or will be one.
+    pub(super) fn connect_if_needed(&mut self, peer: Peer) {
+        let vc = self.vc(peer);
+        if vc.connection.is_some() || vc.expects_peer || vc.queue.is_empty() {
+            return;
+        }
+        let limit = self.settings.descriptors.unwrap_or(u32::MAX);
+        if self.open() >= limit as usize {
+            if !self.waiting.contains(&peer) {
+                self.waiting.push_back(peer);
+            }
+            self.make_room();
+            if self.closing == 0 && self.settings.at_limit == AtLimit::Fail {
+                self.fail_queue(peer, Failure::NoDescriptor);
+            }
+            return;
+        }
+        let id = self.insert();
+        self.open_for(id, peer, socket::Event::Open);
+    }
+
+    pub(super) fn open_for(&mut self, id: ConnectionId, peer: Peer, event: socket::Event) {
+        self.connection_mut(id).peer = Some(peer);
+        let vc = self.vc(peer);
+        vc.connection = Some(id);
+        vc.candidates += 1;
+        self.connection_event(id, event, &Detail::default());
+    }
+
+    /// Closes idle connections, those idle longest first, until as many close as there are sockets too many.
+    pub(super) fn make_room(&mut self) {
+        let Some(limit) = self.settings.descriptors else {
+            return;
+        };
+        let needed = (self.open() + self.waiting.len()).saturating_sub(limit as usize);
+        while (self.closing as usize) < needed {
+            let idle = self.vcs.iter().filter(|(_, vc)| self.is_idle(vc));
+            let Some((_, peer)) = idle.map(|(&peer, vc)| (vc.last_use, peer)).min() else {
+                return;
+            };
+            self.want_close(peer);
+        }
+    }
+
+    fn is_idle(&self, vc: &super::Vc) -> bool {
+        let Some(id) = vc.connection else {
+            return false;
+        };
+        let connection = self.connection(id);
+        let is_alone = vc.candidates == 1 || self.mutation == Mutation::HastyDiscard;
+        vc.state == State::Active
+            && vc.queue.is_empty()
+            && is_alone
+            && vc.late.is_none()
+            && connection.state == socket::State::Connected
+            && connection.writing.is_none()
+            && connection.outbox.is_empty()
+    }
+
+    /// Closes all connections that have been idle for so many seconds.
+    pub fn close_idle(&mut self, now: f64, seconds: f64) {
+        self.set_time(now);
+        let before = super::Moment::at(now - seconds);
+        let old = |vc: &super::Vc| vc.last_use <= before && self.is_idle(vc);
+        let idle = self.vcs.iter().filter(|(_, vc)| old(vc));
+        let idle: Vec<Peer> = idle.map(|(&peer, _)| peer).collect();
+        for peer in idle {
+            self.want_close(peer);
+        }
+    }
+
+    /// A descriptor may be free: whoever waited longest gets it.
+    pub(super) fn grant_descriptors(&mut self) {
+        let Some(limit) = self.settings.descriptors else {
+            return;
+        };
+        while self.open() < limit as usize
+            && let Some(peer) = self.waiting.pop_front()
+        {
+            self.use_again(peer);
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! What the transitions of a connection do.
+//!
+//! The only place where the state of a connection changes is [`Connector::connection_event`].
+
+use super::socket::{Action, Event, Guard, State, TABLE};
+use super::virtual_connection::Event as VcEvent;
+use super::{
+    ConnectionId, Connector, Failure, Message, Mutation, Output, Peer, Phase, Step, Verdict,
+    Written,
+};
+
+/// What came with an event.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Detail {
+    /// The packet that was read.
+    pub(super) message: Option<Message>,
+    /// What was written.
+    pub(super) written: Option<Written>,
+}
+
+impl Connector {
+    /// Something happened to a connection: the table says what follows.
+    pub(super) fn connection_event(&mut self, id: ConnectionId, event: Event, detail: &Detail) {
+        let guard = self.guard(id, event);
+        let from = self.connection(id).state;
+        let Some(number) = TABLE.find(from, event, guard) else {
+            let what = format!("connection {id}: {event:?} [{guard:?}] in {from:?}");
+            return self.tell(Output::Illegal(what));
+        };
+        let row = &TABLE.rows[number];
+        self.connection_mut(id).state = row.to;
+        self.note(Step::Connection(number));
+        let cause = match (event, guard) {
+            (Event::ConnectError, _) => Failure::Unreachable,
+            (Event::OpenResp, Guard::Is(Verdict::Finalizing)) => Failure::PeerFinalized,
+            _ => Failure::PeerLost,
+        };
+        for &action in row.actions {
+            self.perform(id, action, detail, cause);
+        }
+    }
+
+    fn guard(&self, id: ConnectionId, event: Event) -> Guard {
+        let connection = self.connection(id);
+        match (connection.state, event) {
+            (State::Unconnected, Event::Accept)
+                if matches!(self.phase, Phase::ShuttingDown | Phase::Finalized) =>
+            {
+                Guard::ShutDown
+            }
+            (State::OpenLRecvData, Event::Group) | (State::OpenCRecv, Event::OpenResp) => {
+                connection.verdict.map_or(Guard::Always, Guard::Is)
+            }
+            (State::OpenLSend, Event::WriteDone) => match connection.verdict {
+                Some(verdict) if verdict.accepts() => Guard::Accepted,
+                _ => Guard::Refused,
+            },
+            _ => Guard::Always,
+        }
+    }
+
+    fn perform(&mut self, id: ConnectionId, action: Action, detail: &Detail, cause: Failure) {
+        match action {
+            Action::StartConnect => self.start_connect(id),
+            Action::SendOpenReq => {
+                let name = self.groups[0].name().to_owned();
+                let group_length = u32::try_from(name.len()).expect("a name below 4 GiB");
+                let request = Message::OpenReq {
+                    group_length,
+                    rank: self.rank,
+                };
+                self.write(id, Written::Handshake, vec![request, Message::Group(name)]);
+            }
+            Action::SendConnAccept => {
+                let port = self.connection(id).port.as_ref().map_or(0, |port| port.0);
+                self.write(id, Written::Handshake, vec![Message::ConnAccept { port }]);
+            }
+            Action::SendOpenResp => {
+                let verdict = self
+                    .connection(id)
+                    .verdict
+                    .unwrap_or(Verdict::Unknown)
+                    .told();
+                self.write(id, Written::Handshake, vec![Message::OpenResp { verdict }]);
+            }
+            Action::PostRead => self.tell(Output::Read { connection: id }),
+            Action::PostClose => self.post_close(id),
+            Action::DropWrites => self.drop_writes(id),
+            Action::NewTemporaryVc => self.new_temporary(id),
+            Action::DiscardOwn => self.discard_own(id),
+            Action::Bind => self.bind(id),
+            Action::VcConnected => self.connected(id),
+            Action::StartSends => self.start_sends(id),
+            Action::CompleteWrite => self.complete_write(id, detail.written),
+            Action::Deliver => self.deliver(id, detail.message.as_ref()),
+            Action::ExpectPeer => {
+                if let Some(peer) = self.leave(id) {
+                    let expects = self.mutation != Mutation::NoExpectation;
+                    self.vc(peer).expects_peer = expects;
+                }
+            }
+            Action::Hold => self.held.push(id),
+            Action::Abandon => self.abandon(id, cause),
+            Action::Detach => self.detach(id),
+            Action::Destroy => self.destroy(id),
+        }
+    }
+
+    /// Answers the requests that were kept, if that is possible now.
+    pub(super) fn answer_held(&mut self) {
+        for id in std::mem::take(&mut self.held) {
+            if let Some(peer) = self.connection(id).asking {
+                self.answer(id, peer);
+            }
+        }
+    }
+
+    /// Decides about a request.
+    pub(super) fn answer(&mut self, id: ConnectionId, asking: Peer) {
+        let verdict = self.decide(asking);
+        let connection = self.connection_mut(id);
+        connection.asking = Some(asking);
+        connection.verdict = Some(verdict);
+        connection.peer = Some(asking).filter(|_| verdict.accepts());
+        self.connection_event(id, Event::Group, &Detail::default());
+    }
+
+    fn start_connect(&mut self, id: ConnectionId) {
+        let connection = self.connection(id);
+        let peer = connection
+            .peer
+            .expect("a connection is opened for somebody");
+        let card = match (peer, &connection.port) {
+            (_, Some((_, address))) => Some(address.clone()),
+            (Peer::Member { group, rank }, None) => {
+                self.groups[group as usize].card(rank).map(str::to_owned)
+            }
+            (Peer::Temporary(_), None) => None,
+        };
+        if let Some(card) = card {
+            return self.tell(Output::Connect {
+                connection: id,
+                peer,
+                card,
+            });
+        }
+        // The machine has a way for that: a connect that fails.
+        self.fail_queue(peer, Failure::NoAddress);
+        self.connection_event(id, Event::ConnectError, &Detail::default());
+    }
+
+    /// Writes now, or after what is being written.
+    pub(super) fn write(&mut self, id: ConnectionId, what: Written, messages: Vec<Message>) {
+        let connection = self.connection_mut(id);
+        if connection.writing.is_some() {
+            return connection.outbox.extend(messages);
+        }
+        connection.writing = Some(what);
+        self.tell(Output::Write {
+            connection: id,
+            messages,
+        });
+    }
+
+    fn post_close(&mut self, id: ConnectionId) {
+        let connection = self.connection_mut(id);
+        connection.closes_when_written = true;
+        connection.forget_handshake();
+        self.start_sends(id);
+    }
+
+    /// What was being written will not be reported, or does not matter any more.
+    fn drop_writes(&mut self, id: ConnectionId) {
+        let connection = self.connection_mut(id);
+        connection.outbox.clear();
+        let (writing, peer) = (connection.writing.take(), connection.peer);
+        if let (Some(Written::Data(packet)), Some(peer)) = (writing, peer) {
+            self.vc(peer).queue.push_front(packet);
+        }
+    }
+
+    /// Writes what comes next on a connection, or closes it if nothing does.
+    pub(super) fn start_sends(&mut self, id: ConnectionId) {
+        use super::virtual_connection::State as V;
+        let connection = self.connection_mut(id);
+        if connection.writing.is_some() {
+            return;
+        }
+        if let Some(message) = connection.outbox.pop_front() {
+            return self.write(id, Written::Close, vec![message]);
+        }
+        if connection.closes_when_written {
+            connection.closes_when_written = false;
+            return self.tell(Output::Close { connection: id });
+        }
+        let (State::Connected, Some(peer)) = (connection.state, connection.peer) else {
+            return;
+        };
+        let vc = self.vc(peer);
+        if matches!(vc.state, V::Active | V::RemoteClose)
+            && let Some(packet) = vc.queue.pop_front()
+        {
+            return self.write(id, Written::Data(packet), vec![Message::Data(packet)]);
+        }
+        self.try_close(peer);
+        self.make_room();
+    }
+
+    fn complete_write(&mut self, id: ConnectionId, written: Option<Written>) {
+        let Some(peer) = self.connection(id).peer else {
+            return;
+        };
+        match written {
+            Some(Written::Data(packet)) => self.tell(Output::Completed { peer, packet }),
+            Some(Written::Close) => {
+                let vc = self.vc(peer);
+                if let Some(late) = vc.late.take() {
+                    vc.state = late;
+                }
+            }
+            Some(Written::Handshake) | None => {}
+        }
+    }
+
+    fn deliver(&mut self, id: ConnectionId, message: Option<&Message>) {
+        let Some(peer) = self.connection(id).peer else {
+            return;
+        };
+        match *message.expect("a packet was read") {
+            Message::Data(packet) => self.tell(Output::Deliver { peer, packet }),
+            Message::Close {
+                acknowledges: false,
+            } => {
+                self.vc_event(peer, VcEvent::CloseReceived, Failure::PeerLost);
+                self.try_close(peer);
+            }
+            Message::Close { acknowledges: true } => {
+                self.vc_event(peer, VcEvent::CloseAckReceived, Failure::PeerLost);
+            }
+            ref other => self.tell(Output::Illegal(format!("connection {id}: read {other:?}"))),
+        }
+    }
+
+    fn new_temporary(&mut self, id: ConnectionId) {
+        let peer = self.next_temporary();
+        let port = self.connection(id).port.as_ref().map_or(0, |port| port.0);
+        let connection = self.connection_mut(id);
+        connection.peer = Some(peer);
+        connection.verdict = Some(Verdict::Accept);
+        self.bind(id);
+        self.tell(Output::PortAccepted { port, peer });
+    }
+
+    /// A name for somebody behind a port.
+    pub(super) fn next_temporary(&mut self) -> Peer {
+        self.temporaries += 1;
+        Peer::Temporary(self.temporaries)
+    }
+
+    fn discard_own(&mut self, id: ConnectionId) {
+        let peer = self
+            .connection(id)
+            .peer
+            .expect("a request was accepted from somebody");
+        let own = self.vc(peer).connection.take();
+        if self.mutation == Mutation::NoDiscard {
+            return;
+        }
+        if let Some(own) = own {
+            self.connection_event(own, Event::Replaced, &Detail::default());
+        }
+    }
+
+    /// The connection serves its virtual connection from now on.
+    fn bind(&mut self, id: ConnectionId) {
+        let peer = self
+            .connection(id)
+            .peer
+            .expect("a request was accepted from somebody");
+        if let Some(old) = self.vc(peer).connection {
+            // It is closing. That is the end of it for the virtual connection.
+            self.leave(old);
+            self.vc_event(peer, VcEvent::Terminated, Failure::PeerLost);
+        }
+        let vc = self.vc(peer);
+        vc.connection = Some(id);
+        vc.candidates += 1;
+        vc.expects_peer = false;
+        self.waiting.retain(|waiting| *waiting != peer);
+        self.vc_event(peer, VcEvent::Use, Failure::PeerLost);
+        self.make_room();
+    }
+
+    fn connected(&mut self, id: ConnectionId) {
+        // The handshake is over, and what it has left is not needed any more.
+        let connection = self.connection_mut(id);
+        connection.forget_handshake();
+        if let Some(peer) = connection.peer {
+            let now = self.now;
+            self.vc(peer).last_use = now;
+        }
+    }
+
+    /// Takes a connection from its virtual connection.
+    fn leave(&mut self, id: ConnectionId) -> Option<Peer> {
+        let peer = self.connection_mut(id).peer.take()?;
+        let vc = self.vc(peer);
+        vc.candidates -= 1;
+        if vc.connection == Some(id) {
+            vc.connection = None;
+        }
+        Some(peer)
+    }
+
+    fn abandon(&mut self, id: ConnectionId, cause: Failure) {
+        let Some(peer) = self.connection(id).peer else {
+            return;
+        };
+        let is_its = self.vc(peer).connection == Some(id);
+        self.leave(id);
+        if is_its {
+            self.vc_event(peer, VcEvent::Terminated, cause);
+        }
+    }
+
+    fn detach(&mut self, id: ConnectionId) {
+        let Some(peer) = self.connection(id).peer else {
+            return;
+        };
+        let is_its = self.vc(peer).connection == Some(id);
+        self.leave(id);
+        if is_its {
+            self.vc_event(peer, VcEvent::Terminated, Failure::PeerLost);
+            self.is_closed(peer);
+        } else {
+            // A discarded one: what waited for it may go on.
+            self.try_close(peer);
+        }
+    }
+
+    fn destroy(&mut self, id: ConnectionId) {
+        self.connections.remove(&id);
+        self.free.insert(id);
+        if self.listener == Some(id) {
+            self.listener = None;
+        }
+        self.grant_descriptors();
+        // What was not idle because of this connection may be now.
+        self.make_room();
+    }
+}

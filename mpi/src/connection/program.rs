@@ -1,0 +1,234 @@
+//! The inputs of a [`Connector`]: what the program, the sockets and the process manager tell it.
+
+use super::perform::Detail;
+use super::socket::Event;
+use super::virtual_connection::{Event as VcEvent, State};
+use super::{
+    ConnectionId, Connector, Failure, Group, Input, Message, Moment, Output, Peer, Phase, Verdict,
+    socket,
+};
+
+impl Connector {
+    pub(super) fn set_time(&mut self, now: f64) {
+        // Without a limit nobody asks which connection was used last.
+        self.now = Moment::at(now);
+    }
+
+    /// Begins to listen; the listener is a connection as well.
+    pub fn listen(&mut self) -> ConnectionId {
+        let id = self.insert();
+        self.listener = Some(id);
+        self.connection_event(id, Event::Listen, &Detail::default());
+        id
+    }
+
+    /// Makes another group known; its members can be sent to from then on. Returns its number.
+    ///
+    /// # Panics
+    ///
+    /// With more than 2^32 groups.
+    pub fn introduce(&mut self, mut group: Group) -> u32 {
+        group.finalizing = self.phase != Phase::Running;
+        self.groups.push(group);
+        u32::try_from(self.groups.len() - 1).expect("groups are counted in 32 bits")
+    }
+
+    /// A group that is known.
+    #[must_use]
+    pub fn group(&self, number: u32) -> Option<&Group> {
+        self.groups.get(number as usize)
+    }
+
+    /// Sends a packet: at once, or when there is a connection. [`Output::Completed`] or [`Output::Failed`] tells the end.
+    pub fn send(&mut self, now: f64, peer: Peer, packet: u64) {
+        self.set_time(now);
+        let why = if self.phase != Phase::Running {
+            Some(Failure::Finalized)
+        } else if peer == self.me() {
+            Some(Failure::Oneself)
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            return self.tell(Output::Failed { peer, packet, why });
+        }
+        let now = self.now;
+        let vc = self.vc(peer);
+        vc.queue.push_back(packet);
+        vc.last_use = now;
+        self.vc_event(peer, VcEvent::Use, Failure::PeerLost);
+        self.kick(peer);
+    }
+
+    /// Writes what waits if there is a connection.
+    fn kick(&mut self, peer: Peer) {
+        if let Some(id) = self.vc(peer).connection
+            && self.connection(id).state == socket::State::Connected
+        {
+            self.start_sends(id);
+        }
+    }
+
+    /// Connects to a port of another process; the name under which it can be sent to.
+    pub fn connect_port(&mut self, now: f64, address: &str, port: u32) -> Peer {
+        self.set_time(now);
+        let peer = self.next_temporary();
+        let id = self.insert();
+        self.connection_mut(id).port = Some((port, address.to_owned()));
+        self.open_for(id, peer, Event::OpenPort);
+        if self.state(peer) == State::Inactive {
+            self.vc_event(peer, VcEvent::Use, Failure::Unreachable);
+        }
+        peer
+    }
+
+    /// Closes: when everything is written, and the peer does as well. A later send opens again.
+    pub fn close(&mut self, now: f64, peer: Peer) {
+        self.set_time(now);
+        if self.vcs.contains_key(&peer) {
+            self.want_close(peer);
+        }
+    }
+
+    /// A communicator refers to a peer.
+    pub fn retain(&mut self, peer: Peer) {
+        let vc = self.vc(peer);
+        vc.references += 1;
+        if !std::mem::replace(&mut vc.is_counted, true)
+            && let Peer::Member { group, .. } = peer
+        {
+            self.groups[group as usize].in_use += 1;
+        }
+    }
+
+    /// A communicator does not refer to a peer any more: with the last one it is closed.
+    pub fn release(&mut self, now: f64, peer: Peer) {
+        let vc = self.vc(peer);
+        vc.references = vc.references.saturating_sub(1);
+        if vc.references > 0 {
+            return;
+        }
+        if matches!(
+            vc.state,
+            State::Inactive | State::InactiveClosed | State::Moribund
+        ) {
+            self.release_group(peer);
+        } else {
+            self.close(now, peer);
+        }
+    }
+
+    /// Gives a group back if nobody refers to the virtual connection any more. With the last one the group's address book is
+    /// destroyed, but not that of the own group.
+    pub(super) fn release_group(&mut self, peer: Peer) {
+        let Peer::Member { group, .. } = peer else {
+            return;
+        };
+        let vc = self.vc(peer);
+        if vc.references > 0 || !std::mem::take(&mut vc.is_counted) {
+            return;
+        }
+        let members = &mut self.groups[group as usize];
+        members.in_use -= 1;
+        if members.in_use == 0 && group != 0 {
+            members.destroy();
+        }
+    }
+
+    /// The listener has a new socket.
+    pub fn accept(&mut self, now: f64) -> ConnectionId {
+        self.set_time(now);
+        let id = self.insert();
+        self.connection_event(id, Event::Accept, &Detail::default());
+        id
+    }
+
+    /// Something has happened to a connection.
+    pub fn handle(&mut self, now: f64, id: ConnectionId, input: Input) {
+        self.set_time(now);
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return self.tell(Output::Illegal(format!(
+                "connection {id}: {input:?}, but it is gone"
+            )));
+        };
+        let mut detail = Detail::default();
+        let event = match input {
+            Input::ConnectDone => Event::ConnectDone,
+            Input::ConnectError => Event::ConnectError,
+            Input::Eof => Event::Eof,
+            Input::Closed => Event::Closed,
+            Input::WriteDone => {
+                detail.written = connection.writing.take();
+                Event::WriteDone
+            }
+            Input::Read(message) => self.read(id, message, &mut detail),
+        };
+        let state = self.connection(id).state;
+        match (event, self.connection(id).asking) {
+            (Event::Group, Some(asking)) if state == socket::State::OpenLRecvData => {
+                self.answer(id, asking);
+            }
+            _ => self.connection_event(id, event, &detail),
+        }
+        self.answer_held();
+        self.check_finalized();
+    }
+
+    /// What a message is to the machine; what it says is kept for the transition.
+    fn read(&mut self, id: ConnectionId, message: Message, detail: &mut Detail) -> Event {
+        let now = self.now;
+        let state = self.connection(id).state;
+        match message {
+            Message::OpenReq { rank, .. } => {
+                if state == socket::State::OpenLRecvPkt {
+                    self.connection_mut(id).asking_rank = rank;
+                }
+                Event::OpenReq
+            }
+            Message::ConnAccept { port } => {
+                self.connection_mut(id).port = Some((port, String::new()));
+                Event::ConnAccept
+            }
+            Message::Group(name) => {
+                if state == socket::State::OpenLRecvData {
+                    let asking = self.asking_peer(id, &name);
+                    let connection = self.connection_mut(id);
+                    connection.asking = asking;
+                    connection.verdict = Some(Verdict::Unknown);
+                }
+                Event::Group
+            }
+            Message::OpenResp { verdict } => {
+                if state == socket::State::OpenCRecv {
+                    self.connection_mut(id).verdict = Some(verdict);
+                }
+                Event::OpenResp
+            }
+            Message::Close { .. } | Message::Data(_) => {
+                if let Some(peer) = self.connection(id).peer {
+                    self.vc(peer).last_use = now;
+                }
+                detail.message = Some(message);
+                Event::Packet
+            }
+        }
+    }
+
+    /// The process manager says that a peer is lost. What waits for it fails, now and later.
+    pub fn peer_failed(&mut self, now: f64, peer: Peer) {
+        use socket::State as C;
+        self.set_time(now);
+        let vc = self.vc(peer);
+        vc.is_lost = true;
+        vc.expects_peer = false;
+        let connection = vc.connection;
+        match connection.map(|id| (id, self.connection(id).state)) {
+            // The rest follows when it is closed.
+            Some((_, C::Closing)) => {}
+            Some((id, _)) => self.connection_event(id, Event::Eof, &Detail::default()),
+            None => self.vc_event(peer, VcEvent::Terminated, Failure::PeerLost),
+        }
+        self.answer_held();
+        self.check_finalized();
+    }
+}

@@ -1,0 +1,10 @@
+//! Small worlds in all interleavings, larger ones by chance, and each requirement by name.
+//!
+//! See `explorer` for what is explored, and `world` for what is demanded in every state and at every end.
+
+mod explorer;
+mod limits;
+mod mutants;
+mod requirements;
+mod scenarios;
+mod world;

@@ -1,0 +1,188 @@
+//! Breadth-first search over all interleavings of a world.
+//!
+//! In every state the invariants of [`World::invariant`] hold; a state in which nothing can happen is an end, and there
+//! [`World::at_the_end`] holds; and an end can be reached from every state, so nothing runs in circles for ever. The first
+//! violation comes with a shortest path.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{Hash, Hasher};
+
+use super::super::Step;
+use super::world::{Choice, World};
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub(super) states: usize,
+    pub(super) ends: usize,
+    /// There are more states than were allowed.
+    pub(super) is_cut: bool,
+    /// The rows that were taken.
+    pub(super) steps: BTreeSet<Step>,
+    /// What is wrong, and how to get there.
+    pub(super) violation: Option<(String, Vec<Choice>)>,
+}
+
+impl Report {
+    #[track_caller]
+    pub(super) fn assert_right(&self, what: &str) {
+        if let Some((violation, path)) = &self.violation {
+            panic!("{what}: {violation}, by {path:#?}");
+        }
+        assert!(!self.is_cut, "{what}: too many states");
+    }
+}
+
+/// Two hashes side by side: 128 bits, so that no state is missed in practice.
+struct Lanes(u64, u64);
+
+impl Lanes {
+    fn mix(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(23) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.1 = (self.1.rotate_left(41) ^ value).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    }
+}
+
+impl Hasher for Lanes {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.mix(u64::from(byte));
+        }
+    }
+
+    fn write_u8(&mut self, value: u8) {
+        self.mix(u64::from(value));
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.mix(u64::from(value));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.mix(value);
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.mix(value as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 29
+    }
+}
+
+fn fingerprint(world: &World) -> (u64, u64) {
+    let mut lanes = Lanes(0x5eed, 0xfeed);
+    world.hash(&mut lanes);
+    (lanes.0 ^ lanes.0 >> 29, lanes.1 ^ lanes.1 >> 31)
+}
+
+#[derive(Default)]
+struct Search {
+    numbers: BTreeMap<(u64, u64), usize>,
+    /// For each state the one from which it was first reached, and how.
+    parents: Vec<Option<(usize, Choice)>>,
+    /// For each state those from which it can be reached in one step.
+    before: Vec<Vec<usize>>,
+}
+
+impl Search {
+    /// The number of a state, and whether it is new.
+    fn number(&mut self, world: &World, parent: Option<(usize, Choice)>) -> (usize, bool) {
+        let next = self.parents.len();
+        let number = *self.numbers.entry(fingerprint(world)).or_insert(next);
+        if number == next {
+            self.parents.push(parent);
+            self.before.push(Vec::new());
+        }
+        (number, number == next)
+    }
+
+    fn path(&self, mut state: usize) -> Vec<Choice> {
+        let mut path = Vec::new();
+        while let Some((parent, choice)) = self.parents[state] {
+            path.push(choice);
+            state = parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// A state from which none of the ends can be reached.
+    fn stuck(&self, ends: &[usize]) -> Option<usize> {
+        let mut reaches = vec![false; self.before.len()];
+        let mut todo = ends.to_vec();
+        while let Some(state) = todo.pop() {
+            if !std::mem::replace(&mut reaches[state], true) {
+                todo.extend(&self.before[state]);
+            }
+        }
+        reaches.iter().position(|reaches| !reaches)
+    }
+}
+
+/// Explores everything that can happen, up to `states_max` states.
+pub(super) fn explore(world: World, states_max: usize) -> Report {
+    let mut search = Search::default();
+    let mut report = Report::default();
+    let mut ends = Vec::new();
+    search.number(&world, None);
+    let mut queue = VecDeque::from([(0, world)]);
+    while let Some((number, world)) = queue.pop_front() {
+        let choices = world.choices();
+        let mut violation = world.invariant();
+        if choices.is_empty() {
+            ends.push(number);
+            violation = violation.or_else(|| world.at_the_end());
+        }
+        if let Some(violation) = violation {
+            report.violation = Some((violation, search.path(number)));
+            break;
+        }
+        for choice in choices {
+            let mut next = world.clone();
+            next.take(choice);
+            for process in &mut next.processes {
+                report.steps.extend(process.connector.take_steps());
+            }
+            let (reached, is_new) = search.number(&next, Some((number, choice)));
+            search.before[reached].push(number);
+            if is_new {
+                queue.push_back((reached, next));
+            }
+        }
+        if search.parents.len() > states_max {
+            report.is_cut = true;
+            return report;
+        }
+    }
+    report.states = search.parents.len();
+    report.ends = ends.len();
+    if report.violation.is_none()
+        && let Some(state) = search.stuck(&ends)
+    {
+        report.violation = Some(("no end can be reached".to_owned(), search.path(state)));
+    }
+    report
+}
+
+/// One way through a world, by chance; the rows that were taken, or what is wrong.
+pub(super) fn walk(mut world: World, mut seed: u64) -> Result<World, String> {
+    loop {
+        if let Some(violation) = world.invariant() {
+            return Err(violation);
+        }
+        let choices = world.choices();
+        if choices.is_empty() {
+            return world.at_the_end().map_or(Ok(world), Err);
+        }
+        seed = seed
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
+        let pick = (seed >> 33) as usize % choices.len();
+        world.take(choices[pick]);
+        for process in &mut world.processes {
+            process.connector.take_steps();
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Reading `[protocol]`: the eager threshold, and what the message layer may use up.
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::Protocol;
+use super::field::{Field, Wrong};
+use super::section::{Collector, Section};
+use crate::units::Size;
+
+/// All keys of `[protocol]`.
+const KEYS: [&str; 11] = [
+    "eager_threshold",
+    "copy_bandwidth",
+    "packet",
+    "buffers",
+    "credits",
+    "reserved",
+    "eager_messages",
+    "eager_bytes",
+    "unexpected",
+    "batch",
+    "direct",
+];
+
+/// A count that may be 0.
+struct Count(u32);
+
+impl Field for Count {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        let number = value.get_ref().as_integer();
+        number
+            .and_then(|number| u32::from_str_radix(number.as_str(), number.radix()).ok())
+            .map(Self)
+            .ok_or_else(|| {
+                let expected = "a whole number from 0, below 2^32, without quotes";
+                Wrong::kind(value.get_ref(), expected)
+            })
+    }
+}
+
+/// Reads the table into `protocol`.
+pub(super) fn protocol(
+    collector: &mut Collector,
+    value: &Spanned<DeValue<'_>>,
+    protocol: &mut Protocol,
+) {
+    let section = collector.section(value, value.span(), "protocol table".to_owned(), &KEYS);
+    let Some(section) = section else { return };
+    if let Some(Some(size)) = collector.optional(&section, "eager_threshold") {
+        protocol.eager_threshold = size;
+    }
+    if let Some(bandwidth) = collector.optional(&section, "copy_bandwidth") {
+        protocol.copy_bandwidth = bandwidth;
+    }
+    let packet: Option<Size> = limit(collector, &section, "packet");
+    if let Some(packet) = packet {
+        if packet.bytes() > 0 {
+            protocol.packet = Some(packet);
+        } else if let Some(value) = section.get("packet") {
+            let problem = "packets of no bytes".to_owned();
+            collector.add(
+                value.span(),
+                problem,
+                "expected a size of at least 1B",
+                None,
+            );
+        }
+    }
+    protocol.buffers = limit(collector, &section, "buffers");
+    protocol.credits = limit(collector, &section, "credits");
+    protocol.reserved = limit(collector, &section, "reserved").map(|Count(count)| count);
+    protocol.eager_messages =
+        limit(collector, &section, "eager_messages").map(|Count(count)| count);
+    protocol.eager_bytes = limit(collector, &section, "eager_bytes");
+    protocol.unexpected = limit(collector, &section, "unexpected");
+    protocol.batch = limit(collector, &section, "batch");
+    protocol.direct = limit(collector, &section, "direct");
+}
+
+/// The value of a key that may be absent or wrong.
+fn limit<T: Field>(
+    collector: &mut Collector,
+    section: &Section<'_>,
+    key: &'static str,
+) -> Option<T> {
+    collector.optional(section, key).flatten()
+}

@@ -1,0 +1,80 @@
+//! `simrun graph`: the protocol machines as graphs, made from the tables that run.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use mpi::machine::{self, Machine};
+use report::StateGraph;
+
+use crate::status;
+
+/// Which machine, and in which form.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct GraphCommand {
+    /// The machine: what sends, what receives, what returns credits, a socket, or the close protocol
+    #[arg(value_enum)]
+    machine: Which,
+
+    /// The language of Graphviz, or a picture
+    #[arg(long, value_enum, default_value_t)]
+    format: GraphFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Which {
+    Send,
+    Receive,
+    Credits,
+    Connection,
+    Close,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum GraphFormat {
+    #[default]
+    Dot,
+    Svg,
+}
+
+/// Prints the graph to standard output.
+pub(crate) fn run(command: &GraphCommand) -> ExitCode {
+    let [connection, close] = mpi::connection::machines();
+    let machine = match command.machine {
+        Which::Send => machine::send(),
+        Which::Receive => machine::receive(),
+        Which::Credits => machine::credits(),
+        Which::Connection => connection,
+        Which::Close => close,
+    };
+    match command.format {
+        GraphFormat::Dot => status::print(machine.to_dot().trim_end()),
+        GraphFormat::Svg => match report::svg_of_states(&states(&machine)) {
+            Ok(picture) => status::print(picture.trim_end()),
+            Err(error) => status::refuse(error),
+        },
+    }
+}
+
+/// The machine in the words of `report`.
+fn states(machine: &Machine) -> StateGraph {
+    let at = |name: &String| {
+        let position = machine.states.iter().position(|state| state == name);
+        position.expect("transitions lead from states to states")
+    };
+    StateGraph {
+        title: format!("The machine \"{}\" of a connection", machine.name),
+        states: machine
+            .states
+            .iter()
+            .map(|state| (state.clone(), machine.waits.contains(state)))
+            .collect(),
+        transitions: machine
+            .transitions
+            .iter()
+            .map(|transition| {
+                let (from, to) = (at(&transition.from), at(&transition.to));
+                (from, to, transition.label())
+            })
+            .collect(),
+    }
+}

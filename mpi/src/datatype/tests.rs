@@ -7,7 +7,7 @@ use super::*;
 fn offsets(datatype: &Datatype, count: u64) -> Vec<u64> {
     let mut all = Vec::new();
     datatype.runs(0, count, &mut |start, length| {
-        all.extend(start..start + length)
+        all.extend(start..start + length);
     });
     all
 }

@@ -65,6 +65,8 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
         }
         (Case::Hosts, _) => world.println(format_args!("{rank} {}", world.host_name())),
         (Case::Forever, _) => {
+            // After some time, so that whoever interrupts the run finds that it has simulated something.
+            world.sleep(1.0).await;
             if rank == 0 {
                 world.println(format_args!("running"));
             }

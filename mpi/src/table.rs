@@ -38,6 +38,38 @@ pub struct Impossible<S: 'static, E: 'static> {
     pub reason: &'static str,
 }
 
+/// A row with a guard.
+pub(crate) const fn when<S, E, G, A>(
+    from: S,
+    event: E,
+    guard: G,
+    actions: &'static [A],
+    to: S,
+    requirement: &'static str,
+) -> Transition<S, E, G, A> {
+    Transition {
+        from,
+        event,
+        guard,
+        actions,
+        to,
+        requirement,
+    }
+}
+
+/// Events that cannot happen in a state, and why not.
+pub(crate) const fn never<S, E>(
+    state: S,
+    events: &'static [E],
+    reason: &'static str,
+) -> Impossible<S, E> {
+    Impossible {
+        state,
+        events,
+        reason,
+    }
+}
+
 /// A state machine.
 #[derive(Debug)]
 pub struct Table<S: 'static, E: 'static, G: 'static, A: 'static> {

@@ -15,7 +15,7 @@
 //! asked for.
 
 use super::accept::Verdict;
-use crate::table::{Impossible, Table, Transition};
+use crate::table::{Impossible, Table, Transition, never, when};
 
 /// Where a connection is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -158,36 +158,6 @@ const fn row(
     requirement: &'static str,
 ) -> Transition<State, Event, Guard, Action> {
     when(from, event, Guard::Always, actions, to, requirement)
-}
-
-const fn when(
-    from: State,
-    event: Event,
-    guard: Guard,
-    actions: &'static [Action],
-    to: State,
-    requirement: &'static str,
-) -> Transition<State, Event, Guard, Action> {
-    Transition {
-        from,
-        event,
-        guard,
-        actions,
-        to,
-        requirement,
-    }
-}
-
-const fn never(
-    state: State,
-    events: &'static [Event],
-    reason: &'static str,
-) -> Impossible<State, Event> {
-    Impossible {
-        state,
-        events,
-        reason,
-    }
 }
 
 const fn is(verdict: Verdict) -> Guard {

@@ -8,7 +8,7 @@
 //! the two cannot disagree (N-1).
 
 use super::socket;
-use crate::table::{Impossible, Table, Transition};
+use crate::table::{Impossible, Table, Transition, never, when};
 
 /// Where a virtual connection is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -119,26 +119,7 @@ const fn row(
     to: State,
     requirement: &'static str,
 ) -> Transition<State, Event, Guard, Action> {
-    Transition {
-        from,
-        event,
-        guard: Guard::Always,
-        actions,
-        to,
-        requirement,
-    }
-}
-
-const fn never(
-    state: State,
-    events: &'static [Event],
-    reason: &'static str,
-) -> Impossible<State, Event> {
-    Impossible {
-        state,
-        events,
-        reason,
-    }
+    when(from, event, Guard::Always, actions, to, requirement)
 }
 
 /// The machine.

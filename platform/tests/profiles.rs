@@ -80,6 +80,31 @@ fn computations_under_the_speed_of_an_xml_file() {
 }
 
 #[test]
+fn computations_under_a_speed_that_falls_and_returns() {
+    // The dates of SimGrid's example of a host whose speed is 1.0, 0.8 and 0.4 of 10 flop/s, again from 30 s on.
+    let files = [
+        (
+            "w.xml",
+            r#"<platform version="4.1"><zone id="w" routing="Full">
+            <host id="Cpu A" speed="10f"/><host id="Cpu B" speed="10f" speed_file="b"/></zone></platform>"#,
+        ),
+        ("b", "0 1.0\n10 0.8\n20 0.4\nLOOPAFTER 10\n"),
+    ];
+    let folder = Folder::new("falling", &files);
+    for (start, flops, end) in [
+        (0.0, 40.0, 4.0),
+        (10.0, 40.0, 15.0),
+        (20.0, 40.0, 30.0),
+        (0.0, 220.0, 30.0),
+    ] {
+        let mut lab = Lab::on(folder.load("w.xml"));
+        lab.wait_until(start);
+        lab.exec("Cpu B", flops, 1.0, UNLIMITED);
+        lab.expect(&[(end, &[0])], 1e-12);
+    }
+}
+
+#[test]
 fn transfers_under_the_profiles_of_an_xml_file() {
     // SimGrid's dates. The quirk is the limit that a transfer keeps from its start.
     let folder = changing("links");

@@ -90,6 +90,8 @@ pub(crate) enum Issued {
 /// The whole state of a simulation but for the actors' futures.
 pub struct Kernel {
     pub(crate) now: Time,
+    /// The last date at which an actor could do something.
+    pub(crate) active: Time,
     pub(crate) clock: Clock,
     pub(crate) digest: Digest,
     pub(crate) myself: Weak<RefCell<Self>>,
@@ -177,6 +179,7 @@ impl Kernel {
     ) -> Self {
         Self {
             now: Time::ZERO,
+            active: Time::ZERO,
             clock,
             digest: Digest::default(),
             myself: Weak::new(),

@@ -399,6 +399,7 @@ impl Simulation {
                 return Some(outcome);
             }
             if !kernel.is_idle() {
+                kernel.active = kernel.now;
                 return None;
             }
         }

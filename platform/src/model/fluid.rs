@@ -559,6 +559,12 @@ impl Resource for FlowModel {
         (first_s < HORIZON_S).then(|| Time::from_secs(first_s).max(now))
     }
 
+    fn only_repeats(&self, since: Time, date: Time) -> bool {
+        self.dynamics.timetable.only_repeats(since, date)
+            && self.dynamics.failed.is_empty()
+            && self.first_end_s() == f64::INFINITY
+    }
+
     fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {
         self.change(profile::Change::Host(host, on), now);
         Ok(())

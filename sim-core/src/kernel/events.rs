@@ -64,6 +64,7 @@ impl Kernel {
         let resource = self.resource.next_date(self.now);
         match (timer, resource) {
             (Some(timer), Some(resource)) => Some(timer.min(resource)),
+            (None, Some(date)) if self.resource.only_repeats(self.active, date) => None,
             (timer, resource) => timer.or(resource),
         }
     }

@@ -61,13 +61,25 @@ struct Tables {
 pub struct Flow {
     ranks: Ranks,
     tables: RefCell<Tables>,
+    is_timed: bool,
 }
 
 impl Flow {
+    /// Whether a control packet can be handed over where it is posted: time passes, and no packet is before it. Without time,
+    /// its arrival is an event of its own, which may come after others.
+    fn is_next(&self, source: u32, destination: u32, packet: &Packet) -> bool {
+        let last = &self.tables.borrow().last;
+        let has_before = packet.header.is_ordered()
+            && !last.is_empty()
+            && last.contains_key(&(destination, source));
+        !has_before && self.is_timed
+    }
+
     /// A device for `ranks` ranks, attached to the kernel behind `port`.
     #[must_use]
     pub fn new(port: DevicePort, ranks: u32, settings: Settings) -> Rc<Self> {
         let flow = Rc::new(Self {
+            is_timed: port.with(|kernel| kernel.is_timed()),
             ranks: Ranks::new(port.clone(), ranks, settings),
             tables: RefCell::default(),
         });
@@ -105,6 +117,18 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
         | Header::DataPart { .. }
         | Header::Credits => None,
     }
+}
+
+/// A packet is at its destination.
+fn hand_over(kernel: &mut Kernel, ranks: &Ranks, source: u32, destination: u32, packet: Packet) {
+    kernel.mix_digest(
+        u64::from(source) << 32 | u64::from(destination),
+        label(&packet),
+    );
+    if let Some(token) = packet.notify {
+        ranks.tell(kernel, source, Event::Sent(token));
+    }
+    ranks.tell(kernel, destination, Event::Packet { source, packet });
 }
 
 impl Tables {
@@ -177,14 +201,7 @@ impl Tables {
         else {
             unreachable!("a packet is delivered once");
         };
-        kernel.mix_digest(
-            u64::from(source) << 32 | u64::from(destination),
-            label(&packet),
-        );
-        if let Some(token) = packet.notify {
-            ranks.tell(kernel, source, Event::Sent(token));
-        }
-        ranks.tell(kernel, destination, Event::Packet { source, packet });
+        hand_over(kernel, ranks, source, destination, packet);
     }
 
     /// A host or a link under a packet or a computation went off. Ranks cannot survive that yet: it ends the run.
@@ -274,6 +291,10 @@ impl Carrier for Flow {
             reason = "messages of 2^53 bytes and more may be off by one"
         )]
         let begins = packet.header.begins(length).map(|length| length as f64);
+        if control && rank != peer && self.is_next(rank, peer, &packet) {
+            let tell = |kernel: &mut Kernel| hand_over(kernel, &self.ranks, rank, peer, packet);
+            return self.ranks.port.with(tell);
+        }
         let index = self.tables.borrow_mut().launch(rank, peer, packet);
         self.ranks.port.with(|kernel| {
             if control {

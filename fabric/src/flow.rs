@@ -262,6 +262,10 @@ impl Device for Flow {
         self.on_end(kernel, token, End::Done);
     }
 
+    fn progress(&self) {
+        self.ranks.progress();
+    }
+
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
         self.ranks.lose(kernel, lost);
     }

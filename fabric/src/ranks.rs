@@ -69,6 +69,10 @@ struct Endpoint {
     first: u32,
     last: u32,
     parked: Option<Parked>,
+    /// Parked, and the kernel knows that it has to go on.
+    woken: bool,
+    /// In the list of those with events to handle.
+    called: bool,
     process: Weak<Process>,
 }
 
@@ -83,6 +87,8 @@ struct Queued {
 struct Ends {
     endpoints: Vec<Endpoint>,
     events: Slab<Queued>,
+    /// Parked ranks with events that nobody has handled.
+    called: Vec<u32>,
     /// What combinators want to be woken by at the next event; few ranks have any.
     wakers: BTreeMap<u32, Vec<Waker>>,
 }
@@ -93,6 +99,8 @@ impl Ends {
             first: NONE,
             last: NONE,
             parked: None,
+            woken: false,
+            called: false,
             process: Weak::new(),
         };
         let mut endpoints = Vec::new();
@@ -100,6 +108,7 @@ impl Ends {
         Self {
             endpoints,
             events: Slab::default(),
+            called: Vec::new(),
             wakers: BTreeMap::new(),
         }
     }
@@ -157,15 +166,51 @@ impl Ranks {
         self.ends.borrow_mut().endpoints[rank as usize].process = Rc::downgrade(process);
     }
 
-    /// Puts an event into the inbox of a rank and wakes it.
+    /// Puts an event into the inbox of a rank. If it is parked, its process handles the event before any rank goes on, and it
+    /// is woken only if it can go on then.
     pub(crate) fn tell(&self, kernel: &mut Kernel, rank: u32, event: Event) {
         let mut ends = self.ends.borrow_mut();
         ends.push(rank, event);
+        let endpoint = &mut ends.endpoints[rank as usize];
+        if endpoint.parked.is_some() && !endpoint.woken && !endpoint.called {
+            endpoint.called = true;
+            ends.called.push(rank);
+            kernel.ask_for_progress();
+        }
+    }
+
+    /// Lets the processes of parked ranks handle their events.
+    pub(crate) fn progress(&self) {
+        loop {
+            let mut called = std::mem::take(&mut self.ends.borrow_mut().called);
+            if called.is_empty() {
+                return;
+            }
+            for rank in called.drain(..) {
+                let process = {
+                    let endpoint = &mut self.ends.borrow_mut().endpoints[rank as usize];
+                    endpoint.called = false;
+                    endpoint.process.upgrade()
+                };
+                if process.is_none_or(|process| process.progress()) {
+                    self.wake(rank);
+                }
+            }
+            let list = &mut self.ends.borrow_mut().called;
+            if list.is_empty() {
+                *list = called;
+            }
+        }
+    }
+
+    fn wake(&self, rank: u32) {
+        let mut ends = self.ends.borrow_mut();
+        ends.endpoints[rank as usize].woken = true;
         if !ends.wakers.is_empty() {
             let wakers = ends.wakers.remove(&rank);
             wakers.into_iter().flatten().for_each(Waker::wake);
         }
-        kernel.wake_actor(actor(rank));
+        self.port.with(|kernel| kernel.wake_actor(actor(rank)));
     }
 
     /// Puts an event into the inbox of a rank that is awake.
@@ -176,10 +221,12 @@ impl Ranks {
     fn poll_event(&self, rank: u32) -> Option<Event> {
         let mut ends = self.ends.borrow_mut();
         let endpoint = &mut ends.endpoints[rank as usize];
-        if let Some(parked) = endpoint.parked
+        if endpoint.woken
+            && let Some(parked) = endpoint.parked
             && self.port.is_woken(parked)
         {
             endpoint.parked = None;
+            endpoint.woken = false;
         }
         ends.pop(rank)
     }
@@ -268,6 +315,10 @@ impl<C: Carrier> Channel for RankChannel<C> {
 
     fn park(&self, waker: &Waker, interest: Interest) {
         self.device.ranks().park(self.rank, waker);
+        self.device.parked(self.rank, interest);
+    }
+
+    fn stay_parked(&self, interest: Interest) {
         self.device.parked(self.rank, interest);
     }
 

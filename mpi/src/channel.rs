@@ -270,6 +270,11 @@ pub trait Channel {
     /// by what any of the `interest`s names.
     fn park(&self, waker: &Waker, interest: Interest);
 
+    /// Says that the events have been handled and that the rank, which is parked, still has nothing to do until the next one.
+    fn stay_parked(&self, interest: Interest) {
+        let _ = interest;
+    }
+
     /// Messages to this rank that had not arrived when the run ended: what they are matched by, and their lengths.
     fn undelivered(&self) -> Vec<(Envelope, u64)> {
         Vec::new()

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::channel::{Channel, Token};
+use crate::channel::{Channel, Event, Token};
 use crate::communicators::Contexts;
 use crate::engine::Engine;
 use crate::matching::Unexpected;
@@ -137,6 +137,27 @@ impl Process {
         let interest = waits.interest(&self.engine.borrow());
         self.channel.park(context.waker(), interest);
         Poll::Pending
+    }
+
+    /// Handles the events of the channel while the rank is parked; whether the rank can go on now. Whoever drives the channel
+    /// calls it, or wakes the rank, which then does the same.
+    #[must_use]
+    pub fn progress(&self) -> bool {
+        let engine = &mut *self.engine.borrow_mut();
+        let (ended, mut elapsed) = (engine.ended(), false);
+        while let Some(event) = self.channel.poll_event() {
+            elapsed |= matches!(event, Event::Elapsed(_));
+            engine.handle(&*self.channel, event);
+        }
+        engine.take_back(&*self.channel);
+        let mut blocked = self.blocked.borrow_mut();
+        let waits = blocked.only().filter(|_| !elapsed);
+        let Some(waits) = waits.filter(|waits| !waits.may_end(engine, ended)) else {
+            return true;
+        };
+        blocked.go_on(engine.events());
+        self.channel.stay_parked(waits.interest(engine));
+        false
     }
 
     /// The date at which the rank is, in seconds.

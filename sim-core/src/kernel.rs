@@ -143,6 +143,8 @@ pub struct Kernel {
     pub(crate) trace: Option<TraceSink>,
     pub(crate) host_states: hosts::HostStates,
     pub(crate) device: Option<Rc<dyn Device>>,
+    /// Whether the device wants [`Device::progress`] to be called.
+    pub(crate) device_waits: bool,
     pub(crate) console: Option<Rc<dyn crate::Console>>,
     /// Names the actors that were not given a name.
     pub(crate) namer: fn(ActorId) -> String,
@@ -214,6 +216,7 @@ impl Kernel {
             trace: None,
             host_states: hosts::HostStates::default(),
             device: None,
+            device_waits: false,
             console: None,
             namer: |actor| format!("actor-{actor}"),
             seed,

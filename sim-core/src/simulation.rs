@@ -454,6 +454,7 @@ impl Simulation {
             return self.run_chosen();
         }
         loop {
+            self.let_device_progress();
             let actor = {
                 let mut kernel = self.kernel.borrow_mut();
                 let birth = if kernel.stepping {
@@ -480,6 +481,21 @@ impl Simulation {
             };
             if let Some(outcome) = self.poll(actor) {
                 return Some(outcome);
+            }
+        }
+    }
+
+    /// What happened may let the device do something at once.
+    #[inline]
+    fn let_device_progress(&self) {
+        while self.kernel.borrow().device_waits {
+            let device = {
+                let mut kernel = self.kernel.borrow_mut();
+                kernel.device_waits = false;
+                kernel.device.clone()
+            };
+            if let Some(device) = device {
+                device.progress();
             }
         }
     }
@@ -603,6 +619,7 @@ impl Simulation {
     )]
     fn poll_answered(&mut self) -> Option<Option<Outcome>> {
         loop {
+            self.let_device_progress();
             let actor = {
                 let mut kernel = self.kernel.borrow_mut();
                 let actor = kernel.take_answered()?;

@@ -122,7 +122,11 @@ impl Kernel {
     /// Whether no actor can do anything at this date: a resource has only changed its rates.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        self.ready.is_empty() && self.dying.is_empty() && self.births.is_empty() && !self.chosen
+        self.ready.is_empty()
+            && self.dying.is_empty()
+            && self.births.is_empty()
+            && !self.chosen
+            && !self.device_waits
     }
 
     #[inline]

@@ -99,6 +99,7 @@ pub(crate) fn label(packet: &Packet) -> u64 {
         Header::EagerNext { .. } => (6, 0),
         Header::DataPart { .. } => (7, 0),
         Header::Credits => (8, 0),
+        Header::Detached { envelope } => (9, envelope.tag),
     };
     packet.payload.len() << 8 | kind | u64::from(detail) << 40
 }
@@ -106,7 +107,9 @@ pub(crate) fn label(packet: &Packet) -> u64 {
 /// The message that a packet brings or announces, if it does.
 pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
     match packet.header {
-        Header::Eager { envelope } => Some((envelope, packet.payload.len())),
+        Header::Eager { envelope } | Header::Detached { envelope } => {
+            Some((envelope, packet.payload.len()))
+        }
         Header::Rts {
             envelope, length, ..
         }

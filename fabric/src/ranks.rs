@@ -300,6 +300,10 @@ impl<C: Carrier> Channel for RankChannel<C> {
         self.device.post(self.rank, peer, packet);
     }
 
+    fn pull(&self, source: u32, packet: Packet) {
+        self.device.post(source, self.rank, packet);
+    }
+
     fn poll_event(&self) -> Option<Event> {
         self.device.before_poll(self.rank);
         self.device.ranks().poll_event(self.rank)

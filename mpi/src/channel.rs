@@ -37,6 +37,12 @@ pub enum Header {
         /// Whether the sender has gone on, because the message was copied.
         detached: bool,
     },
+    /// A message whose sender has gone on, because it was copied: it is announced at once and leaves when the receiver
+    /// [pulls](Channel::pull) it. Where limits are set an [`Header::Rts`] says so instead.
+    Detached {
+        /// What it is matched by.
+        envelope: Envelope,
+    },
     /// Clear to send: the receiver has a buffer for the message.
     Cts {
         /// The sender's operation.
@@ -111,6 +117,7 @@ impl Header {
             self,
             Self::Eager { .. }
                 | Self::Rts { .. }
+                | Self::Detached { .. }
                 | Self::EagerFirst { .. }
                 | Self::EagerNext { .. }
         )
@@ -132,7 +139,10 @@ impl Header {
     /// Whether the packet only controls the protocol and carries no message.
     #[must_use]
     pub const fn is_control(&self) -> bool {
-        matches!(self, Self::Rts { .. } | Self::Cts { .. } | Self::Credits)
+        matches!(
+            self,
+            Self::Rts { .. } | Self::Detached { .. } | Self::Cts { .. } | Self::Credits
+        )
     }
 }
 
@@ -141,7 +151,7 @@ impl Header {
 pub struct Packet {
     /// What it is about.
     pub header: Header,
-    /// The content; empty for control packets.
+    /// The content; empty for control packets, except that of a detached message, which has not left.
     pub payload: Buffer,
     /// If given, the sender is told by [`Event::Sent`] when the packet has left it for good.
     pub notify: Option<Token>,
@@ -255,6 +265,9 @@ pub trait Channel {
 
     /// Sends a packet to a rank.
     fn post(&self, peer: u32, packet: Packet);
+
+    /// Lets a detached message leave from the rank that sent it to this one: a packet with its data.
+    fn pull(&self, source: u32, packet: Packet);
 
     /// The next event, if there is one.
     fn poll_event(&self) -> Option<Event>;

@@ -170,13 +170,14 @@ impl Engine {
             Header::Rts { .. } => Event::Rts,
             Header::Eager { .. } | Header::EagerFirst { .. } => Event::Eager,
             Header::EagerNext { .. } => Event::EagerData,
+            Header::Detached { .. } => unreachable!("only where nothing is limited"),
         };
         flow.step(source, event, now);
         if matches!(event, Event::Cts | Event::Data | Event::Rts) {
             flow.use_up(source, 1, false, now);
         }
         match packet.header {
-            Header::Credits => {}
+            Header::Credits | Header::Detached { .. } => {}
             Header::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
             Header::Data { receive } => self.handle_data(channel, receive, &packet.payload),
             Header::DataPart {

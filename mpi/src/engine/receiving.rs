@@ -1,7 +1,7 @@
 //! What receives: the call, the message that a receive has met, its data, the end.
 
 use super::{Engine, Place, State, status};
-use crate::channel::{Channel, Header, Token};
+use crate::channel::{Channel, Header, Packet, Token};
 use crate::matching::Content;
 use crate::{Buffer, Envelope, Error, Pattern};
 
@@ -40,6 +40,22 @@ impl Engine {
             Content::Eager(message) => {
                 self.owe(channel, receive, message.len());
                 self.deliver(receive, envelope, buffer, &message);
+            }
+            Content::Detached(message) => {
+                self.operations[receive as usize].state = State::AwaitData {
+                    envelope,
+                    length: message.len(),
+                    buffer,
+                    detached: true,
+                    arrived: 0,
+                };
+                let packet = Packet {
+                    header: Header::Data { receive },
+                    payload: message,
+                    notify: None,
+                    returned: None,
+                };
+                channel.pull(envelope.source, packet);
             }
             Content::Held { length, assembly } => {
                 self.operations[receive as usize].state = State::AwaitData {

@@ -81,6 +81,18 @@ impl Engine {
             channel.post(peer, packet);
             return;
         }
+        if detached && settings.limits.is_none() {
+            self.sends -= 1;
+            let packet = Packet {
+                header: Header::Detached { envelope },
+                payload: buffer.clone(),
+                notify: None,
+                returned: None,
+            };
+            self.finish(send, Ok(status(envelope, length)), buffer);
+            channel.post(peer, packet);
+            return;
+        }
         let waits = State::AwaitCts {
             peer,
             envelope,

@@ -31,6 +31,8 @@ impl Unexpected {
 pub(crate) enum Content {
     /// All of it.
     Eager(Buffer),
+    /// All of it, but it leaves only now.
+    Detached(Buffer),
     /// Its announcement; it waits at the sender under this token, whether or not the sender waits too.
     Rts {
         length: u64,
@@ -44,7 +46,7 @@ pub(crate) enum Content {
 impl Content {
     pub(crate) const fn length(&self) -> u64 {
         match self {
-            Self::Eager(buffer) => buffer.len(),
+            Self::Eager(buffer) | Self::Detached(buffer) => buffer.len(),
             Self::Rts { length, .. } | Self::Held { length, .. } => *length,
         }
     }

@@ -118,24 +118,45 @@ impl Process {
         location: &'static Location<'static>,
         attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
-        // The attempt may cost something, and is then made once more when that is paid.
-        let (result, turn) = self.with_engine(|engine, channel| {
-            let result = if engine.is_busy(channel, location) {
-                None
-            } else {
-                attempt(engine, channel)
-            };
-            if result.is_none() {
-                engine.is_busy(channel, location);
-            }
-            (result, engine.events())
-        });
-        if let Some(result) = result {
-            return Poll::Ready(result);
+        let engine = &mut *self.engine.borrow_mut();
+        while let Some(event) = self.channel.poll_event() {
+            engine.handle(&*self.channel, event);
         }
-        self.blocked.borrow_mut().add(turn, waits, location);
-        let interest = waits.interest(&self.engine.borrow());
-        self.channel.park(context.waker(), interest);
+        engine.take_back(&*self.channel);
+        self.attempt(engine, context, (waits, location), attempt)
+    }
+
+    /// Polls an operation that has just begun, after all events.
+    pub(crate) fn poll_begun<T>(
+        &self,
+        context: &Context<'_>,
+        waits: Waits,
+        location: &'static Location<'static>,
+        attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
+    ) -> Poll<T> {
+        let engine = &mut *self.engine.borrow_mut();
+        self.attempt(engine, context, (waits, location), attempt)
+    }
+
+    fn attempt<T>(
+        &self,
+        engine: &mut Engine,
+        context: &Context<'_>,
+        (waits, location): (Waits, &'static Location<'static>),
+        attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
+    ) -> Poll<T> {
+        let channel = &*self.channel;
+        if !engine.is_busy(channel, location) {
+            if let Some(result) = attempt(engine, channel) {
+                return Poll::Ready(result);
+            }
+            // The attempt may cost something, and is made once more when that is paid.
+            engine.is_busy(channel, location);
+        }
+        self.blocked
+            .borrow_mut()
+            .add(engine.events(), waits, location);
+        channel.park(context.waker(), waits.interest(engine));
         Poll::Pending
     }
 

@@ -93,6 +93,9 @@ impl Engine {
 
     /// Lets messages that were given back meet receives.
     pub(crate) fn take_back(&mut self, channel: &dyn Channel) {
+        if self.returned.is_empty() {
+            return;
+        }
         for Unexpected { envelope, content } in std::mem::take(&mut self.returned) {
             self.events += 1;
             if let Some((receive, content)) = self.matching.arrive(envelope, content) {

@@ -14,6 +14,13 @@ impl Engine {
         buffer: Buffer,
         location: Place,
     ) -> Token {
+        if self.may_begin(channel) {
+            let receive = self.insert(State::Posted { pattern, buffer }, location);
+            if let Some(message) = self.matching.post(pattern, receive) {
+                self.matched(channel, receive, message.envelope, message.content);
+            }
+            return receive;
+        }
         let waits = State::AwaitPost {
             pattern,
             buffer,

@@ -30,6 +30,12 @@ impl Engine {
         if cost > 0.0 {
             self.busy_until = self.now(channel) + cost;
         }
+        self.sends += 1;
+        if self.may_begin(channel) {
+            let send = self.insert(State::Elapsing, location);
+            self.launch(channel, send, peer, envelope, (buffer, synchronous));
+            return send;
+        }
         let waits = State::AwaitTurn {
             peer,
             envelope,
@@ -37,7 +43,6 @@ impl Engine {
             synchronous,
         };
         let send = self.insert(waits, location);
-        self.sends += 1;
         self.in_turn(channel, send);
         send
     }

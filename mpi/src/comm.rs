@@ -157,7 +157,7 @@ impl Comm {
     }
 
     /// The world rank of a rank.
-    fn peer(&self, rank: usize) -> Result<u32> {
+    pub(crate) fn peer(&self, rank: usize) -> Result<u32> {
         let size = self.size();
         if rank >= size {
             return Err(Error::Rank { rank, size });
@@ -171,7 +171,7 @@ impl Comm {
         self.members.told(status)
     }
 
-    fn envelope(&self, tag: u32) -> Result<Envelope> {
+    pub(crate) fn envelope(&self, tag: u32) -> Result<Envelope> {
         self.check_context()?;
         if tag > TAG_UB {
             return Err(Error::Tag(tag));
@@ -180,6 +180,7 @@ impl Comm {
             context: self.context,
             source: self.process.channel().rank(),
             tag,
+            ready: false,
         })
     }
 
@@ -215,7 +216,8 @@ impl Comm {
         tag: u32,
         (mode, blocks, location): (SendMode, bool, &'static Location<'static>),
     ) -> Result<Token> {
-        let envelope = self.envelope(tag)?;
+        let mut envelope = self.envelope(tag)?;
+        envelope.ready = mode == SendMode::Ready;
         if destination == PROC_NULL {
             let nothing = |engine: &mut Engine, _: &dyn Channel| {
                 engine.finished(Status::PROC_NULL, buffer, location)

@@ -67,6 +67,10 @@ impl Engine {
         let cancelled = operation.cancelled;
         let place = &mut operation.state;
         match std::mem::replace(place, State::Elapsing) {
+            State::AwaitTurn { buffer, .. } if cancelled => {
+                self.sends -= 1;
+                self.finish_cancelled(token, buffer);
+            }
             State::AwaitTurn {
                 peer,
                 envelope,
@@ -94,6 +98,11 @@ impl Engine {
                     None => self.matching.post(pattern, token),
                 };
                 if let Some(message) = matched {
+                    // It came before its receive, and is copied out of where it was.
+                    if message.content.is_here() {
+                        let length = message.content.length();
+                        self.owe_copy(channel, token, length);
+                    }
                     self.matched(channel, token, message.envelope, message.content);
                 }
             }

@@ -137,7 +137,7 @@ impl Request {
 
     /// Cancels a receive that no message has met, or a send that waits for its receive: `MPI_Cancel`. The request must be completed
     /// as ever; [`Status::cancelled`] then says which of the two came first. A message that has been announced is asked back from the
-    /// receiver, which takes as long as two control messages. An eager send that is over, or a receive that a message has
+    /// receiver, which takes as long as two control messages, and has to be running still. An eager send that is over, or a receive that a message has
     /// met, goes on to its normal end.
     pub fn cancel(&mut self) {
         if let Some(token) = self.token {

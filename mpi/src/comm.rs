@@ -285,6 +285,17 @@ impl Comm {
         tag: Tag,
         location: &'static Location<'static>,
     ) -> Result<Request> {
+        self.irecv_and((buffer, false), source, tag, location)
+    }
+
+    /// Starts a receive, and whether what comes is unpacked.
+    pub(crate) fn irecv_and(
+        &self,
+        (buffer, unpacks): (Buffer, bool),
+        source: Source,
+        tag: Tag,
+        location: &'static Location<'static>,
+    ) -> Result<Request> {
         let Some(pattern) = self.pattern_or_null(source, tag)? else {
             let nothing = |engine: &mut Engine, _: &dyn Channel| {
                 engine.finished(Status::PROC_NULL, buffer, location)
@@ -293,7 +304,7 @@ impl Comm {
             return Ok(Request::new(self, token));
         };
         let start = |engine: &mut Engine, channel: &dyn Channel| {
-            engine.receive(channel, pattern, buffer, location)
+            engine.receive_and(channel, pattern, (buffer, unpacks), location)
         };
         let token = self.process.with_engine(start);
         Ok(Request::new(self, token))

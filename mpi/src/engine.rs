@@ -132,6 +132,8 @@ struct Operation {
     cancelled: bool,
     /// The program has gone on, although the message waits for its receive.
     detached: bool,
+    /// Its program unpacks what comes, wherever it has waited.
+    unpacks: bool,
     /// The receive has met a message for which it should have been posted.
     unready: bool,
     /// Which end it is of a message that is being forwarded.
@@ -219,6 +221,7 @@ impl Engine {
             released: false,
             cancelled: false,
             detached: false,
+            unpacks: false,
             unready: false,
             role: Role::None,
             owed: 0.0,

@@ -14,12 +14,24 @@ impl Engine {
         buffer: Buffer,
         location: Place,
     ) -> Token {
+        self.receive_and(channel, pattern, (buffer, false), location)
+    }
+
+    /// The same, and whether its program unpacks what comes.
+    pub(crate) fn receive_and(
+        &mut self,
+        channel: &dyn Channel,
+        pattern: Pattern,
+        (buffer, unpacks): (Buffer, bool),
+        location: Place,
+    ) -> Token {
         let waits = State::AwaitPost {
             pattern,
             buffer,
             message: None,
         };
         let receive = self.insert(waits, location);
+        self.operations[receive as usize].unpacks = unpacks;
         self.in_turn(channel, receive);
         receive
     }

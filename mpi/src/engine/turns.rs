@@ -99,7 +99,7 @@ impl Engine {
                 };
                 if let Some(message) = matched {
                     // It came before its receive, and is copied out of where it was.
-                    if message.content.is_here() {
+                    if message.content.is_here() && !self.operations[token as usize].unpacks {
                         let length = message.content.length();
                         self.owe_copy(channel, token, length);
                     }

@@ -8,9 +8,10 @@
 //!
 //! Calls may cost the rank time (see `overhead`): then the rank is busy until a date, and what it does is done at that date.
 //!
-//! Inputs are `send`, `receive` and `handle`; the packets to post come back through the channel that is passed in.
+//! Inputs are `send`, `receive`, `cancel` and `handle`; the packets to post come back through the channel that is passed in.
 
 mod calls;
+mod forwarding;
 mod limited;
 mod questions;
 mod receiving;
@@ -23,6 +24,8 @@ use crate::channel::{Channel, Event, Header, Packet, Token};
 use crate::flow_control::{FlowControl, Slot};
 use crate::matching::{Content, Matching, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
+pub(crate) use forwarding::Onward;
+use forwarding::{Forwards, Role};
 
 /// What a completed operation says about its message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +74,12 @@ pub(crate) enum State {
         envelope: Envelope,
         buffer: Buffer,
     },
+    /// The message has left; its sender waits until a receive has met it.
+    AwaitAck {
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    },
     /// The message is to leave by the machine that sends, eagerly if that is still possible when its turn comes.
     Queued {
         peer: u32,
@@ -96,8 +105,12 @@ pub(crate) enum State {
     },
     /// A message that arrives or has arrived before its receive.
     Assembly(Box<limited::Assembly>),
+    /// A message has come and is being sent on.
+    Forwarding { status: Status, buffer: Buffer },
     /// A packet whose end matters, because it holds something.
     Packet(Slot),
+    /// The connection to a peer waits until what it posts next is packed.
+    Packing { peer: u32 },
     /// A timer or a computation runs.
     Elapsing,
     /// It is over.
@@ -115,8 +128,16 @@ struct Operation {
     location: Place,
     /// Nobody holds the request any more: the place is freed at the end.
     released: bool,
-    /// A receive that ends instead of being posted.
+    /// It ends instead of beginning; of a send that has been announced: it has been asked back.
     cancelled: bool,
+    /// The program has gone on, although the message waits for its receive.
+    detached: bool,
+    /// Its program unpacks what comes, wherever it has waited.
+    unpacks: bool,
+    /// The receive has met a message for which it should have been posted.
+    unready: bool,
+    /// Which end it is of a message that is being forwarded.
+    role: Role,
     /// What completing the operation costs, in seconds, and has not been paid.
     owed: f64,
 }
@@ -146,10 +167,16 @@ pub(crate) struct Engine {
     ended: u64,
     /// Sends that are not over.
     sends: u32,
+    /// Those of them whose program has gone on and that no receive has met.
+    detached: u32,
+    /// The date until which the message layer copies.
+    packing_until: f64,
     /// Receives whose request was dropped before they got a message: the first one, and their number.
     withdrawn: Option<(Pattern, Place, u64)>,
     /// Where limits are set.
     flow: Option<Box<FlowControl>>,
+    /// The messages that are being forwarded.
+    forwards: Option<Box<Forwards>>,
     /// Messages that a matched probe had taken and that nobody received.
     returned: Vec<Unexpected>,
 }
@@ -193,6 +220,10 @@ impl Engine {
             location,
             released: false,
             cancelled: false,
+            detached: false,
+            unpacks: false,
+            unready: false,
+            role: Role::None,
             owed: 0.0,
         };
         if let Some(token) = self.free {
@@ -259,6 +290,7 @@ impl Engine {
         };
         let found = self.matching.withdraw(&pattern, token);
         debug_assert!(found, "a posted receive is in the queue");
+        self.forget_forward(token);
         self.remove(token);
     }
 
@@ -284,6 +316,11 @@ impl Engine {
     }
 
     fn finish(&mut self, token: Token, result: Result<Status, Error>, buffer: Buffer) {
+        match self.operations[token as usize].role {
+            Role::None => {}
+            Role::Source => self.forget_forward(token),
+            Role::Sink => return self.finish_sink(token),
+        }
         self.ended += 1;
         if self.operations[token as usize].released {
             self.remove(token);
@@ -312,6 +349,9 @@ impl Engine {
             {
                 self.waiting -= 1;
                 self.begin(channel, token);
+            }
+            Event::Elapsed(token) if matches!(self.state(token), State::Packing { .. }) => {
+                self.handle_packed(channel, token);
             }
             Event::Elapsed(token) => {
                 if self.catching_up.is_some_and(|(_, other)| other == token) {
@@ -346,14 +386,37 @@ impl Engine {
                 return self.handle_cts(channel, source, send, receive);
             }
             Header::Data { receive } => return self.handle_data(channel, receive, &packet.payload),
+            Header::Synchronous { envelope, send } => {
+                let message = Box::new(Content::Eager(packet.payload));
+                (envelope, Content::Synchronous { send, message })
+            }
+            Header::Ack { send } => return self.handle_ack(send),
+            Header::CancelRequest { envelope, send } => {
+                self.handle_cancel_request(channel, envelope, send);
+                return;
+            }
+            Header::CancelResponse { send } => return self.handle_cancel_response(send),
             Header::EagerFirst { .. }
             | Header::EagerNext { .. }
             | Header::DataPart { .. }
             | Header::Credits => unreachable!("only where limits are set"),
         };
-        if let Some((receive, content)) = self.matching.arrive(envelope, content) {
+        if let Some((receive, content)) = self.arrive(channel, envelope, content) {
             self.matched(channel, receive, envelope, content);
         }
+    }
+
+    /// A message has arrived: the receive that gets it, or the message is kept.
+    fn arrive(
+        &mut self,
+        channel: &dyn Channel,
+        envelope: Envelope,
+        content: Content,
+    ) -> Option<(Token, Content)> {
+        if envelope.ready && channel.settings().strict_ready {
+            return self.matching.arrive_ready(envelope, content);
+        }
+        self.matching.arrive(envelope, content)
     }
 }
 

@@ -39,6 +39,12 @@ impl Engine {
         self.sends == 0 && self.flow.as_ref().is_none_or(|flow| flow.is_idle())
     }
 
+    /// Whether nothing is going on but detached messages that no receive has met.
+    pub(crate) fn only_lingers(&self) -> bool {
+        let idle = self.flow.as_ref().is_none_or(|flow| flow.is_idle());
+        self.detached > 0 && self.sends == self.detached && idle
+    }
+
     /// All operations whose end the program may want to know.
     pub(crate) fn states(&self) -> impl Iterator<Item = &State> {
         self.operations.iter().map(|operation| &operation.state)

@@ -1,8 +1,8 @@
 //! What receives: the call, the message that a receive has met, its data, the end.
 
-use super::{Engine, Place, State, status};
+use super::{Engine, Place, Role, State, status};
 use crate::channel::{Channel, Header, Packet, Token};
-use crate::matching::Content;
+use crate::matching::{Content, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
 
 impl Engine {
@@ -14,10 +14,22 @@ impl Engine {
         buffer: Buffer,
         location: Place,
     ) -> Token {
+        self.receive_and(channel, pattern, (buffer, false), location)
+    }
+
+    /// The same, and whether its program unpacks what comes.
+    pub(crate) fn receive_and(
+        &mut self,
+        channel: &dyn Channel,
+        pattern: Pattern,
+        (buffer, unpacks): (Buffer, bool),
+        location: Place,
+    ) -> Token {
         if self.may_begin(channel) {
             let receive = self.insert(State::Posted { pattern, buffer }, location);
+            self.operations[receive as usize].unpacks = unpacks;
             if let Some(message) = self.matching.post(pattern, receive) {
-                self.matched(channel, receive, message.envelope, message.content);
+                self.meet_unexpected(channel, receive, message);
             }
             return receive;
         }
@@ -27,8 +39,23 @@ impl Engine {
             message: None,
         };
         let receive = self.insert(waits, location);
+        self.operations[receive as usize].unpacks = unpacks;
         self.in_turn(channel, receive);
         receive
+    }
+
+    /// A receive gets a message that came before it, which is copied out of where it was.
+    pub(super) fn meet_unexpected(
+        &mut self,
+        channel: &dyn Channel,
+        receive: Token,
+        message: Unexpected,
+    ) {
+        let Unexpected { envelope, content } = message;
+        if content.is_here() && !self.operations[receive as usize].unpacks {
+            self.owe_copy(channel, receive, content.length());
+        }
+        self.matched(channel, receive, envelope, content);
     }
 
     /// A receive has got its message, or the announcement of it.
@@ -37,8 +64,21 @@ impl Engine {
         channel: &dyn Channel,
         receive: Token,
         envelope: Envelope,
-        content: Content,
+        mut content: Content,
     ) {
+        loop {
+            content = match content {
+                Content::Unready(message) => {
+                    self.operations[receive as usize].unready = true;
+                    *message
+                }
+                Content::Synchronous { send, message } => {
+                    self.post_control(channel, envelope.source, Header::Ack { send });
+                    *message
+                }
+                other => break content = other,
+            };
+        }
         let place = &mut self.operations[receive as usize].state;
         let State::Posted { buffer, .. } = std::mem::replace(place, State::Elapsing) else {
             unreachable!("only posted receives are matched");
@@ -46,7 +86,7 @@ impl Engine {
         match content {
             Content::Eager(message) => {
                 self.owe(channel, receive, message.len());
-                self.deliver(receive, envelope, buffer, &message);
+                self.deliver(channel, receive, envelope, (buffer, &message));
             }
             Content::Detached(message) => {
                 self.operations[receive as usize].state = State::AwaitData {
@@ -74,11 +114,15 @@ impl Engine {
                 };
                 self.meet(channel, assembly, receive);
             }
+            Content::Synchronous { .. } | Content::Unready(_) => {
+                unreachable!("what is around a message was taken off")
+            }
             Content::Rts {
                 length,
                 send,
                 detached,
             } => {
+                let fits = length <= buffer.len();
                 self.operations[receive as usize].state = State::AwaitData {
                     envelope,
                     length,
@@ -87,6 +131,9 @@ impl Engine {
                     arrived: 0,
                 };
                 self.post_control(channel, envelope.source, Header::Cts { send, receive });
+                if fits && self.operations[receive as usize].role == Role::Source {
+                    self.announce_further(channel, receive, envelope.source, length);
+                }
             }
         }
     }
@@ -96,21 +143,38 @@ impl Engine {
         let cost = channel.settings().or.of(length);
         let operation = &mut self.operations[receive as usize];
         if cost > 0.0 && !operation.released {
-            operation.owed = cost;
-            self.debts += 1;
+            self.debts += u32::from(operation.owed == 0.0);
+            operation.owed += cost;
+        }
+    }
+
+    /// Notes what copying a message costs that came before its receive.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "messages of 2^53 bytes and more may be off by one"
+    )]
+    pub(super) fn owe_copy(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
+        let cost = length as f64 / channel.settings().copy_bandwidth;
+        let operation = &mut self.operations[receive as usize];
+        if cost > 0.0 && !operation.released {
+            self.debts += u32::from(operation.owed == 0.0);
+            operation.owed += cost;
         }
     }
 
     pub(super) fn deliver(
         &mut self,
+        channel: &dyn Channel,
         receive: Token,
         envelope: Envelope,
-        mut buffer: Buffer,
-        message: &Buffer,
+        (mut buffer, message): (Buffer, &Buffer),
     ) {
         let length = message.len();
-        let result = if length > buffer.len() {
-            let source = envelope.source as usize;
+        let source = envelope.source as usize;
+        let result = if self.operations[receive as usize].unready {
+            let tag = envelope.tag;
+            Err(Error::NotReady { source, tag })
+        } else if length > buffer.len() {
             Err(Error::Truncated {
                 source,
                 tag: envelope.tag,
@@ -121,6 +185,9 @@ impl Engine {
             buffer.receive(message);
             Ok(status(envelope, length))
         };
+        if self.operations[receive as usize].role == Role::Source {
+            return self.forward_received(channel, receive, result, buffer);
+        }
         self.finish(receive, result, buffer);
     }
 
@@ -140,6 +207,6 @@ impl Engine {
         if detached {
             self.owe(channel, receive, length);
         }
-        self.deliver(receive, envelope, buffer, message);
+        self.deliver(channel, receive, envelope, (buffer, message));
     }
 }

@@ -1,6 +1,6 @@
 //! What sends: the call, the decision between eager and rendezvous, the answer to an announcement, the end.
 
-use super::{Engine, SendCall, State, status};
+use super::{Engine, Role, SendCall, State, status};
 use crate::channel::{Channel, Header, Packet, Token};
 use crate::{Buffer, Envelope};
 
@@ -14,37 +14,37 @@ impl Engine {
         buffer: Buffer,
         call: SendCall,
     ) -> Token {
-        let SendCall {
-            blocks,
-            synchronous,
-            location,
-        } = call;
-        let settings = channel.settings();
-        let cost = if !blocks {
-            settings.ois.of(buffer.len())
-        } else if buffer.len() < settings.eager_threshold && !synchronous {
-            settings.os.of(buffer.len())
-        } else {
-            0.0
-        };
-        if cost > 0.0 {
-            self.busy_until = self.now(channel) + cost;
-        }
         self.sends += 1;
+        self.pay_send(channel, buffer.len(), call);
         if self.may_begin(channel) {
-            let send = self.insert(State::Elapsing, location);
-            self.launch(channel, send, peer, envelope, (buffer, synchronous));
+            let send = self.insert(State::Elapsing, call.location);
+            self.launch(channel, send, peer, envelope, (buffer, call.synchronous));
             return send;
         }
         let waits = State::AwaitTurn {
             peer,
             envelope,
             buffer,
-            synchronous,
+            synchronous: call.synchronous,
         };
-        let send = self.insert(waits, location);
+        let send = self.insert(waits, call.location);
         self.in_turn(channel, send);
         send
+    }
+
+    /// Makes the rank busy with what a call of a send costs.
+    pub(super) fn pay_send(&mut self, channel: &dyn Channel, length: u64, call: SendCall) {
+        let settings = channel.settings();
+        let cost = if !call.blocks {
+            settings.ois.of(length)
+        } else if length < settings.eager_threshold && !call.synchronous {
+            settings.os.of(length)
+        } else {
+            0.0
+        };
+        if cost > 0.0 {
+            self.busy_until = self.now(channel) + cost;
+        }
     }
 
     /// Lets a message leave, or announces it.
@@ -58,10 +58,11 @@ impl Engine {
     ) {
         let settings = channel.settings();
         let length = buffer.len();
-        if settings.limits.is_some()
-            && !synchronous
-            && length < settings.eager_threshold.min(settings.transfer_threshold)
-        {
+        let leaves_at_once = length < settings.eager_threshold.min(settings.transfer_threshold);
+        if synchronous && leaves_at_once && settings.acknowledged {
+            return self.launch_synchronous(channel, send, peer, envelope, buffer);
+        }
+        if settings.limits.is_some() && !synchronous && leaves_at_once {
             return self.queue_eager(channel, send, peer, envelope, buffer);
         }
         let detached = length < settings.eager_threshold && !synchronous;
@@ -86,7 +87,7 @@ impl Engine {
             channel.post(peer, packet);
             return;
         }
-        if detached && settings.limits.is_none() {
+        if detached && settings.limits.is_none() && settings.control.is_none() {
             self.sends -= 1;
             let packet = Packet {
                 header: Header::Detached { envelope },
@@ -108,7 +109,9 @@ impl Engine {
             let location = self.operations[send as usize].location;
             self.finish(send, Ok(status(envelope, length)), buffer);
             let message = self.insert(waits, location);
-            self.operations[message as usize].released = true;
+            let operation = &mut self.operations[message as usize];
+            (operation.released, operation.detached) = (true, true);
+            self.detached += 1;
             message
         } else {
             self.operations[send as usize].state = waits;
@@ -130,15 +133,19 @@ impl Engine {
         send: Token,
         receive: Token,
     ) {
-        let place = &mut self.operations[send as usize].state;
+        if self.operations[send as usize].role == Role::Sink && self.is_limited() {
+            return self.forward_cleared(channel, send, receive);
+        }
+        let operation = &mut self.operations[send as usize];
         let State::AwaitCts {
             peer,
             envelope,
             buffer,
-        } = std::mem::replace(place, State::Elapsing)
+        } = std::mem::replace(&mut operation.state, State::Elapsing)
         else {
             unreachable!("a CTS answers an RTS");
         };
+        self.detached -= u32::from(operation.detached);
         assert!(
             peer == source,
             "a CTS comes from the rank that the RTS went to"
@@ -158,6 +165,47 @@ impl Engine {
             buffer,
         };
         channel.post(peer, packet);
+    }
+
+    /// Lets a short synchronous message leave; its end is the acknowledgement.
+    fn launch_synchronous(
+        &mut self,
+        channel: &dyn Channel,
+        send: Token,
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    ) {
+        self.operations[send as usize].state = State::AwaitAck {
+            peer,
+            envelope,
+            buffer: buffer.clone(),
+        };
+        let header = Header::Synchronous { envelope, send };
+        if channel.settings().limits.is_some() {
+            return self.queue_synchronous(channel, peer, header, buffer);
+        }
+        let packet = Packet {
+            header,
+            payload: buffer,
+            notify: None,
+            returned: None,
+        };
+        channel.post(peer, packet);
+    }
+
+    /// A receive has met a synchronous message.
+    pub(super) fn handle_ack(&mut self, send: Token) {
+        let place = &mut self.operations[send as usize].state;
+        let State::AwaitAck {
+            envelope, buffer, ..
+        } = std::mem::replace(place, State::Elapsing)
+        else {
+            unreachable!("an acknowledgement answers a synchronous message");
+        };
+        self.sends -= 1;
+        let length = buffer.len();
+        self.finish(send, Ok(status(envelope, length)), buffer);
     }
 
     pub(super) fn handle_sent(&mut self, send: Token) {

@@ -72,6 +72,10 @@ impl Engine {
         let cancelled = operation.cancelled;
         let place = &mut operation.state;
         match std::mem::replace(place, State::Elapsing) {
+            State::AwaitTurn { buffer, .. } if cancelled => {
+                self.sends -= 1;
+                self.finish_cancelled(token, buffer);
+            }
             State::AwaitTurn {
                 peer,
                 envelope,
@@ -99,7 +103,7 @@ impl Engine {
                     None => self.matching.post(pattern, token),
                 };
                 if let Some(message) = matched {
-                    self.matched(channel, token, message.envelope, message.content);
+                    self.meet_unexpected(channel, token, message);
                 }
             }
             other => unreachable!("only what waits for its turn begins, not {other:?}"),

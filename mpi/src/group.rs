@@ -203,6 +203,10 @@ impl Members {
     pub(crate) fn told_result(&self, result: Result<Status>) -> Result<Status> {
         match result {
             Ok(status) => Ok(self.told(status)),
+            Err(Error::NotReady { source, tag }) => Err(Error::NotReady {
+                source: self.source(source),
+                tag,
+            }),
             Err(Error::Truncated {
                 source,
                 tag,

@@ -68,82 +68,91 @@ fn options(reduction: Reduction) -> Options {
     }
 }
 
+/// What differs for one program; `None` if it is too large to be judged.
+fn compare(family: Family, number: u64) -> Option<Vec<String>> {
+    let program = random::program(family, number);
+    let (judge, _) = search(&program, &options(Reduction::Sleep))?;
+    let mut differences = Vec::new();
+    let mut check = |what: &str, seen: &Seen| {
+        let text = difference(what, seen, &judge);
+        differences.extend(text.map(|text| format!("{family:?} {number}: {text}\n  {program:?}")));
+    };
+    if let Some((all, _)) = search(&program, &options(Reduction::None)) {
+        check("none", &all);
+    }
+    let (source, _) =
+        search(&program, &options(Reduction::Sdpor)).expect("no more runs than the judge");
+    check("sdpor", &source);
+    for every_race in [false, true] {
+        let options = Options {
+            every_race,
+            ..options(Reduction::Odpor)
+        };
+        let what = if every_race {
+            "odpor, every race"
+        } else {
+            "odpor"
+        };
+        let (seen, statistics) = search(&program, &options).expect("no more runs than the judge");
+        check(what, &seen);
+        assert_eq!(statistics.blocked, 0, "{family:?} {number}: runs in vain");
+        let classes = seen.classes.len() as u64;
+        assert_eq!(
+            statistics.traces, classes,
+            "{family:?} {number}: classes twice"
+        );
+    }
+    Some(differences)
+}
+
+/// How what was seen differs from what the judge saw.
+fn difference(what: &str, seen: &Seen, judge: &Seen) -> Option<String> {
+    let same_classes = seen.classes.keys().eq(judge.classes.keys());
+    if same_classes && seen.states == judge.states && seen.ends == judge.ends {
+        return None;
+    }
+    let only = |from: &Seen, other: &Seen| {
+        let runs = from.classes.iter();
+        let runs = runs.filter(|(class, _)| !other.classes.contains_key(class));
+        runs.take(3)
+            .map(|(_, text)| format!("\n    {text}"))
+            .collect::<String>()
+    };
+    Some(format!(
+        "{what} has {} classes and {} states, the judge {} and {}\n  missed:{}\n  too many:{}",
+        seen.classes.len(),
+        seen.states.len(),
+        judge.classes.len(),
+        judge.states.len(),
+        only(judge, seen),
+        only(seen, judge)
+    ))
+}
+
 fn number_of(name: &str, default: u64) -> u64 {
     #[expect(clippy::disallowed_methods, reason = "a test may ask how much to do")]
     let value = std::env::var(name);
     value.map_or(default, |text| text.parse().expect("a number"))
 }
 
-/// Compares one program; false if it is too large.
-fn compare(family: Family, number: u64) -> bool {
-    let program = random::program(family, number);
-    let Some((judge, _)) = search(&program, &options(Reduction::Sleep)) else {
-        return false;
-    };
-    if let Some((all, _)) = search(&program, &options(Reduction::None)) {
-        check(family, number, &program, "none", &all, &judge);
-    }
-    let every = Options {
-        every_race: true,
-        ..options(Reduction::Odpor)
-    };
-    for options in [options(Reduction::Odpor), every, options(Reduction::Sdpor)] {
-        let what = format!("{:?} every race {}", options.reduction, options.every_race);
-        let (seen, statistics) = search(&program, &options).expect("no more runs than the judge");
-        check(family, number, &program, &what, &seen, &judge);
-        if options.reduction == Reduction::Odpor {
-            assert_eq!(statistics.blocked, 0, "{program:?}");
-            assert_eq!(
-                statistics.traces,
-                seen.classes.len() as u64,
-                "{family:?} {number} {program:?}"
-            );
-        }
-    }
-    true
-}
-
-fn check(family: Family, number: u64, program: &Program, what: &str, seen: &Seen, judge: &Seen) {
-    let same_classes = seen.classes.keys().eq(judge.classes.keys());
-    if same_classes && seen.states == judge.states && seen.ends == judge.ends {
-        return;
-    }
-    let text = |from: &Seen, other: &Seen| {
-        let only = from
-            .classes
-            .iter()
-            .filter(|(class, _)| !other.classes.contains_key(class));
-        only.take(3)
-            .map(|(_, text)| format!("\n    {text}"))
-            .collect::<String>()
-    };
-    let message = format!(
-        "{what} on {family:?} {number}: {} classes, {} states; the judge {} and {}\n  {program:?}\n  missed:{}\n  too many:{}",
-        seen.classes.len(),
-        seen.states.len(),
-        judge.classes.len(),
-        judge.states.len(),
-        text(judge, seen),
-        text(seen, judge)
-    );
-    if number_of("EXPLORE_GO_ON", 0) == 1 {
-        eprintln!("{message}");
-    } else {
-        panic!("{message}");
-    }
-}
-
+/// Compares the programs of a family.
 fn family(family: Family) {
-    let (first, programs) = (
-        number_of("EXPLORE_FIRST", 0),
-        number_of("EXPLORE_PROGRAMS", 400),
-    );
-    let compared = (first..first + programs)
-        .filter(|&number| compare(family, number))
-        .count();
+    let first = number_of("EXPLORE_FIRST", 0);
+    let programs = number_of("EXPLORE_PROGRAMS", 400);
+    let all: Vec<_> = (first..first + programs)
+        .filter_map(|number| compare(family, number))
+        .collect();
+    let compared = all.len() as u64;
+    let differences: Vec<_> = all.into_iter().flatten().collect();
     assert!(
-        compared as u64 * 3 > programs,
-        "only {compared} of {programs} programs are small enough"
+        differences.is_empty(),
+        "{} differences, the first of them:\n{}",
+        differences.len(),
+        differences[..differences.len().min(5)].join("\n")
+    );
+    assert!(
+        compared * 3 > programs,
+        "only {compared} of {programs} are small enough"
     );
 }
 

@@ -1,8 +1,6 @@
 //! Small programs with known numbers of classes.
 
-use std::rc::Rc;
-
-use sim_core::{Simulation, Stepper};
+use sim_core::Stepper;
 
 /// So many actors lock and unlock one mutex.
 pub(crate) fn mutex_users(users: u32) -> Stepper {
@@ -45,7 +43,7 @@ pub(crate) fn philosophers(number: usize, ordered: bool) -> Stepper {
 pub(crate) fn philosophers_with_semaphore(number: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let forks: Vec<_> = (0..number).map(|_| simulation.new_mutex()).collect();
-        let seats = simulation.new_semaphore(u32::try_from(number).unwrap() - 1);
+        let seats = simulation.new_semaphore(u32::try_from(number).expect("few") - 1);
         for left in 0..number {
             let (first, second) = (forks[left].clone(), forks[(left + 1) % number].clone());
             let seats = seats.clone();
@@ -88,12 +86,15 @@ pub(crate) fn receives(number: u32) -> Stepper {
         for word in 0..number {
             let mailbox = mailbox.clone();
             simulation.spawn_anonymous(0, move |_| async move {
-                mailbox.put(u64::from(word), 1.0).await.unwrap();
+                mailbox
+                    .put(u64::from(word), 1.0)
+                    .await
+                    .expect("nobody cancels");
             });
         }
         simulation.spawn_anonymous(0, move |_| async move {
             for _ in 0..number {
-                mailbox.get().await.unwrap();
+                mailbox.get().await.expect("nobody cancels");
             }
         });
     })
@@ -156,10 +157,4 @@ pub(crate) fn draws() -> Stepper {
             }
         });
     })
-}
-
-/// What `make` puts into a simulation.
-pub(crate) fn program(make: impl Fn(&mut Simulation) + 'static) -> Stepper {
-    let make = Rc::new(make);
-    Stepper::on_one_host(move |simulation| make(simulation))
 }

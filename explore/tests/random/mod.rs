@@ -67,97 +67,97 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Common,
-        Self::Condvars,
-        Self::Rare,
-        Self::Actors,
-        Self::Global,
-    ];
-
     fn ops(self) -> Vec<Op> {
-        use Op::*;
-        let common = [
-            Send(0),
-            Receive(0),
-            Wait,
-            Test,
-            WaitAny,
-            Put(0),
-            Get(0),
-            Send(1),
-            Receive(1),
-            Lock(0),
-            Lock(1),
-            TryLock(0),
-            TryLock(1),
-            Unlock(0),
-            Unlock(1),
-            Acquire,
-            Release,
-            Barrier,
-            Random,
-            IfOdd,
-        ];
-        let more: &[Op] = match self {
-            Self::Common => &[FailIfOdd, Sleep],
-            Self::Condvars => &[
-                Lock(0),
-                CondvarWait(0),
-                Signal,
-                Broadcast,
-                Unlock(0),
-                Lock(0),
-                CondvarWait(0),
-                CondvarWait(1),
-                Signal,
-            ],
-            Self::Rare => &[
-                Probe(0),
-                Probe(1),
-                TestAny,
-                Cancel,
-                Drop,
-                LockAsync(0),
-                MutexWait(0),
-                MutexTest(0),
-                MutexCancel(0),
-                LockAsync(0),
-                PutDetached(0),
-                ReadSemaphore,
-                BarrierLeader,
-                Yield,
-                Spin(0),
-                TestAny,
-                Cancel,
-            ],
-            Self::Actors => &[Spawn, Spawn, Join, NewMailbox, Join, FailIfOdd],
-            Self::Global => &[
-                Kill(0),
-                Kill(1),
-                Suspend(0),
-                Suspend(1),
-                Resume(0),
-                Resume(1),
-                Spawn,
-            ],
+        let (some, more): (&[Op], &[Op]) = match self {
+            Self::Common => (COMMON, &[Op::FailIfOdd, Op::Sleep]),
+            Self::Condvars => (LOCKS, CONDVARS),
+            Self::Rare => (COMMON, RARE),
+            Self::Actors => (COMMON, ACTORS),
+            Self::Global => (COMMON, GLOBAL),
         };
-        if self == Self::Condvars {
-            let locks = [
-                Lock(0),
-                Lock(1),
-                Unlock(0),
-                Unlock(1),
-                Send(0),
-                Receive(0),
-                Wait,
-                Acquire,
-            ];
-            return locks.iter().chain(more).copied().collect();
-        }
-        common.iter().chain(more).copied().collect()
+        some.iter().chain(more).copied().collect()
     }
 }
+
+const COMMON: &[Op] = &[
+    Op::Send(0),
+    Op::Receive(0),
+    Op::Wait,
+    Op::Test,
+    Op::WaitAny,
+    Op::Put(0),
+    Op::Get(0),
+    Op::Send(1),
+    Op::Receive(1),
+    Op::Lock(0),
+    Op::Lock(1),
+    Op::TryLock(0),
+    Op::TryLock(1),
+    Op::Unlock(0),
+    Op::Unlock(1),
+    Op::Acquire,
+    Op::Release,
+    Op::Barrier,
+    Op::Random,
+    Op::IfOdd,
+];
+const LOCKS: &[Op] = &[
+    Op::Lock(0),
+    Op::Lock(1),
+    Op::Unlock(0),
+    Op::Unlock(1),
+    Op::Send(0),
+    Op::Receive(0),
+    Op::Wait,
+    Op::Acquire,
+];
+const CONDVARS: &[Op] = &[
+    Op::Lock(0),
+    Op::CondvarWait(0),
+    Op::Signal,
+    Op::Broadcast,
+    Op::Unlock(0),
+    Op::Lock(0),
+    Op::CondvarWait(0),
+    Op::CondvarWait(1),
+    Op::Signal,
+];
+const RARE: &[Op] = &[
+    Op::Probe(0),
+    Op::Probe(1),
+    Op::TestAny,
+    Op::Cancel,
+    Op::Drop,
+    Op::LockAsync(0),
+    Op::MutexWait(0),
+    Op::MutexTest(0),
+    Op::MutexCancel(0),
+    Op::LockAsync(0),
+    Op::PutDetached(0),
+    Op::ReadSemaphore,
+    Op::BarrierLeader,
+    Op::Yield,
+    Op::Spin(0),
+    Op::TestAny,
+    Op::Cancel,
+];
+const ACTORS: &[Op] = &[
+    Op::Spawn,
+    Op::Spawn,
+    Op::Join,
+    Op::NewMailbox,
+    Op::Join,
+    Op::FailIfOdd,
+];
+const GLOBAL: &[Op] = &[
+    Op::Kill(0),
+    Op::Kill(1),
+    Op::Suspend(0),
+    Op::Suspend(1),
+    Op::Resume(0),
+    Op::Resume(1),
+    Op::Spawn,
+];
 
 /// The programs of some actors.
 pub(crate) type Program = Vec<Vec<Op>>;
@@ -171,7 +171,7 @@ pub(crate) fn program(family: Family, number: u64) -> Program {
         .map(|_| {
             let length = 2 + stream.below(if actors == 4 { 3 } else { 5 });
             (0..length)
-                .map(|_| ops[usize::try_from(stream.below(ops.len() as u64)).unwrap()])
+                .map(|_| ops[usize::try_from(stream.below(ops.len() as u64)).expect("few")])
                 .collect()
         })
         .collect()
@@ -246,7 +246,7 @@ async fn execute(
             continue;
         }
         match op {
-            Op::IfOdd => skip = hands.latest % 2 == 0,
+            Op::IfOdd => skip = hands.latest.is_multiple_of(2),
             Op::FailIfOdd if hands.latest % 2 == 1 => return Err("the latest answer was odd"),
             Op::FailIfOdd => {}
             _ => {
@@ -345,7 +345,7 @@ impl Hands {
             }
             Op::CondvarWait(number) if self.owned[number] => {
                 let (condvar, mutex) = (&self.objects.condvar, &self.objects.mutexes[number]);
-                condvar.wait(mutex).await.unwrap();
+                condvar.wait(mutex).await.expect("no time is up");
             }
             _ => {}
         }

@@ -13,7 +13,7 @@ use explore::{Class, End, Observer, Options, Reduction, Run, Statistics, explore
 use random::{Family, Program};
 
 /// Programs with more runs than this are left out.
-const RUNS_MAX: u64 = 2_000;
+const RUNS_MAX: u64 = 300;
 
 /// What a search has seen.
 #[derive(Default)]

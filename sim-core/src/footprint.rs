@@ -43,7 +43,7 @@ pub enum StepKind {
     Device,
     SwitchHost,
     Control,
-    /// A device hands something over: see [`Device::deliver`](crate::Device::deliver).
+    /// A device hands something over to an actor.
     Deliver,
 }
 

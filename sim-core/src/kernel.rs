@@ -38,11 +38,15 @@ mod mutexes;
 mod polling;
 mod report;
 mod semaphores;
+mod stepping;
+mod store;
 
 pub(crate) use activities::{Activities, Kind, Status};
 pub(crate) use actors::{ActorRecord, Slot, SlotState};
 pub(crate) use events::DEVICE_TARGET;
 pub(crate) use hosts::Again;
+pub(crate) use stepping::{BRANCH_MASK, Effects};
+pub(crate) use store::{Recycle, Store};
 
 /// No actor, no object.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -127,10 +131,10 @@ pub struct Kernel {
     pub(crate) lists: Vec<Vec<u32>>,
     pub(crate) free_lists: Vec<u32>,
     pub(crate) mailboxes: mailboxes::Mailboxes,
-    pub(crate) mutexes: Vec<mutexes::MutexRecord>,
-    pub(crate) semaphores: Vec<semaphores::SemaphoreRecord>,
-    pub(crate) barriers: Vec<barriers::BarrierRecord>,
-    pub(crate) condvars: Vec<condvars::CondvarRecord>,
+    pub(crate) mutexes: Store<mutexes::MutexRecord>,
+    pub(crate) semaphores: Store<semaphores::SemaphoreRecord>,
+    pub(crate) barriers: Store<barriers::BarrierRecord>,
+    pub(crate) condvars: Store<condvars::CondvarRecord>,
     /// Actors whose futures the loop must drop.
     pub(crate) dying: Vec<u32>,
     /// Actors that are neither daemons nor dead.
@@ -160,6 +164,13 @@ pub struct Kernel {
     pub(crate) messages: u64,
     pub(crate) bytes: f64,
     pub(crate) ended: Vec<(crate::ActivityId, End)>,
+    /// What the step that is being executed did besides its transition.
+    pub(crate) effects: std::cell::Cell<Effects>,
+    /// Whether an explorer takes the steps.
+    pub(crate) stepped: bool,
+    /// Records of the rarer things of actors, to be used again.
+    #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
+    pub(crate) spare_extras: Vec<Box<actors::Extra>>,
 }
 
 impl fmt::Debug for Kernel {
@@ -204,10 +215,10 @@ impl Kernel {
             lists: Vec::new(),
             free_lists: Vec::new(),
             mailboxes: mailboxes::Mailboxes::default(),
-            mutexes: Vec::new(),
-            semaphores: Vec::new(),
-            barriers: Vec::new(),
-            condvars: Vec::new(),
+            mutexes: Store::default(),
+            semaphores: Store::default(),
+            barriers: Store::default(),
+            condvars: Store::default(),
             dying: Vec::new(),
             live: 0,
             chosen: false,
@@ -229,6 +240,9 @@ impl Kernel {
             messages: 0,
             bytes: 0.0,
             ended: Vec::new(),
+            effects: std::cell::Cell::default(),
+            stepped: false,
+            spare_extras: Vec::new(),
         }
     }
 

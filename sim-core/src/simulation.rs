@@ -28,6 +28,10 @@ use crate::{
     Time, TraceEvent,
 };
 
+mod stepping;
+
+pub use stepping::Stepper;
+
 /// A function to be called when an actor has ended, with true if it was killed or failed.
 pub(crate) type ExitHook = Box<dyn FnOnce(bool)>;
 

@@ -5,20 +5,23 @@
 //! rank is parked.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
-use mpi::channel::{Channel, Event, Interest, Level, Packet, Settings, Token};
+use mpi::channel::{Channel, Event, Header, Interest, Level, Packet, Settings, Token};
 use mpi::{Envelope, Process};
-use sim_core::{ActorId, Blocked, Device, DevicePort, Kernel, Parked};
+use sim_core::{ActorId, Blocked, Device, DevicePort, Kernel, Parked, Time};
 
 /// A simulated device that connects all ranks.
 pub trait Fabric {
     /// The rank's process over this device. The device keeps only a weak reference.
     fn process(self: Rc<Self>, rank: u32) -> Rc<Process>;
+
+    /// The ranks that were lost without ending the run, and when: their hosts went off.
+    fn lost(&self) -> Vec<(u32, Time)>;
 }
 
 impl<C: Carrier + 'static> Fabric for C {
@@ -30,6 +33,10 @@ impl<C: Carrier + 'static> Fabric for C {
         let process = Process::new(Box::new(channel));
         self.ranks().introduce(rank, &process);
         process
+    }
+
+    fn lost(&self) -> Vec<(u32, Time)> {
+        self.ranks().lost()
     }
 }
 
@@ -74,6 +81,8 @@ pub(crate) struct Ranks {
     pub(crate) settings: Settings,
     endpoints: RefCell<Vec<Endpoint>>,
     size: u32,
+    /// Where ranks get connected: those that take no packets any more, and since when they are lost if they are.
+    gone: RefCell<BTreeMap<u32, Option<Time>>>,
 }
 
 impl Ranks {
@@ -90,6 +99,23 @@ impl Ranks {
             settings,
             endpoints: RefCell::new(endpoints),
             size,
+            gone: RefCell::default(),
+        }
+    }
+
+    /// Whether ranks get connected, and so can lose each other.
+    pub(crate) const fn connects(&self) -> bool {
+        self.settings.connections.is_some()
+    }
+
+    /// Delivers a packet: to the rank, or back to its sender if that asks a rank for a connection that is gone.
+    pub(crate) fn bring(&self, kernel: &mut Kernel, source: u32, destination: u32, packet: Packet) {
+        let is_asking = matches!(packet.header, Header::Socket { .. });
+        if is_asking && self.gone.borrow().contains_key(&destination) {
+            let peer = destination;
+            self.tell(kernel, source, Event::Returned { peer, packet });
+        } else {
+            self.tell(kernel, destination, Event::Packet { source, packet });
         }
     }
 
@@ -135,11 +161,43 @@ impl Ranks {
         }
     }
 
-    /// The host of a rank is off. Ranks cannot survive that yet, nor can those that talk to them: it ends the run.
+    /// The host of a rank is off. Without connections nobody can survive that: it ends the run. With them, all other ranks are
+    /// told.
     pub(crate) fn lose(&self, kernel: &mut Kernel, lost: ActorId) {
-        if lost.number() <= self.size {
-            kernel.fail_actor(lost, "its host is off".to_owned());
+        if lost.number() > self.size {
+            return;
         }
+        if !self.connects() {
+            return kernel.fail_actor(lost, "its host is off".to_owned());
+        }
+        let peer = lost.number() - 1;
+        self.gone.borrow_mut().insert(peer, Some(kernel.now()));
+        for rank in (0..self.size).filter(|rank| *rank != peer) {
+            // Hosts may be off from the start, before there are actors for all ranks.
+            if self.endpoints.borrow()[rank as usize].parked.is_some() {
+                self.tell(kernel, rank, Event::Lost { peer });
+            } else {
+                self.note(rank, Event::Lost { peer });
+            }
+        }
+    }
+
+    /// A packet from one rank to another was lost on the way: both are told.
+    pub(crate) fn part(&self, kernel: &mut Kernel, source: u32, destination: u32) {
+        self.tell(kernel, source, Event::Broken { peer: destination });
+        self.tell(kernel, destination, Event::Broken { peer: source });
+    }
+
+    /// A rank takes no packets any more.
+    fn shut(&self, rank: u32) {
+        self.gone.borrow_mut().entry(rank).or_insert(None);
+    }
+
+    /// The ranks that were lost, and when.
+    pub(crate) fn lost(&self) -> Vec<(u32, Time)> {
+        let gone = self.gone.borrow();
+        let lost = gone.iter().filter_map(|(&rank, &date)| Some((rank, date?)));
+        lost.collect()
     }
 
     /// What the rank that runs as `blocked` waits for.
@@ -211,6 +269,10 @@ impl<C: Carrier> Channel for RankChannel<C> {
     fn park(&self, waker: &Waker, interest: Interest) {
         self.device.ranks().park(self.rank, waker);
         self.device.parked(self.rank, interest);
+    }
+
+    fn shut(&self) {
+        self.device.ranks().shut(self.rank);
     }
 
     fn undelivered(&self) -> Vec<(Envelope, u64)> {

@@ -11,6 +11,7 @@
 //! Inputs are `send`, `receive` and `handle`; the packets to post come back through the channel that is passed in.
 
 mod calls;
+mod connected;
 mod limited;
 
 use std::panic::Location;
@@ -146,6 +147,8 @@ pub(crate) struct Engine {
     withdrawn: Option<(Pattern, Place, u64)>,
     /// Where limits are set.
     flow: Option<Box<FlowControl>>,
+    /// Where ranks get connected: those that are lost.
+    lost: Option<Box<connected::Lost>>,
     /// Messages that a matched probe had taken and that nobody received.
     returned: Vec<Unexpected>,
 }
@@ -417,6 +420,9 @@ impl Engine {
                 if let Some(message) = matched {
                     self.matched(channel, token, message.envelope, message.content);
                 }
+                if self.lost.is_some() {
+                    self.check_source(token);
+                }
             }
             other => unreachable!("only what waits for its turn begins, not {other:?}"),
         }
@@ -431,6 +437,9 @@ impl Engine {
         envelope: Envelope,
         (buffer, synchronous): (Buffer, bool),
     ) {
+        if self.lost.is_some() && self.is_lost(peer) {
+            return self.fail_send(send, peer, buffer);
+        }
         let settings = channel.settings();
         let length = buffer.len();
         if settings.limits.is_some()
@@ -441,7 +450,7 @@ impl Engine {
         }
         let detached = length < settings.eager_threshold && !synchronous;
         if detached && length < settings.transfer_threshold {
-            let told = settings.tells_eager_sends;
+            let told = settings.tells_eager_sends || settings.connections.is_some();
             let packet = Packet {
                 header: Header::Eager { envelope },
                 payload: buffer.clone(),
@@ -584,6 +593,7 @@ impl Engine {
                 }
                 self.finish(token, Ok(NOTHING), Buffer::phantom(0));
             }
+            other => self.handle_connection(channel, other),
         }
     }
 
@@ -614,6 +624,7 @@ impl Engine {
             | Header::EagerNext { .. }
             | Header::DataPart { .. }
             | Header::Credits => unreachable!("only where limits are set"),
+            Header::Socket { .. } => unreachable!("the layer below answers"),
         };
         if let Some((receive, content)) = self.matching.arrive(envelope, content) {
             self.matched(channel, receive, envelope, content);

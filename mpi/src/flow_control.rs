@@ -8,6 +8,7 @@
 //! the first packet goes either way.
 
 mod connection;
+mod lost;
 mod receiving;
 mod reporting;
 mod sending;
@@ -148,6 +149,11 @@ impl FlowControl {
         if let Some(operation) = slot.operation {
             self.shared.drop_activity(operation);
         }
+        self.serve_line(now);
+    }
+
+    /// Lets those that wait for buffers go on while there are any.
+    fn serve_line(&mut self, now: f64) {
         for _ in 0..self.line.len() {
             if self.shared.buffers == Some(0) {
                 break;

@@ -57,7 +57,7 @@ impl Process {
     #[must_use]
     pub fn new(channel: Box<dyn Channel>) -> Rc<Self> {
         Rc::new(Self {
-            channel,
+            channel: crate::connected::connect(channel),
             engine: RefCell::new(Engine::default()),
             blocked: RefCell::new(Blocked::default()),
             failures: Cell::new(Failures::default()),
@@ -188,13 +188,38 @@ impl Process {
         });
     }
 
+    /// Whether ranks have to be connected before their programs begin.
+    #[must_use]
+    pub fn connects_first(&self) -> bool {
+        let connections = &self.channel.settings().connections;
+        connections.as_ref().is_some_and(|how| how.is_static)
+    }
+
+    /// Connects to all ranks if that is how they [get connected](Self::connects_first): what every rank then does before its
+    /// program begins.
+    pub fn init(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
+        let process = Rc::clone(self);
+        let location = Location::caller();
+        std::future::poll_fn(move |context| {
+            process.poll_until(context, Waits::Call("init"), location, |_, channel| {
+                channel.open().then_some(())
+            })
+        })
+    }
+
+    /// What happened to the rank's connections; `None` if none had to be made.
+    #[must_use]
+    pub fn connection_statistics(&self) -> Option<crate::ConnectionStatistics> {
+        self.channel.connected()
+    }
+
     /// Waits for the sends that still go on: what every rank does after its program has returned.
     pub fn finalize(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
         let process = Rc::clone(self);
         let location = Location::caller();
         std::future::poll_fn(move |context| {
-            process.poll_until(context, Waits::Finalize, location, |engine, _| {
-                engine.has_sent_all().then(|| {
+            process.poll_until(context, Waits::Finalize, location, |engine, channel| {
+                (engine.has_sent_all() && channel.close()).then(|| {
                     if let Some(mut attached) = process.attached.borrow_mut().take() {
                         attached.reap(engine);
                     }

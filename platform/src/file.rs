@@ -5,6 +5,7 @@
 //! spells out every default, so that the copy in the record of a run means the same when a default changes.
 
 mod cluster;
+mod connection;
 mod disk;
 mod field;
 mod network;
@@ -25,6 +26,7 @@ use crate::model::{Compat, NetworkParameters};
 use crate::pattern::HostPattern;
 use crate::units::{Bandwidth, Duration, Size};
 
+pub use connection::{AtLimit, Connection, ConnectionMode};
 pub(crate) use disk::DiskEntry;
 pub(crate) use field::cut;
 pub(crate) use profile::{ProfileEntry, ProfileKind, read_events};
@@ -45,6 +47,7 @@ pub(crate) struct PlatformFile {
     pub(crate) name: Option<String>,
     pub(crate) network: NetworkParameters,
     pub(crate) protocol: Protocol,
+    pub(crate) connection: Connection,
     /// The platform is the outermost zone.
     #[serde(flatten)]
     pub(crate) root: ZoneEntry,

@@ -74,6 +74,15 @@ where
             let process = Rc::clone(&fabric).process(rank);
             stage.processes.push(Rc::clone(&process));
             let program = (self.0)(process.world());
+            if process.connects_first() {
+                stage.simulation.spawn_anonymous(host.0, |_| async move {
+                    process.init().await;
+                    program.await.into_result()?;
+                    process.finalize().await;
+                    Ok::<(), String>(())
+                });
+                continue;
+            }
             stage.simulation.spawn_anonymous(host.0, |_| async move {
                 program.await.into_result()?;
                 process.finalize().await;

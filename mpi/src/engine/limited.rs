@@ -43,7 +43,7 @@ impl Engine {
         self.flow.as_deref()
     }
 
-    fn flow(&mut self, channel: &dyn Channel) -> &mut FlowControl {
+    pub(super) fn flow(&mut self, channel: &dyn Channel) -> &mut FlowControl {
         let limits = || channel.settings().limits.as_ref();
         let fresh = || Box::new(FlowControl::new(limits().expect("limits are set")));
         self.flow.get_or_insert_with(fresh)
@@ -104,7 +104,7 @@ impl Engine {
     }
 
     /// Does what the machines have asked for.
-    fn carry_out(&mut self, channel: &dyn Channel) {
+    pub(super) fn carry_out(&mut self, channel: &dyn Channel) {
         while let Some(effect) = self.flow(channel).effect() {
             match effect {
                 Effect::Post {
@@ -170,13 +170,14 @@ impl Engine {
             Header::Rts { .. } => Event::Rts,
             Header::Eager { .. } | Header::EagerFirst { .. } => Event::Eager,
             Header::EagerNext { .. } => Event::EagerData,
+            Header::Socket { .. } => unreachable!("the layer below answers"),
         };
         flow.step(source, event, now);
         if matches!(event, Event::Cts | Event::Data | Event::Rts) {
             flow.use_up(source, 1, false, now);
         }
         match packet.header {
-            Header::Credits => {}
+            Header::Credits | Header::Socket { .. } => {}
             Header::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
             Header::Data { receive } => self.handle_data(channel, receive, &packet.payload),
             Header::DataPart {

@@ -2,7 +2,8 @@
 //!
 //! A packet that carries a message travels from the sender's host to the receiver's as the model says. Control
 //! packets (RTS, CTS) cost nothing and arrive at the date at which they are posted, so a rendezvous starts to move
-//! data at the later of the two calls, as in other simulators of this kind. Packets with an envelope keep the order
+//! data at the later of the two calls, as in other simulators of this kind; where the settings give them a size
+//! ([`Settings::control`]), they travel as other packets do. Packets with an envelope keep the order
 //! of each pair of ranks: one that arrives before its predecessor waits for it.
 //!
 //! With each message travels an envelope of so many bytes as the settings say.
@@ -12,9 +13,9 @@
 //! A host or a link that goes off under a message ends the run as a failure of the sending rank; a host that goes off
 //! under a rank as a failure of that rank. Where ranks get connected, the connection breaks, and the others hear of the lost rank.
 //!
-//! *Not modelled*: packet sizes, buffers, credits, injection order at the adapter, and the time of control messages.
-//! A user sees rendezvous without its round trip; messages of one pair share the bandwidth instead of queueing; and
-//! an RTS waits for the arrival of an eager message before it, never for anything else.
+//! *Not modelled*: packet sizes, buffers, credits, injection order at the adapter, and, unless they have a size, the time of
+//! control messages. A user sees rendezvous without its round trip; messages of one pair share the bandwidth instead of
+//! queueing; and an RTS waits for the arrival of an eager message before it, never for anything else.
 //!
 //! Units: bytes, seconds, flop.
 
@@ -89,7 +90,11 @@ pub(crate) fn label(packet: &Packet) -> u64 {
         Header::EagerNext { .. } => (6, 0),
         Header::DataPart { .. } => (7, 0),
         Header::Credits => (8, 0),
-        Header::Socket { socket, .. } => (9, socket),
+        Header::Synchronous { envelope, .. } => (9, envelope.tag),
+        Header::Ack { .. } => (10, 0),
+        Header::CancelRequest { envelope, .. } => (11, envelope.tag),
+        Header::CancelResponse { .. } => (12, 0),
+        Header::Socket { socket, .. } => (13, socket),
     };
     packet.payload.len() << 8 | kind | u64::from(detail) << 40
 }
@@ -97,7 +102,9 @@ pub(crate) fn label(packet: &Packet) -> u64 {
 /// The message that a packet brings or announces, if it does.
 pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
     match packet.header {
-        Header::Eager { envelope } => Some((envelope, packet.payload.len())),
+        Header::Eager { envelope } | Header::Synchronous { envelope, .. } => {
+            Some((envelope, packet.payload.len()))
+        }
         Header::Rts {
             envelope, length, ..
         }
@@ -107,6 +114,9 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
         | Header::EagerNext { .. }
         | Header::DataPart { .. }
         | Header::Credits
+        | Header::Ack { .. }
+        | Header::CancelRequest { .. }
+        | Header::CancelResponse { .. }
         | Header::Socket { .. } => None,
     }
 }
@@ -287,6 +297,7 @@ impl Carrier for Flow {
 
     fn post(&self, rank: u32, peer: u32, packet: Packet) {
         let (control, length) = (packet.header.is_control(), packet.payload.len());
+        let settings = &self.ranks.settings;
         #[expect(
             clippy::cast_precision_loss,
             reason = "messages of 2^53 bytes and more may be off by one"
@@ -294,7 +305,8 @@ impl Carrier for Flow {
         let begins = packet.header.begins(length).map(|length| length as f64);
         let index = self.tables.borrow_mut().launch(rank, peer, packet);
         self.ranks.port.with(|kernel| {
-            if control {
+            let control_size = settings.control.filter(|_| control);
+            if control && control_size.is_none() {
                 kernel.set_device_timer(kernel.now(), u64::from(index));
                 return;
             }
@@ -302,7 +314,7 @@ impl Carrier for Flow {
                 clippy::cast_precision_loss,
                 reason = "messages of 2^53 bytes and more may be off by one"
             )]
-            let (bytes, envelope) = (length as f64, self.ranks.settings.envelope as f64);
+            let bytes = control_size.unwrap_or(length + settings.envelope) as f64;
             if let Some(message) = begins {
                 kernel.count_message(message);
             }
@@ -311,7 +323,7 @@ impl Carrier for Flow {
                 &Work::Transfer {
                     from,
                     to,
-                    bytes: bytes + envelope,
+                    bytes,
                     rate: f64::INFINITY,
                 },
                 u64::from(index),

@@ -11,7 +11,7 @@ use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
-use mpi::channel::{Channel, Event, Header, Interest, Level, Packet, Settings, Token};
+use mpi::channel::{Channel, Event, Header, Interest, Level, Packet, Posting, Settings, Token};
 use mpi::{Envelope, Process};
 use sim_core::{ActorId, Blocked, Device, DevicePort, Kernel, Parked, Time};
 
@@ -91,6 +91,8 @@ impl Ranks {
             // Where no time passes, calls take none.
             (settings.os, settings.ois, settings.or) = Default::default();
             settings.copy_bandwidth = f64::INFINITY;
+            settings.posting = Posting::default();
+            settings.control = None;
         }
         let mut endpoints = Vec::new();
         endpoints.resize_with(size as usize, Endpoint::default);
@@ -273,6 +275,11 @@ impl<C: Carrier> Channel for RankChannel<C> {
 
     fn shut(&self) {
         self.device.ranks().shut(self.rank);
+    }
+
+    fn linger(&self) {
+        let actor = self.device.ranks().port.actor(actor(self.rank));
+        actor.daemonize();
     }
 
     fn undelivered(&self) -> Vec<(Envelope, u64)> {

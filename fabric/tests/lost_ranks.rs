@@ -228,16 +228,17 @@ fn f4_a_rank_that_is_lost_at_any_instant_leaves_nobody_hanging() {
             connections: Some(Connections::ON_DEMAND),
             ..Settings::new(5000)
         };
+        let pace = if costs.is_some() { 4001 } else { 613 };
         let mut ends = [0, 0];
         for step in 0..150 {
-            let mut runner = off("b", &format!("{}ns", step * 613)).with_settings(settings.clone());
+            let mut runner = off("b", &format!("{}ns", step * pace)).with_settings(settings.clone());
             if let Some(costs) = costs {
                 runner = runner.with_costs(costs);
             }
             let run = runner.run(everything).finished();
             ends[usize::from(lost(&run) == [1])] += 1;
         }
-        assert!(ends[0] > 10 && ends[1] > 50, "{ends:?}");
+        assert!(ends[0] > 10 && ends[1] > 20, "{ends:?}");
     }
 }
 

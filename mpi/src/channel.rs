@@ -8,6 +8,10 @@
 //! the order in which they were posted. Between different pairs there is no order at all: a message relayed by a
 //! third rank may overtake a direct one.
 //!
+//! Delivery guarantee: every packet that was posted arrives once and unchanged, unless the channel reports that the peer is lost. What is
+//! below may lose, repeat and reorder: then acknowledgements and retransmission belong to the channel, as in a reliable connection of
+//! InfiniBand, and not to the protocols here (M-7). `mpi/tests/unreliable.rs` has such a channel.
+//!
 //! Units: seconds, flop, bytes.
 
 use std::fmt;
@@ -73,6 +77,30 @@ pub enum Header {
     },
     /// Nothing but what is [returned](Packet::returned).
     Credits,
+    /// A whole synchronous message, sent without asking, of which the sender wants to know when a receive has met it.
+    Synchronous {
+        /// What it is matched by.
+        envelope: Envelope,
+        /// The sender's operation, to be echoed.
+        send: Token,
+    },
+    /// A receive has met the synchronous message.
+    Ack {
+        /// The sender's operation.
+        send: Token,
+    },
+    /// The sender wants a message back that it has announced, or that waits for an acknowledgement.
+    CancelRequest {
+        /// What the message is matched by.
+        envelope: Envelope,
+        /// The sender's operation.
+        send: Token,
+    },
+    /// No receive had met the message, and none will. If one had, the CTS or the acknowledgement is the answer.
+    CancelResponse {
+        /// The sender's operation.
+        send: Token,
+    },
     /// What the two ends of a socket say to each other, where [connections](crate::Connections) are made.
     Socket {
         /// The number that the rank which opened it has given it.
@@ -141,6 +169,8 @@ impl Header {
                 | Self::Rts { .. }
                 | Self::EagerFirst { .. }
                 | Self::EagerNext { .. }
+                | Self::Synchronous { .. }
+                | Self::CancelRequest { .. }
                 | Self::Socket { .. }
         )
     }
@@ -149,7 +179,7 @@ impl Header {
     #[must_use]
     pub const fn begins(&self, payload: u64) -> Option<u64> {
         match *self {
-            Self::Eager { .. } | Self::Data { .. } => Some(payload),
+            Self::Eager { .. } | Self::Synchronous { .. } | Self::Data { .. } => Some(payload),
             Self::EagerFirst { length, .. }
             | Self::DataPart {
                 length, offset: 0, ..
@@ -161,7 +191,15 @@ impl Header {
     /// Whether the packet only controls the protocol and carries no message.
     #[must_use]
     pub const fn is_control(&self) -> bool {
-        matches!(self, Self::Rts { .. } | Self::Cts { .. } | Self::Credits)
+        matches!(
+            self,
+            Self::Rts { .. }
+                | Self::Cts { .. }
+                | Self::Credits
+                | Self::Ack { .. }
+                | Self::CancelRequest { .. }
+                | Self::CancelResponse { .. }
+        )
     }
 }
 
@@ -245,6 +283,17 @@ pub enum Level {
     Trace,
 }
 
+/// How a channel carries packets.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Variant {
+    /// Each packet by itself, out of a packet buffer, and into one at the peer.
+    #[default]
+    Packet,
+    /// One stream of bytes to each peer, with flow control of its own, as TCP: a message is one packet whatever its length, and no data
+    /// wait for buffers or credits.
+    Stream,
+}
+
 /// The parameters of the message layer, the same at every rank.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
@@ -266,12 +315,33 @@ pub struct Settings {
     pub ois: Overhead,
     /// What an eager message costs the receiver.
     pub or: Overhead,
-    /// At how many bytes per second a rank packs, unpacks and copies into an attached buffer; infinite if that costs nothing.
+    /// At how many bytes per second a rank packs, unpacks, copies into an attached buffer, and copies eager messages that came before
+    /// their receives; infinite if that costs nothing.
     pub copy_bandwidth: f64,
+    /// What a control message is on the way, in bytes; `None` if it takes no time.
+    pub control: Option<u64>,
+    /// Whether a short synchronous message leaves at once and is acknowledged when a receive has met it; otherwise it is announced,
+    /// as a long one.
+    pub acknowledged: bool,
+    /// Whether a ready send that finds no receive is a mistake, which the receive gets to know; otherwise it is a standard send.
+    pub strict_ready: bool,
+    /// What posting costs where [limits](Settings::limits) are set, besides copying.
+    pub posting: Posting,
+    /// How the channel carries packets.
+    pub variant: Variant,
     /// What the message layer may use up; `None` if nothing is limited.
     pub limits: Option<Limits>,
     /// How ranks get connected; `None` if they are connected from the beginning, for nothing.
     pub connections: Option<Connections>,
+}
+
+/// What it costs to post packets, in seconds.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Posting {
+    /// For each packet.
+    pub packet: f64,
+    /// For each time that one or several packets are posted together: looking for buffers and credits, and telling the adapter.
+    pub batch: f64,
 }
 
 impl Settings {
@@ -288,6 +358,14 @@ impl Settings {
             ois: Overhead::NONE,
             or: Overhead::NONE,
             copy_bandwidth: f64::INFINITY,
+            control: None,
+            acknowledged: false,
+            strict_ready: false,
+            posting: Posting {
+                packet: 0.0,
+                batch: 0.0,
+            },
+            variant: Variant::Packet,
             limits: None,
             connections: None,
         }
@@ -328,6 +406,9 @@ pub trait Channel {
     /// by what any of the `interest`s names.
     fn park(&self, waker: &Waker, interest: Interest);
 
+    /// Says that the rank has ended but for messages that wait at it until somebody receives them, and from which it has gone on. If
+    /// nobody else goes on either, the run is over.
+    fn linger(&self) {}
     /// Connects, if that has to be done before the program begins; true when it is done.
     fn open(&self) -> bool {
         true

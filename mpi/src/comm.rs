@@ -157,7 +157,7 @@ impl Comm {
     }
 
     /// The world rank of a rank.
-    fn peer(&self, rank: usize) -> Result<u32> {
+    pub(crate) fn peer(&self, rank: usize) -> Result<u32> {
         let size = self.size();
         if rank >= size {
             return Err(Error::Rank { rank, size });
@@ -171,7 +171,7 @@ impl Comm {
         self.members.told(status)
     }
 
-    fn envelope(&self, tag: u32) -> Result<Envelope> {
+    pub(crate) fn envelope(&self, tag: u32) -> Result<Envelope> {
         self.check_context()?;
         if tag > TAG_UB {
             return Err(Error::Tag(tag));
@@ -180,6 +180,7 @@ impl Comm {
             context: self.context,
             source: self.process.channel().rank(),
             tag,
+            ready: false,
         })
     }
 
@@ -215,7 +216,8 @@ impl Comm {
         tag: u32,
         (mode, blocks, location): (SendMode, bool, &'static Location<'static>),
     ) -> Result<Token> {
-        let envelope = self.envelope(tag)?;
+        let mut envelope = self.envelope(tag)?;
+        envelope.ready = mode == SendMode::Ready;
         if destination == PROC_NULL {
             let nothing = |engine: &mut Engine, _: &dyn Channel| {
                 engine.finished(Status::PROC_NULL, buffer, location)
@@ -283,6 +285,17 @@ impl Comm {
         tag: Tag,
         location: &'static Location<'static>,
     ) -> Result<Request> {
+        self.irecv_and((buffer, false), source, tag, location)
+    }
+
+    /// Starts a receive, and whether what comes is unpacked.
+    pub(crate) fn irecv_and(
+        &self,
+        (buffer, unpacks): (Buffer, bool),
+        source: Source,
+        tag: Tag,
+        location: &'static Location<'static>,
+    ) -> Result<Request> {
         let Some(pattern) = self.pattern_or_null(source, tag)? else {
             let nothing = |engine: &mut Engine, _: &dyn Channel| {
                 engine.finished(Status::PROC_NULL, buffer, location)
@@ -291,7 +304,7 @@ impl Comm {
             return Ok(Request::new(self, token));
         };
         let start = |engine: &mut Engine, channel: &dyn Channel| {
-            engine.receive(channel, pattern, buffer, location)
+            engine.receive_and(channel, pattern, (buffer, unpacks), location)
         };
         let token = self.process.with_engine(start);
         Ok(Request::new(self, token))

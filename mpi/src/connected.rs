@@ -289,7 +289,12 @@ impl Driver {
         let packet = self.unpark(number);
         self.waiting.remove(&peer);
         // Nobody misses what a rank that has ended would have been told.
-        let matters = |packet: &Packet| packet.header != Header::Credits;
+        let matters = |packet: &Packet| {
+            !matches!(
+                packet.header,
+                Header::Credits | Header::Ack { .. } | Header::CancelResponse { .. }
+            )
+        };
         if let Some(packet) = packet.filter(matters) {
             self.ready.push_back(Event::Refused { peer, packet, why });
         }
@@ -487,6 +492,10 @@ impl Channel for Connected {
 
     fn close(&self) -> bool {
         self.driver.borrow_mut().close_all(&*self.inner)
+    }
+
+    fn linger(&self) {
+        self.inner.linger();
     }
 
     fn connected(&self) -> Option<ConnectionStatistics> {

@@ -12,6 +12,8 @@ pub struct Envelope {
     pub source: u32,
     /// The tag, below [`TAG_UB`].
     pub tag: u32,
+    /// Whether the sender has promised that a receive is posted: a ready send.
+    pub ready: bool,
 }
 
 /// Tags are at most this; the same upper bound as MPI requires at least (MPI 4.1, section 9.1.2).
@@ -68,6 +70,15 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// What accepts only messages like this one.
+    pub(crate) const fn of(envelope: &Envelope) -> Self {
+        Self {
+            context: envelope.context,
+            source: Some(envelope.source),
+            tag: Some(envelope.tag),
+        }
+    }
+
     /// Whether a message with this envelope is accepted.
     #[must_use]
     pub fn accepts(&self, envelope: &Envelope) -> bool {

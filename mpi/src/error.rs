@@ -19,6 +19,14 @@ pub enum Error {
         /// The length of the buffer in bytes.
         buffer: u64,
     },
+    /// The message came from a ready send before its receive was posted (`MPI_ERR_OTHER`), and is lost; only where that is a
+    /// mistake ([`Settings::strict_ready`](crate::Settings::strict_ready)).
+    NotReady {
+        /// The sending rank.
+        source: usize,
+        /// The tag.
+        tag: u32,
+    },
     /// There is no such rank (`MPI_ERR_RANK`).
     Rank {
         /// The rank that was given.
@@ -137,6 +145,7 @@ impl Error {
             Self::Group { .. } => ErrorClass::Group,
             Self::Colour(_) => ErrorClass::Arg,
             Self::Contexts { .. }
+            | Self::NotReady { .. }
             | Self::Connection {
                 why: Failure::NoDescriptor | Failure::NoAddress | Failure::Oneself,
                 ..
@@ -188,6 +197,10 @@ impl fmt::Display for Error {
                     "message truncated: {length} bytes from rank {source} with tag {tag}, buffer of {buffer} bytes"
                 )
             }
+            Self::NotReady { source, tag } => write!(
+                f,
+                "ready send without a posted receive: a message from rank {source} with tag {tag}"
+            ),
             Self::Rank { rank, size } => {
                 write!(f, "invalid rank {rank}: expected 0 to {}", size - 1)
             }

@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) use connection::{Car, Connection, Hold, Kind, Slot};
 pub use told::{ConnectionReport, FlowReport};
 
-use crate::Limits;
-use crate::channel::{Packet, Returned, Token};
+use crate::channel::{Packet, Posting, Returned, Settings, Token, Variant};
 use crate::machine;
+use crate::{Buffer, Limits};
 
 /// What the engine has to do.
 #[derive(Debug)]
@@ -36,6 +36,10 @@ pub(crate) enum Effect {
     Finished(Token),
     /// The eager message of an operation goes by rendezvous.
     Converted(Token),
+    /// Let so many seconds pass in which the packets for a peer are packed; then [`FlowControl::packed`].
+    Pack { peer: u32, seconds: f64 },
+    /// So many bytes of a message that is being forwarded have been posted.
+    Forwarded { operation: Token, bytes: u64 },
 }
 
 /// How often each transition was taken, by its place in the table.
@@ -53,6 +57,7 @@ pub struct Taken {
 #[derive(Debug)]
 pub(crate) struct FlowControl {
     limits: Limits,
+    costs: Costs,
     shared: Shared,
     connections: BTreeMap<u32, Box<Connection>>,
     /// The connections that wait for packet buffers, in the order in which they began to.
@@ -61,6 +66,13 @@ pub(crate) struct FlowControl {
     memory: u64,
     memory_peak: u64,
     taken: Taken,
+}
+
+/// What it takes to post packets, in seconds.
+#[derive(Clone, Copy, Debug)]
+struct Costs {
+    posting: Posting,
+    copy_bandwidth: f64,
 }
 
 /// What the connections of a rank share.
@@ -76,6 +88,26 @@ struct Shared {
 }
 
 impl FlowControl {
+    /// What a rank has whose channel has these settings, in which limits are set.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let limits = settings.limits.as_ref().expect("limits are set");
+        let mut flow = match settings.variant {
+            Variant::Packet => Self::new(limits),
+            // The stream cuts messages up, holds senders back and keeps what was not read, by itself.
+            Variant::Stream => Self::new(&Limits {
+                packet: u64::MAX,
+                credits: None,
+                direct: true,
+                ..limits.clone()
+            }),
+        };
+        flow.costs = Costs {
+            posting: settings.posting,
+            copy_bandwidth: settings.copy_bandwidth,
+        };
+        flow
+    }
+
     pub(crate) fn new(limits: &Limits) -> Self {
         let limits = Limits {
             packet: limits.packet.max(1),
@@ -83,6 +115,10 @@ impl FlowControl {
             ..limits.clone()
         };
         Self {
+            costs: Costs {
+                posting: Posting::default(),
+                copy_bandwidth: f64::INFINITY,
+            },
             shared: Shared {
                 buffers: limits.buffers,
                 activities: BTreeMap::new(),
@@ -102,6 +138,16 @@ impl FlowControl {
         }
     }
 
+    /// The largest payload of a packet.
+    pub(crate) const fn packet(&self) -> u64 {
+        self.limits.packet
+    }
+
+    /// The most packets for which a peer waits at once.
+    pub(crate) fn batch_max(&self) -> u32 {
+        self.limits.batch_max()
+    }
+
     /// The next thing to do.
     pub(crate) fn effect(&mut self) -> Option<Effect> {
         self.shared.effects.pop_front()
@@ -116,7 +162,7 @@ impl FlowControl {
     /// Puts something in the queue of a connection.
     pub(crate) fn send(&mut self, peer: u32, car: Car, now: f64) {
         let connection = self.connection(peer, now);
-        if car.kind == Kind::Cts {
+        if car.kind == Kind::Answer {
             connection.answers.push_back(car);
         } else {
             connection.queue.push_back(car);
@@ -136,11 +182,7 @@ impl FlowControl {
         self.shared.under_way -= 1;
         match slot.hold {
             Hold::Nothing => {}
-            Hold::Pool => {
-                if let Some(free) = &mut self.shared.buffers {
-                    *free += 1;
-                }
-            }
+            Hold::Pool => self.shared.give_back(1),
             Hold::Reserved => {
                 self.connection(slot.peer, now).reserved += 1;
                 self.run(slot.peer, now);
@@ -149,11 +191,53 @@ impl FlowControl {
         if let Some(operation) = slot.operation {
             self.shared.drop_activity(operation);
         }
-        self.serve_line(now);
+        self.serve(now);
     }
 
-    /// Lets those that wait for buffers go on while there are any.
-    fn serve_line(&mut self, now: f64) {
+    /// What is posted next to a peer has been packed.
+    pub(crate) fn packed(&mut self, peer: u32, now: f64) {
+        self.connection(peer, now).packed = true;
+        self.run(peer, now);
+    }
+
+    /// Takes a message out of the queue of a connection, unless its first packet has left or is being packed.
+    pub(crate) fn withdraw(&mut self, peer: u32, send: Token, now: f64) -> bool {
+        let Some(connection) = self.connections.get_mut(&peer) else {
+            return false;
+        };
+        let is_it = |car: &Car| car.operation == Some(send) || car.waiting_send() == Some(send);
+        if let Some(position) = connection.queue.iter().position(is_it) {
+            connection.queue.remove(position);
+            return true;
+        }
+        if !connection.may_withdraw() || !connection.car.as_ref().is_some_and(is_it) {
+            return false;
+        }
+        connection.withdrawn = true;
+        self.run(peer, now);
+        self.serve(now);
+        true
+    }
+
+    /// Writes a part of a message that is being forwarded to its place in what the connection sends: all before `available` is there.
+    pub(crate) fn provide(
+        &mut self,
+        peer: u32,
+        send: Token,
+        (offset, part, available): (u64, &Buffer, u64),
+        now: f64,
+    ) {
+        let connection = self.connection(peer, now);
+        let mut cars = connection.car.iter_mut().chain(&mut connection.queue);
+        let car = cars.find(|car| car.operation == Some(send));
+        let car = car.expect("what is forwarded is queued");
+        car.payload.place(offset, part);
+        car.available = available;
+        self.run(peer, now);
+    }
+
+    /// Lets those go on that wait for buffers.
+    fn serve(&mut self, now: f64) {
         for _ in 0..self.line.len() {
             if self.shared.buffers == Some(0) {
                 break;

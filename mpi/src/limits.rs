@@ -4,7 +4,7 @@
 //! nothing, and is what the machines of [`machine`](crate::machine) do when nothing ever holds them up. With limits every packet goes
 //! through them.
 //!
-//! *Not modelled*: the time that packing takes.
+//! What packing and posting cost is in [`Settings`](crate::Settings).
 
 /// The limits, the same at every rank. `None` is unlimited.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -48,6 +48,30 @@ impl Matching {
         Some((receive, content))
     }
 
+    /// The same for a message of a ready send, for which there must be a receive.
+    pub(crate) fn arrive_ready(
+        &mut self,
+        envelope: Envelope,
+        content: Content,
+    ) -> Option<(Token, Content)> {
+        let found = self.posted.take(&envelope);
+        let Some(receive) = found else {
+            let content = Content::Unready(Box::new(content));
+            self.unexpected.push(Unexpected { envelope, content });
+            return None;
+        };
+        Some((receive, content))
+    }
+
+    /// Takes out a message whose sender waits under this token; `None` if a receive has met it.
+    pub(crate) fn withdraw_message(
+        &mut self,
+        envelope: &Envelope,
+        send: Token,
+    ) -> Option<Unexpected> {
+        self.unexpected.withdraw(envelope, send)
+    }
+
     /// A receive is posted: the message that it gets, or the receive is kept.
     pub(crate) fn post(&mut self, pattern: Pattern, receive: Token) -> Option<Unexpected> {
         let found = self.unexpected.take(&pattern);

@@ -213,12 +213,16 @@ impl Process {
         self.channel.connected()
     }
 
-    /// Waits for the sends that still go on: what every rank does after its program has returned.
+    /// Waits for the sends that still go on: what every rank does after its program has returned. Messages that have been detached and
+    /// that nobody receives do not keep a run going.
     pub fn finalize(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
         let process = Rc::clone(self);
         let location = Location::caller();
         std::future::poll_fn(move |context| {
             process.poll_until(context, Waits::Finalize, location, |engine, channel| {
+                if engine.only_lingers() {
+                    channel.linger();
+                }
                 (engine.has_sent_all() && channel.close()).then(|| {
                     if let Some(mut attached) = process.attached.borrow_mut().take() {
                         attached.reap(engine);

@@ -135,12 +135,14 @@ impl Request {
         inactive.map(|persistent| persistent.buffer_mut())
     }
 
-    /// Cancels a receive that no message has met: `MPI_Cancel`. The request must be completed as ever;
-    /// [`Status::cancelled`] then says which of the two came first. A send, or a receive that a message has met, goes on to
-    /// its normal end.
+    /// Cancels a receive that no message has met, or a send that waits for its receive: `MPI_Cancel`. The request must be completed
+    /// as ever; [`Status::cancelled`] then says which of the two came first. A message that has been announced is asked back from the
+    /// receiver, which takes as long as two control messages, and has to be running still. An eager send that is over, or a receive that a message has
+    /// met, goes on to its normal end.
     pub fn cancel(&mut self) {
         if let Some(token) = self.token {
-            self.process.with_engine(|engine, _| engine.cancel(token));
+            self.process
+                .with_engine(|engine, channel| engine.cancel(channel, token));
         }
     }
 

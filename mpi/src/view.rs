@@ -3,7 +3,8 @@
 //! Packing and unpacking take time at the rank, `copy_bandwidth` bytes of data per second ([`Settings`](crate::Settings)), which
 //! costs nothing unless the platform says otherwise. Dense data are copied like others. A call that does not block returns at
 //! once, but the message leaves after it has been packed; what a request has received is unpacked in the call that
-//! completes it, and what the rank does next happens after that.
+//! completes it, and what the rank does next happens after that. A message that came before its receive is unpacked from where it
+//! waits, and not copied besides.
 //!
 //! *Not modelled*: adapters that gather and scatter by themselves, pieces that leave while others are packed, and that
 //! small pieces are slower to copy than large ones.
@@ -101,7 +102,7 @@ impl Comm {
         let (source, tag, datatype) = (source.into(), tag.into(), datatype.clone());
         async move {
             let room = self.room(&datatype, count, buffer)?;
-            let mut request = self.irecv_at(room, source, tag, location)?;
+            let mut request = self.irecv_and((room, true), source, tag, location)?;
             let done = request.wait_in("recv", location).await?;
             let length = done.status.length;
             datatype.unpack_some(count, &done.buffer, length, buffer)?;
@@ -146,7 +147,7 @@ impl Comm {
     ) -> Result<Request> {
         let location = Location::caller();
         let room = self.room(datatype, count, &buffer)?;
-        let request = self.irecv_at(room, source.into(), tag.into(), location)?;
+        let request = self.irecv_and((room, true), source.into(), tag.into(), location)?;
         Ok(request.unpacking(Unpack {
             datatype: datatype.clone(),
             count,

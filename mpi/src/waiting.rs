@@ -211,6 +211,7 @@ pub(crate) const fn is_send(state: &State) -> bool {
         State::AwaitTurn { .. }
             | State::Queued { .. }
             | State::AwaitCts { .. }
+            | State::AwaitAck { .. }
             | State::Sending { .. }
     )
 }
@@ -219,7 +220,10 @@ pub(crate) const fn is_pending(state: &State) -> bool {
     is_send(state)
         || matches!(
             state,
-            State::AwaitPost { .. } | State::Posted { .. } | State::AwaitData { .. }
+            State::AwaitPost { .. }
+                | State::Posted { .. }
+                | State::AwaitData { .. }
+                | State::Forwarding { .. }
         )
 }
 
@@ -234,9 +238,12 @@ fn partners(state: &State) -> Vec<u32> {
         State::AwaitTurn { peer, .. }
         | State::Queued { peer, .. }
         | State::AwaitCts { peer, .. }
+        | State::AwaitAck { peer, .. }
+        | State::Packing { peer }
         | State::Sending { peer, .. } => vec![*peer],
         State::AwaitData { envelope, .. } => vec![envelope.source],
         State::Elapsing
+        | State::Forwarding { .. }
         | State::Done { .. }
         | State::Free { .. }
         | State::Assembly(_)
@@ -248,9 +255,10 @@ fn partners(state: &State) -> Vec<u32> {
 fn in_words(engine: &Engine, state: &State) -> String {
     let text = words(state);
     let peer = match state {
-        State::Queued { peer, .. } | State::AwaitCts { peer, .. } | State::Sending { peer, .. } => {
-            *peer
-        }
+        State::Queued { peer, .. }
+        | State::AwaitCts { peer, .. }
+        | State::AwaitAck { peer, .. }
+        | State::Sending { peer, .. } => *peer,
         _ => return text,
     };
     let flow = engine.flow_control();
@@ -283,6 +291,10 @@ fn words(state: &State) -> String {
             envelope.tag,
             buffer.len()
         ),
+        State::AwaitAck { peer, envelope, .. } => format!(
+            "send (destination {peer}, tag {}, synchronous)",
+            envelope.tag
+        ),
         State::Sending { peer, envelope, .. } => format!(
             "send (destination {peer}, tag {}), data leaving",
             envelope.tag
@@ -291,7 +303,13 @@ fn words(state: &State) -> String {
             "recv (source {}, tag {}), data coming",
             envelope.source, envelope.tag
         ),
-        State::Elapsing | State::Assembly(_) | State::Packet(_) => "time to pass".to_owned(),
+        State::Forwarding { status, .. } => format!(
+            "a message from rank {} with tag {} to be sent on",
+            status.source, status.tag
+        ),
+        State::Elapsing | State::Assembly(_) | State::Packet(_) | State::Packing { .. } => {
+            "time to pass".to_owned()
+        }
         State::Done { result: Ok(_), .. } => "something that is over".to_owned(),
         State::Done {
             result: Err(error), ..

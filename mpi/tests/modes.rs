@@ -226,9 +226,13 @@ fn cancelling_at_a_rank_that_is_busy() {
         let mut received = world.irecv(world.buffer(3), peer, 0)?;
         cancelled.cancel();
         send.cancel();
-        assert!(!received.wait().await?.status.cancelled);
+        // It had not left.
+        assert!(send.wait().await?.status.cancelled);
+        let mut send = world.isend(pattern(3, 1), peer, 0)?;
+        let got = received.wait().await?;
+        assert_eq!(got.buffer.bytes(), pattern(3, 1).bytes());
         assert!(cancelled.wait().await?.status.cancelled);
-        assert!(!send.wait().await?.status.cancelled);
+        send.wait().await?;
         Ok(())
     };
     world(2).settings(costly()).run(program).finished();

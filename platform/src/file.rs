@@ -24,6 +24,7 @@ use toml::Spanned;
 
 use crate::model::{Compat, NetworkParameters};
 use crate::pattern::HostPattern;
+use crate::protocol::{Carriage, Preset, Ready, Synchronous};
 use crate::units::{Bandwidth, Duration, Size};
 
 pub use connection::{AtLimit, Connection, ConnectionMode};
@@ -121,13 +122,44 @@ pub struct Protocol {
     /// Whether the data of a rendezvous are sent from the program's memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direct: Option<bool>,
+    /// What control messages are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<Preset>,
+    /// The size of a control message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<Size>,
+    /// How a short synchronous message is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synchronous: Option<Synchronous>,
+    /// What a ready send is that finds no receive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready: Option<Ready>,
+    /// How messages are carried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carriage: Option<Carriage>,
+    /// What it takes to post a packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_cost: Option<Duration>,
+    /// What it takes each time that one or several packets are posted together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch_cost: Option<Duration>,
 }
 
 impl Protocol {
-    /// Whether anything is limited; otherwise `reserved`, `batch` and `direct` mean nothing.
+    /// Whether control messages are messages of their own.
+    #[must_use]
+    pub const fn is_explicit(&self) -> bool {
+        matches!(self.preset, Some(Preset::Explicit))
+    }
+
+    /// Whether anything is limited, or packets matter for another reason; otherwise `reserved`, `batch` and `direct` mean nothing.
     #[must_use]
     pub const fn is_limited(&self) -> bool {
-        self.packet.is_some()
+        self.is_explicit()
+            || matches!(self.carriage, Some(Carriage::Stream))
+            || self.packet_cost.is_some()
+            || self.batch_cost.is_some()
+            || self.packet.is_some()
             || self.buffers.is_some()
             || self.credits.is_some()
             || self.eager_messages.is_some()
@@ -378,6 +410,13 @@ impl Default for Protocol {
             unexpected: None,
             batch: None,
             direct: None,
+            preset: None,
+            control: None,
+            synchronous: None,
+            ready: None,
+            carriage: None,
+            packet_cost: None,
+            batch_cost: None,
         }
     }
 }

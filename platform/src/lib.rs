@@ -109,6 +109,14 @@
 //! rendezvous), `unexpected` (memory of a rank for messages before their receive), `batch` (packets for which buffers and credits are taken
 //! at once; 1) and `direct` (whether a rendezvous sends from the program's memory; true).
 //!
+//! What the protocols cost: control messages (RTS, CTS, acknowledgements) take no time with `preset = "free"`, the default, which is what
+//! SimGrid's SMPI does; with `preset = "explicit"` they are messages of `control = "64B"`, short synchronous messages leave at once and
+//! are acknowledged (`synchronous = "acknowledged"`; otherwise `"rendezvous"`), and every packet goes through the machines. `control` and
+//! `synchronous` can be set without the preset too. `packet_cost = "100ns"` and `batch_cost = "200ns"` are what it takes to post each
+//! packet, and each time that one or several are posted together. `ready = "strict"` makes a ready send without a receive a mistake.
+//! `carriage = "stream"` carries messages as TCP does: there are no packets, credits and data buffers then. `docs/protocols.md` has the
+//! formulas, and where the presets differ.
+//!
 //! Ranks are connected from the beginning, for nothing, unless `[connection]` says otherwise: `mode` is `"free"`, `"on-demand"` (each pair at
 //! its first message) or `"static"` (all pairs before the program begins). A socket takes a round trip of packets of `socket_size`
 //! (`"64B"`, as the three following ones), the handshake another one of a request of `request_size` and an answer of `response_size`; the
@@ -318,6 +326,7 @@ mod nearest;
 mod overrides;
 mod pattern;
 mod platform;
+mod protocol;
 mod route;
 mod sketch;
 pub mod solver;
@@ -338,6 +347,7 @@ pub use model::{
 pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{LinkInfo, Platform};
+pub use protocol::{Carriage, Preset, Ready, Synchronous};
 pub use route::{Hop, LinkId, NoRoute, Route};
 pub use sim_core::{DiskId, HostId};
 pub use sketch::{ClusterSketch, MemberSketch, SKETCH_HOSTS_MAX, Shape, ZoneSketch};

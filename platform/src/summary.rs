@@ -80,6 +80,7 @@ impl fmt::Display for Summary<'_> {
         if let Some(bandwidth) = &platform.protocol().copy_bandwidth {
             write!(f, ", copies at {bandwidth}")?;
         }
+        costs(f, platform.protocol())?;
         limits(f, platform.protocol())?;
         connection(f, platform.connection())
     }
@@ -124,6 +125,32 @@ fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Resul
     }
 }
 
+/// What the protocols cost, if anything.
+fn costs(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result {
+    if protocol.is_explicit() {
+        f.write_str(", explicit control messages")?;
+    }
+    if let Some(control) = &protocol.control {
+        write!(f, ", {control} per control message")?;
+    }
+    if let Some(cost) = &protocol.packet_cost {
+        write!(f, ", {cost} per packet")?;
+    }
+    if let Some(cost) = &protocol.batch_cost {
+        write!(f, ", {cost} per posting")?;
+    }
+    if protocol.synchronous == Some(crate::Synchronous::Acknowledged) {
+        f.write_str(", short synchronous messages acknowledged")?;
+    }
+    if protocol.ready == Some(crate::Ready::Strict) {
+        f.write_str(", ready sends strict")?;
+    }
+    if protocol.carriage == Some(crate::Carriage::Stream) {
+        f.write_str(", streams")?;
+    }
+    Ok(())
+}
+
 /// What the message layer may use up, if anything is limited.
 fn limits(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result {
     if !protocol.is_limited() {
@@ -157,6 +184,9 @@ fn limits(f: &mut fmt::Formatter<'_>, protocol: &crate::Protocol) -> fmt::Result
         }),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        return Ok(());
+    }
     write!(f, "\n          limits: {}", parts.join(", "))
 }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fabric::{Costs, Fabric, Flow, LogGops};
-use mpi::{Limits, Overhead, Section, Settings};
-use platform::{NoRoute, OverheadSection, Platform};
+use mpi::{Limits, Overhead, Posting, Section, Settings, Variant};
+use platform::{Carriage, NoRoute, OverheadSection, Platform, Ready, Synchronous};
 use sim_core::{ActorId, DiskId, HostId, Hosts, Outcome, Progress, Report, Simulation, Time};
 
 use crate::connections::{ConnectionTotals, ConnectionWait, connections, losses, totals, waits};
@@ -241,7 +241,37 @@ fn settings(platform: &Platform, options: &Options) -> Settings {
         copy_bandwidth: copy_bandwidth.map_or(f64::INFINITY, |rate| rate.bytes_per_s()),
         limits: limits(platform.protocol()),
         connections: connections(platform.connection()),
-        ..Settings::new(asked.unwrap_or(in_file))
+        ..costs(platform.protocol(), asked.unwrap_or(in_file))
+    }
+}
+
+/// The size of a control message of the explicit preset in bytes, our estimate: one cache line, into which an envelope, two references
+/// and a header fit.
+const CONTROL: u64 = 64;
+
+/// What the protocols cost, by preset and single keys.
+fn costs(protocol: &platform::Protocol, eager_threshold: u64) -> Settings {
+    let explicit = protocol.is_explicit();
+    let seconds = |cost: &Option<platform::units::Duration>| {
+        cost.as_ref().map_or(0.0, |duration| duration.as_secs())
+    };
+    let control = protocol.control.as_ref().map(|size| size.bytes());
+    let acknowledged = protocol
+        .synchronous
+        .map_or(explicit, |way| way == Synchronous::Acknowledged);
+    Settings {
+        control: control.or(explicit.then_some(CONTROL)),
+        acknowledged,
+        strict_ready: protocol.ready == Some(Ready::Strict),
+        posting: Posting {
+            packet: seconds(&protocol.packet_cost),
+            batch: seconds(&protocol.batch_cost),
+        },
+        variant: match protocol.carriage {
+            Some(Carriage::Stream) => Variant::Stream,
+            _ => Variant::Packet,
+        },
+        ..Settings::new(eager_threshold)
     }
 }
 

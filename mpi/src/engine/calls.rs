@@ -1,9 +1,9 @@
-//! What the engine does for the rarer calls: receives that are cancelled, messages that a matched probe has taken, and
+//! What the engine does for the rarer calls: operations that are cancelled, messages that a matched probe has taken, and
 //! operations that are over before they begin.
 
 use super::{Engine, NOTHING, Place, State, Status};
-use crate::channel::{Channel, Token};
-use crate::matching::Unexpected;
+use crate::channel::{Channel, Header, Token};
+use crate::matching::{Content, Unexpected};
 use crate::{Buffer, Envelope, Pattern};
 
 impl Engine {
@@ -19,13 +19,19 @@ impl Engine {
         }
     }
 
-    /// Ends a receive that no message has met: `MPI_Cancel`. Everything else goes on as if nothing had been said.
-    pub(crate) fn cancel(&mut self, token: Token) {
+    /// Ends a receive that no message has met, or a send whose message no receive has met and that waits for one: `MPI_Cancel`.
+    /// Everything else goes on as if nothing had been said.
+    ///
+    /// A message that is only announced is asked back. The receiver decides: it answers a request only if it had not answered the
+    /// announcement, and forgets the announcement then. So there is one winner (M-14).
+    pub(crate) fn cancel(&mut self, channel: &dyn Channel, token: Token) {
         self.actions += 1;
         let operation = &mut self.operations[token as usize];
         let place = &mut operation.state;
         match place {
-            State::AwaitPost { message: None, .. } => operation.cancelled = true,
+            State::AwaitPost { message: None, .. } | State::AwaitTurn { .. } => {
+                operation.cancelled = true;
+            }
             State::Posted { pattern, buffer } => {
                 let pattern = *pattern;
                 let buffer = std::mem::replace(buffer, Buffer::phantom(0));
@@ -33,8 +39,81 @@ impl Engine {
                 debug_assert!(found, "a posted receive is in the queue");
                 self.finish_cancelled(token, buffer);
             }
+            &mut (State::Queued { peer, envelope, .. }
+            | State::AwaitCts { peer, envelope, .. }
+            | State::AwaitAck { peer, envelope, .. }) => {
+                self.cancel_send(channel, token, peer, envelope);
+            }
             _ => {}
         }
+    }
+
+    fn cancel_send(&mut self, channel: &dyn Channel, send: Token, peer: u32, envelope: Envelope) {
+        if self.withdraw_queued(channel, peer, send) {
+            return self.finish_cancelled_send(send);
+        }
+        let may_come_back = !matches!(self.state(send), State::Queued { .. });
+        let operation = &mut self.operations[send as usize];
+        if may_come_back && !operation.cancelled {
+            operation.cancelled = true;
+            let header = Header::CancelRequest { envelope, send };
+            self.post_control(channel, peer, header);
+        }
+    }
+
+    /// The sender of a message wants it back.
+    pub(super) fn handle_cancel_request(
+        &mut self,
+        channel: &dyn Channel,
+        envelope: Envelope,
+        send: Token,
+    ) -> bool {
+        self.take_back(channel);
+        let Some(message) = self.matching.withdraw_message(&envelope, send) else {
+            return false;
+        };
+        self.discard(channel, &message.content, envelope.source);
+        let header = Header::CancelResponse { send };
+        self.post_control(channel, envelope.source, header);
+        true
+    }
+
+    /// Frees what a message took up that nobody will receive.
+    fn discard(&mut self, channel: &dyn Channel, content: &Content, source: u32) {
+        match content {
+            Content::Eager(_) | Content::Rts { .. } => {}
+            Content::Held { length, assembly } => {
+                self.discard_held(channel, *assembly, source, *length);
+            }
+            Content::Synchronous { message, .. } | Content::Unready(message) => {
+                self.discard(channel, message, source);
+            }
+        }
+    }
+
+    /// The receiver has given a message back.
+    pub(super) fn handle_cancel_response(&mut self, send: Token) {
+        debug_assert!(
+            matches!(
+                self.state(send),
+                State::AwaitCts { .. } | State::AwaitAck { .. }
+            ) && self.operations[send as usize].cancelled,
+            "what was given back was asked back, and not received"
+        );
+        self.finish_cancelled_send(send);
+    }
+
+    fn finish_cancelled_send(&mut self, send: Token) {
+        let operation = &mut self.operations[send as usize];
+        let (State::Queued { buffer, .. }
+        | State::AwaitCts { buffer, .. }
+        | State::AwaitAck { buffer, .. }) =
+            std::mem::replace(&mut operation.state, State::Elapsing)
+        else {
+            unreachable!("only a send that waits is cancelled");
+        };
+        self.sends -= 1;
+        self.finish_cancelled(send, buffer);
     }
 
     pub(super) fn finish_cancelled(&mut self, token: Token, buffer: Buffer) {
@@ -67,17 +146,8 @@ impl Engine {
         buffer: Buffer,
         location: Place,
     ) -> Token {
-        let Envelope {
-            context,
-            source,
-            tag,
-        } = message.envelope;
         let waits = State::AwaitPost {
-            pattern: Pattern {
-                context,
-                source: Some(source),
-                tag: Some(tag),
-            },
+            pattern: Pattern::of(&message.envelope),
             buffer,
             message: Some(Box::new(message)),
         };

@@ -1,10 +1,13 @@
 //! What the engine does when there is no connection: operations with a lost rank fail, those that it has begun and those to come.
 //!
 //! A receive from any source goes on to wait, because another rank may send. What had arrived before the loss can be received.
+//!
+//! *Not modelled*: a message that is being forwarded in parts when its source is lost stays unfinished at its destination, and the rank
+//! between them in its finalize.
 
 use std::collections::BTreeSet;
 
-use super::{Engine, State};
+use super::{Engine, Role, State};
 use crate::channel::{Channel, Event, Header, Packet, Token};
 use crate::connection::Failure;
 use crate::flow_control::{Hold, Slot};
@@ -40,6 +43,7 @@ impl Engine {
         self.lost.get_or_insert_default().insert(peer);
         let concerned = |state: &State| match state {
             State::AwaitCts { peer: to, .. }
+            | State::AwaitAck { peer: to, .. }
             | State::Queued { peer: to, .. }
             | State::Sending { peer: to, .. } => *to == peer,
             State::Posted { pattern, .. } => pattern.source == Some(peer),
@@ -94,17 +98,24 @@ impl Engine {
             debug_assert!(found, "a posted receive is in the queue");
         }
         self.sends -= u32::from(crate::waiting::is_send(self.state(token)));
-        let place = &mut self.operations[token as usize].state;
+        let operation = &mut self.operations[token as usize];
+        if matches!(operation.state, State::AwaitCts { .. }) {
+            self.detached -= u32::from(operation.detached);
+        }
         let (State::AwaitCts { buffer, .. }
+        | State::AwaitAck { buffer, .. }
         | State::Queued { buffer, .. }
         | State::Sending { buffer, .. }
         | State::Posted { buffer, .. }
-        | State::AwaitData { buffer, .. }) = place
+        | State::AwaitData { buffer, .. }) = &mut operation.state
         else {
             unreachable!("only what waits for a rank fails")
         };
         let buffer = std::mem::replace(buffer, Buffer::phantom(0));
-        self.finish(token, Err(error), buffer);
+        match operation.role {
+            Role::Sink => self.fail_sink(token, error),
+            _ => self.finish(token, Err(error), buffer),
+        }
     }
 
     /// A packet could not leave.
@@ -114,7 +125,9 @@ impl Engine {
             return self.lose(channel, peer);
         }
         let token = match packet.header {
-            Header::Rts { send, .. } => Some(send),
+            Header::Rts { send, .. } | Header::Synchronous { send, .. } => Some(send),
+            // The send fails by itself.
+            Header::CancelRequest { .. } => None,
             Header::Cts { receive, .. } => Some(receive),
             _ => packet.notify,
         };
@@ -127,7 +140,10 @@ impl Engine {
     pub(super) fn fail_send(&mut self, send: Token, peer: u32, buffer: Buffer) {
         self.sends -= 1;
         let error = error(peer, Failure::PeerLost);
-        self.finish(send, Err(error), buffer);
+        match self.operations[send as usize].role {
+            Role::Sink => self.fail_sink(send, error),
+            _ => self.finish(send, Err(error), buffer),
+        }
     }
 
     /// A receive has just been posted, and may have matched: it fails if its source is lost and the message is not there.

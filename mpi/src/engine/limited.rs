@@ -3,7 +3,7 @@
 //! An eager message that arrives before its receive is an [`Assembly`]: in memory for unexpected messages if there is room for all of it,
 //! else in its packets, whose credits then come back when it has met its receive.
 
-use super::{Engine, State};
+use super::{Engine, Role, State};
 use crate::channel::{Channel, Header, Packet, Token};
 use crate::flow_control::{Car, Effect, FlowControl, Kind, Slot};
 use crate::machine::receive::{Action, Event};
@@ -44,8 +44,7 @@ impl Engine {
     }
 
     pub(super) fn flow(&mut self, channel: &dyn Channel) -> &mut FlowControl {
-        let limits = || channel.settings().limits.as_ref();
-        let fresh = || Box::new(FlowControl::new(limits().expect("limits are set")));
+        let fresh = || Box::new(FlowControl::of(channel.settings()));
         self.flow.get_or_insert_with(fresh)
     }
 
@@ -66,6 +65,19 @@ impl Engine {
             envelope,
             buffer,
         };
+        self.flow(channel).send(peer, car, channel.now());
+        self.carry_out(channel);
+    }
+
+    /// Sends a synchronous message by the machine, or announces it if it is not one packet.
+    pub(super) fn queue_synchronous(
+        &mut self,
+        channel: &dyn Channel,
+        peer: u32,
+        header: Header,
+        buffer: Buffer,
+    ) {
+        let car = Car::new(Kind::Eager, header, buffer);
         self.flow(channel).send(peer, car, channel.now());
         self.carry_out(channel);
     }
@@ -95,8 +107,8 @@ impl Engine {
             return channel.post(peer, super::control(header));
         }
         let kind = match header {
-            Header::Rts { .. } => Kind::Rts,
-            _ => Kind::Cts,
+            Header::Rts { .. } | Header::CancelRequest { .. } => Kind::Control,
+            _ => Kind::Answer,
         };
         let car = Car::new(kind, header, Buffer::phantom(0));
         self.flow(channel).send(peer, car, channel.now());
@@ -117,26 +129,105 @@ impl Engine {
                 }
                 Effect::Finished(send) => self.handle_sent(send),
                 Effect::Converted(send) => self.convert(send),
+                Effect::Pack { peer, seconds } => self.pack(channel, peer, seconds),
+                Effect::Forwarded { operation, bytes } => {
+                    self.handle_forwarded(channel, operation, bytes);
+                }
             }
         }
     }
 
     fn insert_packet(&mut self, slot: Slot) -> Token {
+        self.insert_inner(State::Packet(slot))
+    }
+
+    /// An operation of the message layer's own.
+    pub(super) fn insert_inner(&mut self, state: State) -> Token {
         // No action of the program's: tests may go on to say no.
         let actions = self.actions;
-        let token = self.insert(State::Packet(slot), std::panic::Location::caller());
+        let token = self.insert(state, std::panic::Location::caller());
         self.actions = actions;
         token
+    }
+
+    /// Packs for a connection, after what is being packed for others: the rank has one processor for that, beside its program.
+    fn pack(&mut self, channel: &dyn Channel, peer: u32, seconds: f64) {
+        self.packing_until = self.packing_until.max(channel.now()) + seconds;
+        let token = self.insert_inner(State::Packing { peer });
+        channel.timer(self.packing_until - channel.now(), token);
+    }
+
+    /// What is posted next to a peer has been packed.
+    pub(super) fn handle_packed(&mut self, channel: &dyn Channel, token: Token) {
+        let State::Packing { peer } = self.remove(token) else {
+            unreachable!("only packing is over");
+        };
+        if self.lost.is_some() && self.is_lost(peer) {
+            return;
+        }
+        self.flow(channel).packed(peer, channel.now());
+        self.carry_out(channel);
+    }
+
+    /// Takes a send out of the queue of its connection; false if it has begun to leave.
+    pub(super) fn withdraw_queued(
+        &mut self,
+        channel: &dyn Channel,
+        peer: u32,
+        send: Token,
+    ) -> bool {
+        if self.flow.is_none() {
+            return false;
+        }
+        let found = self.flow(channel).withdraw(peer, send, channel.now());
+        self.carry_out(channel);
+        found
+    }
+
+    /// Frees what an eager message took up that has arrived and that nobody will receive.
+    pub(super) fn discard_held(
+        &mut self,
+        channel: &dyn Channel,
+        token: Token,
+        source: u32,
+        length: u64,
+    ) {
+        let now = channel.now();
+        let State::Assembly(assembly) = self.remove(token) else {
+            unreachable!("an assembly is expected");
+        };
+        debug_assert!(
+            assembly.arrived == length,
+            "a synchronous message is one packet"
+        );
+        self.flow(channel).met(source, length, now);
+        self.free_place(channel, assembly.place, source, length);
+    }
+
+    /// Gives back what an unexpected message took up.
+    fn free_place(&mut self, channel: &dyn Channel, place: Place, source: u32, length: u64) {
+        let now = channel.now();
+        let flow = self.flow(channel);
+        match place {
+            Place::Receive => unreachable!("a message meets one receive"),
+            Place::Memory => flow.free_memory(length),
+            Place::Packets(count) => flow.use_up(source, count, true, now),
+        }
     }
 
     /// An eager message goes by rendezvous.
     fn convert(&mut self, send: Token) {
         let place = &mut self.operations[send as usize].state;
-        let State::Queued {
+        let (State::Queued {
             peer,
             envelope,
             buffer,
-        } = std::mem::replace(place, State::Elapsing)
+        }
+        | State::AwaitAck {
+            peer,
+            envelope,
+            buffer,
+        }) = std::mem::replace(place, State::Elapsing)
         else {
             unreachable!("only what is queued is converted");
         };
@@ -163,21 +254,14 @@ impl Engine {
         if let Some(returned) = &packet.returned {
             flow.open(source, returned, now);
         }
-        let event = match packet.header {
-            Header::Credits => Event::Credits,
-            Header::Cts { .. } => Event::Cts,
-            Header::Data { .. } | Header::DataPart { .. } => Event::Data,
-            Header::Rts { .. } => Event::Rts,
-            Header::Eager { .. } | Header::EagerFirst { .. } => Event::Eager,
-            Header::EagerNext { .. } => Event::EagerData,
-            Header::Socket { .. } => unreachable!("the layer below answers"),
-        };
+        let event = event_of(&packet.header);
         flow.step(source, event, now);
-        if matches!(event, Event::Cts | Event::Data | Event::Rts) {
-            flow.use_up(source, 1, false, now);
+        let uses_credit = !matches!(event, Event::Credits | Event::Eager | Event::EagerData);
+        if uses_credit && !self.keeps_credit(&packet.header) {
+            self.flow(channel).use_up(source, 1, false, now);
         }
         match packet.header {
-            Header::Credits | Header::Socket { .. } => {}
+            Header::Credits => {}
             Header::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
             Header::Data { receive } => self.handle_data(channel, receive, &packet.payload),
             Header::DataPart {
@@ -185,35 +269,29 @@ impl Engine {
             } => {
                 self.handle_part(channel, receive, offset, &packet.payload);
             }
-            Header::Rts {
-                envelope,
-                length,
-                send,
-                detached,
-            } => {
-                let content = Content::Rts {
-                    length,
-                    send,
-                    detached,
-                };
-                let found = self.matching.arrive(envelope, content);
-                let event = if found.is_some() {
+            Header::Rts { .. } => self.handle_rts(channel, source, &packet.header),
+            Header::Eager { envelope } => {
+                let length = packet.payload.len();
+                self.handle_first(channel, envelope, (length, None), packet.payload);
+            }
+            Header::Synchronous { envelope, send } => {
+                let length = packet.payload.len();
+                self.handle_first(channel, envelope, (length, Some(send)), packet.payload);
+            }
+            Header::EagerFirst { envelope, length } => {
+                self.handle_first(channel, envelope, (length, None), packet.payload);
+            }
+            Header::Ack { send } => self.handle_ack(send),
+            Header::CancelRequest { envelope, send } => {
+                let event = if self.handle_cancel_request(channel, envelope, send) {
                     Event::Found
                 } else {
                     Event::NotFound
                 };
                 self.flow(channel).step(source, event, now);
-                if let Some((receive, content)) = found {
-                    self.matched(channel, receive, envelope, content);
-                }
             }
-            Header::Eager { envelope } => {
-                let length = packet.payload.len();
-                self.handle_first(channel, envelope, length, packet.payload);
-            }
-            Header::EagerFirst { envelope, length } => {
-                self.handle_first(channel, envelope, length, packet.payload);
-            }
+            Header::CancelResponse { send } => self.handle_cancel_response(send),
+            Header::Socket { .. } => unreachable!("the layer below answers"),
             Header::EagerNext { offset } => {
                 self.handle_next(channel, source, offset, &packet.payload);
             }
@@ -222,12 +300,41 @@ impl Engine {
         self.carry_out(channel);
     }
 
+    /// A message has been announced.
+    fn handle_rts(&mut self, channel: &dyn Channel, source: u32, header: &Header) {
+        let &Header::Rts {
+            envelope,
+            length,
+            send,
+            detached,
+        } = header
+        else {
+            unreachable!("only announcements come here");
+        };
+        let now = channel.now();
+        let content = Content::Rts {
+            length,
+            send,
+            detached,
+        };
+        let found = self.arrive(channel, envelope, content);
+        let event = if found.is_some() {
+            Event::Found
+        } else {
+            Event::NotFound
+        };
+        self.flow(channel).step(source, event, now);
+        if let Some((receive, content)) = found {
+            self.matched(channel, receive, envelope, content);
+        }
+    }
+
     /// The first packet of an eager message.
     fn handle_first(
         &mut self,
         channel: &dyn Channel,
         envelope: Envelope,
-        length: u64,
+        (length, synchronous): (u64, Option<Token>),
         payload: Buffer,
     ) {
         let (now, source) = (channel.now(), envelope.source);
@@ -251,12 +358,17 @@ impl Engine {
             place: Place::Packets(1),
             receive: None,
         }));
-        let actions = self.actions;
-        let assembly = self.insert(state, std::panic::Location::caller());
-        self.actions = actions;
+        let assembly = self.insert_inner(state);
         *self.flow(channel).incoming(source, now) = Some(assembly);
-        let content = Content::Held { length, assembly };
-        if let Some((receive, content)) = self.matching.arrive(envelope, content) {
+        let held = Content::Held { length, assembly };
+        let content = match synchronous {
+            Some(send) => Content::Synchronous {
+                send,
+                message: Box::new(held),
+            },
+            None => held,
+        };
+        if let Some((receive, content)) = self.arrive(channel, envelope, content) {
             self.flow(channel).step(source, Event::Found, now);
             self.matched(channel, receive, envelope, content);
         } else {
@@ -326,13 +438,9 @@ impl Engine {
         let place = std::mem::replace(&mut assembly.place, Place::Receive);
         let (source, length) = (assembly.envelope.source, assembly.length);
         let complete = assembly.arrived == length;
+        self.flow(channel).met(source, length, now);
+        self.free_place(channel, place, source, length);
         let flow = self.flow(channel);
-        flow.met(source, length, now);
-        match place {
-            Place::Receive => unreachable!("a message meets one receive"),
-            Place::Memory => flow.free_memory(length),
-            Place::Packets(count) => flow.use_up(source, count, true, now),
-        }
         if *flow.incoming(source, now) == Some(token) {
             // Of one that has just come, the machine knows already.
             if flow.is_between_packets(source) {
@@ -373,15 +481,41 @@ impl Engine {
         }
         *arrived += part.len();
         assert!(*arrived <= length, "no byte arrives twice");
-        if *arrived < length {
+        let complete = *arrived == length;
+        if length <= buffer.len() && self.operations[token as usize].role == Role::Source {
+            self.forward_part(channel, token, offset, part);
+        }
+        if !complete {
             return;
         }
+        let State::AwaitData { buffer, .. } = &mut self.operations[token as usize].state else {
+            unreachable!("a receive waits for its last part");
+        };
         let rest = buffer.len();
         let buffer = std::mem::replace(buffer, Buffer::phantom(rest));
         if detached {
             self.owe(channel, token, length);
         }
         // The bytes are there already.
-        self.deliver(token, envelope, buffer, &Buffer::phantom(length));
+        self.deliver(channel, token, envelope, (buffer, &Buffer::phantom(length)));
+    }
+}
+
+/// What a packet is for the machine that receives.
+const fn event_of(header: &Header) -> Event {
+    match header {
+        Header::Credits => Event::Credits,
+        Header::Cts { .. } => Event::Cts,
+        Header::Data { .. } | Header::DataPart { .. } => Event::Data,
+        Header::Rts { .. } => Event::Rts,
+        Header::Ack { .. } => Event::Ack,
+        Header::CancelRequest { .. } => Event::CancelRequest,
+        Header::CancelResponse { .. } => Event::CancelResponse,
+        Header::Eager { .. } | Header::Synchronous { .. } | Header::EagerFirst { .. } => {
+            Event::Eager
+        }
+        Header::EagerNext { .. } => Event::EagerData,
+        // The layer below answers these.
+        Header::Socket { .. } => unreachable!(),
     }
 }

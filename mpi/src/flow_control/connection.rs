@@ -19,14 +19,26 @@ pub(crate) struct Car {
     pub(crate) told: bool,
     /// Bytes that have been posted.
     pub(crate) sent: u64,
+    /// Bytes that can be posted: all, but of a message that is being forwarded.
+    pub(crate) available: u64,
+    /// Whether it has left in one packet.
+    pub(crate) whole: bool,
+    /// Whether somebody wants to know how much has been posted.
+    pub(crate) forwarded: bool,
+    /// Whether its data are sent from the program's memory.
+    pub(crate) direct: bool,
 }
 
 /// The type of a [`Car`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
+    /// A message, or the beginning of one, that nobody has asked for.
     Eager,
-    Rts,
-    Cts,
+    /// What keeps its place among the messages: RTS, the request to give a message back.
+    Control,
+    /// What overtakes them: CTS, acknowledgements.
+    Answer,
+    /// A message that has been cleared.
     Data,
 }
 
@@ -36,20 +48,40 @@ impl Car {
             kind,
             header,
             operation: None,
+            available: payload.len(),
             payload,
             told: false,
             sent: 0,
+            whole: false,
+            forwarded: false,
+            direct: matches!(kind, Kind::Data),
+        }
+    }
+
+    /// The operation that waits for an answer to it.
+    pub(super) const fn waiting_send(&self) -> Option<Token> {
+        match self.header {
+            Header::Rts { send, .. } | Header::Synchronous { send, .. } => Some(send),
+            _ => None,
+        }
+    }
+
+    /// How many packets could be posted once so many bytes have been.
+    pub(super) fn ready(&self, limits: &Limits, sent: u64) -> u64 {
+        let rest = self.available - sent;
+        if self.available == self.payload.len() {
+            limits.packets(rest)
+        } else if limits.packet == u64::MAX {
+            u64::from(rest > 0)
+        } else {
+            // Only full ones: the last one may be shorter.
+            rest / limits.packet
         }
     }
 
     /// Whether its data are sent from the program's memory.
     pub(super) fn is_direct(&self, limits: &Limits) -> bool {
-        self.kind == Kind::Data && limits.direct
-    }
-
-    /// Bytes that have not been posted.
-    pub(super) const fn left(&self) -> u64 {
-        self.payload.len() - self.sent
+        self.direct && limits.direct
     }
 }
 
@@ -89,9 +121,15 @@ pub(crate) struct Connection {
     /// Since when it is in that state, if it waits there.
     pub(super) since: f64,
     /// How long it has waited in each of [`send::WAITS`], in seconds.
-    pub(super) waited: [f64; 5],
+    pub(super) waited: [f64; 8],
     /// What is being sent.
     pub(super) car: Option<Car>,
+    /// Whether what is posted next is packed.
+    pub(super) packed: bool,
+    /// Whether what is being sent is not to be sent any more.
+    pub(super) withdrawn: bool,
+    /// The packets for which buffers or credits have been taken, and that are posted next.
+    pub(super) fixed: Option<u32>,
     /// The buffer that is held for its first packet.
     pub(super) hold: Hold,
     /// What comes before the others, because nothing may hold it up.
@@ -108,6 +146,8 @@ pub(crate) struct Connection {
     pub(crate) incoming: Option<Token>,
     pub(super) report: credits::State,
     pub(super) returned: Returned,
+    /// Whether the peer waits for what there is to tell, however little it is.
+    pub(super) urgent: bool,
     /// Whether it stands in the line for buffers.
     pub(super) in_line: bool,
 }
@@ -118,7 +158,10 @@ impl Connection {
             peer,
             send: send::State::AwaitCar,
             since: now,
-            waited: [0.0; 5],
+            waited: [0.0; 8],
+            packed: false,
+            withdrawn: false,
+            fixed: None,
             car: None,
             hold: Hold::Nothing,
             answers: VecDeque::new(),
@@ -131,6 +174,7 @@ impl Connection {
             incoming: None,
             report: credits::State::Quiet,
             returned: Returned::NOTHING,
+            urgent: false,
             in_line: false,
         }
     }
@@ -196,6 +240,14 @@ impl Connection {
         ) || self.report == credits::State::AwaitBuf
     }
 
+    /// Whether what is being sent has not been posted, nor is being packed.
+    pub(super) const fn may_withdraw(&self) -> bool {
+        matches!(
+            self.send,
+            send::State::AwaitBufCtrl | send::State::AwaitFlowCtrl
+        )
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.send == send::State::AwaitCar && self.report != credits::State::AwaitBuf
     }
@@ -204,12 +256,14 @@ impl Connection {
         Some(match self.send {
             send::State::AwaitBufCtrl | send::State::AwaitBufData => "a packet buffer",
             send::State::AwaitFlowCtrl | send::State::AwaitFlowData => "credits",
+            send::State::AwaitProvided => "more of the message that it forwards",
+            send::State::AwaitPacked | send::State::AwaitPackedData => "packing",
             _ => return None,
         })
     }
 
     /// How long it has waited in each of [`send::WAITS`], in seconds, up to now.
-    pub(crate) fn waited(&self, now: f64) -> [f64; 5] {
+    pub(crate) fn waited(&self, now: f64) -> [f64; 8] {
         let mut waited = self.waited;
         if let Some(at) = send::WAITS.iter().position(|state| *state == self.send) {
             waited[at] += now - self.since;

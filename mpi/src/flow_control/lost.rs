@@ -11,11 +11,9 @@ impl FlowControl {
         }
         self.line.retain(|waiting| *waiting != peer);
         let connection = self.connections.remove(&peer);
-        if connection.is_some_and(|connection| connection.hold == Hold::Pool)
-            && let Some(free) = &mut self.shared.buffers
-        {
-            *free += 1;
+        if connection.is_some_and(|connection| connection.hold == Hold::Pool) {
+            self.shared.give_back(1);
         }
-        self.serve_line(now);
+        self.serve(now);
     }
 }

@@ -54,7 +54,8 @@ impl Connection {
     fn owes_much(&self, limits: &Limits) -> bool {
         let half =
             |is: u64, limit: Option<u64>| limit.is_some_and(|limit| is > 0 && is >= limit / 2);
-        limits.window().is_some() && self.returned.credits >= limits.report_at()
+        let credits = self.returned.credits;
+        limits.window().is_some() && (credits >= limits.report_at() || self.urgent && credits > 0)
             || half(
                 self.returned.messages.into(),
                 limits.eager_messages.map(u64::from),
@@ -85,6 +86,7 @@ impl Connection {
         if self.returned.is_nothing() {
             return None;
         }
+        self.urgent = false;
         if matches!(self.report, State::Owing | State::AwaitBuf) {
             let row = take(ROWS, self.report, Event::PiggyBacked, reports);
             self.report = row.to;

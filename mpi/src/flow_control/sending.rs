@@ -1,7 +1,7 @@
 //! Running the machine that sends: the answers to the questions of its states, and its actions.
 
-use super::{Car, Connection, Effect, FlowControl, Hold, Kind, Shared, Slot};
-use crate::channel::{Header, Packet};
+use super::{Car, Connection, Costs, Effect, FlowControl, Hold, Kind, Shared, Slot};
+use crate::channel::{Header, Packet, Posting};
 use crate::machine::send::{Action, Event, ROWS, State, WAITS};
 use crate::machine::take;
 use crate::{Buffer, Limits};
@@ -11,6 +11,7 @@ impl FlowControl {
     pub(super) fn run_send(&mut self, peer: u32, now: f64) {
         let Self {
             limits,
+            costs,
             shared,
             connections,
             taken,
@@ -19,9 +20,9 @@ impl FlowControl {
         let Some(connection) = connections.get_mut(&peer) else {
             return;
         };
-        while let Some(event) = connection.observe(limits, shared.buffers) {
+        while let Some(event) = connection.observe(limits, costs, shared.buffers) {
             let row = take(ROWS, connection.send, event, &mut taken.send);
-            connection.act(limits, shared, row.action, &mut taken.credits);
+            connection.act((limits, costs), shared, row.action, &mut taken.credits);
             if let Some(at) = WAITS.iter().position(|state| *state == connection.send) {
                 connection.waited[at] += now - connection.since;
             }
@@ -33,7 +34,7 @@ impl FlowControl {
 
 impl Connection {
     /// What the state of the machine finds out; `None` if it waits.
-    fn observe(&self, limits: &Limits, free: Option<u32>) -> Option<Event> {
+    fn observe(&self, limits: &Limits, costs: &Costs, free: Option<u32>) -> Option<Event> {
         let choose = |condition, yes, no| Some(if condition { yes } else { no });
         match self.send {
             State::AwaitCar => self.has_more().then_some(Event::CarAvailable),
@@ -47,12 +48,31 @@ impl Connection {
                 Event::Free,
                 Event::NoneFree,
             ),
+            State::AwaitBufCtrl | State::AwaitFlowCtrl if self.withdrawn => Some(Event::Withdrawn),
             State::AwaitBufCtrl => {
                 let found = self.control_buffer(free);
                 found.map(|_| Event::BuffersAvailable)
             }
             State::FlowCtrl => choose(self.has_credits(1), Event::Ok, Event::Restricted),
             State::AwaitFlowCtrl => self.has_credits(1).then_some(Event::FlowEnabled),
+            State::Pack => choose(
+                self.cost(limits, costs, 1) > 0.0,
+                Event::Costs,
+                Event::NoCost,
+            ),
+            State::PackData => {
+                let cost = self.cost(limits, costs, self.batch(limits));
+                choose(cost > 0.0, Event::Costs, Event::NoCost)
+            }
+            State::AwaitPacked | State::AwaitPackedData => self.packed.then_some(Event::Packed),
+            State::AwaitProvided => {
+                let event = if self.current().is_direct(limits) {
+                    Event::ProvidedDirect
+                } else {
+                    Event::ProvidedBuffered
+                };
+                (self.current().ready(limits, self.current().sent) > 0).then_some(event)
+            }
             State::PostCtrl => Some(self.after(limits, 1)),
             State::BufData => {
                 let has = has_buffers(free, self.batch(limits));
@@ -87,7 +107,9 @@ impl Connection {
     fn is_too_much(&self, limits: &Limits) -> bool {
         let car = self.current();
         let eager = car.kind == Kind::Eager;
-        eager && (self.converting || self.would_exceed(limits, car.payload.len()))
+        let several =
+            matches!(car.header, Header::Synchronous { .. }) && car.payload.len() > limits.packet;
+        several || eager && (self.converting || self.would_exceed(limits, car.payload.len()))
     }
 
     /// Which buffer there is for the first packet. One of the reserved ones is left for flow-control updates.
@@ -95,7 +117,7 @@ impl Connection {
         match free {
             None => Some(Hold::Nothing),
             Some(0) => {
-                let control = matches!(self.current().kind, Kind::Rts | Kind::Cts);
+                let control = matches!(self.current().kind, Kind::Control | Kind::Answer);
                 (control && self.reserved >= 2).then_some(Hold::Reserved)
             }
             Some(_) => Some(Hold::Pool),
@@ -108,17 +130,43 @@ impl Connection {
 
     /// The number of packets that are posted next.
     fn batch(&self, limits: &Limits) -> u32 {
-        let left = limits.packets(self.current().left());
-        u32::try_from(left)
-            .unwrap_or(u32::MAX)
-            .min(limits.batch_max())
+        self.fixed.unwrap_or_else(|| {
+            let ready = self.current().ready(limits, self.current().sent);
+            let ready = u32::try_from(ready).unwrap_or(u32::MAX);
+            ready.min(limits.batch_max())
+        })
+    }
+
+    /// How long it takes to pack and post so many packets, in seconds.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "messages of 2^53 bytes and more may be off by one"
+    )]
+    fn cost(&self, limits: &Limits, costs: &Costs, packets: u32) -> f64 {
+        let car = self.current();
+        let bytes = limits
+            .packet
+            .saturating_mul(packets.into())
+            .min(car.available - car.sent);
+        // The first packet of several is packed, whatever it is of.
+        let in_place = car.is_direct(limits) && (car.sent > 0 || bytes == car.payload.len());
+        let copied = if in_place { 0 } else { bytes };
+        let Posting { packet, batch } = costs.posting;
+        batch + packet * f64::from(packets) + copied as f64 / costs.copy_bandwidth
     }
 
     /// What comes after so many packets.
     fn after(&self, limits: &Limits, packets: u32) -> Event {
         let car = self.current();
-        if car.left() <= limits.packet.saturating_mul(packets.into()) {
+        let posted = limits
+            .packet
+            .saturating_mul(packets.into())
+            .min(car.available - car.sent);
+        let sent = car.sent + posted;
+        if sent == car.payload.len() {
             Event::NothingMore
+        } else if car.ready(limits, sent) == 0 {
+            Event::MoreLater
         } else if car.is_direct(limits) {
             Event::MoreDirect
         } else {
@@ -130,14 +178,21 @@ impl Connection {
     fn completion(&self, limits: &Limits) -> Event {
         let car = self.current();
         match car.kind {
-            Kind::Rts | Kind::Cts => Event::Control,
+            _ if car.operation.is_none() => Event::Control,
+            Kind::Control | Kind::Answer => Event::Control,
             Kind::Eager | Kind::Data if !car.told && !car.is_direct(limits) => Event::AllPacked,
-            _ if car.payload.len() <= limits.packet => Event::AllDirect,
+            _ if car.whole => Event::AllDirect,
             _ => Event::SomeDirect,
         }
     }
 
-    fn act(&mut self, limits: &Limits, shared: &mut Shared, action: Action, reports: &mut [u64]) {
+    fn act(
+        &mut self,
+        (limits, costs): (&Limits, &Costs),
+        shared: &mut Shared,
+        action: Action,
+        reports: &mut [u64],
+    ) {
         match action {
             Action::Nothing => {}
             Action::TakeCar => {
@@ -155,16 +210,40 @@ impl Connection {
                 }
             }
             Action::TakeCredit => take_from(&mut self.credits, 1),
-            Action::TakeBuffers => take_from(&mut shared.buffers, self.batch(limits)),
+            Action::DropCar => {
+                self.withdrawn = false;
+                self.car = None;
+                match std::mem::replace(&mut self.hold, Hold::Nothing) {
+                    Hold::Nothing => {}
+                    Hold::Reserved => self.reserved += 1,
+                    Hold::Pool => shared.give_back(1),
+                }
+            }
+            Action::StartPacking => {
+                let packets = match self.send {
+                    State::Pack => 1,
+                    _ => self.batch(limits),
+                };
+                let (peer, seconds) = (self.peer, self.cost(limits, costs, packets));
+                self.packed = false;
+                shared.effects.push_back(Effect::Pack { peer, seconds });
+            }
+            Action::TakeBuffers => {
+                let count = self.batch(limits);
+                take_from(&mut shared.buffers, count);
+                self.fixed = Some(count);
+            }
             Action::TakeCredits => {
                 let count = self.batch(limits);
                 take_from(&mut self.credits, count);
+                self.fixed = Some(count);
             }
             Action::PostControl => self.post_first(limits, shared, reports),
             Action::PostBatch => {
                 for _ in 0..self.batch(limits) {
                     self.post_next(limits, shared, reports);
                 }
+                self.fixed = None;
             }
             Action::DropActivity => {
                 let operation = self.current().operation;
@@ -181,11 +260,14 @@ impl Connection {
     /// Announces an eager message instead of sending it.
     fn convert(&mut self, limits: &Limits, shared: &mut Shared) {
         let car = self.car.as_mut().expect("there is a CAR to decide about");
-        let (Header::Eager { envelope }, Some(send)) = (car.header, car.operation) else {
+        let ((Header::Eager { envelope }, Some(send))
+        | (Header::Synchronous { envelope, send }, _)) = (car.header, car.operation)
+        else {
             unreachable!("only eager messages are converted");
         };
         let length = car.payload.len();
-        car.kind = Kind::Rts;
+        let synchronous = matches!(car.header, Header::Synchronous { .. });
+        car.kind = Kind::Control;
         car.header = Header::Rts {
             envelope,
             length,
@@ -194,10 +276,12 @@ impl Connection {
         };
         car.payload = Buffer::phantom(0);
         car.operation = None;
+        car.available = 0;
         // A message that can never be eager says nothing about the others.
-        let never = limits
-            .eager_window()
-            .is_some_and(|window| limits.packets(length) > window.into());
+        let never = length > limits.packet && synchronous
+            || limits
+                .eager_window()
+                .is_some_and(|window| limits.packets(length) > window.into());
         self.converting |= !never;
         shared.effects.push_back(Effect::Converted(send));
     }
@@ -205,7 +289,7 @@ impl Connection {
     fn post_first(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
         let car = self.car.as_mut().expect("there is a CAR to post");
         let length = car.payload.len();
-        let whole = length <= limits.packet;
+        let whole = length <= limits.packet && length == car.available;
         if car.kind == Kind::Eager {
             self.outstanding.messages += 1;
             self.outstanding.bytes += length;
@@ -234,9 +318,11 @@ impl Connection {
         let payload = if whole {
             car.payload.clone()
         } else {
-            car.payload.part(0, limits.packet)
+            car.payload.part(0, limits.packet.min(car.available))
         };
         car.sent = payload.len();
+        car.whole = whole;
+        shared.tell_forwarded(car, payload.len());
         let slot = Slot {
             peer: self.peer,
             hold: self.hold,
@@ -249,8 +335,11 @@ impl Connection {
     fn post_next(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
         let car = self.car.as_mut().expect("there is a CAR to post");
         let offset = car.sent;
-        let payload = car.payload.part(offset, limits.packet);
+        let payload = car
+            .payload
+            .part(offset, limits.packet.min(car.available - offset));
         car.sent += payload.len();
+        shared.tell_forwarded(car, payload.len());
         let header = match car.header {
             Header::Data { receive } => Header::DataPart {
                 receive,
@@ -299,6 +388,22 @@ impl Connection {
             packet,
             slot: matters.then_some(slot),
         });
+    }
+}
+
+impl Shared {
+    /// Puts buffers back.
+    pub(super) fn give_back(&mut self, count: u32) {
+        if let Some(free) = &mut self.buffers {
+            *free += count;
+        }
+    }
+
+    fn tell_forwarded(&mut self, car: &Car, bytes: u64) {
+        if let (true, Some(operation)) = (car.forwarded, car.operation) {
+            let effect = Effect::Forwarded { operation, bytes };
+            self.effects.push_back(effect);
+        }
     }
 }
 

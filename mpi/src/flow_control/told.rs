@@ -27,6 +27,10 @@ pub struct ConnectionReport {
     pub awaited_buffers: f64,
     /// How long it waited for credits from the peer, in seconds.
     pub awaited_credits: f64,
+    /// How long packets to the peer were packed and posted, in seconds.
+    pub packed: f64,
+    /// How long it waited for more of a message that it forwards, in seconds.
+    pub awaited_data: f64,
     /// Free credits.
     pub credits: Option<u32>,
     /// Packets of eager messages that the peer has not said to have used up.
@@ -40,14 +44,24 @@ impl FlowControl {
     pub(crate) fn describe(&self, now: f64) -> FlowReport {
         let connection = |connection: &super::Connection| {
             // In the order of `send::WAITS`.
-            let [idle, control_buffers, control_flow, data_buffers, data_flow] =
-                connection.waited(now);
+            let [
+                idle,
+                control_buffers,
+                control_flow,
+                data_buffers,
+                data_flow,
+                packed,
+                packed_data,
+                awaited_data,
+            ] = connection.waited(now);
             let (credits, outstanding, returned) = connection.counters();
             ConnectionReport {
                 peer: connection.peer,
                 idle,
                 awaited_buffers: control_buffers + data_buffers,
                 awaited_credits: control_flow + data_flow,
+                packed: packed + packed_data,
+                awaited_data,
                 credits,
                 outstanding: outstanding.packets,
                 returned,

@@ -1,7 +1,8 @@
 //! The table of the machine that sends: how one message or control packet after the other leaves on a connection.
 //!
-//! What is to be sent is a *CAR* (communication agent request): an envelope and data. Five states wait; the others ask a question,
-//! whose answer is the event. The type of a message is decided once, before its first packet. Every CAR needs a packet buffer and a
+//! What is to be sent is a *CAR* (communication agent request): an envelope and data. Eight states wait: for something to send, for
+//! packet buffers and credits (four states), for the end of packing (two), and, if the message is being forwarded, for more of it. The
+//! others ask a question, whose answer is the event. The type of a message is decided once, before its first packet. Every CAR needs a packet buffer and a
 //! credit for its first packet; further packets that are packed need both too, those sent directly from the program's memory only
 //! credits.
 
@@ -16,11 +17,16 @@ pub(crate) enum State {
     AwaitBufCtrl,
     FlowCtrl,
     AwaitFlowCtrl,
+    Pack,
+    AwaitPacked,
     PostCtrl,
+    AwaitProvided,
     BufData,
     AwaitBufData,
     FlowData,
     AwaitFlowData,
+    PackData,
+    AwaitPackedData,
     PostData,
     Complete,
     CheckReady,
@@ -38,9 +44,16 @@ pub(crate) enum Event {
     Restricted,
     Ok,
     FlowEnabled,
+    Withdrawn,
+    NoCost,
+    Costs,
+    Packed,
     NothingMore,
     MoreDirect,
     MoreBuffered,
+    MoreLater,
+    ProvidedDirect,
+    ProvidedBuffered,
     Control,
     AllDirect,
     SomeDirect,
@@ -57,6 +70,8 @@ pub(crate) enum Action {
     ConvertToRts,
     TakeBuffer,
     TakeCredit,
+    DropCar,
+    StartPacking,
     PostControl,
     TakeBuffers,
     TakeCredits,
@@ -66,12 +81,15 @@ pub(crate) enum Action {
 }
 
 /// The states in which it waits, in the order in which their times are told.
-pub(crate) const WAITS: [State; 5] = [
+pub(crate) const WAITS: [State; 8] = [
     State::AwaitCar,
     State::AwaitBufCtrl,
     State::AwaitFlowCtrl,
     State::AwaitBufData,
     State::AwaitFlowData,
+    State::AwaitPacked,
+    State::AwaitPackedData,
+    State::AwaitProvided,
 ];
 
 #[rustfmt::skip]
@@ -86,20 +104,32 @@ pub(crate) const ROWS: &[Row<State, Event, Action>] = {
         row(S::BufCtrl, E::NoneFree, A::Nothing, S::AwaitBufCtrl, ""),
         row(S::BufCtrl, E::Free, A::TakeBuffer, S::FlowCtrl, "M-8"),
         row(S::AwaitBufCtrl, E::BuffersAvailable, A::TakeBuffer, S::FlowCtrl, ""),
+        row(S::AwaitBufCtrl, E::Withdrawn, A::DropCar, S::CheckReady, "M-14"),
         row(S::FlowCtrl, E::Restricted, A::Nothing, S::AwaitFlowCtrl, "M-3"),
-        row(S::FlowCtrl, E::Ok, A::TakeCredit, S::PostCtrl, "M-3"),
-        row(S::AwaitFlowCtrl, E::FlowEnabled, A::TakeCredit, S::PostCtrl, "M-3"),
+        row(S::FlowCtrl, E::Ok, A::TakeCredit, S::Pack, "M-3"),
+        row(S::AwaitFlowCtrl, E::FlowEnabled, A::TakeCredit, S::Pack, "M-3"),
+        row(S::AwaitFlowCtrl, E::Withdrawn, A::DropCar, S::CheckReady, "M-14"),
+        row(S::Pack, E::NoCost, A::Nothing, S::PostCtrl, "M-4"),
+        row(S::Pack, E::Costs, A::StartPacking, S::AwaitPacked, "M-4"),
+        row(S::AwaitPacked, E::Packed, A::Nothing, S::PostCtrl, "M-4"),
         row(S::PostCtrl, E::NothingMore, A::PostControl, S::Complete, ""),
         row(S::PostCtrl, E::MoreDirect, A::PostControl, S::FlowData, ""),
         row(S::PostCtrl, E::MoreBuffered, A::PostControl, S::BufData, ""),
+        row(S::PostCtrl, E::MoreLater, A::PostControl, S::AwaitProvided, "M-1"),
+        row(S::AwaitProvided, E::ProvidedDirect, A::Nothing, S::FlowData, "M-1"),
+        row(S::AwaitProvided, E::ProvidedBuffered, A::Nothing, S::BufData, "M-1"),
         row(S::BufData, E::NoneFree, A::Nothing, S::AwaitBufData, ""),
         row(S::BufData, E::Free, A::TakeBuffers, S::FlowData, "M-5"),
         row(S::AwaitBufData, E::BuffersAvailable, A::TakeBuffers, S::FlowData, "M-5"),
         row(S::FlowData, E::Restricted, A::Nothing, S::AwaitFlowData, "M-3"),
-        row(S::FlowData, E::Ok, A::TakeCredits, S::PostData, "M-5"),
-        row(S::AwaitFlowData, E::FlowEnabled, A::TakeCredits, S::PostData, "M-5"),
+        row(S::FlowData, E::Ok, A::TakeCredits, S::PackData, "M-5"),
+        row(S::AwaitFlowData, E::FlowEnabled, A::TakeCredits, S::PackData, "M-5"),
+        row(S::PackData, E::NoCost, A::Nothing, S::PostData, "M-4"),
+        row(S::PackData, E::Costs, A::StartPacking, S::AwaitPackedData, "M-4"),
+        row(S::AwaitPackedData, E::Packed, A::Nothing, S::PostData, "M-4"),
         row(S::PostData, E::MoreDirect, A::PostBatch, S::FlowData, "M-5"),
         row(S::PostData, E::MoreBuffered, A::PostBatch, S::BufData, "M-5"),
+        row(S::PostData, E::MoreLater, A::PostBatch, S::AwaitProvided, "M-1"),
         row(S::PostData, E::NothingMore, A::PostBatch, S::Complete, "M-5"),
         row(S::Complete, E::Control, A::Nothing, S::CheckReady, ""),
         row(S::Complete, E::AllDirect, A::Nothing, S::CheckReady, ""),

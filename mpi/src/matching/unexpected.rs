@@ -39,6 +39,10 @@ pub(crate) enum Content {
     },
     /// All of it or a part, kept by this operation; only where limits are set.
     Held { length: u64, assembly: Token },
+    /// A synchronous message that has come whole; its sender waits under this token for an acknowledgement.
+    Synchronous { send: Token, message: Box<Self> },
+    /// A message of a ready send that found no receive, where that is a mistake.
+    Unready(Box<Self>),
 }
 
 impl Content {
@@ -46,6 +50,25 @@ impl Content {
         match self {
             Self::Eager(buffer) => buffer.len(),
             Self::Rts { length, .. } | Self::Held { length, .. } => *length,
+            Self::Synchronous { message, .. } | Self::Unready(message) => message.length(),
+        }
+    }
+
+    /// Whether it has come, and not only its announcement.
+    pub(crate) const fn is_here(&self) -> bool {
+        match self {
+            Self::Eager(_) | Self::Held { .. } => true,
+            Self::Rts { .. } => false,
+            Self::Synchronous { message, .. } | Self::Unready(message) => message.is_here(),
+        }
+    }
+
+    /// The operation at the sender that still waits for the message to meet a receive.
+    pub(crate) const fn waiting_send(&self) -> Option<Token> {
+        match self {
+            Self::Rts { send, .. } | Self::Synchronous { send, .. } => Some(*send),
+            Self::Unready(message) => message.waiting_send(),
+            Self::Eager(_) | Self::Held { .. } => None,
         }
     }
 }
@@ -115,6 +138,36 @@ impl UnexpectedQueue {
             Self::Many(index) => {
                 let first = index.first(pattern)?;
                 let message = index.unlink(first);
+                if index.free.len() == index.nodes.len() {
+                    *self = Self::default();
+                }
+                Some(message)
+            }
+        }
+    }
+
+    /// Takes the message out of which the sender waits under this token; linear in the number of messages with this very
+    /// envelope.
+    pub(super) fn withdraw(&mut self, envelope: &Envelope, send: Token) -> Option<Unexpected> {
+        let is_it = |message: &Unexpected| {
+            message.envelope == *envelope && message.content.waiting_send() == Some(send)
+        };
+        match self {
+            Self::Few(few) => {
+                let position = few.iter().position(is_it)?;
+                few.remove(position)
+            }
+            Self::Many(index) => {
+                let pattern = Pattern::of(envelope);
+                let kind = Key::kind(&pattern);
+                let mut at = index.first(&pattern)?;
+                while !index.nodes[at as usize].message.as_ref().is_some_and(is_it) {
+                    at = index.nodes[at as usize].links[kind].after;
+                    if at == NONE {
+                        return None;
+                    }
+                }
+                let message = index.unlink(at);
                 if index.free.len() == index.nodes.len() {
                     *self = Self::default();
                 }

@@ -12,6 +12,8 @@
     reason = "each test file uses a part of the harness"
 )]
 
+pub mod exchange;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -209,6 +211,13 @@ fn line(from: u32, to: u32, packet: &Packet) -> String {
         Header::EagerNext { offset } => format!("eager from {offset} length {length}"),
         Header::DataPart { offset, .. } => format!("data from {offset} length {length}"),
         Header::Credits => "credits".to_owned(),
+        Header::Synchronous { envelope, .. } => {
+            format!("synchronous tag {} length {length}", envelope.tag)
+        }
+        Header::Ack { .. } => "ack".to_owned(),
+        Header::CancelRequest { envelope, .. } => format!("cancel tag {}", envelope.tag),
+        Header::CancelResponse { .. } => "cancelled".to_owned(),
+        Header::Socket { says, .. } => format!("socket {says:?}"),
     };
     format!("{from}>{to} {text}")
 }

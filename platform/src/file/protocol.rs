@@ -4,12 +4,13 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::Protocol;
-use super::field::{Field, Wrong};
+use super::field::{Field, Wrong, word};
 use super::section::{Collector, Section};
+use crate::protocol::{Carriage, Preset, Ready, Synchronous};
 use crate::units::Size;
 
 /// All keys of `[protocol]`.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 18] = [
     "eager_threshold",
     "copy_bandwidth",
     "packet",
@@ -21,7 +22,32 @@ const KEYS: [&str; 11] = [
     "unexpected",
     "batch",
     "direct",
+    "preset",
+    "control",
+    "synchronous",
+    "ready",
+    "carriage",
+    "packet_cost",
+    "batch_cost",
 ];
+
+/// Words are read as what they stand for.
+macro_rules! words {
+    ($($kind:ident, $what:literal;)*) => {$(
+        impl Field for $kind {
+            fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+                word(value, $what, &Self::WORDS, &Self::ALL)
+            }
+        }
+    )*};
+}
+
+words! {
+    Preset, "preset of the protocol";
+    Ready, "meaning of ready sends";
+    Carriage, "carriage";
+    Synchronous, "way of synchronous messages";
+}
 
 /// A count that may be 0.
 struct Count(u32);
@@ -76,6 +102,13 @@ pub(super) fn protocol(
     protocol.unexpected = limit(collector, &section, "unexpected");
     protocol.batch = limit(collector, &section, "batch");
     protocol.direct = limit(collector, &section, "direct");
+    protocol.preset = limit(collector, &section, "preset");
+    protocol.control = limit(collector, &section, "control");
+    protocol.synchronous = limit(collector, &section, "synchronous");
+    protocol.ready = limit(collector, &section, "ready");
+    protocol.carriage = limit(collector, &section, "carriage");
+    protocol.packet_cost = limit(collector, &section, "packet_cost");
+    protocol.batch_cost = limit(collector, &section, "batch_cost");
 }
 
 /// The value of a key that may be absent or wrong.

@@ -1,0 +1,65 @@
+//! What others want to know: probes, warnings about what is left, reports of deadlocks.
+
+use super::{Engine, Place, State, Status, status};
+use crate::{Envelope, Pattern};
+
+impl Engine {
+    /// The message that a receive with this pattern would get.
+    pub(crate) fn probe(&self, pattern: &Pattern) -> Option<Status> {
+        self.matching
+            .find(pattern)
+            .map(|message| status(message.envelope, message.content.length()))
+    }
+
+    /// Messages that have arrived and that nobody has received, and their lengths.
+    pub(crate) fn unreceived(&self) -> impl Iterator<Item = (Envelope, u64)> {
+        self.matching
+            .unexpected()
+            .map(|message| (message.envelope, message.content.length()))
+    }
+
+    /// Receives that wait for a message, and where they were posted.
+    pub(crate) fn posted(&self) -> impl Iterator<Item = (&Pattern, Place)> {
+        self.operations
+            .iter()
+            .filter_map(|operation| match &operation.state {
+                State::Posted { pattern, .. } => Some((pattern, operation.location)),
+                _ => None,
+            })
+    }
+
+    /// Receives whose request was dropped before they got a message: the first one, where it was posted, and their
+    /// number.
+    pub(crate) const fn withdrawn(&self) -> Option<(Pattern, Place, u64)> {
+        self.withdrawn
+    }
+
+    /// Whether no send is going on.
+    pub(crate) fn has_sent_all(&self) -> bool {
+        self.sends == 0 && self.flow.as_ref().is_none_or(|flow| flow.is_idle())
+    }
+
+    /// Whether nothing is going on but detached messages that no receive has met.
+    pub(crate) fn only_lingers(&self) -> bool {
+        let idle = self.flow.as_ref().is_none_or(|flow| flow.is_idle());
+        self.detached > 0 && self.sends == self.detached && idle
+    }
+
+    /// All operations whose end the program may want to know.
+    pub(crate) fn states(&self) -> impl Iterator<Item = &State> {
+        self.operations.iter().map(|operation| &operation.state)
+    }
+
+    /// The number of operations that are remembered.
+    pub(crate) fn in_use(&self) -> usize {
+        let free = |state: &&State| matches!(state, State::Free { .. });
+        self.operations.len() - self.states().filter(free).count()
+    }
+
+    /// Where the first of the operations of a kind was started.
+    pub(crate) fn first(&self, wanted: fn(&State) -> bool) -> Option<Place> {
+        let mut all = self.operations.iter();
+        all.find(|operation| wanted(&operation.state))
+            .map(|operation| operation.location)
+    }
+}

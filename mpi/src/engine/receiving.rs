@@ -1,0 +1,174 @@
+//! What receives: the call, the message that a receive has met, its data, the end.
+
+use super::{Engine, Place, Role, State, status};
+use crate::channel::{Channel, Header, Token};
+use crate::matching::Content;
+use crate::{Buffer, Envelope, Error, Pattern};
+
+impl Engine {
+    /// Posts a receive.
+    pub(crate) fn receive(
+        &mut self,
+        channel: &dyn Channel,
+        pattern: Pattern,
+        buffer: Buffer,
+        location: Place,
+    ) -> Token {
+        self.receive_and(channel, pattern, (buffer, false), location)
+    }
+
+    /// The same, and whether its program unpacks what comes.
+    pub(crate) fn receive_and(
+        &mut self,
+        channel: &dyn Channel,
+        pattern: Pattern,
+        (buffer, unpacks): (Buffer, bool),
+        location: Place,
+    ) -> Token {
+        let waits = State::AwaitPost {
+            pattern,
+            buffer,
+            message: None,
+        };
+        let receive = self.insert(waits, location);
+        self.operations[receive as usize].unpacks = unpacks;
+        self.in_turn(channel, receive);
+        receive
+    }
+
+    /// A receive has got its message, or the announcement of it.
+    pub(super) fn matched(
+        &mut self,
+        channel: &dyn Channel,
+        receive: Token,
+        envelope: Envelope,
+        mut content: Content,
+    ) {
+        loop {
+            content = match content {
+                Content::Unready(message) => {
+                    self.operations[receive as usize].unready = true;
+                    *message
+                }
+                Content::Synchronous { send, message } => {
+                    self.post_control(channel, envelope.source, Header::Ack { send });
+                    *message
+                }
+                other => break content = other,
+            };
+        }
+        let place = &mut self.operations[receive as usize].state;
+        let State::Posted { buffer, .. } = std::mem::replace(place, State::Elapsing) else {
+            unreachable!("only posted receives are matched");
+        };
+        match content {
+            Content::Eager(message) => {
+                self.owe(channel, receive, message.len());
+                self.deliver(channel, receive, envelope, (buffer, &message));
+            }
+            Content::Held { length, assembly } => {
+                self.operations[receive as usize].state = State::AwaitData {
+                    envelope,
+                    length,
+                    buffer,
+                    detached: true,
+                    arrived: 0,
+                };
+                self.meet(channel, assembly, receive);
+            }
+            Content::Synchronous { .. } | Content::Unready(_) => {
+                unreachable!("what is around a message was taken off")
+            }
+            Content::Rts {
+                length,
+                send,
+                detached,
+            } => {
+                let fits = length <= buffer.len();
+                self.operations[receive as usize].state = State::AwaitData {
+                    envelope,
+                    length,
+                    buffer,
+                    detached,
+                    arrived: 0,
+                };
+                self.post_control(channel, envelope.source, Header::Cts { send, receive });
+                if fits && self.operations[receive as usize].role == Role::Source {
+                    self.announce_further(channel, receive, envelope.source, length);
+                }
+            }
+        }
+    }
+
+    /// Notes what the completion of a receive costs.
+    pub(super) fn owe(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
+        let cost = channel.settings().or.of(length);
+        let operation = &mut self.operations[receive as usize];
+        if cost > 0.0 && !operation.released {
+            self.debts += u32::from(operation.owed == 0.0);
+            operation.owed += cost;
+        }
+    }
+
+    /// Notes what copying a message costs that came before its receive.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "messages of 2^53 bytes and more may be off by one"
+    )]
+    pub(super) fn owe_copy(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
+        let cost = length as f64 / channel.settings().copy_bandwidth;
+        let operation = &mut self.operations[receive as usize];
+        if cost > 0.0 && !operation.released {
+            self.debts += u32::from(operation.owed == 0.0);
+            operation.owed += cost;
+        }
+    }
+
+    pub(super) fn deliver(
+        &mut self,
+        channel: &dyn Channel,
+        receive: Token,
+        envelope: Envelope,
+        (mut buffer, message): (Buffer, &Buffer),
+    ) {
+        let length = message.len();
+        let source = envelope.source as usize;
+        let result = if self.operations[receive as usize].unready {
+            let tag = envelope.tag;
+            Err(Error::NotReady { source, tag })
+        } else if length > buffer.len() {
+            Err(Error::Truncated {
+                source,
+                tag: envelope.tag,
+                length,
+                buffer: buffer.len(),
+            })
+        } else {
+            buffer.receive(message);
+            Ok(status(envelope, length))
+        };
+        if self.operations[receive as usize].role == Role::Source {
+            return self.forward_received(channel, receive, result, buffer);
+        }
+        self.finish(receive, result, buffer);
+    }
+
+    pub(super) fn handle_data(&mut self, channel: &dyn Channel, receive: Token, message: &Buffer) {
+        let place = &mut self.operations[receive as usize].state;
+        let State::AwaitData {
+            envelope,
+            length,
+            buffer,
+            detached,
+            ..
+        } = std::mem::replace(place, State::Elapsing)
+        else {
+            unreachable!("data come for a receive that sent a CTS");
+        };
+        debug_assert_eq!(length, message.len(), "the RTS announced the length");
+        if detached {
+            self.owe(channel, receive, length);
+        }
+        self.deliver(channel, receive, envelope, (buffer, message));
+    }
+}

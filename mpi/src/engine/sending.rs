@@ -1,0 +1,224 @@
+//! What sends: the call, the decision between eager and rendezvous, the answer to an announcement, the end.
+
+use super::{Engine, Role, SendCall, State, status};
+use crate::channel::{Channel, Header, Packet, Token};
+use crate::{Buffer, Envelope};
+
+impl Engine {
+    /// Sends a message, in a call that blocks or not; the operation is done at once if it is eager.
+    pub(crate) fn send(
+        &mut self,
+        channel: &dyn Channel,
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+        call: SendCall,
+    ) -> Token {
+        let waits = self.call_send(channel, peer, envelope, buffer, call);
+        let send = self.insert(waits, call.location);
+        self.sends += 1;
+        self.in_turn(channel, send);
+        send
+    }
+
+    /// Makes the rank busy with what a call of a send costs; the operation waits until it is not any more.
+    pub(super) fn call_send(
+        &mut self,
+        channel: &dyn Channel,
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+        call: SendCall,
+    ) -> State {
+        let SendCall {
+            blocks,
+            synchronous,
+            ..
+        } = call;
+        let settings = channel.settings();
+        let cost = if !blocks {
+            settings.ois.of(buffer.len())
+        } else if buffer.len() < settings.eager_threshold && !synchronous {
+            settings.os.of(buffer.len())
+        } else {
+            0.0
+        };
+        if cost > 0.0 {
+            self.busy_until = self.now(channel) + cost;
+        }
+        State::AwaitTurn {
+            peer,
+            envelope,
+            buffer,
+            synchronous,
+        }
+    }
+
+    /// Lets a message leave, or announces it.
+    pub(super) fn launch(
+        &mut self,
+        channel: &dyn Channel,
+        send: Token,
+        peer: u32,
+        envelope: Envelope,
+        (buffer, synchronous): (Buffer, bool),
+    ) {
+        if self.lost.is_some() && self.is_lost(peer) {
+            return self.fail_send(send, peer, buffer);
+        }
+        let settings = channel.settings();
+        let length = buffer.len();
+        let leaves_at_once = length < settings.eager_threshold.min(settings.transfer_threshold);
+        if synchronous && leaves_at_once && settings.acknowledged {
+            return self.launch_synchronous(channel, send, peer, envelope, buffer);
+        }
+        if settings.limits.is_some() && !synchronous && leaves_at_once {
+            return self.queue_eager(channel, send, peer, envelope, buffer);
+        }
+        let detached = length < settings.eager_threshold && !synchronous;
+        if detached && length < settings.transfer_threshold {
+            let told = settings.tells_eager_sends || settings.connections.is_some();
+            let packet = Packet {
+                header: Header::Eager { envelope },
+                payload: buffer.clone(),
+                notify: told.then_some(send),
+                returned: None,
+            };
+            if told {
+                self.operations[send as usize].state = State::Sending {
+                    peer,
+                    envelope,
+                    buffer,
+                };
+            } else {
+                self.sends -= 1;
+                self.finish(send, Ok(status(envelope, length)), buffer);
+            }
+            channel.post(peer, packet);
+            return;
+        }
+        let waits = State::AwaitCts {
+            peer,
+            envelope,
+            buffer: buffer.clone(),
+        };
+        let announced = if detached {
+            // The program's operation is over; that of the message goes on, and the rank stays until it is over too.
+            let location = self.operations[send as usize].location;
+            self.finish(send, Ok(status(envelope, length)), buffer);
+            let message = self.insert(waits, location);
+            let operation = &mut self.operations[message as usize];
+            (operation.released, operation.detached) = (true, true);
+            self.detached += 1;
+            message
+        } else {
+            self.operations[send as usize].state = waits;
+            send
+        };
+        let header = Header::Rts {
+            envelope,
+            length,
+            send: announced,
+            detached,
+        };
+        self.post_control(channel, peer, header);
+    }
+
+    pub(super) fn handle_cts(
+        &mut self,
+        channel: &dyn Channel,
+        source: u32,
+        send: Token,
+        receive: Token,
+    ) {
+        if self.operations[send as usize].role == Role::Sink && self.is_limited() {
+            return self.forward_cleared(channel, send, receive);
+        }
+        let operation = &mut self.operations[send as usize];
+        let State::AwaitCts {
+            peer,
+            envelope,
+            buffer,
+        } = std::mem::replace(&mut operation.state, State::Elapsing)
+        else {
+            unreachable!("a CTS answers an RTS");
+        };
+        self.detached -= u32::from(operation.detached);
+        assert!(
+            peer == source,
+            "a CTS comes from the rank that the RTS went to"
+        );
+        if self.flow.is_some() {
+            return self.queue_data(channel, send, receive, (peer, envelope, buffer));
+        }
+        let packet = Packet {
+            header: Header::Data { receive },
+            payload: buffer.clone(),
+            notify: Some(send),
+            returned: None,
+        };
+        self.operations[send as usize].state = State::Sending {
+            peer,
+            envelope,
+            buffer,
+        };
+        channel.post(peer, packet);
+    }
+
+    /// Lets a short synchronous message leave; its end is the acknowledgement.
+    fn launch_synchronous(
+        &mut self,
+        channel: &dyn Channel,
+        send: Token,
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    ) {
+        self.operations[send as usize].state = State::AwaitAck {
+            peer,
+            envelope,
+            buffer: buffer.clone(),
+        };
+        let header = Header::Synchronous { envelope, send };
+        if channel.settings().limits.is_some() {
+            return self.queue_synchronous(channel, peer, header, buffer);
+        }
+        let packet = Packet {
+            header,
+            payload: buffer,
+            notify: None,
+            returned: None,
+        };
+        channel.post(peer, packet);
+    }
+
+    /// A receive has met a synchronous message.
+    pub(super) fn handle_ack(&mut self, send: Token) {
+        let place = &mut self.operations[send as usize].state;
+        let State::AwaitAck {
+            envelope, buffer, ..
+        } = std::mem::replace(place, State::Elapsing)
+        else {
+            unreachable!("an acknowledgement answers a synchronous message");
+        };
+        self.sends -= 1;
+        let length = buffer.len();
+        self.finish(send, Ok(status(envelope, length)), buffer);
+    }
+
+    pub(super) fn handle_sent(&mut self, send: Token) {
+        let place = &mut self.operations[send as usize].state;
+        let (State::Sending {
+            envelope, buffer, ..
+        }
+        | State::Queued {
+            envelope, buffer, ..
+        }) = std::mem::replace(place, State::Elapsing)
+        else {
+            unreachable!("only data are reported as sent");
+        };
+        self.sends -= 1;
+        let length = buffer.len();
+        self.finish(send, Ok(status(envelope, length)), buffer);
+    }
+}

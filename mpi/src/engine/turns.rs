@@ -1,0 +1,115 @@
+//! When a rank does what it was told to: at once, or when it is not busy any more with what its calls cost.
+
+use super::{Engine, Place, State};
+use crate::channel::{Channel, Token};
+
+impl Engine {
+    /// The date at which the rank is, in seconds: later than the channel's while it is busy.
+    pub(crate) fn now(&self, channel: &dyn Channel) -> f64 {
+        self.busy_until.max(channel.now())
+    }
+
+    /// Whether the rank is busy; if so, there will be an event when it is not any more.
+    pub(crate) fn is_busy(&mut self, channel: &dyn Channel, location: Place) -> bool {
+        if self.busy_until == 0.0 || self.busy_until <= channel.now() {
+            return self.waiting > 0;
+        }
+        if self
+            .catching_up
+            .is_none_or(|(date, _)| date != self.busy_until)
+        {
+            let token = self.insert(State::Elapsing, location);
+            self.operations[token as usize].released = true;
+            self.catching_up = Some((self.busy_until, token));
+            channel.timer(self.busy_until - channel.now(), token);
+        }
+        true
+    }
+
+    /// Pays for the completion of an operation that is done; true if that has made the rank busy.
+    pub(crate) fn pay(&mut self, channel: &dyn Channel, token: Token) -> bool {
+        let cost = std::mem::take(&mut self.operations[token as usize].owed);
+        if cost == 0.0 {
+            return false;
+        }
+        self.debts -= 1;
+        self.busy_until = self.now(channel) + cost;
+        true
+    }
+
+    /// Whether the completion of an operation is not paid.
+    pub(crate) fn owes(&self, token: Token) -> bool {
+        self.operations[token as usize].owed > 0.0
+    }
+
+    /// Whether there is anything to pay.
+    pub(crate) const fn has_debts(&self) -> bool {
+        self.debts > 0
+    }
+
+    /// Goes on with an operation at once, or when the rank is not busy any more. Timers of one date end in their order, so
+    /// the order of the calls is kept.
+    pub(super) fn in_turn(&mut self, channel: &dyn Channel, token: Token) {
+        let is_busy = self.busy_until > 0.0 && self.busy_until > channel.now();
+        if is_busy || self.waiting > 0 {
+            self.waiting += 1;
+            let left = self.busy_until - channel.now();
+            channel.timer(left.max(0.0), token);
+        } else {
+            self.begin(channel, token);
+        }
+    }
+
+    /// Begins an operation whose turn has come.
+    pub(super) fn begin(&mut self, channel: &dyn Channel, token: Token) {
+        let operation = &mut self.operations[token as usize];
+        let (released, location) = (operation.released, operation.location);
+        let cancelled = operation.cancelled;
+        let place = &mut operation.state;
+        match std::mem::replace(place, State::Elapsing) {
+            State::AwaitTurn { buffer, .. } if cancelled => {
+                self.sends -= 1;
+                self.finish_cancelled(token, buffer);
+            }
+            State::AwaitTurn {
+                peer,
+                envelope,
+                buffer,
+                synchronous,
+            } => self.launch(channel, token, peer, envelope, (buffer, synchronous)),
+            State::AwaitPost {
+                pattern, message, ..
+            } if released => {
+                match message {
+                    Some(message) => self.give_back(*message),
+                    None => self.withdrawn.get_or_insert((pattern, location, 0)).2 += 1,
+                }
+                self.remove(token);
+            }
+            State::AwaitPost { buffer, .. } if cancelled => self.finish_cancelled(token, buffer),
+            State::AwaitPost {
+                pattern,
+                buffer,
+                message,
+            } => {
+                *place = State::Posted { pattern, buffer };
+                let matched = match message {
+                    Some(message) => Some(*message),
+                    None => self.matching.post(pattern, token),
+                };
+                if let Some(message) = matched {
+                    // It came before its receive, and is copied out of where it was.
+                    if message.content.is_here() && !self.operations[token as usize].unpacks {
+                        let length = message.content.length();
+                        self.owe_copy(channel, token, length);
+                    }
+                    self.matched(channel, token, message.envelope, message.content);
+                }
+                if self.lost.is_some() {
+                    self.check_source(token);
+                }
+            }
+            other => unreachable!("only what waits for its turn begins, not {other:?}"),
+        }
+    }
+}

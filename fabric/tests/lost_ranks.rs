@@ -231,7 +231,8 @@ fn f4_a_rank_that_is_lost_at_any_instant_leaves_nobody_hanging() {
         let pace = if costs.is_some() { 4001 } else { 613 };
         let mut ends = [0, 0];
         for step in 0..150 {
-            let mut runner = off("b", &format!("{}ns", step * pace)).with_settings(settings.clone());
+            let mut runner =
+                off("b", &format!("{}ns", step * pace)).with_settings(settings.clone());
             if let Some(costs) = costs {
                 runner = runner.with_costs(costs);
             }

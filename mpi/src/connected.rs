@@ -424,6 +424,16 @@ const fn tells_itself(settings: &Settings, packet: &Packet) -> bool {
     eager && !settings.tells_eager_sends && settings.limits.is_none()
 }
 
+impl Connected {
+    /// Makes sure that the rank handles what is ready, of which the channel does not know.
+    fn nudge(&self) {
+        let driver = &mut *self.driver.borrow_mut();
+        if !driver.ready.is_empty() && !std::mem::replace(&mut driver.nudged, true) {
+            self.inner.timer(0.0, NUDGE);
+        }
+    }
+}
+
 impl Channel for Connected {
     fn rank(&self) -> u32 {
         self.inner.rank()
@@ -478,11 +488,7 @@ impl Channel for Connected {
     }
 
     fn park(&self, waker: &Waker, interest: Interest) {
-        let driver = &mut *self.driver.borrow_mut();
-        if !driver.ready.is_empty() && !std::mem::replace(&mut driver.nudged, true) {
-            // What is ready is an event that the channel does not know of.
-            self.inner.timer(0.0, NUDGE);
-        }
+        self.nudge();
         self.inner.park(waker, interest);
     }
 
@@ -492,6 +498,16 @@ impl Channel for Connected {
 
     fn close(&self) -> bool {
         self.driver.borrow_mut().close_all(&*self.inner)
+    }
+
+    fn pull(&self, source: u32, packet: Packet) {
+        // Only what was not announced to be sent on a connection.
+        self.inner.pull(source, packet);
+    }
+
+    fn stay_parked(&self, interest: Interest) {
+        self.nudge();
+        self.inner.stay_parked(interest);
     }
 
     fn linger(&self) {

@@ -26,10 +26,10 @@ fn whole_table(page: &str, titles: &[&str]) {
     let output = Command::new(env!("CARGO_BIN_EXE_versus-simgrid"))
         .args([page, "--quick", "--ours-only"])
         .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+        .expect("it runs and speaks UTF-8");
+    let text = String::from_utf8(output.stdout).expect("it runs and speaks UTF-8");
     assert!(output.status.success(), "{text}");
-    let said = String::from_utf8(output.stderr).unwrap();
+    let said = String::from_utf8(output.stderr).expect("it runs and speaks UTF-8");
     assert!(said.contains("libsimgrid-dev"), "{said}");
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     assert!(

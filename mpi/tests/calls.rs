@@ -143,7 +143,10 @@ fn ranks_and_tags_out_of_range_are_refused() {
         assert_eq!(world.probe(2, 0).await, Err(rank));
         assert_eq!(world.iprobe(0, 3_000_000_000).await, Err(tag));
         assert_eq!(rank.to_string(), "invalid rank 2: expected 0 to 1");
-        assert_eq!(tag.to_string(), "invalid tag 3000000000: expected 0 to 2147483647");
+        assert_eq!(
+            tag.to_string(),
+            "invalid tag 3000000000: expected 0 to 2147483647"
+        );
         assert_eq!(
             buffer.len(),
             4,

@@ -9,6 +9,7 @@
 //!
 //! This crate knows no command line.
 
+mod connections;
 mod driver;
 mod explorable;
 mod mapping;
@@ -17,7 +18,8 @@ mod panic_hook;
 mod program;
 mod record;
 
-pub use driver::{ConnectionWait, Options, Run, RunError, SendMode, simulate};
+pub use connections::{ConnectionTotals, ConnectionWait};
+pub use driver::{Options, Run, RunError, SendMode, simulate};
 pub use explorable::{explorable, without_panic_messages};
 pub use mapping::{MapFile, Mapping, MappingError};
 pub use output::{Around, LogFilter, Output, Stream};

@@ -21,6 +21,7 @@ mod turns;
 use std::panic::Location;
 
 use crate::channel::{Channel, Event, Header, Packet, Token};
+use crate::defect::Defects;
 use crate::flow_control::{FlowControl, Slot};
 use crate::matching::{Content, Matching, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
@@ -51,7 +52,7 @@ pub(crate) struct SendCall {
 }
 
 /// Where an operation stands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum State {
     /// The place is not used.
     Free { next: Option<Token> },
@@ -121,7 +122,7 @@ pub(crate) enum State {
 }
 
 /// An operation and whether its program still wants to know.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Operation {
     state: State,
     /// Where the program started it.
@@ -146,7 +147,7 @@ struct Operation {
 pub(crate) type Place = &'static Location<'static>;
 
 /// The protocol state of one rank.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Engine {
     matching: Matching,
     operations: Vec<Operation>,
@@ -177,6 +178,7 @@ pub(crate) struct Engine {
     flow: Option<Box<FlowControl>>,
     /// The messages that are being forwarded.
     forwards: Option<Box<Forwards>>,
+    defects: Defects,
     /// Messages that a matched probe had taken and that nobody received.
     returned: Vec<Unexpected>,
 }
@@ -427,3 +429,6 @@ fn control(header: Header) -> Packet {
         returned: None,
     }
 }
+
+#[cfg(test)]
+mod tests;

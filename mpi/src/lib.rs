@@ -57,6 +57,7 @@ mod comm;
 mod communicators;
 pub mod connection;
 mod datatype;
+mod defect;
 mod engine;
 mod envelope;
 mod error;

@@ -11,7 +11,7 @@ use crate::matching::Content;
 use crate::{Buffer, Envelope};
 
 /// An eager message that arrives, or has arrived before its receive.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Assembly {
     envelope: Envelope,
     length: u64,
@@ -44,7 +44,12 @@ impl Engine {
     }
 
     pub(super) fn flow(&mut self, channel: &dyn Channel) -> &mut FlowControl {
-        let fresh = || Box::new(FlowControl::of(channel.settings()));
+        let defects = self.defects;
+        let fresh = || {
+            let mut flow = Box::new(FlowControl::of(channel.settings()));
+            flow.defects = defects;
+            flow
+        };
         self.flow.get_or_insert_with(fresh)
     }
 

@@ -62,13 +62,25 @@ struct Tables {
 pub struct Flow {
     ranks: Ranks,
     tables: RefCell<Tables>,
+    is_timed: bool,
 }
 
 impl Flow {
+    /// Whether a control packet can be handed over where it is posted: time passes, and no packet is before it. Without time,
+    /// its arrival is an event of its own, which may come after others.
+    fn is_next(&self, source: u32, destination: u32, packet: &Packet) -> bool {
+        let last = &self.tables.borrow().last;
+        let has_before = packet.header.is_ordered()
+            && !last.is_empty()
+            && last.contains_key(&(destination, source));
+        !has_before && self.is_timed
+    }
+
     /// A device for `ranks` ranks, attached to the kernel behind `port`.
     #[must_use]
     pub fn new(port: DevicePort, ranks: u32, settings: Settings) -> Rc<Self> {
         let flow = Rc::new(Self {
+            is_timed: port.with(|kernel| kernel.is_timed()),
             ranks: Ranks::new(port.clone(), ranks, settings),
             tables: RefCell::default(),
         });
@@ -88,6 +100,7 @@ pub(crate) fn label(packet: &Packet) -> u64 {
         Header::EagerNext { .. } => (6, 0),
         Header::DataPart { .. } => (7, 0),
         Header::Credits => (8, 0),
+        Header::Detached { envelope } => (13, envelope.tag),
         Header::Synchronous { envelope, .. } => (9, envelope.tag),
         Header::Ack { .. } => (10, 0),
         Header::CancelRequest { envelope, .. } => (11, envelope.tag),
@@ -99,9 +112,9 @@ pub(crate) fn label(packet: &Packet) -> u64 {
 /// The message that a packet brings or announces, if it does.
 pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
     match packet.header {
-        Header::Eager { envelope } | Header::Synchronous { envelope, .. } => {
-            Some((envelope, packet.payload.len()))
-        }
+        Header::Eager { envelope }
+        | Header::Detached { envelope }
+        | Header::Synchronous { envelope, .. } => Some((envelope, packet.payload.len())),
         Header::Rts {
             envelope, length, ..
         }
@@ -115,6 +128,18 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
         | Header::CancelRequest { .. }
         | Header::CancelResponse { .. } => None,
     }
+}
+
+/// A packet is at its destination.
+fn hand_over(kernel: &mut Kernel, ranks: &Ranks, source: u32, destination: u32, packet: Packet) {
+    kernel.mix_digest(
+        u64::from(source) << 32 | u64::from(destination),
+        label(&packet),
+    );
+    if let Some(token) = packet.notify {
+        ranks.tell(kernel, source, Event::Sent(token));
+    }
+    ranks.tell(kernel, destination, Event::Packet { source, packet });
 }
 
 impl Tables {
@@ -187,14 +212,7 @@ impl Tables {
         else {
             unreachable!("a packet is delivered once");
         };
-        kernel.mix_digest(
-            u64::from(source) << 32 | u64::from(destination),
-            label(&packet),
-        );
-        if let Some(token) = packet.notify {
-            ranks.tell(kernel, source, Event::Sent(token));
-        }
-        ranks.tell(kernel, destination, Event::Packet { source, packet });
+        hand_over(kernel, ranks, source, destination, packet);
     }
 
     /// A host or a link under a packet or a computation went off. Ranks cannot survive that yet: it ends the run.
@@ -255,6 +273,10 @@ impl Device for Flow {
         self.on_end(kernel, token, End::Done);
     }
 
+    fn progress(&self) {
+        self.ranks.progress();
+    }
+
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
         self.ranks.lose(kernel, lost);
     }
@@ -285,6 +307,14 @@ impl Carrier for Flow {
             reason = "messages of 2^53 bytes and more may be off by one"
         )]
         let begins = packet.header.begins(length).map(|length| length as f64);
+        if control
+            && settings.control.is_none()
+            && rank != peer
+            && self.is_next(rank, peer, &packet)
+        {
+            let tell = |kernel: &mut Kernel| hand_over(kernel, &self.ranks, rank, peer, packet);
+            return self.ranks.port.with(tell);
+        }
         let index = self.tables.borrow_mut().launch(rank, peer, packet);
         self.ranks.port.with(|kernel| {
             let control_size = settings.control.filter(|_| control);

@@ -527,6 +527,10 @@ impl Device for LogGops {
         self.look(kernel, rank);
     }
 
+    fn progress(&self) {
+        self.ranks.progress();
+    }
+
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {
         self.ranks.lose(kernel, lost);
     }

@@ -2,10 +2,10 @@
 //! travel.
 //!
 //! Rank r is the actor with the index r. An end has an inbox of events that its rank has not handled, and knows whether the
-//! rank is parked.
+//! rank is parked. The events of all inboxes lie in one table, so that an empty inbox takes eight bytes.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
 use std::rc::{Rc, Weak};
@@ -14,6 +14,8 @@ use std::task::Waker;
 use mpi::channel::{Channel, Event, Interest, Level, Packet, Posting, Settings, Token};
 use mpi::{Envelope, Process};
 use sim_core::{ActorId, Blocked, Device, DevicePort, Kernel, Parked};
+
+use crate::slab::Slab;
 
 /// A simulated device that connects all ranks.
 pub trait Fabric {
@@ -57,14 +59,83 @@ pub(crate) trait Carrier: Device {
     fn undelivered(&self, rank: u32) -> Vec<(Envelope, u64)>;
 }
 
+/// No event.
+const NONE: u32 = u32::MAX;
+
 /// One rank's end of the device.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Endpoint {
-    inbox: VecDeque<Event>,
+    /// The ends of its inbox.
+    first: u32,
+    last: u32,
     parked: Option<Parked>,
-    /// What combinators want to be woken by at the next event.
-    wakers: Vec<Waker>,
+    /// Parked, and the kernel knows that it has to go on.
+    woken: bool,
+    /// In the list of those with events to handle.
+    called: bool,
     process: Weak<Process>,
+}
+
+/// An event in an inbox.
+#[derive(Debug)]
+struct Queued {
+    event: Event,
+    next: u32,
+}
+
+#[derive(Debug)]
+struct Ends {
+    endpoints: Vec<Endpoint>,
+    events: Slab<Queued>,
+    /// Parked ranks with events that nobody has handled.
+    called: Vec<u32>,
+    /// What combinators want to be woken by at the next event; few ranks have any.
+    wakers: BTreeMap<u32, Vec<Waker>>,
+}
+
+impl Ends {
+    fn new(size: u32) -> Self {
+        let endpoint = || Endpoint {
+            first: NONE,
+            last: NONE,
+            parked: None,
+            woken: false,
+            called: false,
+            process: Weak::new(),
+        };
+        let mut endpoints = Vec::new();
+        endpoints.resize_with(size as usize, endpoint);
+        Self {
+            endpoints,
+            events: Slab::default(),
+            called: Vec::new(),
+            wakers: BTreeMap::new(),
+        }
+    }
+
+    fn push(&mut self, rank: u32, event: Event) {
+        let new = self.events.insert(Queued { event, next: NONE });
+        let endpoint = &mut self.endpoints[rank as usize];
+        let last = std::mem::replace(&mut endpoint.last, new);
+        if last == NONE {
+            endpoint.first = new;
+        } else {
+            self.events.get_mut(last).next = new;
+        }
+    }
+
+    fn pop(&mut self, rank: u32) -> Option<Event> {
+        let endpoint = &mut self.endpoints[rank as usize];
+        if endpoint.first == NONE {
+            return None;
+        }
+        let Queued { event, next } = self.events.remove(endpoint.first);
+        endpoint.first = next;
+        if next == NONE {
+            endpoint.last = NONE;
+        }
+        Some(event)
+    }
 }
 
 /// The ends of all ranks.
@@ -72,7 +143,7 @@ struct Endpoint {
 pub(crate) struct Ranks {
     pub(crate) port: DevicePort,
     pub(crate) settings: Settings,
-    endpoints: RefCell<Vec<Endpoint>>,
+    ends: RefCell<Ends>,
     size: u32,
 }
 
@@ -85,55 +156,94 @@ impl Ranks {
             settings.posting = Posting::default();
             settings.control = None;
         }
-        let mut endpoints = Vec::new();
-        endpoints.resize_with(size as usize, Endpoint::default);
         Self {
             port,
             settings,
-            endpoints: RefCell::new(endpoints),
+            ends: RefCell::new(Ends::new(size)),
             size,
         }
     }
 
     fn introduce(&self, rank: u32, process: &Rc<Process>) {
-        self.endpoints.borrow_mut()[rank as usize].process = Rc::downgrade(process);
+        self.ends.borrow_mut().endpoints[rank as usize].process = Rc::downgrade(process);
     }
 
-    /// Puts an event into the inbox of a rank and wakes it.
+    /// Puts an event into the inbox of a rank. If it is parked, its process handles the event before any rank goes on, and it
+    /// is woken only if it can go on then.
     pub(crate) fn tell(&self, kernel: &mut Kernel, rank: u32, event: Event) {
-        let endpoint = &mut self.endpoints.borrow_mut()[rank as usize];
-        endpoint.inbox.push_back(event);
-        for waker in endpoint.wakers.drain(..) {
-            waker.wake();
+        let mut ends = self.ends.borrow_mut();
+        ends.push(rank, event);
+        let endpoint = &mut ends.endpoints[rank as usize];
+        if endpoint.parked.is_some() && !endpoint.woken && !endpoint.called {
+            endpoint.called = true;
+            ends.called.push(rank);
+            kernel.ask_for_progress();
         }
-        kernel.wake_actor(actor(rank));
+    }
+
+    /// Lets the processes of parked ranks handle their events.
+    pub(crate) fn progress(&self) {
+        loop {
+            let mut called = std::mem::take(&mut self.ends.borrow_mut().called);
+            if called.is_empty() {
+                return;
+            }
+            for rank in called.drain(..) {
+                let process = {
+                    let endpoint = &mut self.ends.borrow_mut().endpoints[rank as usize];
+                    endpoint.called = false;
+                    endpoint.process.upgrade()
+                };
+                if process.is_none_or(|process| process.progress()) {
+                    self.wake(rank);
+                }
+            }
+            let list = &mut self.ends.borrow_mut().called;
+            if list.is_empty() {
+                *list = called;
+            }
+        }
+    }
+
+    fn wake(&self, rank: u32) {
+        let mut ends = self.ends.borrow_mut();
+        ends.endpoints[rank as usize].woken = true;
+        if !ends.wakers.is_empty() {
+            let wakers = ends.wakers.remove(&rank);
+            wakers.into_iter().flatten().for_each(Waker::wake);
+        }
+        self.port.with(|kernel| kernel.wake_actor(actor(rank)));
     }
 
     /// Puts an event into the inbox of a rank that is awake.
     pub(crate) fn note(&self, rank: u32, event: Event) {
-        self.endpoints.borrow_mut()[rank as usize]
-            .inbox
-            .push_back(event);
+        self.ends.borrow_mut().push(rank, event);
     }
 
     fn poll_event(&self, rank: u32) -> Option<Event> {
-        let endpoint = &mut self.endpoints.borrow_mut()[rank as usize];
-        if let Some(parked) = endpoint.parked
+        let mut ends = self.ends.borrow_mut();
+        let endpoint = &mut ends.endpoints[rank as usize];
+        if endpoint.woken
+            && let Some(parked) = endpoint.parked
             && self.port.is_woken(parked)
         {
             endpoint.parked = None;
+            endpoint.woken = false;
         }
-        endpoint.inbox.pop_front()
+        ends.pop(rank)
     }
 
     fn park(&self, rank: u32, waker: &Waker) {
-        let endpoint = &mut self.endpoints.borrow_mut()[rank as usize];
-        let is_known = |known: &Waker| known.will_wake(waker);
-        if !self.port.is_own_waker(waker) && !endpoint.wakers.iter().any(is_known) {
-            endpoint.wakers.push(waker.clone());
+        let ends = &mut *self.ends.borrow_mut();
+        if !self.port.is_own_waker(waker) {
+            let wakers = ends.wakers.entry(rank).or_default();
+            if !wakers.iter().any(|known| known.will_wake(waker)) {
+                wakers.push(waker.clone());
+            }
         }
-        if endpoint.parked.is_none() {
-            endpoint.parked = Some(self.port.park(Location::caller()));
+        let parked = &mut ends.endpoints[rank as usize].parked;
+        if parked.is_none() {
+            *parked = Some(self.port.park(Location::caller()));
         }
     }
 
@@ -147,12 +257,8 @@ impl Ranks {
     /// What the rank that runs as `blocked` waits for.
     pub(crate) fn describe(&self, blocked: ActorId) -> Option<Blocked> {
         let rank = blocked.number() - 1;
-        let process = self
-            .endpoints
-            .borrow()
-            .get(rank as usize)?
-            .process
-            .upgrade();
+        let ends = self.ends.borrow();
+        let process = ends.endpoints.get(rank as usize)?.process.upgrade();
         let waiting = process?.waiting()?;
         Some(Blocked {
             actor: blocked,
@@ -185,8 +291,7 @@ impl<C: Carrier> Channel for RankChannel<C> {
     }
 
     fn now(&self) -> f64 {
-        let actor = self.device.ranks().port.actor(actor(self.rank));
-        actor.now().as_secs()
+        self.device.ranks().port.now().as_secs()
     }
 
     fn max_packet(&self) -> u64 {
@@ -195,6 +300,10 @@ impl<C: Carrier> Channel for RankChannel<C> {
 
     fn post(&self, peer: u32, packet: Packet) {
         self.device.post(self.rank, peer, packet);
+    }
+
+    fn pull(&self, source: u32, packet: Packet) {
+        self.device.post(source, self.rank, packet);
     }
 
     fn poll_event(&self) -> Option<Event> {
@@ -212,6 +321,10 @@ impl<C: Carrier> Channel for RankChannel<C> {
 
     fn park(&self, waker: &Waker, interest: Interest) {
         self.device.ranks().park(self.rank, waker);
+        self.device.parked(self.rank, interest);
+    }
+
+    fn stay_parked(&self, interest: Interest) {
         self.device.parked(self.rank, interest);
     }
 

@@ -60,10 +60,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("platform", &["sim-core"]),
     ("fabric", &["mpi", "platform", "sim-core"]),
     ("run", &["fabric", "mpi", "platform", "sim-core"]),
+    ("explore", &["sim-core"]),
     ("report", &["platform"]),
     (
         "simrun",
-        &["fabric", "mpi", "platform", "report", "run", "sim-core"],
+        &[
+            "explore", "fabric", "mpi", "platform", "report", "run", "sim-core",
+        ],
     ),
 ];
 

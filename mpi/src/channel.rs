@@ -41,6 +41,12 @@ pub enum Header {
         /// Whether the sender has gone on, because the message was copied.
         detached: bool,
     },
+    /// A message whose sender has gone on, because it was copied: it is announced at once and leaves when the receiver
+    /// [pulls](Channel::pull) it. Where limits are set an [`Header::Rts`] says so instead.
+    Detached {
+        /// What it is matched by.
+        envelope: Envelope,
+    },
     /// Clear to send: the receiver has a buffer for the message.
     Cts {
         /// The sender's operation.
@@ -139,6 +145,7 @@ impl Header {
             self,
             Self::Eager { .. }
                 | Self::Rts { .. }
+                | Self::Detached { .. }
                 | Self::EagerFirst { .. }
                 | Self::EagerNext { .. }
                 | Self::Synchronous { .. }
@@ -165,6 +172,7 @@ impl Header {
         matches!(
             self,
             Self::Rts { .. }
+                | Self::Detached { .. }
                 | Self::Cts { .. }
                 | Self::Credits
                 | Self::Ack { .. }
@@ -179,7 +187,7 @@ impl Header {
 pub struct Packet {
     /// What it is about.
     pub header: Header,
-    /// The content; empty for control packets.
+    /// The content; empty for control packets, except that of a detached message, which has not left.
     pub payload: Buffer,
     /// If given, the sender is told by [`Event::Sent`] when the packet has left it for good.
     pub notify: Option<Token>,
@@ -334,6 +342,9 @@ pub trait Channel {
     /// Sends a packet to a rank.
     fn post(&self, peer: u32, packet: Packet);
 
+    /// Lets a detached message leave from the rank that sent it to this one: a packet with its data.
+    fn pull(&self, source: u32, packet: Packet);
+
     /// The next event, if there is one.
     fn poll_event(&self) -> Option<Event>;
 
@@ -347,6 +358,11 @@ pub trait Channel {
     /// before that; the event wakes all wakers, because it may concern any of them. Who says it more than once is woken
     /// by what any of the `interest`s names.
     fn park(&self, waker: &Waker, interest: Interest);
+
+    /// Says that the events have been handled and that the rank, which is parked, still has nothing to do until the next one.
+    fn stay_parked(&self, interest: Interest) {
+        let _ = interest;
+    }
 
     /// Says that the rank has ended but for messages that wait at it until somebody receives them, and from which it has gone on. If
     /// nobody else goes on either, the run is over.

@@ -573,11 +573,12 @@ impl Future for Send<'_> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         let this = self.get_mut();
-        if let Some((buffer, destination, tag)) = this.message.take() {
-            let started =
-                this.comm
-                    .start_send(buffer, destination, tag, (this.mode, true, this.location));
-            match started {
+        let process = &this.comm.process;
+        let begins = this.message.take();
+        let has_begun = begins.is_none();
+        if let Some((buffer, destination, tag)) = begins {
+            let call = (this.mode, true, this.location);
+            match this.comm.start_send(buffer, destination, tag, call) {
                 Ok(token) => this.token = Some(token),
                 Err(error) => return Poll::Ready(Err(error)),
             }
@@ -586,14 +587,15 @@ impl Future for Send<'_> {
             return Poll::Ready(Err(Error::Request));
         };
         let waits = Waits::Operation(token);
-        let result = this
-            .comm
-            .process
-            .poll_until(context, waits, this.location, |engine, _| {
-                engine
-                    .is_done(token)
-                    .then(|| engine.take(token).0.map(drop))
-            });
+        let over = |engine: &mut Engine, _: &dyn Channel| {
+            let is_done = engine.is_done(token);
+            is_done.then(|| engine.take(token).0.map(drop))
+        };
+        let result = if has_begun {
+            process.poll_until(context, waits, this.location, over)
+        } else {
+            process.poll_begun(context, waits, this.location, over)
+        };
         if result.is_ready() {
             this.token = None;
         }
@@ -633,17 +635,27 @@ impl Future for Recv<'_> {
             Err(error) => return Poll::Ready(Err(error)),
         };
         let process = &this.comm.process;
-        let token = *this.token.get_or_insert_with(|| {
-            let buffer = std::mem::replace(this.buffer, Buffer::phantom(0));
-            process.with_engine(|engine, channel| {
-                engine.receive(channel, pattern, buffer, this.location)
-            })
-        });
+        let (token, has_begun) = match this.token {
+            Some(token) => (token, true),
+            None => {
+                let buffer = std::mem::replace(this.buffer, Buffer::phantom(0));
+                let begin = |engine: &mut Engine, channel: &dyn Channel| {
+                    engine.receive(channel, pattern, buffer, this.location)
+                };
+                (process.with_engine(begin), false)
+            }
+        };
+        this.token = Some(token);
         let waits = Waits::Operation(token);
-        let done = process.poll_until(context, waits, this.location, |engine, channel| {
-            let done = engine.is_done(token) && !engine.pay(channel, token);
-            done.then(|| engine.take(token))
-        });
+        let over = |engine: &mut Engine, channel: &dyn Channel| {
+            let is_over = engine.is_done(token) && !engine.pay(channel, token);
+            is_over.then(|| engine.take(token))
+        };
+        let done = if has_begun {
+            process.poll_until(context, waits, this.location, over)
+        } else {
+            process.poll_begun(context, waits, this.location, over)
+        };
         done.map(|(result, buffer)| {
             this.token = None;
             // A second poll after the end would be a new receive; futures must not be polled again.

@@ -370,6 +370,7 @@ impl Engine {
         }
         let (envelope, content) = match packet.header {
             Header::Eager { envelope } => (envelope, Content::Eager(packet.payload)),
+            Header::Detached { envelope } => (envelope, Content::Detached(packet.payload)),
             Header::Rts {
                 envelope,
                 length,

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::channel::{Channel, Token};
+use crate::channel::{Channel, Event, Token};
 use crate::communicators::Contexts;
 use crate::engine::Engine;
 use crate::matching::Unexpected;
@@ -118,25 +118,67 @@ impl Process {
         location: &'static Location<'static>,
         attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
-        // The attempt may cost something, and is then made once more when that is paid.
-        let (result, turn) = self.with_engine(|engine, channel| {
-            let result = if engine.is_busy(channel, location) {
-                None
-            } else {
-                attempt(engine, channel)
-            };
-            if result.is_none() {
-                engine.is_busy(channel, location);
-            }
-            (result, engine.events())
-        });
-        if let Some(result) = result {
-            return Poll::Ready(result);
+        let engine = &mut *self.engine.borrow_mut();
+        while let Some(event) = self.channel.poll_event() {
+            engine.handle(&*self.channel, event);
         }
-        self.blocked.borrow_mut().add(turn, waits, location);
-        let interest = waits.interest(&self.engine.borrow());
-        self.channel.park(context.waker(), interest);
+        engine.take_back(&*self.channel);
+        self.attempt(engine, context, (waits, location), attempt)
+    }
+
+    /// Polls an operation that has just begun, after all events.
+    pub(crate) fn poll_begun<T>(
+        &self,
+        context: &Context<'_>,
+        waits: Waits,
+        location: &'static Location<'static>,
+        attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
+    ) -> Poll<T> {
+        let engine = &mut *self.engine.borrow_mut();
+        self.attempt(engine, context, (waits, location), attempt)
+    }
+
+    fn attempt<T>(
+        &self,
+        engine: &mut Engine,
+        context: &Context<'_>,
+        (waits, location): (Waits, &'static Location<'static>),
+        attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
+    ) -> Poll<T> {
+        let channel = &*self.channel;
+        if !engine.is_busy(channel, location) {
+            if let Some(result) = attempt(engine, channel) {
+                return Poll::Ready(result);
+            }
+            // The attempt may cost something, and is made once more when that is paid.
+            engine.is_busy(channel, location);
+        }
+        self.blocked
+            .borrow_mut()
+            .add(engine.events(), waits, location);
+        channel.park(context.waker(), waits.interest(engine));
         Poll::Pending
+    }
+
+    /// Handles the events of the channel while the rank is parked; whether the rank can go on now. Whoever drives the channel
+    /// calls it, or wakes the rank, which then does the same.
+    #[must_use]
+    pub fn progress(&self) -> bool {
+        let engine = &mut *self.engine.borrow_mut();
+        let (ended, mut elapsed) = (engine.ended(), false);
+        while let Some(event) = self.channel.poll_event() {
+            elapsed |= matches!(event, Event::Elapsed(_));
+            engine.handle(&*self.channel, event);
+        }
+        engine.take_back(&*self.channel);
+        let mut blocked = self.blocked.borrow_mut();
+        let waits = blocked.only().filter(|_| !elapsed);
+        let Some(waits) = waits.filter(|waits| !waits.may_end(engine, ended)) else {
+            return true;
+        };
+        blocked.go_on(engine.events());
+        self.channel.stay_parked(waits.interest(engine));
+        false
     }
 
     /// The date at which the rank is, in seconds.

@@ -38,6 +38,21 @@ pub(crate) enum Waits {
 }
 
 impl Waits {
+    /// Whether the wait may be over after some events, at whose beginning so many operations had `ended`.
+    pub(crate) fn may_end(self, engine: &Engine, ended: u64) -> bool {
+        // With limits, a rank may have something to do besides what it waits for.
+        engine.is_limited()
+            || match self {
+                Self::Operation(token) | Self::Named(_, token) => engine.is_done(token),
+                Self::All | Self::Any | Self::Several(_) => engine.ended() != ended,
+                Self::Call(_)
+                | Self::Test(_)
+                | Self::Probe(_)
+                | Self::Iprobe(_)
+                | Self::Finalize => true,
+            }
+    }
+
     /// Which events can end the wait.
     pub(crate) fn interest(self, engine: &Engine) -> Interest {
         let is_receive = match self {
@@ -100,6 +115,17 @@ impl Blocked {
         } else if self.first != Some(entry) && !self.more.contains(&entry) {
             self.more.push(entry);
         }
+    }
+
+    /// What the rank waits for, if that is one future alone.
+    pub(crate) fn only(&self) -> Option<Waits> {
+        let (waits, _) = self.first.filter(|_| self.more.is_empty())?;
+        Some(waits)
+    }
+
+    /// Events have been handled, and the rank waits as before.
+    pub(crate) fn go_on(&mut self, turn: u64) {
+        self.turn = turn;
     }
 
     /// Takes a future out that has been dropped.

@@ -359,7 +359,8 @@ fn e5_unexpected_messages_stay_within_their_memory() {
     assert_eq!((count("0>1 eager"), count("0>1 rts")), (7, 5));
 }
 
-/// Limits that nothing reaches change nothing: the same packets in the same order, the same end.
+/// Limits that nothing reaches change nothing: the same packets in the same order, the same end. (Detached messages are the
+/// exception: only with limits do they wait at their sender.)
 #[test]
 fn without_anything_scarce_the_machines_do_what_happens_without_them() {
     for seed in 1..40 {
@@ -369,7 +370,6 @@ fn without_anything_scarce_the_machines_do_what_happens_without_them() {
                 let settings = Settings {
                     limits,
                     tells_eager_sends: told,
-                    transfer_threshold: 50,
                     ..Settings::new(THRESHOLD)
                 };
                 let lengths = Rc::new(vec![0, 5, 60, 99, 100, 300]);

@@ -48,14 +48,25 @@ fn secs(seconds: f64) -> Span {
     Span::from_secs(seconds)
 }
 
+fn simulation(platform: &str) -> Simulation {
+    let platform = Platform::parse("p.toml", platform).unwrap_or_else(|error| panic!("{error}"));
+    let platform = Arc::new(platform);
+    let hosts = Rc::new(Names(Arc::clone(&platform)));
+    Simulation::new(platform::model(platform), hosts, 0)
+}
+
 /// Runs one actor on host a; the outcome and the last date.
 fn run<Fut: Future<Output = ()> + 'static>(
     program: impl FnOnce(Actor) -> Fut + 'static,
 ) -> (Outcome, f64) {
-    let platform = Platform::parse("p.toml", PLATFORM).unwrap_or_else(|error| panic!("{error}"));
-    let platform = Arc::new(platform);
-    let hosts = Rc::new(Names(Arc::clone(&platform)));
-    let mut simulation = Simulation::new(platform::model(platform), hosts, 0);
+    run_on(PLATFORM, program)
+}
+
+fn run_on<Fut: Future<Output = ()> + 'static>(
+    platform: &str,
+    program: impl FnOnce(Actor) -> Fut + 'static,
+) -> (Outcome, f64) {
+    let mut simulation = simulation(platform);
     simulation.spawn("actor", 0, program);
     let report = simulation.run();
     (report.outcome, report.time.as_secs())
@@ -237,4 +248,52 @@ fn a_suspended_actor_suspends_what_it_waits_for() {
             worker.join().await;
         });
     }
+}
+
+/// Host b is off from 1 to 2 s, from 5 to 6 s, and so on.
+fn switching() -> String {
+    let profile = r#"state_profile = { points = [["1s", "off"], ["2s", "on"]], period = "4s" }"#;
+    PLATFORM.replace("[hosts.b]", &format!("[hosts.b]\n{profile}"))
+}
+
+#[test]
+fn a_deadlock_is_found_where_hosts_go_off_and_on_for_ever() {
+    // The last thing to happen: b goes off under an actor, and comes back without it.
+    let (outcome, end) = run_on(&switching(), |me| async move {
+        let mailbox = me.new_mailbox();
+        let lost = mailbox.clone();
+        me.spawn("lost", B, |me: Actor| async move {
+            me.sleep(secs(2.5)).await;
+            let _ = lost.get().await;
+        })
+        .await;
+        let _ = mailbox.get().await;
+    });
+    assert!(matches!(outcome, Outcome::Deadlock(_)), "{outcome:?}");
+    assert!((1.0..=6.0).contains(&end), "{end}");
+}
+
+#[test]
+fn an_actor_that_is_started_again_with_its_host_may_end_a_wait() {
+    let mut simulation = simulation(&switching());
+    let mailbox = simulation.new_mailbox();
+    let again = mailbox.clone();
+    // It is started at 0, 2 and 6 s.
+    simulation.spawn_restarting("worker", B.0, move |me| {
+        let again = again.clone();
+        async move {
+            if me.now() > Time::from_secs(5.0) {
+                let _ = again.put(1, 0.0).await;
+            } else {
+                me.sleep(secs(100.0)).await;
+            }
+        }
+    });
+    simulation.spawn("waits", 0, move |_| async move {
+        let _ = mailbox.get().await;
+    });
+    let report = simulation.run();
+    assert_eq!(report.outcome, Outcome::Finished);
+    let end = report.time.as_secs();
+    assert!((6.0..=6.1).contains(&end), "{end}");
 }

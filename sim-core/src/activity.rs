@@ -132,7 +132,9 @@ impl Activity {
     /// Where it stands.
     #[must_use]
     pub fn status(&self) -> ActivityStatus {
-        match self.kernel.borrow().activities.get(self.slot).status {
+        let kernel = self.kernel.borrow();
+        kernel.note_look();
+        match kernel.activities.get(self.slot).status {
             Status::Send => ActivityStatus::Send,
             Status::Receive => ActivityStatus::Receive,
             Status::Prepared | Status::Ready => ActivityStatus::Ready,
@@ -144,7 +146,9 @@ impl Activity {
     /// begun.
     #[must_use]
     pub fn remaining(&self) -> f64 {
-        self.kernel.borrow_mut().remaining(self.slot)
+        let mut kernel = self.kernel.borrow_mut();
+        kernel.note_look();
+        kernel.remaining(self.slot)
     }
 
     /// Changes the priority or the bound of an activity that runs; does nothing to one that has not begun or has

@@ -220,7 +220,9 @@ impl Actor {
     /// Whether a host is on.
     #[must_use]
     pub fn host_is_on(&self, host: HostId) -> bool {
-        self.kernel.borrow().host_is_on(host)
+        let kernel = self.kernel.borrow();
+        kernel.note_look();
+        kernel.host_is_on(host)
     }
 
     /// Stops the actor until it is resumed, also the computation that it waits for. Its sleep goes on: an actor that
@@ -250,7 +252,9 @@ impl Actor {
     /// Whether the actor has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        self.kernel.borrow().actors[self.id.index()].dead
+        let kernel = self.kernel.borrow();
+        kernel.note_look();
+        kernel.actors[self.id.index()].dead
     }
 
     /// Makes the actor a daemon: the run does not wait for it.

@@ -47,6 +47,10 @@ impl Kinds {
     pub(crate) const SUBSCRIBED: Self = Self::of(&[WAIT, WAIT_ANY, JOIN]);
     /// Tests and probes.
     pub(crate) const POLLS: Self = Self::of(&[TEST, TEST_ANY, PROBE, MUTEX_TEST, MUTEX_TRY_LOCK]);
+    /// Each activity of a list is a branch.
+    pub(crate) const WAITS_FOR_ANY: Self = Self::of(&[WAIT_ANY]);
+    /// They may tell the actor that an activity has ended.
+    pub(crate) const TELLS_END: Self = Self::of(&[WAIT, WAIT_ANY, TEST, TEST_ANY]);
     /// They change nothing when they happen and answer nothing.
     pub(crate) const SILENT: Self = Self::of(&[
         YIELD,
@@ -116,6 +120,11 @@ impl Code {
     const fn owned(mut self, owned: bool) -> Self {
         self.head |= (owned as u64) << 8;
         self
+    }
+
+    #[inline]
+    pub(crate) const fn is_owned(self) -> bool {
+        self.head >> 8 & 1 == 1
     }
 
     /// A note of the operation to itself, which is no part of the transition.
@@ -240,7 +249,10 @@ impl Code {
                 owned,
             },
             SEMAPHORE_UNLOCK => Transition::SemaphoreUnlock { semaphore: first },
-            BARRIER_ASYNC_LOCK => Transition::BarrierAsyncLock { barrier: first },
+            BARRIER_ASYNC_LOCK => Transition::BarrierAsyncLock {
+                barrier: first,
+                tells_last: owned,
+            },
             BARRIER_WAIT => Transition::BarrierWait {
                 barrier: first,
                 round: second,
@@ -306,7 +318,10 @@ impl From<Transition> for Code {
                 owned,
             } => Self::new(SEMAPHORE_WAIT, semaphore, request).owned(owned),
             Transition::SemaphoreUnlock { semaphore } => Self::new(SEMAPHORE_UNLOCK, semaphore, 0),
-            Transition::BarrierAsyncLock { barrier } => Self::new(BARRIER_ASYNC_LOCK, barrier, 0),
+            Transition::BarrierAsyncLock {
+                barrier,
+                tells_last,
+            } => Self::new(BARRIER_ASYNC_LOCK, barrier, 0).owned(tells_last),
             Transition::BarrierWait {
                 barrier,
                 round,

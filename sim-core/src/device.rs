@@ -13,14 +13,18 @@ use crate::code::Code;
 use crate::kernel::{Issued, Kernel, SlotState, Stop};
 use crate::{ActorId, Blocked, End, HostId, Span, Time, Work};
 
-/// What hears of the ends of the work that it started. All methods are called while the kernel moves; they must
-/// not poll anything and reach the kernel only through the argument.
+/// What hears of the ends of the work that it started. All methods but [`Device::progress`] are called while the kernel moves;
+/// they must not poll anything and reach the kernel only through the argument.
 pub trait Device {
     /// The work started under `token` has ended.
     fn on_end(&self, kernel: &mut Kernel, token: u64, end: End);
 
     /// The timer set under `token` has expired.
     fn on_timer(&self, kernel: &mut Kernel, token: u64);
+
+    /// The kernel is free, after [`Kernel::ask_for_progress`]: no actor is being polled, and the device may reach it through its
+    /// port.
+    fn progress(&self) {}
 
     /// The host of an actor went off, or is off when the actor should begin; the actor ends at this date.
     fn on_host_off(&self, kernel: &mut Kernel, actor: ActorId) {
@@ -61,6 +65,13 @@ impl Kernel {
         if record.fire_device() {
             self.schedule(actor.0);
         }
+    }
+
+    /// Asks for a call of [`Device::progress`] at this date, before any actor goes on.
+    #[inline]
+    pub const fn ask_for_progress(&mut self) {
+        self.progress += 1;
+        self.device_waits = true;
     }
 
     /// Folds two words that describe what the device did into the digest.

@@ -38,11 +38,15 @@ mod mutexes;
 mod polling;
 mod report;
 mod semaphores;
+mod stepping;
+mod store;
 
 pub(crate) use activities::{Activities, Kind, Status};
 pub(crate) use actors::{ActorRecord, Slot, SlotState};
 pub(crate) use events::DEVICE_TARGET;
 pub(crate) use hosts::Again;
+pub(crate) use stepping::{BRANCH_MASK, Effects};
+pub(crate) use store::{Recycle, Store};
 
 /// No actor, no object.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -90,6 +94,8 @@ pub(crate) enum Issued {
 /// The whole state of a simulation but for the actors' futures.
 pub struct Kernel {
     pub(crate) now: Time,
+    /// The last date at which an actor could do something.
+    pub(crate) active: Time,
     pub(crate) clock: Clock,
     pub(crate) digest: Digest,
     pub(crate) myself: Weak<RefCell<Self>>,
@@ -125,10 +131,10 @@ pub struct Kernel {
     pub(crate) lists: Vec<Vec<u32>>,
     pub(crate) free_lists: Vec<u32>,
     pub(crate) mailboxes: mailboxes::Mailboxes,
-    pub(crate) mutexes: Vec<mutexes::MutexRecord>,
-    pub(crate) semaphores: Vec<semaphores::SemaphoreRecord>,
-    pub(crate) barriers: Vec<barriers::BarrierRecord>,
-    pub(crate) condvars: Vec<condvars::CondvarRecord>,
+    pub(crate) mutexes: Store<mutexes::MutexRecord>,
+    pub(crate) semaphores: Store<semaphores::SemaphoreRecord>,
+    pub(crate) barriers: Store<barriers::BarrierRecord>,
+    pub(crate) condvars: Store<condvars::CondvarRecord>,
     /// Actors whose futures the loop must drop.
     pub(crate) dying: Vec<u32>,
     /// Actors that are neither daemons nor dead.
@@ -141,6 +147,8 @@ pub struct Kernel {
     pub(crate) trace: Option<TraceSink>,
     pub(crate) host_states: hosts::HostStates,
     pub(crate) device: Option<Rc<dyn Device>>,
+    /// Whether the device wants [`Device::progress`] to be called.
+    pub(crate) device_waits: bool,
     pub(crate) console: Option<Rc<dyn crate::Console>>,
     /// Names the actors that were not given a name.
     pub(crate) namer: fn(ActorId) -> String,
@@ -156,6 +164,13 @@ pub struct Kernel {
     pub(crate) messages: u64,
     pub(crate) bytes: f64,
     pub(crate) ended: Vec<(crate::ActivityId, End)>,
+    /// What the step that is being executed did besides its transition.
+    pub(crate) effects: std::cell::Cell<Effects>,
+    /// Whether an explorer takes the steps.
+    pub(crate) stepped: bool,
+    /// Records of the rarer things of actors, to be used again.
+    #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
+    pub(crate) spare_extras: Vec<Box<actors::Extra>>,
 }
 
 impl fmt::Debug for Kernel {
@@ -177,6 +192,7 @@ impl Kernel {
     ) -> Self {
         Self {
             now: Time::ZERO,
+            active: Time::ZERO,
             clock,
             digest: Digest::default(),
             myself: Weak::new(),
@@ -199,10 +215,10 @@ impl Kernel {
             lists: Vec::new(),
             free_lists: Vec::new(),
             mailboxes: mailboxes::Mailboxes::default(),
-            mutexes: Vec::new(),
-            semaphores: Vec::new(),
-            barriers: Vec::new(),
-            condvars: Vec::new(),
+            mutexes: Store::default(),
+            semaphores: Store::default(),
+            barriers: Store::default(),
+            condvars: Store::default(),
             dying: Vec::new(),
             live: 0,
             chosen: false,
@@ -211,6 +227,7 @@ impl Kernel {
             trace: None,
             host_states: hosts::HostStates::default(),
             device: None,
+            device_waits: false,
             console: None,
             namer: |actor| format!("actor-{actor}"),
             seed,
@@ -223,6 +240,9 @@ impl Kernel {
             messages: 0,
             bytes: 0.0,
             ended: Vec::new(),
+            effects: std::cell::Cell::default(),
+            stepped: false,
+            spare_extras: Vec::new(),
         }
     }
 

@@ -151,6 +151,14 @@ pub trait Resource {
     /// The next date, at or after `now`, at which something ends or changes; `None` if there is none.
     fn next_date(&mut self, now: Time) -> Option<Time>;
 
+    /// Whether nothing runs, and what changes up to `date` has all changed before since `since`: then nobody who has waited
+    /// since then will ever go on. A model whose hosts switch by themselves must say so in the end, or a deadlock is never
+    /// found.
+    fn only_repeats(&self, since: Time, date: Time) -> bool {
+        let _ = (since, date);
+        false
+    }
+
     /// Switches a host on or off; what runs on it or needs it fails at the next [`Resource::advance`], which the
     /// kernel calls at once.
     ///

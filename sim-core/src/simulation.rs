@@ -28,6 +28,10 @@ use crate::{
     Time, TraceEvent,
 };
 
+mod stepping;
+
+pub use stepping::Stepper;
+
 /// A function to be called when an actor has ended, with true if it was killed or failed.
 pub(crate) type ExitHook = Box<dyn FnOnce(bool)>;
 
@@ -399,6 +403,7 @@ impl Simulation {
                 return Some(outcome);
             }
             if !kernel.is_idle() {
+                kernel.active = kernel.now;
                 return None;
             }
         }
@@ -453,6 +458,7 @@ impl Simulation {
             return self.run_chosen();
         }
         loop {
+            self.let_device_progress();
             let actor = {
                 let mut kernel = self.kernel.borrow_mut();
                 let birth = if kernel.stepping {
@@ -479,6 +485,21 @@ impl Simulation {
             };
             if let Some(outcome) = self.poll(actor) {
                 return Some(outcome);
+            }
+        }
+    }
+
+    /// What happened may let the device do something at once.
+    #[inline]
+    fn let_device_progress(&self) {
+        while self.kernel.borrow().device_waits {
+            let device = {
+                let mut kernel = self.kernel.borrow_mut();
+                kernel.device_waits = false;
+                kernel.device.clone()
+            };
+            if let Some(device) = device {
+                device.progress();
             }
         }
     }
@@ -602,6 +623,7 @@ impl Simulation {
     )]
     fn poll_answered(&mut self) -> Option<Option<Outcome>> {
         loop {
+            self.let_device_progress();
             let actor = {
                 let mut kernel = self.kernel.borrow_mut();
                 let actor = kernel.take_answered()?;

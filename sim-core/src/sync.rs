@@ -196,7 +196,9 @@ impl Semaphore {
     /// The number of units that nobody has taken.
     #[must_use]
     pub fn value(&self) -> u32 {
-        self.kernel.borrow().semaphores[self.number as usize].value
+        let kernel = self.kernel.borrow();
+        kernel.note_look();
+        kernel.semaphores[self.number as usize].value
     }
 }
 
@@ -216,16 +218,40 @@ impl Barrier {
         }
     }
 
-    /// Arrives and waits for the others; true for the actor that arrived last.
+    /// Arrives and waits for the others.
     #[inline]
     #[track_caller]
-    pub fn wait(&self) -> Operation<'_, bool> {
+    pub fn wait(&self) -> Operation<'_, ()> {
         let arrive = Transition::BarrierAsyncLock {
             barrier: self.number,
+            tells_last: false,
+        };
+        Operation::new(&self.kernel, arrive, |_, code, answer| {
+            match (code.transition(), answer) {
+                (Transition::BarrierAsyncLock { barrier, .. }, Answer::Number(round)) => {
+                    Step::Then(Code::from(Transition::BarrierWait {
+                        barrier,
+                        round,
+                        owned: true,
+                    }))
+                }
+                _ => Step::Return(()),
+            }
+        })
+    }
+
+    /// [`Barrier::wait`]; true for the actor that arrived last. Who asks this makes the order of arrival matter, which a
+    /// model checker then explores.
+    #[inline]
+    #[track_caller]
+    pub fn wait_leader(&self) -> Operation<'_, bool> {
+        let arrive = Transition::BarrierAsyncLock {
+            barrier: self.number,
+            tells_last: true,
         };
         Operation::new(&self.kernel, arrive, |kernel, code, answer| {
             match (code.transition(), answer) {
-                (Transition::BarrierAsyncLock { barrier }, Answer::Number(round)) => {
+                (Transition::BarrierAsyncLock { barrier, .. }, Answer::Number(round)) => {
                     let last = kernel.is_complete(barrier, round);
                     let wait = Code::from(Transition::BarrierWait {
                         barrier,

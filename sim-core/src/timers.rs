@@ -57,6 +57,13 @@ impl Timers {
         }
     }
 
+    /// Forgets all entries.
+    pub(crate) fn clear(&mut self) {
+        if self.len > 0 || self.floor > 0 {
+            *self = Self::new();
+        }
+    }
+
     /// The number of entries.
     pub(crate) fn len(&self) -> usize {
         self.len

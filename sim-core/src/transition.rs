@@ -107,8 +107,8 @@ pub enum Transition {
     },
     /// Gives a unit back.
     SemaphoreUnlock { semaphore: u32 },
-    /// Arrives at a barrier; never blocks.
-    BarrierAsyncLock { barrier: u32 },
+    /// Arrives at a barrier; never blocks. `tells_last`: the actor will be told whether it was the last to arrive.
+    BarrierAsyncLock { barrier: u32, tells_last: bool },
     /// Waits until all have arrived.
     BarrierWait {
         barrier: u32,

@@ -78,7 +78,7 @@ fn everything_that_one_can_wait_for_has_words() {
     });
     simulation.spawn("semaphore", 0, |_| async move { semaphore.acquire().await });
     simulation.spawn("barrier", 0, |_| async move {
-        assert!(barrier.wait().await);
+        assert!(barrier.wait_leader().await);
     });
     simulation.spawn("condition", 0, |_| async move {
         mutex.lock().await;

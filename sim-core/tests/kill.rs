@@ -132,15 +132,15 @@ fn a_barrier_forgets_the_arrival() {
         let barrier = simulation.new_barrier(2);
         let other = barrier.clone();
         (
-            |_| async move { assert!(barrier.wait().await) },
+            |_| async move { assert!(barrier.wait_leader().await) },
             |me: Actor| async move {
                 let same = other.clone();
                 me.spawn("partner", HostId(0), |me| async move {
                     me.sleep(secs(1.0)).await;
-                    assert!(same.wait().await);
+                    assert!(same.wait_leader().await);
                 })
                 .await;
-                assert!(!other.wait().await);
+                assert!(!other.wait_leader().await);
                 assert_eq!(me.now(), Time::from_secs(3.0));
             },
         )

@@ -123,7 +123,7 @@ fn a_barrier_serves_more_actors_than_its_size_round_by_round() {
     for number in 0..4 {
         let (barrier, log) = (barrier.clone(), log.clone());
         simulation.spawn_anonymous(0, move |_| async move {
-            log.add((number, barrier.wait().await));
+            log.add((number, barrier.wait_leader().await));
         });
     }
     assert_eq!(simulation.run().outcome, Outcome::Finished);

@@ -86,7 +86,7 @@ fn at_a_barrier_all_go_on_in_the_order_of_their_arrival() {
         let (log, barrier) = (log.clone(), barrier.clone());
         simulation.spawn_anonymous(0, move |me| async move {
             me.sleep(secs(delay)).await;
-            let last = barrier.wait().await;
+            let last = barrier.wait_leader().await;
             log.add((delay, last, me.now().as_secs()));
         });
     }

@@ -10,7 +10,11 @@ use crate::workloads;
 
 /// Runs a workload in this process and prints what it used.
 pub(crate) fn serve(name: &str, quick: bool) -> ExitCode {
-    let Some(workload) = workloads::ALL.iter().find(|workload| workload.name == name) else {
+    let Some(workload) = workloads::ALL
+        .iter()
+        .chain(workloads::RANKS)
+        .find(|workload| workload.name == name)
+    else {
         crate::say(&format!("error: there is no workload \"{name}\""));
         return ExitCode::from(2);
     };

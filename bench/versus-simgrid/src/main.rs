@@ -1,5 +1,6 @@
-//! Measures our side and SimGrid side by side and writes two pages: `results/versus-simgrid.md`, the kernel and its messages, and
-//! `results/flows.md` with its picture, random flows on large platforms. `versus-simgrid kernel` or `flows` writes one of them.
+//! Measures our side and SimGrid side by side and writes three pages: `results/versus-simgrid.md`, the kernel and its messages,
+//! `results/flows.md` with its picture, random flows on large platforms, and `results/messages.md`, programs of ranks.
+//! `versus-simgrid kernel`, `flows` or `messages` writes one of them.
 //!
 //! Each workload of the kernel exists twice, in `src/workloads/` and in `cpp/`, with the same actors, counts and random numbers.
 //! Both run as child processes, alternately (A B A B), and tell their own user CPU time and peak memory from the
@@ -21,15 +22,17 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 
-use crate::workload::{Sample, Workload};
+use crate::workload::{Sample, Side, Workload};
 
 /// A page.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// Actors, synchronisation and messages: versus-simgrid.md
     Kernel,
     /// Random flows, their cost and dates: flows.md
     Flows,
+    /// Programs of ranks: messages.md
+    Messages,
 }
 
 /// Compares our side with SimGrid and writes tables.
@@ -84,18 +87,33 @@ impl Arguments {
     }
 }
 
-/// The programs of SimGrid's side that are needed.
-fn programs(arguments: &Arguments) -> Vec<&'static str> {
-    let kernel = workloads::ALL
-        .iter()
-        .filter(|workload| arguments.wants(Part::Kernel) && workload.name.contains(&arguments.only))
-        .filter_map(|workload| workload.program);
-    let mut names: Vec<&str> = kernel.collect();
-    names.dedup();
-    if arguments.wants(Part::Flows) {
-        names.push("flows");
+/// The workloads of a page that is a table of them.
+const fn workloads_of(part: Part) -> &'static [Workload] {
+    match part {
+        Part::Kernel => workloads::ALL,
+        Part::Messages => workloads::RANKS,
+        Part::Flows => &[],
     }
-    names
+}
+
+const TABLES: [(Part, &str); 2] = [
+    (Part::Kernel, "versus-simgrid.md"),
+    (Part::Messages, "messages.md"),
+];
+
+/// The programs of SimGrid's side that are needed.
+fn programs(arguments: &Arguments) -> Vec<Side> {
+    let wanted = TABLES.iter().filter(|(part, _)| arguments.wants(*part));
+    let workloads = wanted.flat_map(|(part, _)| workloads_of(*part));
+    let mut sides: Vec<Side> = workloads
+        .filter(|workload| workload.name.contains(&arguments.only))
+        .map(|workload| workload.side)
+        .collect();
+    sides.dedup();
+    if arguments.wants(Part::Flows) {
+        sides.push(Side::Actors("flows"));
+    }
+    sides
 }
 
 fn compare(arguments: &Arguments) -> Result<(), String> {
@@ -116,8 +134,11 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     let default =
         default.then(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../results")));
     let folder = arguments.out.clone().or(default);
-    if arguments.wants(Part::Kernel) {
-        compare_kernels(arguments, simgrid.as_ref(), runs, folder.as_deref())?;
+    for (part, page) in TABLES {
+        if arguments.wants(part) {
+            let path = folder.as_ref().map(|folder| folder.join(page));
+            compare_workloads(arguments, part, simgrid.as_ref(), runs, path.as_deref())?;
+        }
     }
     if arguments.wants(Part::Flows) {
         let (only, quick) = (&arguments.only, arguments.quick);
@@ -126,14 +147,15 @@ fn compare(arguments: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-fn compare_kernels(
+fn compare_workloads(
     arguments: &Arguments,
+    part: Part,
     simgrid: Option<&simgrid::SimGrid>,
     runs: u32,
-    folder: Option<&Path>,
+    page: Option<&Path>,
 ) -> Result<(), String> {
     let mut results = Vec::new();
-    for workload in workloads::ALL
+    for workload in workloads_of(part)
         .iter()
         .filter(|workload| workload.name.contains(&arguments.only))
     {
@@ -142,9 +164,9 @@ fn compare_kernels(
     if results.is_empty() {
         return Ok(());
     }
-    let text = table::markdown(&results, simgrid, runs, arguments.quick);
-    match folder {
-        Some(folder) => write(&folder.join("versus-simgrid.md"), &text),
+    let text = table::markdown(part, &results, simgrid, runs, arguments.quick);
+    match page {
+        Some(page) => write(page, &text),
         None => {
             print(&text);
             Ok(())
@@ -177,16 +199,16 @@ fn measure(
     quick: bool,
 ) -> Result<Measured, String> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    let mut missing = match (workload.program, simgrid) {
-        (None, _) => Some("not run".to_owned()),
+    let mut missing = match (workload.side, simgrid) {
+        (Side::None, _) => Some("not run".to_owned()),
         (_, None) => Some("not installed".to_owned()),
         _ => None,
     };
     for run in 1..=runs {
         say(&format!("{}: run {run} of {runs}", workload.name));
         ours.push(child::run_ours(workload, quick)?);
-        if let (Some(program), Some(simgrid), None) = (workload.program, simgrid, &missing) {
-            match simgrid.run(program, workload.model, workload.size(quick)) {
+        if let (Some(simgrid), None) = (simgrid, &missing) {
+            match simgrid.run(workload, quick) {
                 Ok(sample) => theirs.push(sample),
                 Err(reason) => missing = Some(reason),
             }

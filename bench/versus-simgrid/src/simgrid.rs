@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::child;
 use crate::flows::child::Task;
-use crate::workload::Sample;
+use crate::workload::{Sample, Side, Workload};
 
 /// The Debian package with the headers and the library.
 pub(crate) const PACKAGE: &str = "libsimgrid-dev";
@@ -19,6 +19,12 @@ const OPTIONS: [&str; 3] = [
     "--cfg=contexts/guard-size:0",
 ];
 
+const RANK_OPTIONS: [&str; 3] = [
+    "--log=root.thres:error",
+    "--cfg=smpi/privatization:no",
+    "--cfg=smpi/simulate-computation:no",
+];
+
 /// The programs, compiled.
 pub(crate) struct SimGrid {
     folder: PathBuf,
@@ -26,32 +32,30 @@ pub(crate) struct SimGrid {
     pub(crate) version: String,
 }
 
-/// Compiles the programs of these names.
+/// Compiles the programs of these sides.
 ///
 /// # Errors
 /// Why there is no SimGrid.
-pub(crate) fn prepare(programs: &[&str]) -> Result<SimGrid, String> {
+pub(crate) fn prepare(sides: &[Side]) -> Result<SimGrid, String> {
     let folder = std::env::temp_dir().join(format!("versus-simgrid-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let version = version()?;
-    for name in programs {
-        let source = format!("{}/cpp/{name}.cpp", env!("CARGO_MANIFEST_DIR"));
-        let output = Command::new("g++")
-            .args(["-O2", "-std=c++17", "-o"])
-            .arg(folder.join(name))
-            .args([&source, "-lsimgrid"])
-            .output()
-            .map_err(|error| format!("g++ does not start: {error}"))?;
-        if !output.status.success() {
-            let text = String::from_utf8_lossy(&output.stderr);
-            let first = text.lines().find(|line| line.contains("error"));
-            return Err(format!(
-                "{name}.cpp does not compile: {}",
-                first.unwrap_or("without a message")
-            ));
+    let simgrid = SimGrid {
+        version: version()?,
+        folder,
+    };
+    for side in sides {
+        match side {
+            Side::None => {}
+            Side::Actors(name) => {
+                let options = ["-O2", "-std=c++17", "-lsimgrid"];
+                simgrid.compile("g++", &format!("{name}.cpp"), name, &options)?;
+            }
+            Side::Smpi(name, _) => {
+                simgrid.compile("smpicc", &format!("{name}.c"), name, &["-O2"])?;
+            }
         }
     }
-    Ok(SimGrid { folder, version })
+    Ok(simgrid)
 }
 
 /// What the header says: g++ expands the macros, so that the header is found where g++ finds it.
@@ -87,16 +91,75 @@ fn version() -> Result<String, String> {
 }
 
 impl SimGrid {
+    fn compile(
+        &self,
+        compiler: &str,
+        source: &str,
+        name: &str,
+        options: &[&str],
+    ) -> Result<(), String> {
+        let path = format!("{}/cpp/{source}", env!("CARGO_MANIFEST_DIR"));
+        let output = Command::new(compiler)
+            .arg("-o")
+            .arg(self.folder.join(name))
+            .arg(&path)
+            .args(options)
+            .output()
+            .map_err(|error| format!("{compiler} does not start: {error}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&output.stderr);
+        let first = text.lines().find(|line| line.contains("error"));
+        Err(format!(
+            "{source} does not compile: {}",
+            first.unwrap_or("without a message")
+        ))
+    }
+
     /// Runs one program once.
     ///
     /// # Errors
     /// How it failed.
-    pub(crate) fn run(&self, program: &str, model: &str, size: u64) -> Result<Sample, String> {
-        let mut command = Command::new(self.folder.join(program));
+    pub(crate) fn run(&self, workload: &Workload, quick: bool) -> Result<Sample, String> {
+        let size = workload.size(quick);
+        match workload.side {
+            Side::None => Err("not run".to_owned()),
+            Side::Actors(program) => {
+                let mut command = Command::new(self.folder.join(program));
+                command
+                    .arg(size.to_string())
+                    .args(OPTIONS)
+                    .arg(format!("--cfg=network/model:{}", workload.model));
+                child::run(&mut command)
+            }
+            Side::Smpi(program, rounds) => self.run_ranks(program, size, rounds),
+        }
+    }
+
+    /// Runs an MPI program on a crossbar of as many hosts as ranks.
+    fn run_ranks(&self, program: &str, ranks: u64, rounds: u64) -> Result<Sample, String> {
+        let platform = self.folder.join(format!("crossbar-{ranks}.xml"));
+        let hosts = self.folder.join(format!("hosts-{ranks}"));
+        let problem = |error: std::io::Error| error.to_string();
+        let last = ranks - 1;
+        let text = format!(
+            "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n\
+             <platform version=\"4.1\">\n<cluster id=\"nodes\" prefix=\"node-\" suffix=\"\" radical=\"0-{last}\" \
+             speed=\"1Gf\" bw=\"1.25GBps\" lat=\"10us\"/>\n</platform>\n"
+        );
+        std::fs::write(&platform, text).map_err(problem)?;
+        let names: String = (0..ranks).map(|rank| format!("node-{rank}\n")).collect();
+        std::fs::write(&hosts, names).map_err(problem)?;
+        let mut command = Command::new("smpirun");
         command
-            .arg(size.to_string())
-            .args(OPTIONS)
-            .arg(format!("--cfg=network/model:{model}"));
+            .args(["-np", &ranks.to_string(), "-platform"])
+            .arg(&platform)
+            .arg("-hostfile")
+            .arg(&hosts)
+            .args(RANK_OPTIONS)
+            .arg(self.folder.join(program))
+            .arg(rounds.to_string());
         child::run(&mut command)
     }
 

@@ -2,18 +2,22 @@
 
 use std::fmt::Write as _;
 
-use crate::Measured;
 use crate::simgrid::{PACKAGE, SimGrid};
-use crate::workload::{Goal, Metric, Row};
+use crate::workload::{Goal, Metric, Row, Side};
+use crate::{Measured, Part};
 
-/// The whole page.
+/// The whole page of a part.
 pub(crate) fn markdown(
+    part: Part,
     results: &[Measured],
     simgrid: Option<&SimGrid>,
     runs: u32,
     quick: bool,
 ) -> String {
-    let mut text = String::from("# Our kernel and SimGrid\n\n");
+    let mut text = String::from(match part {
+        Part::Messages => "# Our message layer and SimGrid's SMPI\n\n",
+        Part::Kernel | Part::Flows => "# Our kernel and SimGrid\n\n",
+    });
     let name = simgrid.map_or_else(
         || "SimGrid (missing)".to_owned(),
         |simgrid| format!("SimGrid {}", simgrid.version),
@@ -41,9 +45,10 @@ pub(crate) fn markdown(
                 let _ = writeln!(notes, "* What limits \"{}\": {limit}.", row.title);
             }
         }
-        if let (Err(reason), Some(_), Some(_)) =
-            (&measured.theirs, simgrid, measured.workload.program)
-        {
+        if let (Err(reason), true) = (
+            &measured.theirs,
+            simgrid.is_some() && measured.workload.side != Side::None,
+        ) {
             let _ = writeln!(
                 notes,
                 "* SimGrid did not finish `{}`: {reason}.",
@@ -54,7 +59,7 @@ pub(crate) fn markdown(
     if !notes.is_empty() {
         let _ = write!(text, "\n{notes}");
     }
-    let _ = write!(text, "\n{}", obtained(simgrid, runs));
+    let _ = write!(text, "\n{}", obtained(part, simgrid, runs));
     text
 }
 
@@ -69,6 +74,7 @@ fn line(measured: &Measured, row: &Row, quick: bool) -> (String, Option<bool>) {
     let reached = match row.goal {
         Goal::AtMost(limit) => Some(ours <= limit),
         Goal::AtLeast(limit) => Some(ours >= limit),
+        Goal::None => None,
         Goal::Times(times) => ratio.map(|ratio| ratio >= times),
     };
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
@@ -89,6 +95,7 @@ fn goal(row: &Row) -> String {
         Goal::AtMost(limit) => format!("≤ {}", amount(row.metric, limit)),
         Goal::AtLeast(limit) if limit > 0.0 => format!("≥ {}", amount(row.metric, limit)),
         Goal::AtLeast(_) => "finish".to_owned(),
+        Goal::None => "-".to_owned(),
         Goal::Times(times) => format!("≥ {times}×"),
     }
 }
@@ -98,37 +105,65 @@ fn amount(metric: Metric, figure: f64) -> String {
         Metric::Nanoseconds => format!("{figure:.1} ns"),
         Metric::PerSecond if figure >= 1e6 => format!("{:.2} M/s", figure / 1e6),
         Metric::PerSecond => format!("{:.0} k/s", figure / 1e3),
+        Metric::Seconds => format!("{figure:.3} s"),
         Metric::BytesEach => format!("{figure:.0} bytes"),
         Metric::Gigabytes => format!("{figure:.2} GB"),
     }
 }
 
 /// How the figures were obtained.
-fn obtained(simgrid: Option<&SimGrid>, runs: u32) -> String {
+fn obtained(part: Part, simgrid: Option<&SimGrid>, runs: u32) -> String {
     let mut text = String::from("## How these figures were obtained\n\n");
-    text.push_str("`cargo run --release -p versus-simgrid -- kernel` writes this page.\n\n");
+    let name = match part {
+        Part::Messages => "messages",
+        Part::Kernel | Part::Flows => "kernel",
+    };
+    let _ = writeln!(
+        text,
+        "`cargo run --release -p versus-simgrid -- {name}` writes this page.\n"
+    );
     let _ = writeln!(text, "* Machine: {}.", machine());
     let _ = writeln!(
         text,
         "* Each workload runs {runs} times per side, ours and SimGrid's alternately, each run in a process of its own; \
          the table has medians."
     );
-    text.push_str(
-        "* Time is user CPU time from the moment at which the platform stands, so it includes the creation and the \
-         end of the actors. Our side repeats the short workloads in one process, so that there is enough to measure.\n\
-         * Memory is peak resident memory beyond what the process had before its actors, divided by their number.\n\
-         * Our side: release profile with overflow checks, digest on.\n",
-    );
+    text.push_str(match part {
+        Part::Messages => RANKS,
+        Part::Kernel | Part::Flows => ACTORS,
+    });
     if let Some(simgrid) = simgrid {
+        let how = match part {
+            Part::Messages => {
+                "compiled by smpicc -O2, run by smpirun without privatization of variables and without the time of computations"
+            }
+            Part::Kernel | Part::Flows => {
+                "g++ -O2, stacks of 8 KiB without guard pages, network model CM02 on two hosts and one link, LV08 on a crossbar where the row says so"
+            }
+        };
         let _ = writeln!(
             text,
-            "* SimGrid {}: programs of `bench/versus-simgrid/cpp`, g++ -O2, stacks of 8 KiB without guard pages, \
-             network model CM02 on two hosts and one link, LV08 on a crossbar where the row says so.",
+            "* SimGrid {}: programs of `bench/versus-simgrid/cpp`, {how}.",
             simgrid.version
         );
     }
     text
 }
+
+const ACTORS: &str = "\
+* Time is user CPU time from the moment at which the platform stands, so it includes the creation and the end of the actors. \
+Our side repeats the short workloads in one process, so that there is enough to measure.
+* Memory is peak resident memory beyond what the process had before its actors, divided by their number.
+* Our side: release profile with overflow checks, digest on.
+";
+
+const RANKS: &str = "\
+* Both sides run the same program on a crossbar of as many hosts as ranks, under the model `smpi`, with messages of 1 KiB.
+* Time is user CPU time. Ours includes reading the platform and ends with the process; SimGrid's begins when the first rank has \
+begun and ends when the last one has all its messages. Our side repeats the short workloads in one process.
+* Memory is peak resident memory beyond what the process had before, for one rank where the row says so.
+* Our side: release profile with overflow checks, digest on, buffers without content.
+";
 
 /// Cores and model of the processor.
 pub(crate) fn machine() -> String {

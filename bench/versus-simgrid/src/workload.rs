@@ -12,8 +12,7 @@ pub(crate) struct Workload {
     pub(crate) repetitions: u64,
     /// Simulates it once; returns the number of operations.
     pub(crate) ours: fn(u64) -> u64,
-    /// The name of the program for SimGrid, if it takes part.
-    pub(crate) program: Option<&'static str>,
+    pub(crate) side: Side,
     /// The name of the network model on SimGrid's side.
     pub(crate) model: &'static str,
     /// What the table says about it.
@@ -24,6 +23,17 @@ impl Workload {
     pub(crate) const fn size(&self, quick: bool) -> u64 {
         if quick { self.quick_size } else { self.size }
     }
+}
+
+/// What SimGrid does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// It does not take part.
+    None,
+    /// Runs this program of actors.
+    Actors(&'static str),
+    /// Runs this MPI program on so many ranks, with so many rounds.
+    Smpi(&'static str, u64),
 }
 
 /// One line of the table.
@@ -42,6 +52,8 @@ pub(crate) enum Metric {
     Nanoseconds,
     /// Operations per second of user CPU time.
     PerSecond,
+    /// User CPU time, in s.
+    Seconds,
     /// Peak memory per unit of size, in bytes.
     BytesEach,
     /// Peak memory, in GB (10^9 bytes).
@@ -55,6 +67,8 @@ pub(crate) enum Goal {
     AtMost(f64),
     /// Our figure is at least this.
     AtLeast(f64),
+    /// None: the figure is told.
+    None,
     /// Our figure is so many times better than SimGrid's.
     Times(f64),
 }
@@ -102,6 +116,7 @@ impl Sample {
         match metric {
             Metric::Nanoseconds => self.user_s / self.operations * 1e9,
             Metric::PerSecond => self.operations / self.user_s,
+            Metric::Seconds => self.user_s,
             Metric::BytesEach => self.memory_kib * 1024.0 / size,
             Metric::Gigabytes => self.memory_kib * 1024.0 / 1e9,
         }
@@ -113,7 +128,7 @@ impl Metric {
     pub(crate) fn ratio(self, ours: f64, theirs: f64) -> f64 {
         match self {
             Self::PerSecond => ours / theirs,
-            Self::Nanoseconds | Self::BytesEach | Self::Gigabytes => theirs / ours,
+            Self::Nanoseconds | Self::Seconds | Self::BytesEach | Self::Gigabytes => theirs / ours,
         }
     }
 }

@@ -4,15 +4,18 @@ mod crossbar;
 mod master_worker;
 mod mutex;
 mod pingpong;
+mod ranks;
 mod ring;
 mod sleep;
 mod yielding;
 
 pub(crate) use crossbar::on as simulation;
 
+pub(crate) use ranks::ALL as RANKS;
+
 use crate::workload::Workload;
 
-/// All workloads, in the order of the table.
+/// All workloads of the kernel, in the order of the table.
 pub(crate) const ALL: &[Workload] = &[
     yielding::WORKLOAD,
     sleep::SMALL,

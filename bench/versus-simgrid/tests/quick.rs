@@ -4,13 +4,32 @@ use std::process::Command;
 
 #[test]
 fn a_quick_run_of_our_side_prints_a_whole_table() {
+    let kernel = [
+        "yield",
+        "1e4 actors",
+        "1e6 actors",
+        "1e7",
+        "mutex",
+        "ping-pong",
+    ];
+    whole_table("kernel", &kernel);
+    let messages = [
+        "ring of 4096",
+        "alltoall of 1024",
+        "waits in recv",
+        "1e5 unexpected",
+    ];
+    whole_table("messages", &messages);
+}
+
+fn whole_table(page: &str, titles: &[&str]) {
     let output = Command::new(env!("CARGO_BIN_EXE_versus-simgrid"))
-        .args(["kernel", "--quick", "--ours-only"])
+        .args([page, "--quick", "--ours-only"])
         .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+        .expect("it runs and speaks UTF-8");
+    let text = String::from_utf8(output.stdout).expect("it runs and speaks UTF-8");
     assert!(output.status.success(), "{text}");
-    let said = String::from_utf8(output.stderr).unwrap();
+    let said = String::from_utf8(output.stderr).expect("it runs and speaks UTF-8");
     assert!(said.contains("libsimgrid-dev"), "{said}");
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     assert!(
@@ -21,14 +40,7 @@ fn a_quick_run_of_our_side_prints_a_whole_table() {
         assert_eq!(row.matches('|').count(), 7, "six columns: {row}");
         assert!(!row.contains("NaN"), "a figure is missing: {row}");
     }
-    for title in [
-        "yield",
-        "1e4 actors",
-        "1e6 actors",
-        "1e7",
-        "mutex",
-        "ping-pong",
-    ] {
+    for title in titles {
         assert!(
             rows.iter().any(|row| row.contains(title)),
             "{title}:\n{text}"

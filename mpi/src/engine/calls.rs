@@ -89,7 +89,7 @@ impl Engine {
     /// Frees what a message took up that nobody will receive.
     fn discard(&mut self, channel: &dyn Channel, content: &Content, source: u32) {
         match content {
-            Content::Eager(_) | Content::Rts { .. } => {}
+            Content::Eager(_) | Content::Detached(_) | Content::Rts { .. } => {}
             Content::Held { length, assembly } => {
                 self.discard_held(channel, *assembly, source, *length);
             }
@@ -171,6 +171,9 @@ impl Engine {
 
     /// Lets messages that were given back meet receives.
     pub(crate) fn take_back(&mut self, channel: &dyn Channel) {
+        if self.returned.is_empty() {
+            return;
+        }
         for Unexpected { envelope, content } in std::mem::take(&mut self.returned) {
             self.events += 1;
             if let Some((receive, content)) = self.matching.arrive(envelope, content) {

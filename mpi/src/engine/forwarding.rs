@@ -319,7 +319,13 @@ impl Engine {
                 synchronous: false,
                 location,
             };
-            let waits = self.call_send(channel, peer, envelope, message, call);
+            self.pay_send(channel, message.len(), call);
+            let waits = State::AwaitTurn {
+                peer,
+                envelope,
+                buffer: message,
+                synchronous: false,
+            };
             let send = self.sink(receive, waits, location);
             self.in_turn(channel, send);
         } else if !is_noted {

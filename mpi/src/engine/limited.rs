@@ -263,7 +263,7 @@ impl Engine {
             self.flow(channel).use_up(source, 1, false, now);
         }
         match packet.header {
-            Header::Credits => {}
+            Header::Credits | Header::Detached { .. } => {}
             Header::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
             Header::Data { receive } => self.handle_data(channel, receive, &packet.payload),
             Header::DataPart {
@@ -503,7 +503,7 @@ impl Engine {
 }
 
 /// What a packet is for the machine that receives.
-const fn event_of(header: &Header) -> Event {
+fn event_of(header: &Header) -> Event {
     match header {
         Header::Credits => Event::Credits,
         Header::Cts { .. } => Event::Cts,
@@ -516,5 +516,6 @@ const fn event_of(header: &Header) -> Event {
             Event::Eager
         }
         Header::EagerNext { .. } => Event::EagerData,
+        Header::Detached { .. } => unreachable!("only where nothing is limited"),
     }
 }

@@ -1,8 +1,8 @@
 //! What receives: the call, the message that a receive has met, its data, the end.
 
 use super::{Engine, Place, Role, State, status};
-use crate::channel::{Channel, Header, Token};
-use crate::matching::Content;
+use crate::channel::{Channel, Header, Packet, Token};
+use crate::matching::{Content, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
 
 impl Engine {
@@ -25,6 +25,14 @@ impl Engine {
         (buffer, unpacks): (Buffer, bool),
         location: Place,
     ) -> Token {
+        if self.may_begin(channel) {
+            let receive = self.insert(State::Posted { pattern, buffer }, location);
+            self.operations[receive as usize].unpacks = unpacks;
+            if let Some(message) = self.matching.post(pattern, receive) {
+                self.meet_unexpected(channel, receive, message);
+            }
+            return receive;
+        }
         let waits = State::AwaitPost {
             pattern,
             buffer,
@@ -34,6 +42,20 @@ impl Engine {
         self.operations[receive as usize].unpacks = unpacks;
         self.in_turn(channel, receive);
         receive
+    }
+
+    /// A receive gets a message that came before it, which is copied out of where it was.
+    pub(super) fn meet_unexpected(
+        &mut self,
+        channel: &dyn Channel,
+        receive: Token,
+        message: Unexpected,
+    ) {
+        let Unexpected { envelope, content } = message;
+        if content.is_here() && !self.operations[receive as usize].unpacks {
+            self.owe_copy(channel, receive, content.length());
+        }
+        self.matched(channel, receive, envelope, content);
     }
 
     /// A receive has got its message, or the announcement of it.
@@ -65,6 +87,22 @@ impl Engine {
             Content::Eager(message) => {
                 self.owe(channel, receive, message.len());
                 self.deliver(channel, receive, envelope, (buffer, &message));
+            }
+            Content::Detached(message) => {
+                self.operations[receive as usize].state = State::AwaitData {
+                    envelope,
+                    length: message.len(),
+                    buffer,
+                    detached: true,
+                    arrived: 0,
+                };
+                let packet = Packet {
+                    header: Header::Data { receive },
+                    payload: message,
+                    notify: None,
+                    returned: None,
+                };
+                channel.pull(envelope.source, packet);
             }
             Content::Held { length, assembly } => {
                 self.operations[receive as usize].state = State::AwaitData {

@@ -14,43 +14,36 @@ impl Engine {
         buffer: Buffer,
         call: SendCall,
     ) -> Token {
-        let waits = self.call_send(channel, peer, envelope, buffer, call);
-        let send = self.insert(waits, call.location);
         self.sends += 1;
+        self.pay_send(channel, buffer.len(), call);
+        if self.may_begin(channel) {
+            let send = self.insert(State::Elapsing, call.location);
+            self.launch(channel, send, peer, envelope, (buffer, call.synchronous));
+            return send;
+        }
+        let waits = State::AwaitTurn {
+            peer,
+            envelope,
+            buffer,
+            synchronous: call.synchronous,
+        };
+        let send = self.insert(waits, call.location);
         self.in_turn(channel, send);
         send
     }
 
-    /// Makes the rank busy with what a call of a send costs; the operation waits until it is not any more.
-    pub(super) fn call_send(
-        &mut self,
-        channel: &dyn Channel,
-        peer: u32,
-        envelope: Envelope,
-        buffer: Buffer,
-        call: SendCall,
-    ) -> State {
-        let SendCall {
-            blocks,
-            synchronous,
-            ..
-        } = call;
+    /// Makes the rank busy with what a call of a send costs.
+    pub(super) fn pay_send(&mut self, channel: &dyn Channel, length: u64, call: SendCall) {
         let settings = channel.settings();
-        let cost = if !blocks {
-            settings.ois.of(buffer.len())
-        } else if buffer.len() < settings.eager_threshold && !synchronous {
-            settings.os.of(buffer.len())
+        let cost = if !call.blocks {
+            settings.ois.of(length)
+        } else if length < settings.eager_threshold && !call.synchronous {
+            settings.os.of(length)
         } else {
             0.0
         };
         if cost > 0.0 {
             self.busy_until = self.now(channel) + cost;
-        }
-        State::AwaitTurn {
-            peer,
-            envelope,
-            buffer,
-            synchronous,
         }
     }
 
@@ -91,6 +84,18 @@ impl Engine {
                 self.sends -= 1;
                 self.finish(send, Ok(status(envelope, length)), buffer);
             }
+            channel.post(peer, packet);
+            return;
+        }
+        if detached && settings.limits.is_none() && settings.control.is_none() {
+            self.sends -= 1;
+            let packet = Packet {
+                header: Header::Detached { envelope },
+                payload: buffer.clone(),
+                notify: None,
+                returned: None,
+            };
+            self.finish(send, Ok(status(envelope, length)), buffer);
             channel.post(peer, packet);
             return;
         }

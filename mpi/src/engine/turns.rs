@@ -47,16 +47,21 @@ impl Engine {
         self.debts > 0
     }
 
+    /// Whether an operation begins at once.
+    pub(super) fn may_begin(&self, channel: &dyn Channel) -> bool {
+        let is_busy = self.busy_until > 0.0 && self.busy_until > channel.now();
+        !is_busy && self.waiting == 0
+    }
+
     /// Goes on with an operation at once, or when the rank is not busy any more. Timers of one date end in their order, so
     /// the order of the calls is kept.
     pub(super) fn in_turn(&mut self, channel: &dyn Channel, token: Token) {
-        let is_busy = self.busy_until > 0.0 && self.busy_until > channel.now();
-        if is_busy || self.waiting > 0 {
+        if self.may_begin(channel) {
+            self.begin(channel, token);
+        } else {
             self.waiting += 1;
             let left = self.busy_until - channel.now();
             channel.timer(left.max(0.0), token);
-        } else {
-            self.begin(channel, token);
         }
     }
 
@@ -98,12 +103,7 @@ impl Engine {
                     None => self.matching.post(pattern, token),
                 };
                 if let Some(message) = matched {
-                    // It came before its receive, and is copied out of where it was.
-                    if message.content.is_here() && !self.operations[token as usize].unpacks {
-                        let length = message.content.length();
-                        self.owe_copy(channel, token, length);
-                    }
-                    self.matched(channel, token, message.envelope, message.content);
+                    self.meet_unexpected(channel, token, message);
                 }
             }
             other => unreachable!("only what waits for its turn begins, not {other:?}"),

@@ -31,6 +31,8 @@ impl Unexpected {
 pub(crate) enum Content {
     /// All of it.
     Eager(Buffer),
+    /// All of it, but it leaves only now.
+    Detached(Buffer),
     /// Its announcement; it waits at the sender under this token, whether or not the sender waits too.
     Rts {
         length: u64,
@@ -48,7 +50,7 @@ pub(crate) enum Content {
 impl Content {
     pub(crate) const fn length(&self) -> u64 {
         match self {
-            Self::Eager(buffer) => buffer.len(),
+            Self::Eager(buffer) | Self::Detached(buffer) => buffer.len(),
             Self::Rts { length, .. } | Self::Held { length, .. } => *length,
             Self::Synchronous { message, .. } | Self::Unready(message) => message.length(),
         }
@@ -58,7 +60,7 @@ impl Content {
     pub(crate) const fn is_here(&self) -> bool {
         match self {
             Self::Eager(_) | Self::Held { .. } => true,
-            Self::Rts { .. } => false,
+            Self::Rts { .. } | Self::Detached(_) => false,
             Self::Synchronous { message, .. } | Self::Unready(message) => message.is_here(),
         }
     }
@@ -68,7 +70,7 @@ impl Content {
         match self {
             Self::Rts { send, .. } | Self::Synchronous { send, .. } => Some(*send),
             Self::Unready(message) => message.waiting_send(),
-            Self::Eager(_) | Self::Held { .. } => None,
+            Self::Eager(_) | Self::Detached(_) | Self::Held { .. } => None,
         }
     }
 }

@@ -151,6 +151,16 @@ impl Net {
         }
     }
 
+    fn launch(&mut self, from: u32, to: u32, packet: Packet) {
+        let number = self.number();
+        self.flying.push(Flying {
+            number,
+            from,
+            to,
+            packet,
+        });
+    }
+
     fn tell(&mut self, rank: u32, event: Event) {
         let endpoint = &mut self.endpoints[rank as usize];
         endpoint.inbox.push_back(event);
@@ -202,6 +212,7 @@ fn line(from: u32, to: u32, packet: &Packet) -> String {
         Header::Rts {
             envelope, length, ..
         } => format!("rts tag {} length {length}", envelope.tag),
+        Header::Detached { envelope } => format!("detached tag {} length {length}", envelope.tag),
         Header::Cts { .. } => "cts".to_owned(),
         Header::Data { .. } => format!("data length {length}"),
         Header::EagerFirst {
@@ -249,14 +260,11 @@ impl Channel for MemoryChannel {
     }
 
     fn post(&self, peer: u32, packet: Packet) {
-        let mut net = self.net.borrow_mut();
-        let number = net.number();
-        net.flying.push(Flying {
-            number,
-            from: self.rank,
-            to: peer,
-            packet,
-        });
+        self.net.borrow_mut().launch(self.rank, peer, packet);
+    }
+
+    fn pull(&self, source: u32, packet: Packet) {
+        self.net.borrow_mut().launch(source, self.rank, packet);
     }
 
     fn poll_event(&self) -> Option<Event> {

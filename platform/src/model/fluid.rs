@@ -78,11 +78,30 @@ pub struct FlowModel {
     parallel: BTreeMap<u32, Task>,
     ways: Ways,
     decaying: Decaying,
+    /// The last ones that were looked up: most transfers of a program have few sizes.
+    last_factors: SizeFactors,
     /// Buffers, to allocate nothing in the steady state.
     route: Route,
     way_back: Route,
     affected: Vec<u32>,
     due: Vec<u32>,
+}
+
+/// The factors for transfers of one size.
+#[derive(Debug)]
+struct SizeFactors {
+    bytes: f64,
+    bandwidth: f64,
+    latency: f64,
+}
+
+impl SizeFactors {
+    /// Of no size at all.
+    const NONE: Self = Self {
+        bytes: f64::NAN,
+        bandwidth: f64::NAN,
+        latency: f64::NAN,
+    };
 }
 
 /// The parameters as the formula needs them.
@@ -195,6 +214,7 @@ impl FlowModel {
             platform,
             activities: Activities::default(),
             agenda: Agenda::default(),
+            last_factors: SizeFactors::NONE,
             route: Route::default(),
             way_back: Route::default(),
             affected: Vec::new(),
@@ -279,13 +299,20 @@ impl FlowModel {
             }
             Laws::Fluid { parameters, .. } => parameters,
         };
-        activity.scale = parameters.bandwidth_factor.of(bytes);
+        if self.last_factors.bytes != bytes {
+            self.last_factors = SizeFactors {
+                bytes,
+                bandwidth: parameters.bandwidth_factor.of(bytes),
+                latency: parameters.latency_factor.of(bytes),
+            };
+        }
+        activity.scale = self.last_factors.bandwidth;
         activity.remaining = bytes / activity.scale;
         activity.wanted = rate / activity.scale;
         if self.contention.is_some() && from != to {
             activity.between = Some((from.0, to.0));
         }
-        let factor = parameters.latency_factor.of(bytes);
+        let factor = self.last_factors.latency;
         if self.ways.find(from, to).is_none() {
             self.look_for_way(slot, (from, to))?;
         }
@@ -557,6 +584,12 @@ impl Resource for FlowModel {
         let change = self.dynamics.timetable.next(end_s < f64::INFINITY);
         let first_s = change.map_or(end_s, |change| end_s.min(change.as_secs()));
         (first_s < HORIZON_S).then(|| Time::from_secs(first_s).max(now))
+    }
+
+    fn only_repeats(&self, since: Time, date: Time) -> bool {
+        self.dynamics.timetable.only_repeats(since, date)
+            && self.dynamics.failed.is_empty()
+            && self.first_end_s() == f64::INFINITY
     }
 
     fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {

@@ -58,9 +58,13 @@ pub(crate) struct Activity {
     /// The receiving actor.
     pub(crate) destination: u32,
     pub(crate) mailbox: u32,
+    /// Its place among the sends and among the receives of the mailbox, from 1; 0 before it is posted.
+    pub(crate) place: u32,
     /// Handles and queues that refer to the record.
     pub(crate) references: u32,
     pub(crate) detached: bool,
+    /// Which sides of a communication know that it has ended: 1 the sender, 2 the receiver. Kept for explorers only.
+    pub(super) known: u8,
     /// Work that stands still because an actor that waits for it is suspended.
     frozen: bool,
     pub(crate) message: Message,
@@ -101,6 +105,13 @@ impl Activities {
     #[inline]
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Activity {
         &mut self.records[slot as usize]
+    }
+
+    /// Forgets all activities and keeps their memory. Messages must have been taken before.
+    pub(super) fn recycle(&mut self) {
+        self.records.clear();
+        self.free.clear();
+        self.parallel.clear();
     }
 
     /// All messages that have not been taken.
@@ -144,8 +155,10 @@ impl Kernel {
             source: NONE,
             destination: NONE,
             mailbox,
+            place: 0,
             references: 1,
             detached,
+            known: 0,
             frozen: false,
             message,
             amount: bytes,
@@ -323,6 +336,12 @@ impl Kernel {
     pub(crate) fn cancel_activity(&mut self, slot: u32) {
         let record = self.activities.get(slot);
         let (number, mailbox) = (record.number, record.mailbox);
+        if !matches!(
+            record.status,
+            Status::Free | Status::Ended | Status::Prepared
+        ) {
+            self.note_hidden();
+        }
         match record.status {
             Status::Free | Status::Ended => {}
             Status::Prepared => self.activities.free(slot),
@@ -355,6 +374,9 @@ impl Kernel {
 
     /// The last handle of an unfinished activity was dropped: it is cancelled.
     pub(crate) fn drop_handle(&mut self, slot: u32) {
+        if self.stepped && !self.is_known(slot) {
+            self.note_hidden();
+        }
         if !self.has_ended(slot) {
             self.cancel_activity(slot);
         }

@@ -111,6 +111,19 @@ pub(crate) struct Extra {
     pub(crate) failures: u32,
 }
 
+impl Extra {
+    /// Makes it as new and keeps its memory.
+    pub(crate) fn recycle(&mut self) {
+        self.name = None;
+        self.slots.clear();
+        self.wakers.clear();
+        self.joiners.clear();
+        self.hooks.clear();
+        self.mutexes.clear();
+        (self.failed_at, self.failed_on, self.failures) = (0, 0, 0);
+    }
+}
+
 /// One actor.
 pub(crate) struct ActorRecord {
     pub(crate) first: Slot,
@@ -290,7 +303,9 @@ impl Kernel {
         );
         let id = u32::try_from(self.actors.len()).expect("at most 2^32 - 1 actors");
         assert!(id != NONE, "at most 2^32 - 1 actors");
+        self.note(super::Effects::ALLOCATES);
         let mut record = ActorRecord::new(host);
+        record.extra = self.spare_extras.pop();
         if let Some(name) = name {
             record.extra().name = Some(name.into());
         }
@@ -361,16 +376,24 @@ impl Kernel {
         let Some(mut extra) = extra else {
             return Vec::new();
         };
-        for mutex in std::mem::take(&mut extra.mutexes) {
+        if !extra.hooks.is_empty() {
+            self.note_hidden();
+        }
+        for mutex in extra.mutexes.drain(..) {
             self.leave_mutex(mutex, actor);
         }
-        for joiner in std::mem::take(&mut extra.joiners) {
+        for joiner in extra.joiners.drain(..) {
             self.schedule(joiner);
         }
         let hooks = std::mem::take(&mut extra.hooks);
         extra.slots.clear();
         extra.wakers.clear();
-        self.actors[actor as usize].extra = extra.name.is_some().then_some(extra);
+        if extra.name.is_some() {
+            self.actors[actor as usize].extra = Some(extra);
+        } else if self.stepped {
+            extra.recycle();
+            self.spare_extras.push(extra);
+        }
         hooks
     }
 

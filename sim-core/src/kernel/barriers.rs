@@ -2,42 +2,50 @@
 //!
 //! A barrier can be used again: arrivals count for the round in which they come.
 
-use super::Kernel;
+use super::{Effects, Kernel, Recycle};
+use crate::Answer;
 
 /// One barrier.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct BarrierRecord {
     /// How many actors meet.
     pub(crate) size: u32,
     /// The present round, from 0.
-    round: u32,
+    pub(super) round: u32,
     /// Who has arrived in this round.
     pub(crate) arrived: Vec<u32>,
+}
+
+impl Recycle for BarrierRecord {
+    fn recycle(&mut self) {
+        self.arrived.clear();
+        (self.size, self.round) = (0, 0);
+    }
 }
 
 impl Kernel {
     pub(crate) fn add_barrier(&mut self, size: u32) -> u32 {
         assert!(size > 0, "a barrier needs at least one actor");
-        self.barriers.push(BarrierRecord {
-            size,
-            round: 0,
-            arrived: Vec::new(),
-        });
-        u32::try_from(self.barriers.len() - 1).expect("barriers are counted in 32 bits")
+        self.note(Effects::ALLOCATES);
+        let (barrier, record) = self.barriers.add();
+        record.size = size;
+        barrier
     }
 
-    /// Arrives; returns the round.
-    pub(crate) fn arrive(&mut self, barrier: u32, actor: u32) -> u32 {
+    /// Arrives; answers with the round.
+    pub(crate) fn arrive(&mut self, barrier: u32, actor: u32) -> Answer {
         let record = &mut self.barriers[barrier as usize];
         let round = record.round;
         record.arrived.push(actor);
         if record.arrived.len() == record.size as usize {
             record.round = record.round.wrapping_add(1);
-            for arrived in std::mem::take(&mut record.arrived) {
-                self.schedule(arrived);
+            let mut arrived = std::mem::take(&mut record.arrived);
+            for actor in arrived.drain(..) {
+                self.schedule(actor);
             }
+            self.barriers[barrier as usize].arrived = arrived;
         }
-        round
+        Answer::Number(round)
     }
 
     pub(crate) fn is_complete(&self, barrier: u32, round: u32) -> bool {
@@ -45,6 +53,7 @@ impl Kernel {
     }
 
     pub(crate) fn withdraw_from_barrier(&mut self, barrier: u32, round: u32, actor: u32) {
+        self.note_hidden();
         let record = &mut self.barriers[barrier as usize];
         if record.round == round {
             record.arrived.retain(|&other| other != actor);

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::Kernel;
+use super::{Effects, Kernel, Recycle};
 
 /// One condition variable.
 #[derive(Debug, Default)]
@@ -14,13 +14,21 @@ pub(crate) struct CondvarRecord {
     /// Requests without a signal, as (number, actor).
     pub(crate) waiting: VecDeque<(u32, u32)>,
     /// Requests that were signalled and whose actors have not gone on.
-    signalled: Vec<u32>,
+    pub(super) signalled: Vec<u32>,
+}
+
+impl Recycle for CondvarRecord {
+    fn recycle(&mut self) {
+        self.waiting.clear();
+        self.signalled.clear();
+        self.requests = 0;
+    }
 }
 
 impl Kernel {
     pub(crate) fn add_condvar(&mut self) -> u32 {
-        self.condvars.push(CondvarRecord::default());
-        u32::try_from(self.condvars.len() - 1).expect("condition variables are counted in 32 bits")
+        self.note(Effects::ALLOCATES);
+        self.condvars.add().0
     }
 
     /// Releases the mutex and joins the queue; returns the number of the request.
@@ -61,6 +69,7 @@ impl Kernel {
 
     /// Takes a request back; a signal that it had already got goes to the next.
     pub(crate) fn withdraw_from_condvar(&mut self, condvar: u32, request: u32) {
+        self.note_hidden();
         let record = &mut self.condvars[condvar as usize];
         record.waiting.retain(|&(number, _)| number != request);
         if let Some(position) = record.signalled.iter().position(|&other| other == request) {

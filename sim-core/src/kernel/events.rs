@@ -64,6 +64,7 @@ impl Kernel {
         let resource = self.resource.next_date(self.now);
         match (timer, resource) {
             (Some(timer), Some(resource)) => Some(timer.min(resource)),
+            (None, Some(date)) if self.resource.only_repeats(self.active, date) => None,
             (timer, resource) => timer.or(resource),
         }
     }
@@ -121,7 +122,11 @@ impl Kernel {
     /// Whether no actor can do anything at this date: a resource has only changed its rates.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        self.ready.is_empty() && self.dying.is_empty() && self.births.is_empty() && !self.chosen
+        self.ready.is_empty()
+            && self.dying.is_empty()
+            && self.births.is_empty()
+            && !self.chosen
+            && !self.device_waits
     }
 
     #[inline]

@@ -153,7 +153,7 @@ impl Kernel {
                 self.release_semaphore(semaphore);
                 Answer::Done
             }
-            Transition::BarrierAsyncLock { barrier } => Answer::Number(self.arrive(barrier, actor)),
+            Transition::BarrierAsyncLock { barrier, .. } => self.arrive(barrier, actor),
             Transition::CondvarAsyncLock { condvar, mutex } => {
                 Answer::Number(self.enter_condvar(condvar, mutex, actor))
             }
@@ -270,7 +270,7 @@ impl Kernel {
                 },
                 Answer::Done,
             ) => self.withdraw_from_semaphore(semaphore, request),
-            (Transition::BarrierAsyncLock { barrier }, Answer::Number(round)) => {
+            (Transition::BarrierAsyncLock { barrier, .. }, Answer::Number(round)) => {
                 self.withdraw_from_barrier(barrier, round, actor);
             }
             (Transition::CondvarAsyncLock { condvar, .. }, Answer::Number(request)) => {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Kernel, NONE, Status};
+use super::{Effects, Kernel, NONE, Recycle, Status, Store};
 
 /// One mailbox.
 #[derive(Debug, Default)]
@@ -15,20 +15,42 @@ pub(crate) struct MailboxRecord {
     pub(crate) pending: VecDeque<u32>,
     /// The permanent receiver plus one, 0 if there is none.
     receiver: u32,
+    /// Sends that were posted and not withdrawn.
+    pub(super) sends: u32,
+    /// Receives that were posted and not withdrawn.
+    pub(super) receives: u32,
+    /// How often anything was posted or withdrawn.
+    pub(super) changes: u32,
+}
+
+impl Recycle for MailboxRecord {
+    fn recycle(&mut self) {
+        self.pending.clear();
+        (self.receiver, self.sends, self.receives, self.changes) = (0, 0, 0, 0);
+    }
 }
 
 /// All mailboxes, with the names of those that have one.
 #[derive(Debug, Default)]
 pub(crate) struct Mailboxes {
-    pub(crate) records: Vec<MailboxRecord>,
+    pub(crate) records: Store<MailboxRecord>,
     by_name: BTreeMap<Box<str>, u32>,
     pub(crate) names: BTreeMap<u32, Box<str>>,
 }
 
+impl Mailboxes {
+    /// Forgets all mailboxes and keeps their memory.
+    pub(super) fn recycle(&mut self) {
+        self.records.recycle();
+        self.by_name.clear();
+        self.names.clear();
+    }
+}
+
 impl Kernel {
     pub(crate) fn add_mailbox(&mut self) -> u32 {
-        self.mailboxes.records.push(MailboxRecord::default());
-        u32::try_from(self.mailboxes.records.len() - 1).expect("mailboxes are counted in 32 bits")
+        self.note(Effects::ALLOCATES);
+        self.mailboxes.records.add().0
     }
 
     /// The mailbox of that name, made on first use.
@@ -43,6 +65,7 @@ impl Kernel {
     }
 
     pub(crate) fn set_receiver(&mut self, mailbox: u32, receiver: Option<u32>) {
+        self.note_hidden();
         self.mailboxes.records[mailbox as usize].receiver = receiver.map_or(0, |actor| actor + 1);
     }
 
@@ -61,6 +84,10 @@ impl Kernel {
     #[inline]
     pub(crate) fn post_send(&mut self, mailbox: u32, prepared: u32) -> u32 {
         let actor = self.acting;
+        let record = &mut self.mailboxes.records[mailbox as usize];
+        record.sends = record.sends.wrapping_add(1);
+        record.changes = record.changes.wrapping_add(1);
+        let place = record.sends;
         if let Some(receive) = self.oldest(mailbox, Status::Receive) {
             let record = self.activities.get_mut(prepared);
             let (message, amount, rate) = (
@@ -84,6 +111,7 @@ impl Kernel {
         let record = self.activities.get_mut(prepared);
         record.status = Status::Send;
         record.source = actor;
+        record.place = place;
         record.references = 2 - u32::from(record.detached);
         self.mailboxes.records[mailbox as usize]
             .pending
@@ -99,6 +127,10 @@ impl Kernel {
     #[inline]
     pub(crate) fn post_receive(&mut self, mailbox: u32, prepared: u32) -> u32 {
         let actor = self.acting;
+        let record = &mut self.mailboxes.records[mailbox as usize];
+        record.receives = record.receives.wrapping_add(1);
+        record.changes = record.changes.wrapping_add(1);
+        let place = record.receives;
         if let Some(send) = self.oldest(mailbox, Status::Send) {
             let rate = self.activities.get(prepared).rate;
             self.activities.free(prepared);
@@ -114,6 +146,7 @@ impl Kernel {
         let record = self.activities.get_mut(prepared);
         record.status = Status::Receive;
         record.destination = actor;
+        record.place = place;
         record.references = 2;
         self.mailboxes.records[mailbox as usize]
             .pending
@@ -128,8 +161,19 @@ impl Kernel {
         };
         if let Some(position) = record.pending.iter().position(|&other| other == comm) {
             record.pending.remove(position);
+            record.changes = record.changes.wrapping_add(1);
             let activity = self.activities.get_mut(comm);
             activity.references -= 1;
+            // The k-th send that stays meets the k-th receive that stays.
+            if activity.source == NONE {
+                record.receives = record.receives.wrapping_sub(1);
+            } else {
+                record.sends = record.sends.wrapping_sub(1);
+            }
+            for &later in record.pending.range(position..) {
+                let activity = self.activities.get_mut(later);
+                activity.place = activity.place.wrapping_sub(1);
+            }
         }
     }
 

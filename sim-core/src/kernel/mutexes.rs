@@ -5,19 +5,30 @@
 
 use std::collections::VecDeque;
 
-use super::Kernel;
+use super::{Effects, Kernel, Recycle};
 
 /// One mutex.
 #[derive(Debug, Default)]
 pub(crate) struct MutexRecord {
     /// The owner first, then those who wait, in the order of their requests.
     pub(crate) queue: VecDeque<u32>,
+    /// How often an actor joined or left the queue.
+    pub(crate) changes: u32,
+    /// How often an actor left it.
+    pub(crate) departures: u32,
+}
+
+impl Recycle for MutexRecord {
+    fn recycle(&mut self) {
+        self.queue.clear();
+        (self.changes, self.departures) = (0, 0);
+    }
 }
 
 impl Kernel {
     pub(crate) fn add_mutex(&mut self) -> u32 {
-        self.mutexes.push(MutexRecord::default());
-        u32::try_from(self.mutexes.len() - 1).expect("mutexes are counted in 32 bits")
+        self.note(Effects::ALLOCATES);
+        self.mutexes.add().0
     }
 
     #[inline]
@@ -41,7 +52,9 @@ impl Kernel {
             "mutex {mutex} is not recursive: the actor has asked for it already"
         );
         requests.push(mutex);
-        self.mutexes[mutex as usize].queue.push_back(actor);
+        let record = &mut self.mutexes[mutex as usize];
+        record.changes = record.changes.wrapping_add(1);
+        record.queue.push_back(actor);
     }
 
     /// Leaves the queue, which must contain the actor.
@@ -66,7 +79,11 @@ impl Kernel {
     /// Leaves the queue of a mutex that is no longer in the request set.
     #[inline]
     pub(crate) fn leave_mutex(&mut self, mutex: u32, actor: u32) {
-        let queue = &mut self.mutexes[mutex as usize].queue;
+        self.note_hidden();
+        let record = &mut self.mutexes[mutex as usize];
+        record.changes = record.changes.wrapping_add(1);
+        record.departures = record.departures.wrapping_add(1);
+        let queue = &mut record.queue;
         if queue.front() == Some(&actor) {
             queue.pop_front();
             if let Some(&next) = queue.front() {

@@ -14,11 +14,16 @@ const FAILURES_MAX: u32 = 1000;
 
 impl Kernel {
     /// A number that tells questions apart.
-    fn question(transition: Transition) -> u32 {
+    fn question(&self, transition: Transition) -> u32 {
         let code = Code::from(transition);
         // A list is made anew for every call, so all of them count as one question.
-        let object = if matches!(transition, Transition::TestAny { .. }) {
-            0
+        let object = if let Transition::TestAny { list } = transition {
+            if self.stepped {
+                let mix = |hash: u32, &slot: &u32| hash.wrapping_mul(31).wrapping_add(slot + 1);
+                self.lists[list as usize].iter().fold(7, mix)
+            } else {
+                0
+            }
         } else {
             code.object()
         };
@@ -40,24 +45,49 @@ impl Kernel {
     /// Whether the actor has asked this before and nothing has happened since.
     pub(crate) fn must_wait(&self, actor: u32, transition: Transition) -> bool {
         let record = &self.actors[actor as usize];
+        if self.stepped {
+            return record.extra.as_ref().is_some_and(|extra| {
+                extra.failed_on == self.question(transition)
+                    && extra.failed_at == self.version(transition)
+            });
+        }
         record.extra.as_ref().is_some_and(|extra| {
             extra.failed_at == self.progress
-                && (extra.failed_on == Self::question(transition) || extra.failures >= FAILURES_MAX)
+                && (extra.failed_on == self.question(transition) || extra.failures >= FAILURES_MAX)
+        })
+    }
+
+    /// Whether the actor has just asked this in vain.
+    pub(crate) fn has_asked(&self, actor: u32, transition: Transition) -> bool {
+        let extra = self.actors[actor as usize].extra.as_ref();
+        extra.is_some_and(|extra| {
+            extra.failed_at != 0 && extra.failed_on == self.question(transition)
         })
     }
 
     /// Answers a test or a probe.
     pub(crate) fn poll_once(&mut self, actor: u32, transition: Transition) -> Answer {
         if !self.poll_succeeds(actor, transition) {
-            let progress = self.progress;
+            let progress = if self.stepped {
+                self.version(transition)
+            } else {
+                self.progress
+            };
+            let question = self.question(transition);
             let extra = self.actors[actor as usize].extra();
-            if extra.failed_at == progress {
+            if self.stepped {
+                (extra.failed_at, extra.failed_on) = (progress, question);
+            } else if extra.failed_at == progress {
                 extra.failures += 1;
             } else {
-                (extra.failed_at, extra.failed_on, extra.failures) =
-                    (progress, Self::question(transition), 1);
+                (extra.failed_at, extra.failed_on, extra.failures) = (progress, question, 1);
             }
             return Answer::Bool(false);
+        }
+        if self.stepped
+            && let Some(extra) = &mut self.actors[actor as usize].extra
+        {
+            extra.failed_at = 0;
         }
         match transition {
             Transition::MutexTryLock { mutex } => {

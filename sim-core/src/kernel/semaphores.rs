@@ -5,27 +5,34 @@
 
 use std::collections::VecDeque;
 
-use super::Kernel;
+use super::{Effects, Kernel, Recycle};
 
 /// One semaphore.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SemaphoreRecord {
     /// Units that nobody has taken.
     pub(crate) value: u32,
+    /// The units at first.
+    pub(crate) initial: u32,
     /// The number of the last request.
     requests: u32,
     /// Requests without a unit, as (number, actor).
     pub(crate) waiting: VecDeque<(u32, u32)>,
 }
 
+impl Recycle for SemaphoreRecord {
+    fn recycle(&mut self) {
+        self.waiting.clear();
+        (self.value, self.requests) = (0, 0);
+    }
+}
+
 impl Kernel {
     pub(crate) fn add_semaphore(&mut self, value: u32) -> u32 {
-        self.semaphores.push(SemaphoreRecord {
-            value,
-            requests: 0,
-            waiting: VecDeque::new(),
-        });
-        u32::try_from(self.semaphores.len() - 1).expect("semaphores are counted in 32 bits")
+        self.note(Effects::ALLOCATES);
+        let (semaphore, record) = self.semaphores.add();
+        (record.value, record.initial) = (value, value);
+        semaphore
     }
 
     /// Asks for a unit; returns the number of the request.
@@ -65,6 +72,7 @@ impl Kernel {
     }
 
     pub(crate) fn withdraw_from_semaphore(&mut self, semaphore: u32, request: u32) {
+        self.note_hidden();
         let waiting = &mut self.semaphores[semaphore as usize].waiting;
         match waiting.binary_search_by_key(&request, |&(number, _)| number) {
             Ok(position) => {

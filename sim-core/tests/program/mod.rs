@@ -298,7 +298,7 @@ impl Hands {
                 let _ = objects.semaphore.acquire_timeout(half_seconds(time)).await;
             }
             Step::Release => objects.semaphore.release().await,
-            Step::Barrier => drop(objects.barrier.wait().await),
+            Step::Barrier => objects.barrier.wait().await,
             Step::WaitCondition(number, time) => {
                 let number = usize::from(number % 2);
                 if self.asked[number] {

@@ -1,4 +1,4 @@
-//! The platform of the network workloads: equal hosts around one switch, each with a split-duplex link, model LV08.
+//! The platform of the network workloads: equal hosts around one switch, each with a split-duplex link.
 //! Twin: the class `Crossbar` in `cpp/crossbar.hpp`.
 
 use std::rc::Rc;
@@ -19,16 +19,19 @@ impl Hosts for Names {
     }
 }
 
-/// A simulation on a crossbar of `hosts` hosts.
+/// A simulation on a crossbar of `hosts` hosts, model LV08.
 pub(crate) fn simulation(hosts: u64) -> Simulation {
+    on(Arc::new(platform(hosts, "lv08")))
+}
+
+/// A crossbar of `hosts` hosts under a model.
+pub(crate) fn platform(hosts: u64, model: &str) -> Platform {
     let last = hosts - 1;
     let text = format!(
-        "version = 1\n[network]\nmodel = \"lv08\"\n[clusters.nodes]\nhosts = \"node-[0-{last}]\"\n\
+        "version = 1\n[network]\nmodel = \"{model}\"\n[clusters.nodes]\nhosts = \"node-[0-{last}]\"\n\
          speed = \"1Gf\"\nbandwidth = \"1.25GBps\"\nlatency = \"10us\"\n"
     );
-    let platform =
-        Arc::new(Platform::parse("crossbar.toml", &text).expect("the platform is well-formed"));
-    on(platform)
+    Platform::parse("crossbar.toml", &text).expect("the platform is well-formed")
 }
 
 /// A simulation on any platform.

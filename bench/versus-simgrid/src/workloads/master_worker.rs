@@ -3,7 +3,7 @@
 
 use sim_core::ActivityError;
 
-use crate::workload::{Goal, Metric, Row, Workload};
+use crate::workload::{Goal, Metric, Row, Side, Workload};
 
 const WORKERS: u64 = 1000;
 
@@ -13,7 +13,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     quick_size: 2000,
     repetitions: 1,
     ours,
-    program: Some("master_worker"),
+    side: Side::Actors("master_worker"),
     model: "LV08",
     rows: &[Row {
         title: "tasks, a master and 1e3 workers, LV08",

@@ -2,7 +2,7 @@
 
 use sim_core::Simulation;
 
-use crate::workload::{Goal, Metric, Row, Workload};
+use crate::workload::{Goal, Metric, Row, Side, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "mutex",
@@ -10,7 +10,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     quick_size: 20,
     repetitions: 5,
     ours,
-    program: Some("mutex"),
+    side: Side::Actors("mutex"),
     model: "CM02",
     rows: &[Row {
         title: "acquisitions of a mutex, 1000 actors × 1000",

@@ -4,7 +4,7 @@
 
 use sim_core::Simulation;
 
-use crate::workload::{Goal, Metric, Row, Workload};
+use crate::workload::{Goal, Metric, Row, Side, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "pingpong",
@@ -12,7 +12,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     quick_size: 100,
     repetitions: 5,
     ours,
-    program: Some("pingpong"),
+    side: Side::Actors("pingpong"),
     model: "CM02",
     rows: &[Row {
         title: "messages, mailbox ping-pong",
@@ -50,7 +50,7 @@ pub(crate) const LV08: Workload = Workload {
     quick_size: 100,
     repetitions: 5,
     ours: lv08,
-    program: Some("pingpong_lv08"),
+    side: Side::Actors("pingpong_lv08"),
     model: "LV08",
     rows: &[Row {
         title: "messages, ping-pong of 1 B and 1 MB, LV08",

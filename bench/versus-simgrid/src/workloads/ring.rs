@@ -3,7 +3,7 @@
 
 use sim_core::ActivityError;
 
-use crate::workload::{Goal, Metric, Row, Workload};
+use crate::workload::{Goal, Metric, Row, Side, Workload};
 
 /// Messages of one simulation, if the rounds come out whole.
 const MESSAGES: u64 = 100_000;
@@ -15,7 +15,7 @@ const fn workload(name: &'static str, size: u64, rows: &'static [Row]) -> Worklo
         quick_size: 20,
         repetitions: 1,
         ours,
-        program: Some("ring"),
+        side: Side::Actors("ring"),
         model: "LV08",
         rows,
     }
@@ -46,7 +46,7 @@ pub(crate) const HUNDRED_THOUSAND: Workload = workload(
     &[row("messages, ring of 1e5 actors, LV08", Goal::Times(30.0))],
 );
 pub(crate) const MILLION: Workload = Workload {
-    program: None,
+    side: Side::None,
     ..workload(
         "ring-1e6",
         1_000_000,

@@ -2,7 +2,7 @@
 
 use sim_core::{Simulation, Span};
 
-use crate::workload::{Goal, Metric, Row, Workload};
+use crate::workload::{Goal, Metric, Row, Side, Workload};
 
 const BYTES_EACH: Row = Row {
     title: "memory per sleeping actor, 1e6",
@@ -17,7 +17,7 @@ pub(crate) const SMALL: Workload = Workload {
     quick_size: 100,
     repetitions: 20,
     ours,
-    program: Some("sleep"),
+    side: Side::Actors("sleep"),
     model: "CM02",
     rows: &[Row {
         title: "sleeps, 1e4 actors",
@@ -33,7 +33,7 @@ pub(crate) const LARGE: Workload = Workload {
     quick_size: 200,
     repetitions: 1,
     ours,
-    program: Some("sleep"),
+    side: Side::Actors("sleep"),
     model: "CM02",
     rows: &[
         Row {
@@ -52,7 +52,7 @@ pub(crate) const HUGE: Workload = Workload {
     quick_size: 300,
     repetitions: 1,
     ours,
-    program: None,
+    side: Side::None,
     model: "CM02",
     rows: &[
         Row {

@@ -2,7 +2,7 @@
 
 use sim_core::Simulation;
 
-use crate::workload::{Goal, Metric, Row, Workload};
+use crate::workload::{Goal, Metric, Row, Side, Workload};
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "yield",
@@ -10,7 +10,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     quick_size: 1000,
     repetitions: 1,
     ours,
-    program: Some("yield"),
+    side: Side::Actors("yield"),
     model: "CM02",
     rows: &[Row {
         title: "yield",

@@ -108,6 +108,15 @@ impl Timetable {
         hosts.into_iter().chain(others).map(|(date, _)| *date).min()
     }
 
+    /// Whether every profile that switches hosts repeats, and has gone round at least once between two dates.
+    pub(super) fn only_repeats(&self, since: Time, date: Time) -> bool {
+        let waited_s = date.as_secs() - since.as_secs();
+        let repeats =
+            |profile: &Profile| profile.period_s.is_some_and(|period_s| waited_s > period_s);
+        let mut hosts = self.hosts.iter().map(|(_, number)| &self.running[*number]);
+        !self.hosts.is_empty() && hosts.all(|running| repeats(&running.profile))
+    }
+
     /// Takes the first event up to the date `now`.
     pub(super) fn pop(&mut self, now: Time) -> Option<Due> {
         let (hosts, others) = (self.hosts.first(), self.others.first());

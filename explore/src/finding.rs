@@ -1,0 +1,144 @@
+//! What is wrong with a program: the kind, the message, and the way there, step by step.
+
+use sim_core::{ActorId, Choice, Failure, Schedule, StepKind, Stepper, WaitGraph};
+
+use crate::machine::Machine;
+use crate::{End, Event, Path};
+
+/// What was found.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FindingKind {
+    /// Actors are left that can never go on.
+    Deadlock(WaitGraph),
+    /// The same, and at least one of them asks the same again and again.
+    Livelock(WaitGraph),
+    /// An actor panicked or returned an error.
+    Failure(Failure),
+}
+
+impl FindingKind {
+    /// A short name: `deadlock`, `livelock`, `panic` or `error`.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Deadlock(_) => "deadlock",
+            Self::Livelock(_) => "livelock",
+            Self::Failure(failure) if failure.panicked => "panic",
+            Self::Failure(_) => "error",
+        }
+    }
+}
+
+/// One step of the way to a finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FindingStep {
+    /// Who.
+    pub actor: ActorId,
+    /// Its name.
+    pub name: String,
+    /// The source line of the operation, as `file:line`.
+    pub line: String,
+    /// What.
+    pub kind: StepKind,
+    /// On which object; `None` if on none. The number of the mailbox, mutex and so on, or of the other actor, from 1.
+    pub object: Option<u32>,
+    /// Which of the actor's possible steps, if it had several: the branch of the schedule.
+    pub branch: u32,
+    /// The answer of the kernel, as a number.
+    pub answer: u32,
+    /// The vector clock, by actor.
+    pub clock: Vec<u32>,
+    /// The earlier steps, from 0, that it depends on directly: the arrows of a happened-before diagram.
+    pub after: Vec<usize>,
+}
+
+/// Something that is wrong with a program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// What.
+    pub kind: FindingKind,
+    /// What, in words.
+    pub message: String,
+    /// The decisions that lead there.
+    pub replay: Schedule,
+    /// The way there.
+    pub steps: Vec<FindingStep>,
+}
+
+/// Whether such an end is to be reported.
+pub(crate) const fn is_finding(end: End) -> bool {
+    matches!(end, End::Deadlock | End::Livelock | End::Failed)
+}
+
+impl Finding {
+    /// Runs the program along the events and writes down what happens, up to the first failure if there is one.
+    pub(crate) fn of(stepper: &mut Stepper, events: &[Event], end: End) -> Self {
+        let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
+        let mut machine = Machine::new(own);
+        machine.restart();
+        let mut path = Path::default();
+        let mut steps = Vec::new();
+        let mut replay = Schedule::default();
+        for event in events {
+            if end == End::Failed && !machine.stepper.failures().is_empty() {
+                break;
+            }
+            let actor = u32::from(event.actor);
+            let branch = machine.stepper.branch_of(actor, event.choice).unwrap_or(0);
+            let line = machine.stepper.line_of(actor);
+            let name = machine.stepper.name_of(actor);
+            // What is learnt on the way changes no step.
+            let Ok(Some(step)) = machine.execute(event.actor, event.choice) else {
+                continue;
+            };
+            let id = ActorId::from_number(actor + 1);
+            replay.0.push(Choice { actor: id, branch });
+            path.push(step.event, step.answer, step.alternatives, &machine.lists);
+            let position = path.len() - 1;
+            steps.push(FindingStep {
+                actor: id,
+                name,
+                line: line.map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line())),
+                kind: step.event.kind,
+                object: object(&step.event),
+                branch,
+                answer: step.answer,
+                clock: path.clock(position).to_vec(),
+                after: path
+                    .races(position)
+                    .iter()
+                    .map(|&other| other as usize)
+                    .collect(),
+            });
+        }
+        let kind = match (machine.stepper.failures().first(), end) {
+            (Some(failure), End::Failed) => FindingKind::Failure(failure.clone()),
+            (_, End::Livelock) => FindingKind::Livelock(machine.stepper.wait_graph()),
+            _ => FindingKind::Deadlock(machine.stepper.wait_graph()),
+        };
+        let message = match &kind {
+            FindingKind::Failure(failure) => failure.message.clone(),
+            FindingKind::Deadlock(graph) => format!("deadlock\n{graph}"),
+            FindingKind::Livelock(graph) => format!("livelock\n{graph}"),
+        };
+        *stepper = machine.stepper;
+        Self {
+            kind,
+            message,
+            replay,
+            steps,
+        }
+    }
+}
+
+/// The object as people count it.
+fn object(event: &Event) -> Option<u32> {
+    match event.kind {
+        StepKind::Join
+        | StepKind::Create
+        | StepKind::Kill
+        | StepKind::Suspend
+        | StepKind::Resume => Some(event.object + 1),
+        _ => (event.object != sim_core::Footprint::NOTHING).then_some(event.object),
+    }
+}

@@ -1,0 +1,355 @@
+//! Which pairs of events depend on each other: the relation that decides which orders are the same.
+//!
+//! Two events are independent if, wherever both can happen, neither enables or disables the other and both orders lead to
+//! the same state. The relation may call events dependent that are not (more runs than necessary); calling events
+//! independent that are not would lose runs. Every cell of the table is tested by executing both orders from random
+//! reachable states (`tests/commutation.rs`).
+//!
+//! The rows are those of the published checkers for this family of programs (The Anh Pham's thesis, section 4.4, for the
+//! proofs), with these differences, each for a reason:
+//!
+//! * Arrivals at a barrier are dependent if one of the actors asks who was last, or if more actors use the barrier than
+//!   it is made for; arrivals and waits of different rounds are independent.
+//! * Two entries into the queue of one condition variable are dependent (with two mutexes they can race).
+//! * Creating actors commutes: what competes is their numbering, which happens before and is an effect of its own.
+//! * A draw is not independent of a join of its actor: here it may be the actor's last event.
+//! * Cancelling depends on everything at the same mailbox or mutex. Ending, suspending and resuming actors, hosts and links
+//!   depend on everything.
+//! * Events with hidden effects (a handle dropped, a state read without an operation) depend on everything but draws and
+//!   sleeps, and events that number new actors or objects on each other.
+
+use sim_core::{Executed, StepKind};
+
+use crate::Event;
+
+/// When two events of a pair of kinds depend on each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// Never.
+    Never,
+    /// Always.
+    Always,
+    /// If they are about the same object.
+    SameObject,
+    /// If they are about the same communication.
+    SameCommunication,
+    /// If the communication is in the list that is tested.
+    InList,
+    /// If the mailbox is that of a communication in the list that is tested.
+    MailboxInList,
+    /// If they arrive at the same barrier and the order can be seen.
+    Arrivals,
+    /// If they are about the same round of the same barrier.
+    SameRound,
+    /// If the mutexes of the condition variables' waits are the same.
+    SameMutexes,
+    /// If the mutex of a condition variable's wait is the mutex of the other event.
+    MutexOfCondvar,
+}
+
+/// The number of kinds.
+const KINDS: usize = StepKind::ALL.len() + 1;
+
+/// The rows that are not `Never`. Either order of a pair means both.
+const ROWS: &[(StepKind, StepKind, Rule)] = {
+    use Rule::{
+        Arrivals, InList, MailboxInList, MutexOfCondvar, SameCommunication, SameMutexes,
+        SameObject, SameRound,
+    };
+    use StepKind::{
+        AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, Cancel, CondvarAsyncLock,
+        CondvarBroadcast, CondvarSignal, CondvarWait, MutexAsyncLock, MutexCancel, MutexTest,
+        MutexTryLock, MutexUnlock, MutexWait, Probe, SemaphoreAsyncLock, SemaphoreUnlock,
+        SemaphoreWait, Test, TestAny, Wait, WaitAny,
+    };
+    &[
+        (AsyncSend, AsyncSend, SameObject),
+        (AsyncReceive, AsyncReceive, SameObject),
+        (AsyncSend, Probe, SameObject),
+        (AsyncReceive, Probe, SameObject),
+        (Probe, Probe, SameObject),
+        (AsyncSend, Test, SameCommunication),
+        (AsyncReceive, Test, SameCommunication),
+        (AsyncSend, Wait, SameCommunication),
+        (AsyncReceive, Wait, SameCommunication),
+        (AsyncSend, WaitAny, SameCommunication),
+        (AsyncReceive, WaitAny, SameCommunication),
+        (AsyncSend, TestAny, InList),
+        (AsyncReceive, TestAny, InList),
+        (Cancel, AsyncSend, SameObject),
+        (Cancel, AsyncReceive, SameObject),
+        (Cancel, Probe, SameObject),
+        (Cancel, Test, SameObject),
+        (Cancel, Wait, SameObject),
+        (Cancel, WaitAny, SameObject),
+        (Cancel, Cancel, SameObject),
+        (Cancel, TestAny, MailboxInList),
+        (MutexAsyncLock, MutexAsyncLock, SameObject),
+        (MutexAsyncLock, MutexTryLock, SameObject),
+        (MutexTryLock, MutexTryLock, SameObject),
+        (MutexTryLock, MutexUnlock, SameObject),
+        (MutexTest, MutexUnlock, SameObject),
+        (MutexUnlock, MutexWait, SameObject),
+        (MutexCancel, MutexAsyncLock, SameObject),
+        (MutexCancel, MutexTest, SameObject),
+        (MutexCancel, MutexTryLock, SameObject),
+        (MutexCancel, MutexWait, SameObject),
+        (MutexCancel, MutexUnlock, SameObject),
+        (MutexCancel, MutexCancel, SameObject),
+        (SemaphoreAsyncLock, SemaphoreAsyncLock, SameObject),
+        (SemaphoreUnlock, SemaphoreWait, SameObject),
+        (BarrierAsyncLock, BarrierAsyncLock, Arrivals),
+        (BarrierAsyncLock, BarrierWait, SameRound),
+        (CondvarAsyncLock, CondvarAsyncLock, SameObject),
+        (CondvarAsyncLock, CondvarSignal, SameObject),
+        (CondvarAsyncLock, CondvarBroadcast, SameObject),
+        (CondvarWait, CondvarSignal, SameObject),
+        (CondvarWait, CondvarBroadcast, SameObject),
+        (CondvarWait, CondvarWait, SameMutexes),
+        (CondvarAsyncLock, MutexWait, MutexOfCondvar),
+        (CondvarAsyncLock, MutexUnlock, MutexOfCondvar),
+        (CondvarAsyncLock, MutexTryLock, MutexOfCondvar),
+        (CondvarAsyncLock, MutexTest, MutexOfCondvar),
+        (CondvarAsyncLock, MutexCancel, MutexOfCondvar),
+        (CondvarWait, MutexAsyncLock, MutexOfCondvar),
+        (CondvarWait, MutexTryLock, MutexOfCondvar),
+        (CondvarWait, MutexCancel, MutexOfCondvar),
+    ]
+};
+
+/// Kinds that depend on everything.
+const GLOBAL: &[StepKind] = &[
+    StepKind::Kill,
+    StepKind::Suspend,
+    StepKind::Resume,
+    StepKind::SwitchHost,
+    StepKind::Control,
+];
+
+/// Whether events of a kind depend on everything.
+#[inline]
+pub(crate) const fn is_global(kind: StepKind) -> bool {
+    matches!(
+        kind,
+        StepKind::Kill
+            | StepKind::Suspend
+            | StepKind::Resume
+            | StepKind::SwitchHost
+            | StepKind::Control
+    )
+}
+
+const TABLE: [[Rule; KINDS]; KINDS] = {
+    let mut table = [[Rule::Never; KINDS]; KINDS];
+    let mut row = 0;
+    while row < ROWS.len() {
+        let (first, second, rule) = ROWS[row];
+        table[first as usize][second as usize] = rule;
+        table[second as usize][first as usize] = rule;
+        row += 1;
+    }
+    let mut global = 0;
+    while global < GLOBAL.len() {
+        let mut kind = 0;
+        while kind < KINDS {
+            table[GLOBAL[global] as usize][kind] = Rule::Always;
+            table[kind][GLOBAL[global] as usize] = Rule::Always;
+            kind += 1;
+        }
+        global += 1;
+    }
+    table
+};
+
+/// The rule for a pair of kinds; the order does not matter.
+#[must_use]
+#[inline]
+pub const fn rule(first: StepKind, second: StepKind) -> Rule {
+    TABLE[first as usize][second as usize]
+}
+
+/// The lists of communications that tests are about, each with its number, for the whole of an exploration.
+#[derive(Clone, Debug, Default)]
+pub struct Lists {
+    all: Vec<Vec<(u32, u32)>>,
+}
+
+impl Lists {
+    /// The number of a list of communications, each given as mailbox and place.
+    ///
+    /// # Panics
+    /// If there are 2^32 of them.
+    pub fn number(&mut self, list: &[(u32, u32)]) -> u32 {
+        let known = self.all.iter().position(|other| other == list);
+        let number = known.unwrap_or_else(|| {
+            self.all.push(list.to_vec());
+            self.all.len() - 1
+        });
+        u32::try_from(number).expect("lists are counted in 32 bits")
+    }
+
+    /// The communications of a list.
+    #[must_use]
+    pub fn get(&self, number: u32) -> &[(u32, u32)] {
+        &self.all[number as usize]
+    }
+}
+
+/// Whether two events depend on each other. Events of one actor always do.
+#[must_use]
+#[inline]
+pub fn dependent(first: &Event, second: &Event, lists: &Lists) -> bool {
+    if first.actor == second.actor {
+        return true;
+    }
+    const SPECIAL: u8 = Executed::HIDDEN | Executed::ALLOCATES;
+    if (first.effects | second.effects) & SPECIAL != 0 && have_effects(first, second) {
+        return true;
+    }
+    if is_about_actor(first.kind) || is_about_actor(second.kind) {
+        return about_actors(first, second) || rule(first.kind, second.kind) == Rule::Always;
+    }
+    match rule(first.kind, second.kind) {
+        Rule::Never => false,
+        Rule::SameObject => is_same_object(first, second),
+        other => rarer(other, first, second, lists),
+    }
+}
+
+/// What two events do besides their transitions depends on each other, or on the other's transition. Nothing that
+/// another actor does matters to one that draws, sleeps or yields and does nothing hidden itself.
+#[cold]
+fn have_effects(first: &Event, second: &Event) -> bool {
+    let touches = |one: &Event, other: &Event| {
+        one.effects & Executed::HIDDEN != 0
+            && (other.effects & Executed::HIDDEN != 0
+                || !matches!(
+                    other.kind,
+                    StepKind::Random | StepKind::Sleep | StepKind::Yield
+                ))
+    };
+    touches(first, second)
+        || touches(second, first)
+        || first.effects & second.effects & Executed::ALLOCATES != 0
+}
+
+/// The waits for a computation are about no object.
+#[inline]
+const fn is_same_object(first: &Event, second: &Event) -> bool {
+    first.object == second.object && first.object != sim_core::Footprint::NOTHING
+}
+
+const fn is_about_actor(kind: StepKind) -> bool {
+    matches!(kind, StepKind::Join | StepKind::Create)
+}
+
+/// A join depends on what its target does, a creation on what the child does; and a join on the creation of its target,
+/// which may have nothing to do.
+fn about_actors(first: &Event, second: &Event) -> bool {
+    let about = |event: &Event, other: &Event| {
+        is_about_actor(event.kind) && event.object == u32::from(other.actor)
+    };
+    about(first, second)
+        || about(second, first)
+        || (is_about_actor(first.kind)
+            && is_about_actor(second.kind)
+            && first.kind != second.kind
+            && first.object == second.object)
+}
+
+fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
+    match rule {
+        Rule::Never => false,
+        Rule::Always => true,
+        Rule::SameObject => is_same_object(first, second),
+        Rule::SameCommunication => is_same_object(first, second) && first.detail == second.detail,
+        Rule::InList => {
+            let (list, other) = list_first(first, second);
+            lists
+                .get(list.object)
+                .contains(&(other.object, other.detail))
+        }
+        Rule::MailboxInList => {
+            let (list, other) = list_first(first, second);
+            let mut members = lists.get(list.object).iter();
+            members.any(|&(mailbox, _)| mailbox == other.object)
+        }
+        Rule::Arrivals => {
+            first.object == second.object && (first.detail | second.detail) & ORDER_MATTERS != 0
+        }
+        Rule::SameRound => {
+            let (arrival, wait) = if first.kind == StepKind::BarrierAsyncLock {
+                (first, second)
+            } else {
+                (second, first)
+            };
+            let in_round = arrival.detail >> 1 == wait.detail;
+            arrival.object == wait.object && (in_round || arrival.detail & CROWDED != 0)
+        }
+        Rule::SameMutexes => first.detail == second.detail,
+        Rule::MutexOfCondvar => {
+            let is_condvar = matches!(
+                first.kind,
+                StepKind::CondvarAsyncLock | StepKind::CondvarWait
+            );
+            if is_condvar {
+                first.detail == second.object
+            } else {
+                second.detail == first.object
+            }
+        }
+    }
+}
+
+/// In the detail of an arrival at a barrier: more actors use it than it is made for.
+pub(crate) const CROWDED: u32 = 1 << 31;
+/// The actor asks whether it is the last, or the barrier is crowded.
+const ORDER_MATTERS: u32 = CROWDED | 1;
+
+fn list_first<'a>(first: &'a Event, second: &'a Event) -> (&'a Event, &'a Event) {
+    if first.kind == StepKind::TestAny {
+        (first, second)
+    } else {
+        (second, first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_symmetric_and_each_row_is_given_once() {
+        for (position, (first, second, _)) in ROWS.iter().enumerate() {
+            let again = |(a, b, _): &&(StepKind, StepKind, Rule)| {
+                (a == first && b == second) || (a == second && b == first)
+            };
+            assert_eq!(
+                ROWS[position..].iter().filter(again).count(),
+                1,
+                "{first:?} {second:?}"
+            );
+        }
+        for first in StepKind::ALL {
+            for second in StepKind::ALL {
+                assert_eq!(rule(first, second), rule(second, first));
+            }
+        }
+    }
+
+    #[test]
+    fn sends_and_receives_commute_and_pure_kinds_depend_on_nothing() {
+        use StepKind::{AsyncReceive, AsyncSend, Random, Sleep, Yield};
+        assert_eq!(rule(AsyncSend, AsyncReceive), Rule::Never);
+        for kind in [Random, Sleep, Yield] {
+            for other in StepKind::ALL {
+                let global = GLOBAL.contains(&other);
+                assert_eq!(
+                    rule(kind, other) == Rule::Never,
+                    !global,
+                    "{kind:?} {other:?}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A model checker: every distinguishable order of a program's steps, soundly and without repetition.
+//!
+//! The program is the one that is simulated, on the same kernel ([`sim_core::Stepper`]); only time stands still and the search
+//! decides who goes next. Orders that differ only in steps that do not depend on each other ([`independence`]) are the same
+//! *class*; the reductions run one order of each.
+//!
+//! ```
+//! use explore::{Options, check};
+//! use sim_core::Stepper;
+//!
+//! // Two actors take two locks in opposite orders.
+//! let stepper = Stepper::on_one_host(|simulation| {
+//!     let locks = [simulation.new_mutex(), simulation.new_mutex()];
+//!     for first in 0..2 {
+//!         let (one, other) = (locks[first].clone(), locks[1 - first].clone());
+//!         simulation.spawn_anonymous(0, |_| async move {
+//!             one.lock().await;
+//!             other.lock().await;
+//!             other.unlock().await;
+//!             one.unlock().await;
+//!         });
+//!     }
+//! });
+//! let report = check(stepper, &Options::default());
+//! assert_eq!(report.statistics.finished, 2);
+//! assert_eq!(report.statistics.deadlocks, 1);
+//! assert_eq!(report.findings[0].kind.name(), "deadlock");
+//! assert_eq!(report.findings[0].replay.to_string(), "1;1;2;1;2;2");
+//! ```
+//!
+//! * [`check`] explores and reports [`Finding`]s; [`explore`] shows every run to an [`Observer`].
+//! * [`Reduction`]: `odpor` (each class once), `sdpor` (source sets), `none` (brute force, the judge).
+//! * [`Options`]: bounds. A bound that was hit is in [`Statistics::bounds`], and the verdict says that the search was not
+//!   exhaustive.
+//!
+//! # The contract of programs
+//!
+//! Actors do not share memory in ways that matter, and do nothing that differs from run to run: no clock, no randomness but
+//! the simulation's, no iteration over hash maps. The search notices a program that does not take the same steps again and
+//! stops ([`Verdict::Broken`]).
+
+mod class;
+mod event;
+mod finding;
+pub mod independence;
+mod machine;
+mod none;
+mod odpor;
+mod options;
+mod path;
+mod reversible;
+mod sdpor;
+mod search;
+mod statistics;
+mod walk;
+
+pub use class::Class;
+pub use event::Event;
+pub use finding::{Finding, FindingKind, FindingStep};
+pub use options::{Mutant, Options, Reduction};
+pub use path::Path;
+pub use reversible::{Verdict as Reversibility, reversible};
+pub(crate) use search::Halt;
+pub use search::{End, Observer, Report, Run, Verdict, check, explore, replay};
+pub use statistics::{Bound, Bounds, Statistics};

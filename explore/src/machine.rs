@@ -1,0 +1,226 @@
+//! The program under the search: the kernel's steps as [`Event`]s.
+//!
+//! What the kernel calls by numbers that depend on the order of steps is given names that do not. Two things are learnt
+//! on the way and change what depends on what, so the search begins anew when they are first seen: that more actors use
+//! a barrier than it is made for, and that steps whose answer may change have hidden effects.
+
+use sim_core::{Executed, Footprint, Offer, StepKind, Stepper};
+
+use crate::independence::{CROWDED, Lists};
+use crate::{Event, Halt};
+
+/// The program and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    pub(crate) stepper: Stepper,
+    pub(crate) lists: Lists,
+    /// By barrier: the actors that have used it, over all runs.
+    users: Vec<Vec<u16>>,
+    crowded: Vec<bool>,
+    /// By actor: the effects that those of its steps may have whose answers may change. All such steps of the actor are taken
+    /// to have them, whatever the answer: what depends on what must not depend on answers.
+    wary: Vec<u8>,
+    /// By semaphore: its units at first.
+    pub(crate) units: Vec<u32>,
+    /// Which actors know that they own which mutexes, in the present run.
+    held: Vec<(u16, u32)>,
+    /// Steps executed, replayed ones included.
+    pub(crate) transitions: u64,
+    offers: Vec<Offer>,
+    places: Vec<(u32, u32)>,
+}
+
+/// An executed step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) event: Event,
+    pub(crate) answer: u32,
+    pub(crate) alternatives: u32,
+}
+
+impl Machine {
+    pub(crate) fn new(stepper: Stepper) -> Self {
+        Self {
+            stepper,
+            lists: Lists::default(),
+            users: Vec::new(),
+            crowded: Vec::new(),
+            wary: Vec::new(),
+            units: Vec::new(),
+            held: Vec::new(),
+            transitions: 0,
+            offers: Vec::new(),
+            places: Vec::new(),
+        }
+    }
+
+    pub(crate) fn restart(&mut self) {
+        self.stepper.restart();
+        self.held.clear();
+    }
+
+    /// Takes a step whose event is known. False if it is not possible.
+    #[inline]
+    pub(crate) fn replay(&mut self, actor: u16, choice: u32) -> bool {
+        self.transitions += 1;
+        let Some(executed) = self.stepper.execute(u32::from(actor), choice) else {
+            return false;
+        };
+        self.note_mutexes(actor, &executed);
+        true
+    }
+
+    /// Takes a step. `None` if it is not possible.
+    pub(crate) fn execute(&mut self, actor: u16, choice: u32) -> Result<Option<Step>, Halt> {
+        self.transitions += 1;
+        let Some(executed) = self.stepper.execute(u32::from(actor), choice) else {
+            return Ok(None);
+        };
+        if executed.footprint.kind == StepKind::TestAny {
+            self.places.clear();
+            self.places.extend_from_slice(self.stepper.tested());
+        }
+        let event = self.event(actor, choice, executed.footprint, executed.effects);
+        self.note_effects(&event)?;
+        self.note_mutexes(actor, &executed);
+        if event.kind == StepKind::BarrierAsyncLock {
+            self.note_user(actor, event.object)?;
+        }
+        if event.kind == StepKind::SemaphoreWait {
+            self.note_semaphore(event.object);
+        }
+        let answer = match event.kind {
+            // The number of a record, which depends on the order of steps and which nobody sees.
+            StepKind::AsyncSend | StepKind::AsyncReceive => 0,
+            _ => executed.answer,
+        };
+        Ok(Some(Step {
+            event,
+            answer,
+            alternatives: executed.alternatives,
+        }))
+    }
+
+    /// The events that an actor could execute now.
+    pub(crate) fn offers(&mut self, actor: u16, into: &mut Vec<Event>) {
+        let mut offers = std::mem::take(&mut self.offers);
+        offers.clear();
+        self.stepper.offers(u32::from(actor), &mut offers);
+        self.places.clear();
+        if offers
+            .iter()
+            .any(|offer| offer.footprint.kind == StepKind::TestAny)
+        {
+            self.stepper
+                .pending_places(u32::from(actor), &mut self.places);
+        }
+        for offer in &offers {
+            into.push(self.event(actor, offer.choice, offer.footprint, 0));
+        }
+        self.offers = offers;
+    }
+
+    fn event(&mut self, actor: u16, choice: u32, footprint: Footprint, effects: u8) -> Event {
+        let Footprint {
+            mut kind,
+            mut object,
+            mut detail,
+        } = footprint;
+        match kind {
+            StepKind::MutexUnlock if !self.held.contains(&(actor, object)) => {
+                kind = StepKind::MutexCancel;
+            }
+            StepKind::TestAny => object = self.lists.number(&self.places),
+            StepKind::BarrierAsyncLock if self.is_crowded(object) => detail |= CROWDED,
+            _ => {}
+        }
+        let mut event = Event {
+            actor,
+            kind,
+            effects,
+            object,
+            detail,
+            choice,
+        };
+        if event.has_open_end()
+            && let Some(effects) = self.wary.get(actor as usize)
+        {
+            event.effects |= effects;
+        }
+        event
+    }
+
+    /// Notes the effects of a step whose answer may change.
+    #[inline]
+    fn note_effects(&mut self, event: &Event) -> Result<(), Halt> {
+        let effects = event.effects & (Executed::HIDDEN | Executed::ALLOCATES);
+        if effects == 0 || !event.has_open_end() {
+            return Ok(());
+        }
+        let actor = event.actor as usize;
+        if actor >= self.wary.len() {
+            self.wary.resize(actor + 1, 0);
+        }
+        if effects & !self.wary[actor] == 0 {
+            return Ok(());
+        }
+        self.wary[actor] |= effects;
+        Err(Halt::Again)
+    }
+
+    fn is_crowded(&self, barrier: u32) -> bool {
+        self.crowded
+            .get(barrier as usize)
+            .is_some_and(|&crowded| crowded)
+    }
+
+    /// Keeps track of who knows that it owns a mutex.
+    #[inline]
+    fn note_mutexes(&mut self, actor: u16, executed: &Executed) {
+        const YES: u32 = 2;
+        let entry = (actor, executed.footprint.object);
+        match executed.footprint.kind {
+            StepKind::MutexWait => self.held.push(entry),
+            StepKind::MutexTest | StepKind::MutexTryLock
+                if executed.answer == YES && !self.held.contains(&entry) =>
+            {
+                self.held.push(entry);
+            }
+            StepKind::MutexUnlock | StepKind::MutexCancel => {
+                self.held.retain(|&other| other != entry);
+            }
+            StepKind::CondvarAsyncLock => {
+                let entry = (actor, executed.footprint.detail);
+                self.held.retain(|&other| other != entry);
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn note_semaphore(&mut self, semaphore: u32) {
+        let index = semaphore as usize;
+        if index >= self.units.len() {
+            self.units.resize(index + 1, 0);
+        }
+        self.units[index] = self.stepper.initial_units(semaphore);
+    }
+
+    /// Notes who uses a barrier.
+    fn note_user(&mut self, actor: u16, barrier: u32) -> Result<(), Halt> {
+        let index = barrier as usize;
+        if index >= self.users.len() {
+            self.users.resize_with(index + 1, Vec::new);
+            self.crowded.resize(index + 1, false);
+        }
+        if self.crowded[index] || self.users[index].contains(&actor) {
+            return Ok(());
+        }
+        self.users[index].push(actor);
+        if self.users[index].len() > self.stepper.barrier_size(barrier) as usize {
+            self.crowded[index] = true;
+            return Err(Halt::Again);
+        }
+        Ok(())
+    }
+}

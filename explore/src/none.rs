@@ -1,0 +1,68 @@
+//! No reduction: the judge of the others.
+//!
+//! Every step that is possible at every place is taken, depth first. With sleep sets (Godefroid) runs that only swap
+//! independent steps of earlier ones are cut, which never loses a class; without them every interleaving is run.
+
+use crate::independence::dependent;
+use crate::walk::Walk;
+use crate::{Event, Halt};
+
+/// One place of the path.
+#[derive(Debug, Default)]
+struct Frame {
+    /// The steps that are left.
+    todo: Vec<Event>,
+    /// The steps that earlier siblings cover.
+    sleep: Vec<Event>,
+}
+
+/// Explores without reduction.
+pub(crate) fn run(walk: &mut Walk<'_>, with_sleep_sets: bool) -> Result<(), Halt> {
+    let mut frames = vec![open(walk, Vec::new())?];
+    while let Some(frame) = frames.last_mut() {
+        let Some(step) = frame.todo.pop() else {
+            frames.pop();
+            let event = walk.retreat();
+            if let (Some(frame), Some(event), true) = (frames.last_mut(), event, with_sleep_sets) {
+                frame.sleep.push(event);
+            }
+            continue;
+        };
+        let asleep = frame
+            .sleep
+            .iter()
+            .any(|sleeper| sleeper.is_same_step(&step));
+        if asleep {
+            continue;
+        }
+        walk.reach()?;
+        let event = walk.advance(step.actor, step.choice)?;
+        let lists = &walk.machine.lists;
+        let awake = |sleeper: &&Event| !dependent(sleeper, &event, lists);
+        let sleep: Vec<Event> = frame.sleep.iter().filter(awake).copied().collect();
+        frames.push(open(walk, sleep)?);
+    }
+    Ok(())
+}
+
+/// The place at the end of the path.
+fn open(walk: &mut Walk<'_>, sleep: Vec<Event>) -> Result<Frame, Halt> {
+    let mut todo = Vec::new();
+    if !walk.is_too_deep() {
+        let mut actor = walk.next_able(0);
+        while let Some(able) = actor {
+            walk.machine.offers(able, &mut todo);
+            actor = walk.next_able(able + 1);
+        }
+    }
+    todo.reverse();
+    if todo.is_empty() {
+        walk.end_run()?;
+    } else if todo
+        .iter()
+        .all(|step| sleep.iter().any(|sleeper| sleeper.is_same_step(step)))
+    {
+        walk.statistics.blocked += 1;
+    }
+    Ok(Frame { todo, sleep })
+}

@@ -1,0 +1,75 @@
+//! What can be chosen about a search.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Which orders are left out because others are the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reduction {
+    /// Each class of orders exactly once: optimal, with wakeup trees.
+    #[default]
+    Odpor,
+    /// Each class at least once: source sets.
+    Sdpor,
+    /// Each class at least once: sleep sets alone. The judge of the others.
+    Sleep,
+    /// Every order.
+    None,
+}
+
+/// A defect that is put into a search on purpose, for tests that must notice it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[doc(hidden)]
+pub enum Mutant {
+    ShortSequences,
+    CausalPast,
+    NoWaitAnyRule,
+    ShortChoices,
+    SemaphoresNeverReverse,
+    AncestorsWithSleepSets,
+    RacesOnlyAtTheEnd,
+}
+
+/// The bounds and the manner of a search.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which orders are left out.
+    pub reduction: Reduction,
+    /// The most steps of one run. Longer runs are cut, and the search is then not exhaustive.
+    pub depth_max: usize,
+    /// The most runs.
+    pub traces_max: u64,
+    /// The most executed steps, replayed ones included.
+    pub transitions_max: u64,
+    /// The most seconds of real time.
+    pub seconds_max: f64,
+    /// How many findings to keep; the search stops when there are so many, unless [`Options::goes_on`].
+    pub findings_max: usize,
+    /// Whether the search goes on after the last finding that is kept, to count.
+    pub goes_on: bool,
+    /// Stops the search soon after it has become true.
+    pub interrupt: Option<Arc<AtomicBool>>,
+    /// Looks at all races of every run instead of the new ones only; slower, with the same result.
+    pub every_race: bool,
+    /// A defect on purpose.
+    #[doc(hidden)]
+    pub mutant: Option<Mutant>,
+}
+
+impl Default for Options {
+    /// Exhaustive, but for runs of more than 100 000 steps; keeps 10 findings.
+    fn default() -> Self {
+        Self {
+            reduction: Reduction::default(),
+            depth_max: 100_000,
+            traces_max: u64::MAX,
+            transitions_max: u64::MAX,
+            seconds_max: f64::INFINITY,
+            findings_max: 10,
+            goes_on: true,
+            interrupt: None,
+            every_race: false,
+            mutant: None,
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Which races can be reversed: could the later event have come first?
+//!
+//! A race from e to f can be reversed if f is possible once everything that happens after e, and e, are left out. It is
+//! not if e is what made f possible. For most pairs the kinds tell; for semaphores it is a matter of counting; for
+//! what is rare the answer is [`Verdict::Try`]: run the program and look.
+
+use sim_core::{Executed, StepKind};
+
+use crate::independence::CROWDED;
+use crate::walk::Walk;
+use crate::{Event, Halt, Path};
+
+/// Whether a race can be reversed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// The later event can come first.
+    Yes,
+    /// The earlier event made the later one possible.
+    No,
+    /// Only running the program tells.
+    Try,
+}
+
+/// Whether the race between two events of a path, the earlier first, can be reversed. `units` are those that each semaphore
+/// has at first.
+#[must_use]
+pub fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Verdict {
+    let (e, f) = (&path.events()[first], &path.events()[second]);
+    // What was repeated in vain was enabled by something; hidden effects may enable anything.
+    if f.effects & Executed::AWAITED != 0 || e.effects & Executed::HIDDEN != 0 {
+        return Verdict::Try;
+    }
+    if enables(e, f) {
+        return Verdict::No;
+    }
+    match f.kind {
+        StepKind::SemaphoreWait if e.kind == StepKind::SemaphoreUnlock && e.object == f.object => {
+            semaphore(path, units, first, second)
+        }
+        StepKind::Wait
+        | StepKind::WaitAny
+        | StepKind::MutexWait
+        | StepKind::MutexUnlock
+        | StepKind::BarrierWait
+        | StepKind::SemaphoreWait
+        | StepKind::CondvarWait
+        | StepKind::Join => Verdict::Try,
+        _ => match e.kind {
+            StepKind::Kill
+            | StepKind::Suspend
+            | StepKind::Resume
+            | StepKind::SwitchHost
+            | StepKind::Control
+            | StepKind::Cancel => Verdict::Try,
+            _ => Verdict::Yes,
+        },
+    }
+}
+
+/// Whether the earlier of two events is known to have made the later one possible.
+const fn enables(e: &Event, f: &Event) -> bool {
+    match (e.kind, f.kind) {
+        (StepKind::AsyncSend | StepKind::AsyncReceive, StepKind::Wait | StepKind::WaitAny) => {
+            e.object == f.object && e.detail == f.detail
+        }
+        (StepKind::MutexUnlock, StepKind::MutexWait | StepKind::MutexUnlock) => {
+            e.object == f.object
+        }
+        (StepKind::BarrierAsyncLock, StepKind::BarrierWait) => {
+            e.object == f.object && e.detail & CROWDED == 0 && e.detail >> 1 == f.detail
+        }
+        (StepKind::CondvarAsyncLock, StepKind::MutexWait | StepKind::MutexUnlock) => {
+            e.detail == f.object
+        }
+        (StepKind::Create, StepKind::Join) => e.object == f.object,
+        (StepKind::Create, _) => e.object == f.actor as u32,
+        (_, StepKind::Join) => e.actor as u32 == f.object,
+        _ => false,
+    }
+}
+
+/// A wait for a semaphore is possible without a release if there are enough units without it, and without the releases
+/// that happen after it.
+fn semaphore(path: &Path, units: &[u32], release: usize, wait: usize) -> Verdict {
+    let semaphore = path.events()[wait].object;
+    // The request's number is its place in the queue: so many units have to have been there.
+    let needed = path.events()[wait].detail;
+    let mut units = units[semaphore as usize];
+    for (position, event) in path.events()[..wait].iter().enumerate() {
+        if event.effects & Executed::HIDDEN != 0 {
+            // Requests may have been withdrawn.
+            return Verdict::Try;
+        }
+        let counts = event.kind == StepKind::SemaphoreUnlock && event.object == semaphore;
+        if counts && position != release && !path.happens_before(release, position) {
+            units += 1;
+        }
+    }
+    if units >= needed {
+        Verdict::Yes
+    } else {
+        Verdict::No
+    }
+}
+
+/// The later event of a race as it will be when it comes first; `None` if it cannot come first.
+pub(crate) fn come_first(
+    walk: &mut Walk<'_>,
+    verdict: Verdict,
+    first: usize,
+    second: usize,
+) -> Result<Option<Event>, Halt> {
+    let (e, f) = (walk.path.events()[first], walk.path.events()[second]);
+    match verdict {
+        Verdict::No => Ok(None),
+        Verdict::Yes => Ok(Some(reversed(&e, &f))),
+        Verdict::Try => {
+            let before: Vec<Event> = (first + 1..second)
+                .filter(|&position| !walk.path.happens_before(first, position))
+                .map(|position| walk.path.events()[position])
+                .collect();
+            let mut offers = Vec::new();
+            if !walk.offers_after(first, &before, f.actor, &mut offers)? {
+                return Ok(None);
+            }
+            let found = offers.into_iter().find(|offer| offer.choice == f.choice);
+            Ok(found.map(|offer| Event {
+                effects: f.effects,
+                ..offer
+            }))
+        }
+    }
+}
+
+/// The place of a send or a receive in its mailbox is one less when it comes before another.
+fn reversed(first: &Event, second: &Event) -> Event {
+    let competes = first.kind == second.kind
+        && matches!(second.kind, StepKind::AsyncSend | StepKind::AsyncReceive)
+        && first.object == second.object;
+    Event {
+        detail: second.detail - u32::from(competes),
+        ..*second
+    }
+}

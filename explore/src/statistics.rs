@@ -1,0 +1,114 @@
+//! What a search has counted, and which bounds it has hit.
+
+use std::fmt;
+
+/// Something that kept a search from being exhaustive.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Bound {
+    /// A run was cut because it was too long.
+    Depth,
+    /// The number of runs.
+    Traces,
+    /// The number of executed steps.
+    Transitions,
+    /// The time.
+    Time,
+    /// The search was interrupted.
+    Interrupt,
+    /// The search stopped at a finding.
+    Finding,
+    /// The runs were drawn at random.
+    Sampling,
+}
+
+impl Bound {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Depth,
+        Self::Traces,
+        Self::Transitions,
+        Self::Time,
+        Self::Interrupt,
+        Self::Finding,
+        Self::Sampling,
+    ];
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Depth => "runs were cut at the greatest depth",
+            Self::Traces => "the number of runs was reached",
+            Self::Transitions => "the number of transitions was reached",
+            Self::Time => "the time was up",
+            Self::Interrupt => "the search was interrupted",
+            Self::Finding => "the search stopped at a finding",
+            Self::Sampling => "runs were drawn at random",
+        })
+    }
+}
+
+/// A set of bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bounds(u8);
+
+impl Bounds {
+    /// Adds a bound.
+    pub const fn insert(&mut self, bound: Bound) {
+        self.0 |= 1 << bound as u8;
+    }
+
+    /// Whether no bound was hit.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The bounds that were hit.
+    pub fn iter(self) -> impl Iterator<Item = Bound> {
+        Bound::ALL
+            .into_iter()
+            .filter(move |&bound| self.0 >> bound as u8 & 1 == 1)
+    }
+}
+
+/// The counts of a search.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Statistics {
+    /// Runs to their end, whatever it was. With an optimal reduction: classes.
+    pub traces: u64,
+    /// Runs in which every actor ended.
+    pub finished: u64,
+    /// Runs that ended in a deadlock or a livelock.
+    pub deadlocks: u64,
+    /// Runs in which an actor failed.
+    pub failed: u64,
+    /// Runs that were cut because they were too long.
+    pub cut: u64,
+    /// Runs that were given up because earlier ones cover them: none with an optimal reduction.
+    pub blocked: u64,
+    /// Steps executed, those included that were executed again to come back to a place.
+    pub transitions: u64,
+    /// Steps without those: the edges of the explored tree.
+    pub events: u64,
+    /// The length of the longest run, in steps.
+    pub depth_max: u64,
+    /// The most pending steps at one time.
+    pub pending_max: u64,
+    /// How often the search began anew because something was learnt of the program.
+    pub restarts: u64,
+    /// Seconds of real time.
+    pub seconds: f64,
+    /// What kept the search from being exhaustive.
+    pub bounds: Bounds,
+}
+
+impl Statistics {
+    /// Executed steps per second of real time.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a rate need not be exact")]
+        let transitions = self.transitions as f64;
+        transitions / self.seconds.max(1e-9)
+    }
+}

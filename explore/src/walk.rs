@@ -1,0 +1,253 @@
+//! What all searches do alike: take steps, go back by running the program again, count, keep to the bounds, and look at
+//! each run that is over.
+
+use std::ops::ControlFlow;
+
+use sim_core::{Executed, StepKind, Stepper};
+
+use crate::independence::is_global;
+use crate::machine::Machine;
+use crate::{Bound, End, Event, Halt, Observer, Options, Path, Statistics};
+
+/// How many steps are taken between two looks at the clock.
+const STEPS_BETWEEN_LOOKS: u64 = 4096;
+
+/// The program, where the search is in it, and what has been counted.
+pub(crate) struct Walk<'a> {
+    pub(crate) machine: Machine,
+    pub(crate) path: Path,
+    /// How many events of the path the program has executed; `None` after steps that are not on the path.
+    at: Option<usize>,
+    pub(crate) options: &'a Options,
+    pub(crate) statistics: Statistics,
+    observer: &'a mut dyn Observer,
+    /// There are steps that depend on everything: each run has all its races looked at, because a race that was looked at
+    /// with another end of the run may have left out what matters to a choice.
+    pub(crate) thorough: bool,
+    next_look: u64,
+    #[expect(
+        clippy::disallowed_types,
+        reason = "a bound on real time influences no simulated result"
+    )]
+    begun: std::time::Instant,
+}
+
+impl<'a> Walk<'a> {
+    #[expect(
+        clippy::disallowed_types,
+        reason = "a bound on real time influences no simulated result"
+    )]
+    pub(crate) fn new(
+        stepper: Stepper,
+        options: &'a Options,
+        observer: &'a mut dyn Observer,
+    ) -> Self {
+        Self {
+            machine: Machine::new(stepper),
+            path: Path::default(),
+            at: Some(0),
+            options,
+            statistics: Statistics::default(),
+            observer,
+            thorough: false,
+            next_look: STEPS_BETWEEN_LOOKS,
+            begun: std::time::Instant::now(),
+        }
+    }
+
+    /// Gives the program back.
+    pub(crate) fn into_stepper(self) -> Stepper {
+        self.machine.stepper
+    }
+
+    /// Seconds since the beginning.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
+    }
+
+    /// Begins the whole search anew.
+    pub(crate) fn begin_again(&mut self) {
+        self.path.clear();
+        self.observer.forget();
+        let transitions = self.statistics.transitions;
+        self.statistics = Statistics {
+            transitions,
+            restarts: self.statistics.restarts + 1,
+            ..Statistics::default()
+        };
+        self.machine.restart();
+        self.at = Some(0);
+    }
+
+    /// Brings the program to the end of the path.
+    pub(crate) fn reach(&mut self) -> Result<(), Halt> {
+        let wanted = self.path.len();
+        if self.at == Some(wanted) {
+            return Ok(());
+        }
+        self.reach_prefix(wanted)?;
+        self.at = Some(wanted);
+        Ok(())
+    }
+
+    /// Brings the program to the first events of the path.
+    fn reach_prefix(&mut self, length: usize) -> Result<(), Halt> {
+        self.machine.restart();
+        self.at = None;
+        self.look_at_bounds()?;
+        for position in 0..length {
+            let event = self.path.events()[position];
+            if !self.machine.replay(event.actor, event.choice) {
+                return Err(Halt::NotDeterministic(event));
+            }
+        }
+        Ok(())
+    }
+
+    /// The first actor from `from` on that can take a step.
+    pub(crate) fn next_able(&self, from: u16) -> Option<u16> {
+        let actor = self.machine.stepper.next_able(u32::from(from))?;
+        Some(u16::try_from(actor).expect("an exploration has at most 2^16 actors"))
+    }
+
+    /// Takes a step at the end of the path and adds it.
+    pub(crate) fn advance(&mut self, actor: u16, choice: u32) -> Result<Event, Halt> {
+        let length = self.path.len();
+        debug_assert_eq!(
+            self.at,
+            Some(length),
+            "the program is at the end of the path"
+        );
+        let Some(step) = self.machine.execute(actor, choice)? else {
+            return Err(Halt::NotPossible { actor, choice });
+        };
+        self.at = Some(length + 1);
+        self.statistics.events += 1;
+        self.path.push(
+            step.event,
+            step.answer,
+            step.alternatives,
+            &self.machine.lists,
+        );
+        self.thorough |= step.event.effects & Executed::HIDDEN != 0 || is_global(step.event.kind);
+        Ok(step.event)
+    }
+
+    /// Takes the last event of the path away.
+    pub(crate) fn retreat(&mut self) -> Option<Event> {
+        let event = self.path.pop();
+        if self.at != Some(self.path.len()) {
+            self.at = None;
+        }
+        event
+    }
+
+    /// The first step of the first actor that can take one.
+    pub(crate) fn first_step(&mut self) -> Option<(u16, u32)> {
+        let actor = self.next_able(0)?;
+        let mut offers = Vec::new();
+        self.machine.stepper.offers(u32::from(actor), &mut offers);
+        Some((actor, offers.first()?.choice))
+    }
+
+    /// Whether the path has as many events as a run may have.
+    pub(crate) fn is_too_deep(&self) -> bool {
+        self.path.len() >= self.options.depth_max
+    }
+
+    /// Looks at a run that is over: nobody can take a step, or it is too deep.
+    pub(crate) fn end_run(&mut self) -> Result<(), Halt> {
+        let end = self.end();
+        let counter = match end {
+            End::Finished => &mut self.statistics.finished,
+            End::Deadlock | End::Livelock => &mut self.statistics.deadlocks,
+            End::Failed => &mut self.statistics.failed,
+            End::TooDeep => &mut self.statistics.cut,
+        };
+        *counter += 1;
+        self.statistics.traces += 1;
+        self.statistics.depth_max = self.statistics.depth_max.max(self.path.len() as u64);
+        if end == End::TooDeep {
+            self.statistics.bounds.insert(Bound::Depth);
+        }
+        let view = crate::Run {
+            path: &self.path,
+            end,
+            stepper: &self.machine.stepper,
+        };
+        if let ControlFlow::Break(()) = self.observer.look(&view) {
+            return Err(Halt::Stopped);
+        }
+        if self.statistics.traces >= self.options.traces_max {
+            return Err(Halt::Bound(Bound::Traces));
+        }
+        self.look_at_bounds()
+    }
+
+    /// How the run has ended, if nobody can take a step or it may not go on.
+    fn end(&self) -> End {
+        let stepper = &self.machine.stepper;
+        if !stepper.failures().is_empty() {
+            return End::Failed;
+        }
+        if stepper.next_able(0).is_some() {
+            return End::TooDeep;
+        }
+        if stepper.is_finished() {
+            return End::Finished;
+        }
+        if (0..stepper.actors()).any(|actor| stepper.is_polling(actor)) {
+            return End::Livelock;
+        }
+        End::Deadlock
+    }
+
+    fn look_at_bounds(&mut self) -> Result<(), Halt> {
+        self.statistics.transitions = self.machine.transitions;
+        if self.machine.transitions < self.next_look {
+            return Ok(());
+        }
+        self.next_look = self.machine.transitions + STEPS_BETWEEN_LOOKS;
+        if self.machine.transitions >= self.options.transitions_max {
+            return Err(Halt::Bound(Bound::Transitions));
+        }
+        if self.seconds() > self.options.seconds_max {
+            return Err(Halt::Bound(Bound::Time));
+        }
+        let interrupt = self.options.interrupt.as_ref();
+        if interrupt.is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed)) {
+            return Err(Halt::Bound(Bound::Interrupt));
+        }
+        Ok(())
+    }
+
+    /// Runs the first `length` events of the path and then `more`; tells which steps the actor of `last` could take then.
+    /// `None` if the way there is not possible. The program is no longer on the path.
+    pub(crate) fn offers_after(
+        &mut self,
+        length: usize,
+        more: &[Event],
+        actor: u16,
+        into: &mut Vec<Event>,
+    ) -> Result<bool, Halt> {
+        self.reach_prefix(length)?;
+        for event in more {
+            if !self.machine.replay(event.actor, event.choice) {
+                return Ok(false);
+            }
+        }
+        self.machine.offers(actor, into);
+        Ok(true)
+    }
+
+    /// Whether an executed event is the one that was planned.
+    pub(crate) fn is_as_planned(planned: &Event, executed: &Event) -> bool {
+        let unlocks =
+            |event: &Event| matches!(event.kind, StepKind::MutexUnlock | StepKind::MutexCancel);
+        let same_kind = planned.kind == executed.kind || (unlocks(planned) && unlocks(executed));
+        let same_detail = planned.detail == executed.detail
+            || executed.kind == StepKind::BarrierAsyncLock
+            || executed.kind == StepKind::SemaphoreWait;
+        same_kind && planned.object == executed.object && same_detail
+    }
+}

@@ -1,0 +1,153 @@
+//! Promise: the numbers of classes that can be derived come out, without a run in vain and without a class twice.
+
+mod programs;
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use explore::{Class, Observer, Options, Reduction, Run, Statistics, explore};
+use sim_core::Stepper;
+
+/// The classes of the runs that were seen.
+#[derive(Default)]
+struct Seen(BTreeSet<Class>);
+
+impl Observer for Seen {
+    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        self.0.insert(run.path.class());
+        ControlFlow::Continue(())
+    }
+
+    fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Explores and checks what must hold of every exploration.
+fn classes(mut stepper: Stepper, reduction: Reduction) -> (Statistics, BTreeSet<Class>) {
+    let mut seen = Seen::default();
+    let options = Options {
+        reduction,
+        ..Options::default()
+    };
+    let (statistics, broken) = explore(&mut stepper, &options, &mut seen);
+    let seen = seen.0;
+    assert_eq!(broken, None);
+    assert!(statistics.bounds.is_empty());
+    if reduction == Reduction::Odpor {
+        assert_eq!(statistics.blocked, 0, "runs in vain");
+        assert_eq!(statistics.traces, seen.len() as u64, "classes twice");
+    }
+    (statistics, seen)
+}
+
+/// The numbers of runs that finish and of those that end in a deadlock.
+#[track_caller]
+fn check(stepper: Stepper, finished: u64, deadlocks: u64) {
+    let (statistics, _) = classes(stepper, Reduction::Odpor);
+    assert_eq!(
+        (statistics.finished, statistics.deadlocks),
+        (finished, deadlocks),
+        "{statistics:?}"
+    );
+}
+
+/// The same with the judge beside it: the same classes.
+#[track_caller]
+fn check_judged(make: impl Fn() -> Stepper, finished: u64, deadlocks: u64) {
+    check(make(), finished, deadlocks);
+    let (_, optimal) = classes(make(), Reduction::Odpor);
+    for judge in [Reduction::None, Reduction::Sleep, Reduction::Sdpor] {
+        let (_, all) = classes(make(), judge);
+        assert!(
+            optimal == all,
+            "{judge:?}: {} classes, not {}",
+            all.len(),
+            optimal.len()
+        );
+    }
+}
+
+/// The orders in which n actors can ask for one mutex.
+#[test]
+fn users_of_a_mutex_come_in_every_order() {
+    for (users, orders) in [(2, 2), (3, 6)] {
+        check_judged(|| programs::mutex_users(users), orders, 0);
+    }
+    for (users, orders) in [(4, 24), (5, 120), (6, 720), (7, 5040)] {
+        check(programs::mutex_users(users), orders, 0);
+    }
+}
+
+/// Each fork is taken by one of its two philosophers first: 2^n ways, less the two in which each waits for the next.
+#[test]
+fn ordered_philosophers_have_two_ways_less_than_forks_have() {
+    check_judged(|| programs::philosophers(3, true), 6, 0);
+    for (number, ways) in [(4, 14), (5, 30), (7, 126), (10, 1022)] {
+        check(programs::philosophers(number, true), ways, 0);
+    }
+}
+
+/// The same, and one of the two is a deadlock.
+#[test]
+fn unordered_philosophers_have_one_deadlock() {
+    for (number, ways) in [(2, 2), (3, 6)] {
+        check_judged(|| programs::philosophers(number, false), ways, 1);
+    }
+    for (number, ways) in [(4, 14), (5, 30)] {
+        check(programs::philosophers(number, false), ways, 1);
+    }
+}
+
+#[test]
+fn philosophers_at_a_table_eat_in_every_order() {
+    for (number, orders) in [(2, 2), (3, 6), (4, 24)] {
+        check(programs::philosophers_with_table(number), orders, 0);
+    }
+}
+
+/// Published: 96 (philosophers semaphores, 3).
+#[test]
+fn philosophers_with_a_semaphore() {
+    check(programs::philosophers_with_semaphore(3), 96, 0);
+}
+
+#[test]
+fn receives_meet_sends_in_every_order() {
+    for (number, orders) in [(2, 2), (3, 6)] {
+        check_judged(|| programs::receives(number), orders, 0);
+    }
+    for (number, orders) in [(4, 24), (5, 120), (6, 720), (7, 5040)] {
+        check(programs::receives(number), orders, 0);
+    }
+}
+
+#[test]
+fn producers_and_consumers() {
+    check(programs::producers_consumers(2, 2, 1, 1), 4, 0);
+    check(programs::producers_consumers(2, 2, 1, 2), 64, 0);
+    check(programs::producers_consumers(2, 2, 2, 1), 36, 0);
+}
+
+/// 25,812 classes, by three independent enumerations. A published checker says 25,754.
+#[test]
+fn producers_and_consumers_with_room_for_two() {
+    check(programs::producers_consumers(2, 2, 2, 2), 25_812, 0);
+}
+
+#[test]
+fn arrivals_at_a_barrier_commute() {
+    for actors in 1..4 {
+        check_judged(|| programs::barrier(actors, 1), 1, 0);
+    }
+    check(programs::barrier(3, 3), 1, 0);
+}
+
+#[test]
+fn draws_are_branches() {
+    let (statistics, seen) = classes(programs::draws(), Reduction::Odpor);
+    assert_eq!(
+        (statistics.traces, seen.len(), statistics.failed),
+        (36, 36, 1)
+    );
+}

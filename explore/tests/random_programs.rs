@@ -1,0 +1,182 @@
+//! Promise: on random programs all searches find the same classes, the same final states and the same ends; the optimal
+//! one each class once and no run in vain.
+//!
+//! `EXPLORE_PROGRAMS` sets how many programs of each family are compared, 400 by default; `EXPLORE_FIRST` the number of the
+//! first.
+
+mod random;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use explore::{Class, End, Observer, Options, Reduction, Run, Statistics, explore};
+use random::{Family, Program};
+
+/// Programs with more runs than this are left out.
+const RUNS_MAX: u64 = 300;
+
+/// What a search has seen.
+#[derive(Default)]
+struct Seen {
+    classes: BTreeMap<Class, String>,
+    states: BTreeSet<(Class, u64)>,
+    ends: BTreeSet<End>,
+}
+
+impl Observer for Seen {
+    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        let text = || {
+            let steps = run.path.events().iter();
+            let steps = steps.map(|event| {
+                format!(
+                    "{}:{:?}({},{})/{}",
+                    event.actor + 1,
+                    event.kind,
+                    event.object.cast_signed(),
+                    event.detail,
+                    event.choice
+                )
+            });
+            steps.collect::<Vec<_>>().join(" ")
+        };
+        self.classes.entry(run.path.class()).or_insert_with(text);
+        self.states
+            .insert((run.path.histories(), run.stepper.object_digest().value()));
+        self.ends.insert(run.end);
+        ControlFlow::Continue(())
+    }
+
+    fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+fn search(program: &Program, options: &Options) -> Option<(Seen, Statistics)> {
+    let mut seen = Seen::default();
+    let mut stepper = random::stepper(program);
+    let (statistics, broken) = explore(&mut stepper, options, &mut seen);
+    assert_eq!(broken, None, "{program:?}");
+    statistics.bounds.is_empty().then_some((seen, statistics))
+}
+
+fn options(reduction: Reduction) -> Options {
+    Options {
+        reduction,
+        traces_max: RUNS_MAX,
+        depth_max: 60,
+        ..Options::default()
+    }
+}
+
+/// What differs for one program; `None` if it is too large to be judged.
+fn compare(family: Family, number: u64) -> Option<Vec<String>> {
+    let program = random::program(family, number);
+    let (judge, _) = search(&program, &options(Reduction::Sleep))?;
+    let mut differences = Vec::new();
+    let mut check = |what: &str, seen: &Seen| {
+        let text = difference(what, seen, &judge);
+        differences.extend(text.map(|text| format!("{family:?} {number}: {text}\n  {program:?}")));
+    };
+    if let Some((all, _)) = search(&program, &options(Reduction::None)) {
+        check("none", &all);
+    }
+    let (source, _) =
+        search(&program, &options(Reduction::Sdpor)).expect("no more runs than the judge");
+    check("sdpor", &source);
+    for every_race in [false, true] {
+        let options = Options {
+            every_race,
+            ..options(Reduction::Odpor)
+        };
+        let what = if every_race {
+            "odpor, every race"
+        } else {
+            "odpor"
+        };
+        let (seen, statistics) = search(&program, &options).expect("no more runs than the judge");
+        check(what, &seen);
+        assert_eq!(statistics.blocked, 0, "{family:?} {number}: runs in vain");
+        let classes = seen.classes.len() as u64;
+        assert_eq!(
+            statistics.traces, classes,
+            "{family:?} {number}: classes twice"
+        );
+    }
+    Some(differences)
+}
+
+/// How what was seen differs from what the judge saw.
+fn difference(what: &str, seen: &Seen, judge: &Seen) -> Option<String> {
+    let same_classes = seen.classes.keys().eq(judge.classes.keys());
+    if same_classes && seen.states == judge.states && seen.ends == judge.ends {
+        return None;
+    }
+    let only = |from: &Seen, other: &Seen| {
+        let runs = from.classes.iter();
+        let runs = runs.filter(|(class, _)| !other.classes.contains_key(class));
+        runs.take(3)
+            .map(|(_, text)| format!("\n    {text}"))
+            .collect::<String>()
+    };
+    Some(format!(
+        "{what} has {} classes and {} states, the judge {} and {}\n  missed:{}\n  too many:{}",
+        seen.classes.len(),
+        seen.states.len(),
+        judge.classes.len(),
+        judge.states.len(),
+        only(judge, seen),
+        only(seen, judge)
+    ))
+}
+
+fn number_of(name: &str, default: u64) -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "a test may ask how much to do")]
+    let value = std::env::var(name);
+    value.map_or(default, |text| text.parse().expect("a number"))
+}
+
+/// Compares the programs of a family.
+fn family(family: Family) {
+    let first = number_of("EXPLORE_FIRST", 0);
+    let programs = number_of("EXPLORE_PROGRAMS", 400);
+    let all: Vec<_> = (first..first + programs)
+        .filter_map(|number| compare(family, number))
+        .collect();
+    let compared = all.len() as u64;
+    let differences: Vec<_> = all.into_iter().flatten().collect();
+    assert!(
+        differences.is_empty(),
+        "{} differences, the first of them:\n{}",
+        differences.len(),
+        differences[..differences.len().min(5)].join("\n")
+    );
+    assert!(
+        compared * 3 > programs,
+        "only {compared} of {programs} are small enough"
+    );
+}
+
+#[test]
+fn common_programs() {
+    family(Family::Common);
+}
+
+#[test]
+fn programs_with_condition_variables() {
+    family(Family::Condvars);
+}
+
+#[test]
+fn programs_with_rarer_steps() {
+    family(Family::Rare);
+}
+
+#[test]
+fn programs_that_create_actors() {
+    family(Family::Actors);
+}
+
+#[test]
+fn programs_that_end_and_suspend_actors() {
+    family(Family::Global);
+}

@@ -1,0 +1,157 @@
+//! What a step of an exploration touches, named so that it means the same in every order of steps.
+//!
+//! A [`Transition`](crate::Transition) names a communication by its record, which depends on everything that happened
+//! before. A footprint names it by its mailbox and its place there: the k-th send meets the k-th receive, so both
+//! have the same name, whoever came first. That is what a dependency relation and a happened-before relation need.
+
+/// The kind of a step. The numbers are those of the digest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "the names are those of the transitions")]
+pub enum StepKind {
+    Yield = 1,
+    Sleep,
+    Random,
+    Create,
+    Join,
+    Kill,
+    Suspend,
+    Resume,
+    AsyncSend,
+    AsyncReceive,
+    Probe,
+    Test,
+    TestAny,
+    Wait,
+    WaitAny,
+    Cancel,
+    MutexAsyncLock,
+    MutexTest,
+    MutexTryLock,
+    MutexWait,
+    MutexUnlock,
+    MutexCancel,
+    SemaphoreAsyncLock,
+    SemaphoreWait,
+    SemaphoreUnlock,
+    BarrierAsyncLock,
+    BarrierWait,
+    CondvarAsyncLock,
+    CondvarWait,
+    CondvarSignal,
+    CondvarBroadcast,
+    Device,
+    SwitchHost,
+    Control,
+    /// A device hands something over to an actor.
+    Deliver,
+}
+
+impl StepKind {
+    /// All kinds, in the order of their numbers, which begin at 1.
+    pub const ALL: [Self; 35] = [
+        Self::Yield,
+        Self::Sleep,
+        Self::Random,
+        Self::Create,
+        Self::Join,
+        Self::Kill,
+        Self::Suspend,
+        Self::Resume,
+        Self::AsyncSend,
+        Self::AsyncReceive,
+        Self::Probe,
+        Self::Test,
+        Self::TestAny,
+        Self::Wait,
+        Self::WaitAny,
+        Self::Cancel,
+        Self::MutexAsyncLock,
+        Self::MutexTest,
+        Self::MutexTryLock,
+        Self::MutexWait,
+        Self::MutexUnlock,
+        Self::MutexCancel,
+        Self::SemaphoreAsyncLock,
+        Self::SemaphoreWait,
+        Self::SemaphoreUnlock,
+        Self::BarrierAsyncLock,
+        Self::BarrierWait,
+        Self::CondvarAsyncLock,
+        Self::CondvarWait,
+        Self::CondvarSignal,
+        Self::CondvarBroadcast,
+        Self::Device,
+        Self::SwitchHost,
+        Self::Control,
+        Self::Deliver,
+    ];
+
+    /// The kind with this number.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    #[inline]
+    pub const fn from_number(number: u8) -> Self {
+        Self::ALL[number as usize - 1]
+    }
+}
+
+/// What a step touches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Footprint {
+    /// The kind of the step.
+    pub kind: StepKind,
+    /// The number of the mailbox, mutex, semaphore, barrier, condition variable or device queue; of the actor for what
+    /// is about another actor; [`Footprint::NOTHING`] if the step is about nothing that others could touch.
+    pub object: u32,
+    /// For communications the place among the sends, and among the receives, of the mailbox, from 1. For condition
+    /// variables the mutex. For a wait for a semaphore the number of its request. For a barrier the round; for the
+    /// arrival twice the round, and 1 if the actor asks whether it is the last.
+    pub detail: u32,
+}
+
+impl Footprint {
+    /// No object.
+    pub const NOTHING: u32 = u32::MAX;
+}
+
+/// One step that an actor could take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Offer {
+    /// Which of the actor's steps: its name in [`Stepper::execute`](crate::Stepper::execute). For a draw the value, for a
+    /// wait-any the position of the member; the position of the operation, for an actor that waits in several, in the
+    /// highest 8 bits.
+    pub choice: u32,
+    /// What it touches.
+    pub footprint: Footprint,
+}
+
+/// A step that was executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Executed {
+    /// What it touched.
+    pub footprint: Footprint,
+    /// Its answer as a number, the same as in the digest.
+    pub answer: u32,
+    /// How many steps the actor could have taken instead, this one included.
+    pub alternatives: u32,
+    /// What else happened up to the actor's next operation: [`Executed::HIDDEN`], [`Executed::ALLOCATES`],
+    /// [`Executed::AWAITED`], [`Executed::FAILED`], [`Executed::SEVERAL`].
+    pub effects: u8,
+}
+
+impl Executed {
+    /// The actor touched or looked at what others can touch without an operation: it dropped a handle of an activity
+    /// that had not ended, ended with a mutex, or read a state such as that of a semaphore.
+    pub const HIDDEN: u8 = 1;
+    /// Actors or objects were numbered.
+    pub const ALLOCATES: u8 = 2;
+    /// The actor had asked the same before in vain, and waited for something to change.
+    pub const AWAITED: u8 = 4;
+    /// The actor failed.
+    pub const FAILED: u8 = 8;
+    /// The actor waited in several operations, or for any of several activities: it may have other steps in other orders.
+    pub const SEVERAL: u8 = 16;
+}

@@ -1,0 +1,369 @@
+//! Steps for an explorer: which ones are possible, what they touch, and beginning anew.
+//!
+//! An explorer takes the same transitions, through the same functions, as a run. Three things differ. It asks whether
+//! *one* actor can go on, instead of keeping a queue of those that can. A test that is repeated in vain waits until
+//! something has changed that it depends on, instead of anything at all, so that steps of others that have nothing to do
+//! with it do not enable it. And a kernel begins anew without giving its memory back.
+
+use super::{Kernel, NONE, Slot, SlotState, Status, activities::Kind};
+use crate::code::{Code, Kinds};
+use crate::{ActorId, End, Executed, Footprint, Offer, StepKind, Time, Transition};
+
+/// What happens besides transitions, as flags of [`Executed`].
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Effects(pub(crate) u8);
+
+impl Effects {
+    pub(crate) const ALLOCATES: u8 = Executed::ALLOCATES;
+    pub(crate) const HIDDEN: u8 = Executed::HIDDEN;
+}
+
+/// The answer yes, and the first of those that are numbers, as [`Answer::code`](crate::Answer) has them.
+const YES: u64 = 2;
+const NUMBERS: u64 = 4;
+
+/// The bits of a choice that belong to the branch; the position of the operation is above.
+const BRANCH_BITS: u32 = 24;
+/// The branch of a choice.
+pub(crate) const BRANCH_MASK: u32 = (1 << BRANCH_BITS) - 1;
+
+/// A choice, from the position of the operation among those of the actor and the branch of it.
+fn choice(position: usize, branch: u32) -> u32 {
+    assert!(
+        branch < 1 << BRANCH_BITS && position < 1 << 8,
+        "an explorer knows at most 2^24 branches of one step and 2^8 operations of one actor"
+    );
+    #[expect(clippy::cast_possible_truncation, reason = "just checked")]
+    let position = position as u32;
+    position << BRANCH_BITS | branch
+}
+
+impl Kernel {
+    /// Notes something that the present step does besides its transition.
+    #[inline]
+    pub(crate) fn note(&self, effect: u8) {
+        self.effects.set(Effects(self.effects.get().0 | effect));
+    }
+
+    /// Notes a change of what others can touch, unless it is what the present transition does.
+    #[inline]
+    pub(crate) fn note_hidden(&self) {
+        if self.acting == NONE {
+            self.note(Effects::HIDDEN);
+        }
+    }
+
+    /// Notes that a program looks at the state of something that others can touch.
+    #[inline]
+    pub(crate) fn note_look(&self) {
+        self.note(Effects::HIDDEN);
+    }
+
+    /// Forgets everything that happened and keeps the memory. Futures and messages must be gone.
+    pub(crate) fn recycle(&mut self) {
+        debug_assert!(self.dying.is_empty(), "the dying are buried before");
+        self.now = Time::ZERO;
+        self.digest = crate::Digest::default();
+        (self.current, self.acting) = (NONE, NONE);
+        let spare = &mut self.spare_extras;
+        for mut record in self.actors.drain(..) {
+            if let Some(mut extra) = record.extra.take() {
+                extra.recycle();
+                spare.push(extra);
+            }
+        }
+        self.ready.clear();
+        self.births.clear();
+        self.pollers.clear();
+        (self.progress, self.numbers, self.live) = (1, 0, 0);
+        self.timers.clear();
+        self.stale_timers = 0;
+        self.activities.recycle();
+        self.free_lists.clear();
+        self.lists.clear();
+        self.mailboxes.recycle();
+        self.mutexes.recycle();
+        self.semaphores.recycle();
+        self.barriers.recycle();
+        self.condvars.recycle();
+        self.host_states = super::hosts::HostStates::default();
+        self.stop = None;
+        (self.events, self.transitions, self.messages, self.bytes) = (0, 0, 0, 0.0);
+        self.ended.clear();
+        self.effects.set(Effects::default());
+    }
+
+    /// How often anything has changed that the answer of a test depends on.
+    pub(super) fn version(&self, transition: Transition) -> u64 {
+        1 + match transition {
+            Transition::MutexTest { mutex } => u64::from(self.mutexes[mutex as usize].departures),
+            Transition::MutexTryLock { mutex } => u64::from(self.mutexes[mutex as usize].changes),
+            Transition::Probe { mailbox } => {
+                u64::from(self.mailboxes.records[mailbox as usize].changes)
+            }
+            // An activity ends once; when it has, the test succeeds anyway.
+            _ => 0,
+        }
+    }
+
+    /// Whether a pending operation can happen, when an explorer asks.
+    #[inline]
+    fn is_open(&self, actor: u32, slot: &Slot) -> bool {
+        match slot.state {
+            SlotState::Free | SlotState::Answered => false,
+            _ if slot.code.is_among(Kinds::FREE) => true,
+            SlotState::Fired if slot.code.is_among(Kinds::LATER) => true,
+            _ if slot.code.is_among(Kinds::POLLS) => self.is_enabled(actor, slot.code, false),
+            state => self.is_enabled(actor, slot.code, state == SlotState::Fired),
+        }
+    }
+
+    /// Whether an actor can take a step.
+    #[inline]
+    pub(crate) fn has_step(&self, actor: u32) -> bool {
+        let record = &self.actors[actor as usize];
+        if record.dead || record.suspended || !record.started {
+            return false;
+        }
+        if record.has_more() {
+            return record.slots().iter().any(|slot| self.is_open(actor, slot));
+        }
+        self.is_open(actor, &record.first)
+    }
+
+    /// The steps that an actor can take, in the order of its operations and their branches.
+    pub(crate) fn offers(&self, actor: u32, into: &mut Vec<Offer>) {
+        let Some(record) = self.actors.get(actor as usize) else {
+            return;
+        };
+        if record.dead || record.suspended || !record.started {
+            return;
+        }
+        if !record.has_more() {
+            self.offers_of(actor, 0, &record.first, into);
+            return;
+        }
+        for (position, slot) in record.slots().iter().enumerate() {
+            self.offers_of(actor, position, slot, into);
+        }
+    }
+
+    fn offers_of(&self, actor: u32, position: usize, slot: &Slot, into: &mut Vec<Offer>) {
+        if !self.is_open(actor, slot) {
+            return;
+        }
+        let mut offer = |branch: u32| {
+            into.push(Offer {
+                choice: choice(position, branch),
+                footprint: self.footprint(slot.code, branch),
+            });
+        };
+        match slot.code.transition() {
+            Transition::Random { limit } => (0..limit).for_each(offer),
+            Transition::WaitAny { list } => {
+                for (member, &activity) in (0..).zip(&self.lists[list as usize]) {
+                    if self.has_ended(activity) {
+                        offer(member);
+                    }
+                }
+            }
+            _ => offer(0),
+        }
+    }
+
+    /// What the next step of an actor that waits in one operation would touch, whether or not it can be taken.
+    pub(crate) fn next_footprint(&self, actor: u32) -> Option<Footprint> {
+        let record = &self.actors[actor as usize];
+        let slot = &record.first;
+        let is_pending =
+            !record.dead && !matches!(slot.state, SlotState::Free | SlotState::Answered);
+        is_pending.then(|| self.footprint(slot.code, 0))
+    }
+
+    /// The operation and the branch of it that a choice means, and how many choices there are. `None` if the choice is not
+    /// possible.
+    pub(crate) fn chosen_slot(&self, actor: u32, choice: u32) -> Option<(Slot, u32, u32)> {
+        let record = self.actors.get(actor as usize)?;
+        if record.dead || record.suspended || !record.started {
+            return None;
+        }
+        if !record.has_more() && choice >> BRANCH_BITS == 0 {
+            let slot = &record.first;
+            if !self.is_open(actor, slot) {
+                return None;
+            }
+            return match slot.code.transition() {
+                Transition::Random { limit } if choice < limit => Some((*slot, choice, limit)),
+                Transition::WaitAny { list } => Some((
+                    *slot,
+                    self.rank_of_ended(list, choice)?,
+                    self.count_ended(list),
+                )),
+                Transition::Random { .. } => None,
+                _ => (choice == 0).then_some((*slot, 0, 1)),
+            };
+        }
+        let mut offers = Vec::new();
+        self.offers(actor, &mut offers);
+        offers.iter().find(|offer| offer.choice == choice)?;
+        let slot = *record.slots().get((choice >> BRANCH_BITS) as usize)?;
+        let branch = choice & BRANCH_MASK;
+        let branch = match slot.code.transition() {
+            Transition::WaitAny { list } => self.rank_of_ended(list, branch)?,
+            _ => branch,
+        };
+        let all = u32::try_from(offers.len()).expect("offers are counted in 32 bits");
+        Some((slot, branch, all))
+    }
+
+    /// The rank of a member of a list among those that have ended.
+    fn rank_of_ended(&self, list: u32, member: u32) -> Option<u32> {
+        let members = &self.lists[list as usize];
+        let activity = *members.get(member as usize)?;
+        if !self.has_ended(activity) {
+            return None;
+        }
+        let before = members[..member as usize].iter();
+        let rank = before.filter(|&&other| self.has_ended(other)).count();
+        u32::try_from(rank).ok()
+    }
+
+    /// What a transition touches.
+    pub(crate) fn footprint(&self, code: Code, branch: u32) -> Footprint {
+        let kind = StepKind::from_number(code.kind());
+        let (object, detail) = match kind {
+            StepKind::AsyncSend => {
+                let mailbox = &self.mailboxes.records[code.object() as usize];
+                (code.object(), mailbox.sends.wrapping_add(1))
+            }
+            StepKind::AsyncReceive => {
+                let mailbox = &self.mailboxes.records[code.object() as usize];
+                (code.object(), mailbox.receives.wrapping_add(1))
+            }
+            StepKind::Wait | StepKind::Test | StepKind::Cancel => self.place_of(code.object()),
+            StepKind::WaitAny => {
+                let list = &self.lists[code.object() as usize];
+                list.get(branch as usize)
+                    .map_or((Footprint::NOTHING, 0), |&activity| self.place_of(activity))
+            }
+            StepKind::TestAny => (code.object(), 0),
+            StepKind::SemaphoreWait
+            | StepKind::BarrierWait
+            | StepKind::CondvarAsyncLock
+            | StepKind::CondvarWait
+            | StepKind::Control => (code.object(), code.detail()),
+            StepKind::BarrierAsyncLock => {
+                let round = self.barriers[code.object() as usize].round;
+                (code.object(), round << 1 | u32::from(code.is_owned()))
+            }
+            StepKind::Yield | StepKind::Sleep | StepKind::Random | StepKind::Device => {
+                (Footprint::NOTHING, 0)
+            }
+            _ => (code.object(), 0),
+        };
+        Footprint {
+            kind,
+            object,
+            detail,
+        }
+    }
+
+    /// Notes that an actor has been told that an activity has ended.
+    pub(crate) fn note_known(&mut self, actor: u32, code: Code, answer: u64) {
+        let slot = match code.transition() {
+            Transition::Wait { activity, .. } => activity,
+            Transition::Test { activity } if answer == YES => activity,
+            Transition::WaitAny { list } | Transition::TestAny { list } if answer >= NUMBERS => {
+                let member = usize::try_from(answer - NUMBERS).unwrap_or(usize::MAX);
+                match self.lists[list as usize].get(member) {
+                    Some(&activity) => activity,
+                    None => return,
+                }
+            }
+            _ => return,
+        };
+        let record = self.activities.get_mut(slot);
+        record.known |=
+            u8::from(record.source == actor) | u8::from(record.destination == actor) << 1;
+    }
+
+    /// Whether dropping a handle of an activity tells or changes nothing: it was work of the actor alone, or the actor
+    /// has been told that it has ended.
+    pub(super) fn is_known(&self, slot: u32) -> bool {
+        let record = self.activities.get(slot);
+        let as_sender = record.source == self.current && record.known & 1 != 0;
+        let as_receiver = record.destination == self.current && record.known & 2 != 0;
+        record.kind != Kind::Comm || as_sender || as_receiver
+    }
+
+    /// The mailbox and the place of a communication; nothing for other activities, and for a communication that was cancelled:
+    /// another one has its place.
+    fn place_of(&self, activity: u32) -> (u32, u32) {
+        let record = self.activities.get(activity);
+        match record.kind {
+            Kind::Comm if record.status == Status::Ended && record.end != End::Done => {
+                (Footprint::NOTHING, 0)
+            }
+            Kind::Comm if record.status != Status::Free => (record.mailbox, record.place),
+            _ => (Footprint::NOTHING, 0),
+        }
+    }
+
+    /// The mailboxes and places of the members of a list.
+    pub(crate) fn places_of(&self, list: u32, into: &mut Vec<(u32, u32)>) {
+        let members = &self.lists[list as usize];
+        into.extend(members.iter().map(|&activity| self.place_of(activity)));
+    }
+
+    /// A fingerprint of the objects: who waits where, and what has been posted. What actors know is not in it.
+    pub(crate) fn object_digest(&self) -> crate::Digest {
+        let mut digest = crate::Digest::default();
+        let mut queue = |queue: &mut dyn Iterator<Item = u64>| {
+            let mut length = 0;
+            for entry in queue {
+                digest.mix(entry, 1);
+                length += 1;
+            }
+            digest.mix(length, 2);
+        };
+        for mutex in self.mutexes.iter() {
+            queue(&mut mutex.queue.iter().map(|&actor| u64::from(actor)));
+        }
+        for semaphore in self.semaphores.iter() {
+            let waiting = semaphore.waiting.iter().map(|&(_, actor)| u64::from(actor));
+            queue(&mut std::iter::once(u64::from(semaphore.value)).chain(waiting));
+        }
+        for barrier in self.barriers.iter() {
+            // The order of arrival is of no consequence.
+            let mut arrived = barrier.arrived.clone();
+            arrived.sort_unstable();
+            let arrived = arrived.into_iter().map(u64::from);
+            queue(&mut std::iter::once(u64::from(barrier.round)).chain(arrived));
+        }
+        for condvar in self.condvars.iter() {
+            queue(&mut condvar.waiting.iter().map(|&(_, actor)| u64::from(actor)));
+            let mut signalled = condvar.signalled.clone();
+            signalled.sort_unstable();
+            queue(&mut signalled.into_iter().map(u64::from));
+        }
+        for mailbox in self.mailboxes.records.iter() {
+            let pending = mailbox.pending.iter().map(|&comm| {
+                let record = self.activities.get(comm);
+                u64::from(record.source) << 32 | u64::from(record.destination)
+            });
+            queue(&mut std::iter::once(u64::from(mailbox.sends)).chain(pending));
+        }
+        for (actor, record) in (0_u64..).zip(&self.actors) {
+            let flags = u64::from(record.dead) | u64::from(record.suspended) << 1;
+            digest.mix(actor << 8 | flags, 3);
+        }
+        digest
+    }
+
+    /// The source line of the first operation in which an actor waits.
+    pub(crate) fn line_of(&self, actor: ActorId) -> Option<&'static std::panic::Location<'static>> {
+        let record = self.actors.get(actor.index())?;
+        let slot = record.slots().first().copied()?;
+        (slot.state != SlotState::Free).then_some(slot.location)
+    }
+}

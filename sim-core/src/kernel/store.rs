@@ -1,0 +1,73 @@
+//! Objects that are counted from 0 and whose records are used again when a simulation begins anew.
+//!
+//! Beginning anew forgets the objects and keeps their memory, so that a model checker, which runs a program millions
+//! of times, allocates nothing for them after the first run.
+
+use std::ops::{Index, IndexMut};
+
+/// A record that can be made as new without giving its memory back.
+pub(crate) trait Recycle: Default {
+    fn recycle(&mut self);
+}
+
+/// Records by number.
+#[derive(Debug)]
+pub(crate) struct Store<T> {
+    records: Vec<T>,
+    used: usize,
+}
+
+impl<T> Default for Store<T> {
+    fn default() -> Self {
+        Self {
+            records: Vec::new(),
+            used: 0,
+        }
+    }
+}
+
+impl<T: Recycle> Store<T> {
+    /// A new record and its number.
+    pub(crate) fn add(&mut self) -> (u32, &mut T) {
+        let number = u32::try_from(self.used).expect("objects are counted in 32 bits");
+        if self.used == self.records.len() {
+            self.records.push(T::default());
+        }
+        self.used += 1;
+        (number, &mut self.records[number as usize])
+    }
+
+    /// Forgets all records.
+    pub(crate) fn recycle(&mut self) {
+        for record in &mut self.records[..self.used] {
+            record.recycle();
+        }
+        self.used = 0;
+    }
+}
+
+impl<T> Store<T> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.records[..self.used].iter()
+    }
+
+    pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut T> {
+        self.records[..self.used].get_mut(number)
+    }
+}
+
+impl<T> Index<usize> for Store<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, number: usize) -> &T {
+        &self.records[number]
+    }
+}
+
+impl<T> IndexMut<usize> for Store<T> {
+    #[inline]
+    fn index_mut(&mut self, number: usize) -> &mut T {
+        &mut self.records[number]
+    }
+}

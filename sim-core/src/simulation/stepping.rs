@@ -1,0 +1,458 @@
+//! A simulation that an explorer drives, one step at a time, and begins anew as often as it likes.
+//!
+//! Time stands still. A *step* executes one transition of one actor and lets that actor go on up to its next operation,
+//! together with the actors that it has created. Nothing else moves, so a run is its list of steps: taking the same
+//! steps again gives the same run, if the program keeps to the contract (no time, no randomness of its own, no memory
+//! shared between actors).
+//!
+//! An actor that fails ends alone, so that what the others could still do is explored as well; the failures of a run are
+//! kept in order.
+//!
+//! *Not modelled*: timeouts, which never expire where no time passes.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::rc::Rc;
+
+use super::{Simulation, panic_message};
+use crate::code::Kinds;
+use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
+use crate::{
+    ActorId, Answer, Clock, Device, Digest, Executed, Failure, Footprint, Offer, Outcome, StepKind,
+    Transition, WaitGraph,
+};
+
+/// A program under an explorer.
+pub struct Stepper {
+    build: Box<dyn Fn() -> Simulation>,
+    start: Box<dyn Fn(&mut Simulation)>,
+    simulation: Simulation,
+    device: Option<Rc<dyn Device>>,
+    failures: Vec<Failure>,
+    /// How many failures had been there after the step before.
+    failures_before: usize,
+    /// A change of the resource cannot be taken back.
+    stale: bool,
+    /// The step that is being executed.
+    latest: Executed,
+    /// The communications that it tests, if it tests a list.
+    tested: Vec<(u32, u32)>,
+}
+
+impl Stepper {
+    /// The program that `start` puts into the simulation that `build` makes. `start` is called again for every run.
+    pub fn new(
+        build: impl Fn() -> Simulation + 'static,
+        start: impl Fn(&mut Simulation) + 'static,
+    ) -> Self {
+        let simulation = build();
+        let mut stepper = Self {
+            build: Box::new(build),
+            start: Box::new(start),
+            simulation,
+            device: None,
+            failures: Vec::new(),
+            failures_before: 0,
+            stale: false,
+            latest: Executed {
+                footprint: Footprint {
+                    kind: StepKind::Yield,
+                    object: Footprint::NOTHING,
+                    detail: 0,
+                },
+                answer: 0,
+                alternatives: 1,
+                effects: 0,
+            },
+            tested: Vec::new(),
+        };
+        stepper.begin();
+        stepper
+    }
+
+    /// A program without a platform: one host, as in [`Simulation::with_constant_model`].
+    pub fn on_one_host(start: impl Fn(&mut Simulation) + 'static) -> Self {
+        Self::new(|| Simulation::with_constant_model(1), start)
+    }
+
+    /// Begins anew.
+    pub fn restart(&mut self) {
+        self.device = None;
+        if self.stale {
+            self.stale = false;
+            self.simulation = (self.build)();
+        } else {
+            self.simulation.recycle();
+        }
+        self.begin();
+    }
+
+    fn begin(&mut self) {
+        self.failures.clear();
+        self.failures_before = 0;
+        self.simulation.set_clock(Clock::Untimed);
+        {
+            let mut kernel = self.simulation.kernel.borrow_mut();
+            (kernel.chosen, kernel.stepped) = (true, true);
+        }
+        (self.start)(&mut self.simulation);
+        self.device
+            .clone_from(&self.simulation.kernel.borrow().device);
+        self.settle();
+        self.failures_before = self.failures.len();
+        self.simulation
+            .kernel
+            .borrow()
+            .effects
+            .set(Effects::default());
+    }
+
+    /// The number of actors so far, dead ones included. They are numbered from 0 here: actor 0 is the one whose
+    /// [`ActorId`] prints as 1.
+    #[must_use]
+    pub fn actors(&self) -> u32 {
+        self.simulation.kernel.borrow().count_actors()
+    }
+
+    /// Whether an actor can take a step.
+    #[must_use]
+    pub fn has_step(&self, actor: u32) -> bool {
+        self.simulation.kernel.borrow().has_step(actor)
+    }
+
+    /// The first actor from `from` on that can take a step.
+    #[must_use]
+    pub fn next_able(&self, from: u32) -> Option<u32> {
+        let kernel = self.simulation.kernel.borrow();
+        (from..kernel.count_actors()).find(|&actor| kernel.has_step(actor))
+    }
+
+    /// Adds the steps that an actor can take.
+    pub fn offers(&self, actor: u32, into: &mut Vec<Offer>) {
+        self.simulation.kernel.borrow().offers(actor, into);
+    }
+
+    /// What the next step of an actor would touch, whether or not it can be taken; `None` if the actor has ended or is
+    /// about to begin.
+    #[must_use]
+    pub fn next_footprint(&self, actor: u32) -> Option<Footprint> {
+        self.simulation.kernel.borrow().next_footprint(actor)
+    }
+
+    /// The mailboxes and places of the communications that the latest step has tested, if it was a test of a list.
+    #[must_use]
+    pub fn tested(&self) -> &[(u32, u32)] {
+        &self.tested
+    }
+
+    /// The mailboxes and places of the communications that the pending wait or test of a list of an actor is about.
+    pub fn pending_places(&self, actor: u32, into: &mut Vec<(u32, u32)>) {
+        let kernel = self.simulation.kernel.borrow();
+        for slot in kernel.actors[actor as usize].slots() {
+            if let Transition::WaitAny { list } | Transition::TestAny { list } =
+                slot.code.transition()
+            {
+                kernel.places_of(list, into);
+            }
+        }
+    }
+
+    /// Takes a step. `None` if the actor cannot take it now; then nothing has happened.
+    ///
+    /// # Panics
+    /// If an invariant of the kernel is broken; never because of an actor.
+    pub fn execute(&mut self, actor: u32, choice: u32) -> Option<Executed> {
+        let shielded = catch_unwind(AssertUnwindSafe(|| self.take(actor, choice)));
+        let mut failed = 0;
+        match shielded {
+            Ok(None) => return None,
+            Ok(Some(false)) => {}
+            Ok(Some(true)) => self.settle(),
+            Err(panic) => {
+                self.note_panic(&*panic);
+                self.settle();
+                failed = Executed::FAILED;
+            }
+        }
+        if !self.failures.is_empty() && self.failures.len() > self.failures_before {
+            failed = Executed::FAILED;
+            self.failures_before = self.failures.len();
+        }
+        let effects = self.simulation.kernel.borrow().effects.get().0;
+        Some(Executed {
+            effects: self.latest.effects | effects | failed,
+            ..self.latest
+        })
+    }
+
+    /// [`Stepper::execute`] without the shield. What was executed is in `latest`; the answer tells whether others have to be
+    /// looked after.
+    #[inline]
+    fn take(&mut self, actor: u32, choice: u32) -> Option<bool> {
+        let simulation = &mut self.simulation;
+        let (goes_on, scan) = {
+            let mut kernel = simulation.kernel.borrow_mut();
+            let kernel = &mut *kernel;
+            kernel.effects.set(Effects::default());
+            let (slot, branch, alternatives) = kernel.chosen_slot(actor, choice)?;
+            let code = slot.code;
+            let polls = code.is_among(Kinds::POLLS);
+            let awaited = polls && kernel.has_asked(actor, code.transition());
+            let several =
+                code.is_among(Kinds::WAITS_FOR_ANY) || kernel.actors[actor as usize].has_more();
+            self.latest = Executed {
+                footprint: kernel.footprint(code, choice & BRANCH_MASK),
+                answer: 0,
+                alternatives,
+                effects: if awaited { Executed::AWAITED } else { 0 }
+                    | if several { Executed::SEVERAL } else { 0 },
+            };
+            if let Transition::TestAny { list } = code.transition() {
+                self.tested.clear();
+                kernel.places_of(list, &mut self.tested);
+            }
+            kernel.branch = branch;
+            let answer = kernel.execute_slot(actor, code, slot.state == SlotState::Fired);
+            kernel.branch = 0;
+            if code.is_among(Kinds::TELLS_END) {
+                kernel.note_known(actor, code, answer);
+            }
+            if !polls {
+                kernel.forget_failures(actor, code);
+            }
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "an answer is a small code or a 32-bit number and 4"
+            )]
+            let short = answer as u32;
+            self.latest.answer = short;
+            kernel.actors[actor as usize].bring_forward(slot.ticket);
+            kernel.answer(actor, slot.ticket, Answer::from_code(answer));
+            let kind = self.latest.footprint.kind;
+            self.stale |= matches!(kind, StepKind::SwitchHost | StepKind::Control);
+            let paused = kernel.pauses(actor, code);
+            if !paused {
+                kernel.current = actor;
+            }
+            (!paused, paused || kind == StepKind::Resume)
+        };
+        let outcome = if goes_on {
+            simulation.poll(actor)
+        } else {
+            simulation.after_poll()
+        };
+        if let Some(outcome) = outcome {
+            self.note_outcome(actor, outcome);
+        }
+        let kernel = self.simulation.kernel.borrow();
+        Some(scan || kernel.needs_looking_after())
+    }
+
+    /// Lets those go on that have nothing to choose: new actors, and those that were stopped with an answer.
+    fn settle(&mut self) {
+        loop {
+            let actor = {
+                let mut kernel = self.simulation.kernel.borrow_mut();
+                let Some(actor) = kernel.take_answered() else {
+                    break;
+                };
+                kernel.current = actor;
+                actor
+            };
+            let shielded = catch_unwind(AssertUnwindSafe(|| self.simulation.poll(actor)));
+            match shielded {
+                Ok(None) => {}
+                Ok(Some(outcome)) => self.note_outcome(actor, outcome),
+                Err(panic) => {
+                    self.note_panic(&*panic);
+                }
+            }
+        }
+    }
+
+    /// What ends a run ends only the actor here.
+    #[cold]
+    fn note_outcome(&mut self, actor: u32, outcome: Outcome) {
+        let failure = match outcome {
+            Outcome::Failed(failure) => failure,
+            Outcome::ForeignFuture(failure) => {
+                self.simulation.kernel.borrow_mut().dying.push(actor);
+                failure
+            }
+            Outcome::BadInput(message) => {
+                let kernel = self.simulation.kernel.borrow();
+                kernel.failure(actor, message, false)
+            }
+            _ => return,
+        };
+        self.note_failure(failure);
+    }
+
+    #[cold]
+    fn note_failure(&mut self, failure: Failure) {
+        let index = failure.actor.index();
+        self.simulation.kernel.borrow_mut().actors[index].killed = true;
+        self.failures.push(failure);
+        while self
+            .simulation
+            .after_poll()
+            .is_some_and(|outcome| outcome != Outcome::Finished)
+        {}
+    }
+
+    /// An actor panicked.
+    #[cold]
+    fn note_panic(&mut self, panic: &(dyn std::any::Any + Send)) {
+        let message = panic_message(panic);
+        let failure = {
+            let mut kernel = self.simulation.kernel.borrow_mut();
+            let actor = kernel.current.min(kernel.acting);
+            assert!(actor != NONE, "a broken invariant of the kernel: {message}");
+            (kernel.current, kernel.acting, kernel.branch) = (NONE, NONE, 0);
+            kernel.dying.push(actor);
+            kernel.failure(actor, message, true)
+        };
+        // The future has not gone back into its record, unless it was its transition that panicked.
+        let running = self.simulation.running.take();
+        drop(catch_unwind(AssertUnwindSafe(|| drop(running))));
+        self.note_failure(failure);
+    }
+
+    /// The failures of the run so far, the first one first.
+    #[must_use]
+    pub fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+
+    /// Whether every actor that is not a daemon has ended.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.simulation.kernel.borrow().live == 0
+    }
+
+    /// Who waits for what.
+    #[must_use]
+    pub fn wait_graph(&self) -> WaitGraph {
+        self.simulation.kernel.borrow().wait_graph()
+    }
+
+    /// The choice that a branch of a [`Schedule`](crate::Schedule) means: the position among the steps that the actor can
+    /// take.
+    #[must_use]
+    pub fn choice_of(&self, actor: u32, branch: u32) -> Option<u32> {
+        if actor >= self.actors() {
+            return None;
+        }
+        let mut offers = Vec::new();
+        self.offers(actor, &mut offers);
+        offers.get(branch as usize).map(|offer| offer.choice)
+    }
+
+    /// The branch of a schedule that means a choice: the inverse of [`Stepper::choice_of`].
+    #[must_use]
+    pub fn branch_of(&self, actor: u32, choice: u32) -> Option<u32> {
+        let mut offers = Vec::new();
+        self.offers(actor, &mut offers);
+        let position = offers.iter().position(|offer| offer.choice == choice)?;
+        u32::try_from(position).ok()
+    }
+
+    /// How many actors a barrier is for.
+    #[must_use]
+    pub fn barrier_size(&self, barrier: u32) -> u32 {
+        self.simulation.kernel.borrow().barriers[barrier as usize].size
+    }
+
+    /// How many units a semaphore had at first.
+    #[must_use]
+    pub fn initial_units(&self, semaphore: u32) -> u32 {
+        self.simulation.kernel.borrow().semaphores[semaphore as usize].initial
+    }
+
+    /// Whether an actor is in a loop of tests that can never succeed.
+    #[must_use]
+    pub fn is_polling(&self, actor: u32) -> bool {
+        let kernel = self.simulation.kernel.borrow();
+        let record = &kernel.actors[actor as usize];
+        !record.dead
+            && record
+                .slots()
+                .iter()
+                .any(|slot| slot.code.is_among(Kinds::POLLS))
+    }
+
+    /// The source line of the operation in which an actor waits.
+    #[must_use]
+    pub fn line_of(&self, actor: u32) -> Option<&'static Location<'static>> {
+        self.simulation.kernel.borrow().line_of(ActorId(actor))
+    }
+
+    /// The name of an actor.
+    #[must_use]
+    pub fn name_of(&self, actor: u32) -> String {
+        self.simulation.kernel.borrow().actor_name(actor)
+    }
+
+    /// A fingerprint of all objects: who waits where, and what has been posted. What actors know is not in it.
+    #[must_use]
+    pub fn object_digest(&self) -> Digest {
+        self.simulation.kernel.borrow().object_digest()
+    }
+}
+
+impl fmt::Debug for Stepper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stepper")
+            .field("actors", &self.actors())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Simulation {
+    /// Forgets all actors and objects and keeps the memory.
+    fn recycle(&mut self) {
+        self.kernel.borrow_mut().current = NONE;
+        drop(self.running.take());
+        self.error = None;
+        let mut next = 0;
+        while next < self.kernel.borrow().actors.len() {
+            let body = self.kernel.borrow_mut().actors[next].body.take();
+            if body.is_some() {
+                // A panic at the end has nobody left to report to.
+                drop(catch_unwind(AssertUnwindSafe(|| drop(body))));
+            }
+            next += 1;
+        }
+        let messages = self.kernel.borrow_mut().activities.take_messages();
+        if !messages.is_empty() {
+            drop(catch_unwind(AssertUnwindSafe(|| drop(messages))));
+        }
+        let mut kernel = self.kernel.borrow_mut();
+        kernel.device = None;
+        kernel.dying.clear();
+        kernel.recycle();
+        self.polls = 0;
+    }
+}
+
+impl crate::Kernel {
+    /// A test in vain is forgotten once its actor has done anything else that can be seen.
+    #[inline]
+    fn forget_failures(&mut self, actor: u32, code: crate::code::Code) {
+        if !code.is_among(Kinds::SILENT)
+            && let Some(extra) = &mut self.actors[actor as usize].extra
+        {
+            extra.failed_at = 0;
+        }
+    }
+
+    fn count_actors(&self) -> u32 {
+        u32::try_from(self.actors.len()).expect("actors are counted in 32 bits")
+    }
+
+    /// Whether there are actors that go on without a choice.
+    #[inline]
+    fn needs_looking_after(&self) -> bool {
+        !self.births.is_empty() || !self.dying.is_empty() || self.stop.is_some()
+    }
+}

@@ -343,11 +343,7 @@ impl Engine {
         let buffer = if arrived == length {
             payload
         } else {
-            let mut buffer = if payload.is_phantom() {
-                Buffer::phantom(length)
-            } else {
-                Buffer::zeroed(length)
-            };
+            let mut buffer = payload.of_kind(length);
             buffer.place(0, &payload);
             buffer
         };
@@ -477,6 +473,9 @@ impl Engine {
             unreachable!("data come for a receive that sent a CTS");
         };
         let (envelope, length, detached) = (*envelope, *length, *detached);
+        if buffer.is_unbounded() {
+            *buffer = part.of_kind(length);
+        }
         if length <= buffer.len() {
             buffer.place(offset, part);
         }

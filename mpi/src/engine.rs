@@ -160,8 +160,6 @@ pub(crate) struct Engine {
     busy_until: f64,
     /// Operations that wait for their turn: the rank does nothing else before they have begun.
     waiting: u32,
-    /// The operation that ends at that date, if anybody waits for it.
-    catching_up: Option<(f64, Token)>,
     /// Operations that have ended and whose completion is not paid.
     debts: u32,
     /// Operations that have ended.
@@ -172,13 +170,21 @@ pub(crate) struct Engine {
     detached: u32,
     /// The date until which the message layer copies.
     packing_until: f64,
-    /// Receives whose request was dropped before they got a message: the first one, and their number.
-    withdrawn: Option<(Pattern, Place, u64)>,
     /// Where limits are set.
     flow: Option<Box<FlowControl>>,
     /// The messages that are being forwarded.
     forwards: Option<Box<Forwards>>,
     defects: Defects,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few ranks have.
+#[derive(Clone, Debug, Default)]
+struct Rare {
+    /// The operation that ends when the rank is not busy any more, if anybody waits for it, and its date.
+    catching_up: Option<(f64, Token)>,
+    /// Receives whose request was dropped before they got a message: the first one, and their number.
+    withdrawn: Option<(Pattern, Place, u64)>,
     /// Messages that a matched probe had taken and that nobody received.
     returned: Vec<Unexpected>,
 }
@@ -237,6 +243,10 @@ impl Engine {
             *place = operation;
             return token;
         }
+        if self.operations.len() == self.operations.capacity() {
+            // Most ranks of a large run have one operation at a time.
+            self.operations.reserve_exact(self.operations.len().max(1));
+        }
         self.operations.push(operation);
         Token::try_from(self.operations.len() - 1)
             .expect("operations at one time are counted in 32 bits")
@@ -279,11 +289,16 @@ impl Engine {
             }
             &State::Posted { pattern, .. } => {
                 let place = self.operations[token as usize].location;
-                self.withdrawn.get_or_insert((pattern, place, 0)).2 += 1;
+                self.note_withdrawn(pattern, place);
                 self.withdraw(token);
             }
             _ => self.operations[token as usize].released = true,
         }
+    }
+
+    fn note_withdrawn(&mut self, pattern: Pattern, place: Place) {
+        let withdrawn = &mut self.rare.get_or_insert_default().withdrawn;
+        withdrawn.get_or_insert((pattern, place, 0)).2 += 1;
     }
 
     fn withdraw(&mut self, token: Token) {
@@ -356,8 +371,8 @@ impl Engine {
                 self.handle_packed(channel, token);
             }
             Event::Elapsed(token) => {
-                if self.catching_up.is_some_and(|(_, other)| other == token) {
-                    self.catching_up = None;
+                if let Some(rare) = &mut self.rare {
+                    rare.catching_up.take_if(|(_, other)| *other == token);
                 }
                 self.finish(token, Ok(NOTHING), Buffer::phantom(0));
             }

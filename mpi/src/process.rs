@@ -3,7 +3,7 @@
 //! Progress is made whenever an operation of the rank is polled: all events of the channel are handled before the
 //! operation looks whether it is over. An operation that is not parks the rank until the next event.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{RefCell, RefMut};
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
@@ -42,14 +42,20 @@ pub(crate) enum Question {
     Probe(Pattern),
 }
 
+/// What few ranks have.
+#[derive(Default)]
+struct Rare {
+    failures: Failures,
+    attached: Option<Box<Attached>>,
+    contexts: Contexts,
+}
+
 /// One rank of a running program.
 pub struct Process {
     channel: Box<dyn Channel>,
     engine: RefCell<Engine>,
     blocked: RefCell<Blocked>,
-    failures: Cell<Failures>,
-    contexts: RefCell<Contexts>,
-    attached: RefCell<Option<Box<Attached>>>,
+    rare: RefCell<Option<Box<Rare>>>,
 }
 
 impl Process {
@@ -60,9 +66,7 @@ impl Process {
             channel,
             engine: RefCell::new(Engine::default()),
             blocked: RefCell::new(Blocked::default()),
-            failures: Cell::new(Failures::default()),
-            contexts: RefCell::default(),
-            attached: RefCell::default(),
+            rare: RefCell::default(),
         })
     }
 
@@ -72,13 +76,26 @@ impl Process {
         Comm::world(Rc::clone(self))
     }
 
-    pub(crate) const fn contexts(&self) -> &RefCell<Contexts> {
-        &self.contexts
+    fn rare(&self) -> RefMut<'_, Rare> {
+        RefMut::map(self.rare.borrow_mut(), |rare| {
+            &mut **rare.get_or_insert_default()
+        })
+    }
+
+    pub(crate) fn contexts(&self) -> RefMut<'_, Contexts> {
+        RefMut::map(self.rare(), |rare| &mut rare.contexts)
+    }
+
+    /// Whether the context is one of a communicator that has been freed.
+    pub(crate) fn is_freed(&self, context: u32) -> bool {
+        let rare = self.rare.borrow();
+        rare.as_ref()
+            .is_some_and(|rare| rare.contexts.is_freed(context))
     }
 
     /// The buffer of buffered sends.
-    pub(crate) const fn attached(&self) -> &RefCell<Option<Box<Attached>>> {
-        &self.attached
+    pub(crate) fn attached(&self) -> RefMut<'_, Option<Box<Attached>>> {
+        RefMut::map(self.rare(), |rare| &mut rare.attached)
     }
 
     /// A matched message that nobody received.
@@ -207,9 +224,9 @@ impl Process {
     /// an event nor anything that the rank did itself. Such a rank waits for its next event instead of spinning at
     /// one date.
     pub(crate) fn may_say_no(&self, changes: u64, question: Question) -> bool {
-        let mut last = self.failures.get();
+        let last = &mut self.rare().failures;
         if last.changes != changes {
-            last = Failures {
+            *last = Failures {
                 changes,
                 ..Failures::default()
             };
@@ -217,17 +234,14 @@ impl Process {
         let again = last.first == Some(question) || last.count >= FAILURES_MAX;
         last.first = last.first.or(Some(question));
         last.count = last.count.saturating_add(1);
-        self.failures.set(last);
         !again
     }
 
     /// A probe was answered with yes: the program knows something new, so it may ask everything once more.
     pub(crate) fn said_yes(&self) {
-        let last = self.failures.get();
-        self.failures.set(Failures {
-            first: None,
-            ..last
-        });
+        if let Some(rare) = &mut *self.rare.borrow_mut() {
+            rare.failures.first = None;
+        }
     }
 
     /// Waits for the sends that still go on: what every rank does after its program has returned. Messages that have been detached and
@@ -241,7 +255,9 @@ impl Process {
                     channel.linger();
                 }
                 engine.has_sent_all().then(|| {
-                    if let Some(mut attached) = process.attached.borrow_mut().take() {
+                    let mut rare = process.rare.borrow_mut();
+                    let attached = rare.as_mut().and_then(|rare| rare.attached.take());
+                    if let Some(mut attached) = attached {
                         attached.reap(engine);
                     }
                 })

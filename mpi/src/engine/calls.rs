@@ -166,15 +166,16 @@ impl Engine {
 
     /// A message that was extracted and not received: it waits again, behind those that have arrived.
     pub(crate) fn give_back(&mut self, message: Unexpected) {
-        self.returned.push(message);
+        self.rare.get_or_insert_default().returned.push(message);
     }
 
     /// Lets messages that were given back meet receives.
     pub(crate) fn take_back(&mut self, channel: &dyn Channel) {
-        if self.returned.is_empty() {
-            return;
-        }
-        for Unexpected { envelope, content } in std::mem::take(&mut self.returned) {
+        let returned = match &mut self.rare {
+            Some(rare) if !rare.returned.is_empty() => std::mem::take(&mut rare.returned),
+            _ => return,
+        };
+        for Unexpected { envelope, content } in returned {
             self.events += 1;
             if let Some((receive, content)) = self.matching.arrive(envelope, content) {
                 self.matched(channel, receive, envelope, content);

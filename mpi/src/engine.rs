@@ -11,6 +11,7 @@
 //! Inputs are `send`, `receive`, `cancel` and `handle`; the packets to post come back through the channel that is passed in.
 
 mod calls;
+mod connected;
 mod forwarding;
 mod limited;
 mod questions;
@@ -172,6 +173,8 @@ pub(crate) struct Engine {
     packing_until: f64,
     /// Where limits are set.
     flow: Option<Box<FlowControl>>,
+    /// Where ranks get connected: those that are lost.
+    lost: Option<Box<connected::Lost>>,
     /// The messages that are being forwarded.
     forwards: Option<Box<Forwards>>,
     defects: Defects,
@@ -376,6 +379,7 @@ impl Engine {
                 }
                 self.finish(token, Ok(NOTHING), Buffer::phantom(0));
             }
+            other => self.handle_connection(channel, other),
         }
     }
 
@@ -417,6 +421,7 @@ impl Engine {
             | Header::EagerNext { .. }
             | Header::DataPart { .. }
             | Header::Credits => unreachable!("only where limits are set"),
+            Header::Socket { .. } => unreachable!("the layer below answers"),
         };
         if let Some((receive, content)) = self.arrive(channel, envelope, content) {
             self.matched(channel, receive, envelope, content);

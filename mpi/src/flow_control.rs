@@ -8,6 +8,7 @@
 //! the first packet goes either way.
 
 mod connection;
+mod lost;
 mod receiving;
 mod reporting;
 mod sending;

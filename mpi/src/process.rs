@@ -63,7 +63,7 @@ impl Process {
     #[must_use]
     pub fn new(channel: Box<dyn Channel>) -> Rc<Self> {
         Rc::new(Self {
-            channel,
+            channel: crate::connected::connect(channel),
             engine: RefCell::new(Engine::default()),
             blocked: RefCell::new(Blocked::default()),
             rare: RefCell::default(),
@@ -244,6 +244,31 @@ impl Process {
         }
     }
 
+    /// Whether ranks have to be connected before their programs begin.
+    #[must_use]
+    pub fn connects_first(&self) -> bool {
+        let connections = &self.channel.settings().connections;
+        connections.as_ref().is_some_and(|how| how.is_static)
+    }
+
+    /// Connects to all ranks if that is how they [get connected](Self::connects_first): what every rank then does before its
+    /// program begins.
+    pub fn init(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
+        let process = Rc::clone(self);
+        let location = Location::caller();
+        std::future::poll_fn(move |context| {
+            process.poll_until(context, Waits::Call("init"), location, |_, channel| {
+                channel.open().then_some(())
+            })
+        })
+    }
+
+    /// What happened to the rank's connections; `None` if none had to be made.
+    #[must_use]
+    pub fn connection_statistics(&self) -> Option<crate::ConnectionStatistics> {
+        self.channel.connected()
+    }
+
     /// Waits for the sends that still go on: what every rank does after its program has returned. Messages that have been detached and
     /// that nobody receives do not keep a run going.
     pub fn finalize(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
@@ -254,7 +279,7 @@ impl Process {
                 if engine.only_lingers() {
                     channel.linger();
                 }
-                engine.has_sent_all().then(|| {
+                (engine.has_sent_all() && channel.close()).then(|| {
                     let mut rare = process.rare.borrow_mut();
                     let attached = rare.as_mut().and_then(|rare| rare.attached.take());
                     if let Some(mut attached) = attached {

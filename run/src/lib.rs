@@ -8,6 +8,7 @@
 //!
 //! This crate knows no command line.
 
+mod connections;
 mod driver;
 mod mapping;
 mod output;
@@ -15,7 +16,8 @@ mod panic_hook;
 mod program;
 mod record;
 
-pub use driver::{ConnectionWait, Options, Run, RunError, SendMode, simulate};
+pub use connections::{ConnectionTotals, ConnectionWait};
+pub use driver::{Options, Run, RunError, SendMode, simulate};
 pub use mapping::{MapFile, Mapping, MappingError};
 pub use output::{Around, LogFilter, Output, Stream};
 pub use program::{Program, RankProgram, RootProgram, Stage};

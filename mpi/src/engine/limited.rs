@@ -167,6 +167,9 @@ impl Engine {
         let State::Packing { peer } = self.remove(token) else {
             unreachable!("only packing is over");
         };
+        if self.lost.is_some() && self.is_lost(peer) {
+            return;
+        }
         self.flow(channel).packed(peer, channel.now());
         self.carry_out(channel);
     }
@@ -293,6 +296,7 @@ impl Engine {
                 self.flow(channel).step(source, event, now);
             }
             Header::CancelResponse { send } => self.handle_cancel_response(send),
+            Header::Socket { .. } => unreachable!("the layer below answers"),
             Header::EagerNext { offset } => {
                 self.handle_next(channel, source, offset, &packet.payload);
             }
@@ -516,5 +520,7 @@ fn event_of(header: &Header) -> Event {
         }
         Header::EagerNext { .. } => Event::EagerData,
         Header::Detached { .. } => unreachable!("only where nothing is limited"),
+        // The layer below answers these.
+        Header::Socket { .. } => unreachable!(),
     }
 }

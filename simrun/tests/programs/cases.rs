@@ -41,6 +41,25 @@ enum Case {
     Log,
 }
 
+/// Four messages from rank 0 that rank 1 receives after a second.
+async fn late(world: &Comm, ready: bool) -> Result<()> {
+    let mut sends = Vec::new();
+    if world.rank() == 1 {
+        world.sleep(1.0).await;
+    }
+    for tag in 0..4 {
+        let mut message = world.buffer(1000);
+        if world.rank() == 1 {
+            world.recv(&mut message, 0, tag).await?;
+        } else if ready {
+            sends.push(world.irsend(message, 1, tag)?);
+        } else {
+            sends.push(world.isend(message, 1, tag)?);
+        }
+    }
+    waitall(&mut sends).await.map(drop)
+}
+
 async fn cases(world: Comm, args: Args) -> Result<()> {
     let rank = world.rank();
     let mut message = world.buffer(1000);
@@ -58,22 +77,8 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
             world.send(&message, 1 - rank, 0).await?;
             world.recv(&mut message, 1 - rank, 0).await?;
         }
-        (Case::Late | Case::LateReady, 0) => {
-            let mut sends = Vec::new();
-            for tag in 0..4 {
-                sends.push(if matches!(args.case, Case::Late) {
-                    world.isend(message.clone(), 1, tag)?
-                } else {
-                    world.irsend(message.clone(), 1, tag)?
-                });
-            }
-            waitall(&mut sends).await?;
-        }
-        (Case::Late | Case::LateReady, 1) => {
-            world.sleep(1.0).await;
-            for tag in 0..4 {
-                world.recv(&mut message, 0, tag).await?;
-            }
+        (Case::Late | Case::LateReady, 0 | 1) => {
+            late(&world, matches!(args.case, Case::LateReady)).await?;
         }
         (Case::Unreceived, 0) => world.send(&message, 1, 5).await?,
         (Case::NeverCompleted, 1) => std::mem::forget(world.irecv(message, 0, 9)?),

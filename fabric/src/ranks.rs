@@ -60,6 +60,11 @@ pub(crate) trait Carrier: Device {
     /// The rank is about to look into its inbox.
     fn before_poll(&self, _rank: u32) {}
 
+    /// The rank wants to look whether something has arrived; false if it has to stop before.
+    fn may_look(&self, _rank: u32) -> bool {
+        true
+    }
+
     /// The rank has nothing to do until the next event of that kind.
     fn parked(&self, _rank: u32, _interest: Interest) {}
 
@@ -237,7 +242,13 @@ impl Ranks {
         }
     }
 
-    fn wake(&self, rank: u32) {
+    /// Whether there are events that the rank has not handled.
+    pub(crate) fn has_news(&self, rank: u32) -> bool {
+        self.ends.borrow().endpoints[rank as usize].first != NONE
+    }
+
+    /// Lets a parked rank go on.
+    pub(crate) fn wake(&self, rank: u32) {
         let mut ends = self.ends.borrow_mut();
         ends.endpoints[rank as usize].woken = true;
         if !ends.wakers.is_empty() {
@@ -372,6 +383,10 @@ impl<C: Carrier> Channel for RankChannel<C> {
     fn poll_event(&self) -> Option<Event> {
         self.device.before_poll(self.rank);
         self.device.ranks().poll_event(self.rank)
+    }
+
+    fn may_look(&self) -> bool {
+        self.device.may_look(self.rank)
     }
 
     fn timer(&self, seconds: f64, token: Token) {

@@ -413,6 +413,12 @@ pub trait Channel {
     /// The next event, if there is one.
     fn poll_event(&self) -> Option<Event>;
 
+    /// Whether the rank may look now whether something has arrived; false if it has to park before. Only channels under
+    /// a model checker let it wait: whether a look comes before or after an arrival is then a choice.
+    fn may_look(&self) -> bool {
+        true
+    }
+
     /// Tells [`Event::Elapsed`] after so many seconds.
     fn timer(&self, seconds: f64, token: Token);
 

@@ -22,6 +22,7 @@ mod turns;
 use std::panic::Location;
 
 use crate::channel::{Channel, Event, Header, Packet, Token};
+use crate::defect::Defects;
 use crate::flow_control::{FlowControl, Slot};
 use crate::matching::{Content, Matching, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
@@ -52,7 +53,7 @@ pub(crate) struct SendCall {
 }
 
 /// Where an operation stands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum State {
     /// The place is not used.
     Free { next: Option<Token> },
@@ -122,7 +123,7 @@ pub(crate) enum State {
 }
 
 /// An operation and whether its program still wants to know.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Operation {
     state: State,
     /// Where the program started it.
@@ -147,7 +148,7 @@ struct Operation {
 pub(crate) type Place = &'static Location<'static>;
 
 /// The protocol state of one rank.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Engine {
     matching: Matching,
     operations: Vec<Operation>,
@@ -176,11 +177,12 @@ pub(crate) struct Engine {
     lost: Option<Box<connected::Lost>>,
     /// The messages that are being forwarded.
     forwards: Option<Box<Forwards>>,
+    defects: Defects,
     rare: Option<Box<Rare>>,
 }
 
 /// What few ranks have.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Rare {
     /// The operation that ends when the rank is not busy any more, if anybody waits for it, and its date.
     catching_up: Option<(f64, Token)>,
@@ -448,3 +450,6 @@ fn control(header: Header) -> Packet {
         returned: None,
     }
 }
+
+#[cfg(test)]
+mod tests;

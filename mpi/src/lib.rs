@@ -58,6 +58,7 @@ mod communicators;
 mod connected;
 pub mod connection;
 mod datatype;
+mod defect;
 mod engine;
 mod envelope;
 mod error;

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::channel::{Channel, Event, Token};
+use crate::channel::{Channel, Event, Interest, Token};
 use crate::communicators::Contexts;
 use crate::engine::Engine;
 use crate::matching::Unexpected;
@@ -163,6 +163,12 @@ impl Process {
         attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let channel = &*self.channel;
+        if waits.is_look() && !channel.may_look() {
+            let mut blocked = self.blocked.borrow_mut();
+            blocked.add(engine.events(), waits, location);
+            channel.park(context.waker(), Interest::All);
+            return Poll::Pending;
+        }
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {
                 return Poll::Ready(result);

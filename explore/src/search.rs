@@ -152,7 +152,8 @@ pub fn explore(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> (Statistics, Option<String>) {
-    let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
+    let mut own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
+    own.restart();
     let mut walk = Walk::new(own, options, observer);
     let halt = loop {
         let result = match options.reduction {

@@ -1,7 +1,6 @@
 //! How many transitions per second an exploration executes, those included that are executed again to come back to a place.
 //!
-//! Whole explorations of programs whose actors do nothing else: 7 and 8 users of a mutex, producers and consumers, ten
-//! philosophers.
+//! Whole explorations of programs whose actors do nothing else.
 
 #[path = "../tests/programs/mod.rs"]
 mod programs;
@@ -31,18 +30,29 @@ fn whole(criterion: &mut Criterion, name: &str, mut stepper: Stepper) {
 }
 
 fn benches(criterion: &mut Criterion) {
-    whole(criterion, "7 mutex users", programs::mutex_users(7));
-    whole(criterion, "8 mutex users", programs::mutex_users(8));
-    whole(
-        criterion,
-        "producers and consumers 2 2 2",
-        programs::producers_consumers(2, 2, 2, 2),
-    );
-    whole(
-        criterion,
-        "philosophers 10",
-        programs::philosophers(10, true),
-    );
+    let programs = [
+        ("7 mutex users", programs::mutex_users(7)),
+        ("8 mutex users", programs::mutex_users(8)),
+        (
+            "producers and consumers 2 2 2",
+            programs::producers_consumers(2, 2, 2, 2),
+        ),
+        ("philosophers 10", programs::philosophers(10, true)),
+        ("7 receives", programs::receives(7)),
+        (
+            "philosophers with a semaphore 3",
+            programs::philosophers_with_semaphore(3),
+        ),
+        (
+            "philosophers at a table 4",
+            programs::philosophers_with_table(4),
+        ),
+        ("barrier 3, three times", programs::barrier(3, 3)),
+        ("two draws", programs::draws()),
+    ];
+    for (name, stepper) in programs {
+        whole(criterion, name, stepper);
+    }
 }
 
 criterion_group!(all, benches);

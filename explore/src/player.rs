@@ -55,6 +55,9 @@ impl Player {
     }
 
     /// The steps that are possible, by actor. What they do besides is not known before they are taken.
+    ///
+    /// # Panics
+    /// If there are more than 2^16 actors.
     pub fn offers(&mut self) -> Vec<Event> {
         let mut offers = Vec::new();
         let mut actor = self.machine.stepper.next_able(0);
@@ -64,6 +67,12 @@ impl Player {
             actor = self.machine.stepper.next_able(able + 1);
         }
         offers
+    }
+
+    /// Gives the program back.
+    #[must_use]
+    pub fn into_stepper(self) -> Stepper {
+        self.machine.stepper
     }
 
     /// The run so far.

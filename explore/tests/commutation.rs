@@ -142,13 +142,7 @@ fn programs() -> u64 {
 fn independent_steps_commute_and_dependent_ones_sometimes_do_not() {
     let mut cells = Cells::new();
     for number in 0..programs() {
-        for family in [
-            Family::Common,
-            Family::Condvars,
-            Family::Rare,
-            Family::Actors,
-            Family::Global,
-        ] {
+        for family in Family::ALL {
             let program = random::program(family, number + 100_000);
             let mut stream = Stream::new(number, "states");
             let mut player = Player::new(random::stepper(&program));

@@ -44,7 +44,7 @@ fn classes(
 #[track_caller]
 fn check(reduction: Reduction, mutant: Mutant) {
     let is_noticed = |number: u64| {
-        let program = random::program(Family::Common, number);
+        let program = random::program(Family::ALL[0], number);
         let Some(judge) = classes(&program, Reduction::Sleep, None) else {
             return false;
         };

@@ -322,6 +322,7 @@ mod graph;
 mod import;
 mod mistake;
 mod model;
+mod names;
 mod nearest;
 mod overrides;
 mod pattern;
@@ -344,6 +345,7 @@ pub use model::{
     Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors, LogGops, Loopback,
     NetworkModel, NetworkParameters, OverheadSection, Overheads, model,
 };
+pub use names::HostNames;
 pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{LinkInfo, Platform};

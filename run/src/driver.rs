@@ -10,8 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 use fabric::{Costs, Fabric, Flow, LogGops};
 use mpi::{Limits, Overhead, Posting, Section, Settings, Variant};
-use platform::{Carriage, NoRoute, OverheadSection, Platform, Ready, Synchronous};
-use sim_core::{ActorId, DiskId, HostId, Hosts, Outcome, Progress, Report, Simulation, Time};
+use platform::{Carriage, HostNames, NoRoute, OverheadSection, Platform, Ready, Synchronous};
+use sim_core::{ActorId, HostId, Outcome, Progress, Report, Simulation, Time};
 
 use crate::connections::{ConnectionTotals, ConnectionWait, connections, losses, totals, waits};
 use crate::mapping::MappingError;
@@ -123,23 +123,6 @@ pub struct Run {
     pub hosts: Vec<HostId>,
     /// How long it took, in seconds of real time.
     pub wall_s: f64,
-}
-
-/// The platform's host names, for reports.
-struct HostNames(Arc<Platform>);
-
-impl Hosts for HostNames {
-    fn count(&self) -> u32 {
-        self.0.host_count()
-    }
-
-    fn name(&self, host: HostId) -> String {
-        self.0.host_name(host).into_owned()
-    }
-
-    fn disk(&self, host: HostId, name: &str) -> Option<DiskId> {
-        self.0.disk_by_name(host, name)
-    }
 }
 
 /// Runs `program` on `platform`.

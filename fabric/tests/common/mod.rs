@@ -18,11 +18,8 @@ use std::sync::Arc;
 
 use fabric::{Costs, Fabric, Flow, LogGops};
 use mpi::{Comm, ConnectionStatistics, Connections, Settings};
-use platform::Platform;
-use sim_core::{
-    ActorId, ActorResult, Clock, DiskId, HostId, Hosts, Outcome, Report, Simulation, Time,
-    WaitGraph,
-};
+use platform::{HostNames, Platform};
+use sim_core::{ActorId, ActorResult, Clock, Outcome, Report, Simulation, Time, WaitGraph};
 
 const NODES: &str = r#"
 version = 1
@@ -32,22 +29,6 @@ speed = "1Gf"
 bandwidth = "1GBps"
 latency = "1us"
 "#;
-
-struct HostNames(Arc<Platform>);
-
-impl Hosts for HostNames {
-    fn count(&self) -> u32 {
-        self.0.host_count()
-    }
-
-    fn name(&self, host: HostId) -> String {
-        self.0.host_name(host).into_owned()
-    }
-
-    fn disk(&self, host: HostId, name: &str) -> Option<DiskId> {
-        self.0.disk_by_name(host, name)
-    }
-}
 
 /// The end of a program; a bare `Ok(())` would not say which error it does not have.
 pub const DONE: mpi::Result<()> = Ok(());

@@ -4,7 +4,7 @@
 //! on the way and change what depends on what, so the search begins anew when they are first seen: that more actors use
 //! a barrier than it is made for, and that steps whose answer may change have hidden effects.
 
-use sim_core::{Executed, Footprint, Offer, StepKind, Stepper};
+use sim_core::{Executed, Footprint, Offer, QueueHead, StepKind, Stepper};
 
 use crate::independence::{CROWDED, Lists};
 use crate::{Event, Halt};
@@ -36,6 +36,8 @@ pub(crate) struct Step {
     pub(crate) event: Event,
     pub(crate) answer: u32,
     pub(crate) alternatives: u32,
+    /// The place of the step that put there what this one delivers.
+    pub(crate) cause: Option<usize>,
 }
 
 impl Machine {
@@ -59,15 +61,19 @@ impl Machine {
         self.held.clear();
     }
 
-    /// Takes a step whose event is known. False if it is not possible.
+    /// Takes a step whose event is known. False if it is not possible, or another one than before.
     #[inline]
-    pub(crate) fn replay(&mut self, actor: u16, choice: u32) -> bool {
+    pub(crate) fn replay(&mut self, event: &Event) -> bool {
         self.transitions += 1;
-        let Some(executed) = self.stepper.execute(u32::from(actor), choice) else {
+        let executed = self.stepper.execute(u32::from(event.actor), event.choice);
+        let Some(executed) = executed else {
             return false;
         };
-        self.note_mutexes(actor, &executed);
-        true
+        self.note_mutexes(event.actor, &executed);
+        let Footprint { kind, object, .. } = executed.footprint;
+        (kind == event.kind && object == event.object)
+            || kind == StepKind::TestAny
+            || (kind == StepKind::MutexUnlock && event.kind == StepKind::MutexCancel)
     }
 
     /// Takes a step. `None` if it is not possible.
@@ -98,6 +104,9 @@ impl Machine {
             event,
             answer,
             alternatives: executed.alternatives,
+            cause: usize::try_from(executed.cause)
+                .ok()
+                .filter(|_| executed.cause != QueueHead::BEFORE),
         }))
     }
 

@@ -79,6 +79,14 @@ impl<'a> Walk<'a> {
         self.at = Some(0);
     }
 
+    /// Forgets the path.
+    pub(crate) fn clear(&mut self) {
+        if !self.path.is_empty() {
+            self.path.clear();
+            self.at = None;
+        }
+    }
+
     /// Brings the program to the end of the path.
     pub(crate) fn reach(&mut self) -> Result<(), Halt> {
         let wanted = self.path.len();
@@ -97,7 +105,7 @@ impl<'a> Walk<'a> {
         self.look_at_bounds()?;
         for position in 0..length {
             let event = self.path.events()[position];
-            if !self.machine.replay(event.actor, event.choice) {
+            if !self.machine.replay(&event) {
                 return Err(Halt::NotDeterministic(event));
             }
         }
@@ -123,12 +131,7 @@ impl<'a> Walk<'a> {
         };
         self.at = Some(length + 1);
         self.statistics.events += 1;
-        self.path.push(
-            step.event,
-            step.answer,
-            step.alternatives,
-            &self.machine.lists,
-        );
+        self.path.push(&step, &self.machine.lists);
         self.thorough |= step.event.effects & Executed::HIDDEN != 0 || is_global(step.event.kind);
         Ok(step.event)
     }
@@ -160,6 +163,7 @@ impl<'a> Walk<'a> {
         let end = self.end();
         let counter = match end {
             End::Finished => &mut self.statistics.finished,
+            End::Leftovers => &mut self.statistics.leftovers,
             End::Deadlock | End::Livelock => &mut self.statistics.deadlocks,
             End::Failed => &mut self.statistics.failed,
             End::TooDeep => &mut self.statistics.cut,
@@ -194,7 +198,11 @@ impl<'a> Walk<'a> {
             return End::TooDeep;
         }
         if stepper.is_finished() {
-            return End::Finished;
+            return if stepper.leftovers().is_empty() {
+                End::Finished
+            } else {
+                End::Leftovers
+            };
         }
         if (0..stepper.actors()).any(|actor| stepper.is_polling(actor)) {
             return End::Livelock;
@@ -204,13 +212,13 @@ impl<'a> Walk<'a> {
 
     fn look_at_bounds(&mut self) -> Result<(), Halt> {
         self.statistics.transitions = self.machine.transitions;
+        if self.machine.transitions >= self.options.transitions_max {
+            return Err(Halt::Bound(Bound::Transitions));
+        }
         if self.machine.transitions < self.next_look {
             return Ok(());
         }
         self.next_look = self.machine.transitions + STEPS_BETWEEN_LOOKS;
-        if self.machine.transitions >= self.options.transitions_max {
-            return Err(Halt::Bound(Bound::Transitions));
-        }
         if self.seconds() > self.options.seconds_max {
             return Err(Halt::Bound(Bound::Time));
         }
@@ -232,7 +240,7 @@ impl<'a> Walk<'a> {
     ) -> Result<bool, Halt> {
         self.reach_prefix(length)?;
         for event in more {
-            if !self.machine.replay(event.actor, event.choice) {
+            if !self.machine.replay(event) {
                 return Ok(false);
             }
         }

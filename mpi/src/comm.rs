@@ -599,7 +599,7 @@ impl Future for Send<'_> {
         if result.is_ready() {
             this.token = None;
         }
-        result
+        result.map_err(|error| this.comm.members.told_error(error))
     }
 }
 

@@ -11,6 +11,7 @@
 //! Inputs are `send`, `receive`, `cancel` and `handle`; the packets to post come back through the channel that is passed in.
 
 mod calls;
+mod connected;
 mod forwarding;
 mod limited;
 mod questions;
@@ -21,6 +22,7 @@ mod turns;
 use std::panic::Location;
 
 use crate::channel::{Channel, Event, Header, Packet, Token};
+use crate::defect::Defects;
 use crate::flow_control::{FlowControl, Slot};
 use crate::matching::{Content, Matching, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
@@ -51,7 +53,7 @@ pub(crate) struct SendCall {
 }
 
 /// Where an operation stands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum State {
     /// The place is not used.
     Free { next: Option<Token> },
@@ -121,7 +123,7 @@ pub(crate) enum State {
 }
 
 /// An operation and whether its program still wants to know.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Operation {
     state: State,
     /// Where the program started it.
@@ -146,7 +148,7 @@ struct Operation {
 pub(crate) type Place = &'static Location<'static>;
 
 /// The protocol state of one rank.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Engine {
     matching: Matching,
     operations: Vec<Operation>,
@@ -171,13 +173,16 @@ pub(crate) struct Engine {
     packing_until: f64,
     /// Where limits are set.
     flow: Option<Box<FlowControl>>,
+    /// Where ranks get connected: those that are lost.
+    lost: Option<Box<connected::Lost>>,
     /// The messages that are being forwarded.
     forwards: Option<Box<Forwards>>,
+    defects: Defects,
     rare: Option<Box<Rare>>,
 }
 
 /// What few ranks have.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Rare {
     /// The operation that ends when the rank is not busy any more, if anybody waits for it, and its date.
     catching_up: Option<(f64, Token)>,
@@ -374,6 +379,7 @@ impl Engine {
                 }
                 self.finish(token, Ok(NOTHING), Buffer::phantom(0));
             }
+            other => self.handle_connection(channel, other),
         }
     }
 
@@ -415,6 +421,7 @@ impl Engine {
             | Header::EagerNext { .. }
             | Header::DataPart { .. }
             | Header::Credits => unreachable!("only where limits are set"),
+            Header::Socket { .. } => unreachable!("the layer below answers"),
         };
         if let Some((receive, content)) = self.arrive(channel, envelope, content) {
             self.matched(channel, receive, envelope, content);
@@ -443,3 +450,6 @@ fn control(header: Header) -> Packet {
         returned: None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::channel::{Channel, Event, Token};
+use crate::channel::{Channel, Event, Interest, Token};
 use crate::communicators::Contexts;
 use crate::engine::Engine;
 use crate::matching::Unexpected;
@@ -63,7 +63,7 @@ impl Process {
     #[must_use]
     pub fn new(channel: Box<dyn Channel>) -> Rc<Self> {
         Rc::new(Self {
-            channel,
+            channel: crate::connected::connect(channel),
             engine: RefCell::new(Engine::default()),
             blocked: RefCell::new(Blocked::default()),
             rare: RefCell::default(),
@@ -163,6 +163,12 @@ impl Process {
         attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let channel = &*self.channel;
+        if waits.is_look() && !channel.may_look() {
+            let mut blocked = self.blocked.borrow_mut();
+            blocked.add(engine.events(), waits, location);
+            channel.park(context.waker(), Interest::All);
+            return Poll::Pending;
+        }
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {
                 return Poll::Ready(result);
@@ -244,6 +250,31 @@ impl Process {
         }
     }
 
+    /// Whether ranks have to be connected before their programs begin.
+    #[must_use]
+    pub fn connects_first(&self) -> bool {
+        let connections = &self.channel.settings().connections;
+        connections.as_ref().is_some_and(|how| how.is_static)
+    }
+
+    /// Connects to all ranks if that is how they [get connected](Self::connects_first): what every rank then does before its
+    /// program begins.
+    pub fn init(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
+        let process = Rc::clone(self);
+        let location = Location::caller();
+        std::future::poll_fn(move |context| {
+            process.poll_until(context, Waits::Call("init"), location, |_, channel| {
+                channel.open().then_some(())
+            })
+        })
+    }
+
+    /// What happened to the rank's connections; `None` if none had to be made.
+    #[must_use]
+    pub fn connection_statistics(&self) -> Option<crate::ConnectionStatistics> {
+        self.channel.connected()
+    }
+
     /// Waits for the sends that still go on: what every rank does after its program has returned. Messages that have been detached and
     /// that nobody receives do not keep a run going.
     pub fn finalize(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
@@ -254,7 +285,7 @@ impl Process {
                 if engine.only_lingers() {
                     channel.linger();
                 }
-                engine.has_sent_all().then(|| {
+                (engine.has_sent_all() && channel.close()).then(|| {
                     let mut rare = process.rare.borrow_mut();
                     let attached = rare.as_mut().and_then(|rare| rare.attached.take());
                     if let Some(mut attached) = attached {

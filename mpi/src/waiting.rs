@@ -53,6 +53,14 @@ impl Waits {
             }
     }
 
+    /// Whether the answer depends on what has arrived by now, and not only on what will have at the end.
+    pub(crate) const fn is_look(self) -> bool {
+        matches!(
+            self,
+            Self::Any | Self::Several(_) | Self::Test(_) | Self::Iprobe(_)
+        )
+    }
+
     /// Which events can end the wait.
     pub(crate) fn interest(self, engine: &Engine) -> Interest {
         let is_receive = match self {

@@ -3,19 +3,24 @@
 //! * [`Program`]: a rank program or an actor program, as an object.
 //! * [`Mapping`]: which rank runs on which host.
 //! * [`simulate`]: platform + program + options → [`Run`].
+//! * [`explorable`]: the program under a model checker.
 //! * [`Output`]: where the program's own output and log go.
 //! * [`Record`]: what a run leaves behind.
 //!
 //! This crate knows no command line.
 
+mod connections;
 mod driver;
+mod explorable;
 mod mapping;
 mod output;
 mod panic_hook;
 mod program;
 mod record;
 
-pub use driver::{ConnectionWait, Options, Run, RunError, SendMode, simulate};
+pub use connections::{ConnectionTotals, ConnectionWait};
+pub use driver::{Options, Run, RunError, SendMode, simulate};
+pub use explorable::{explorable, without_panic_messages};
 pub use mapping::{MapFile, Mapping, MappingError};
 pub use output::{Around, LogFilter, Output, Stream};
 pub use program::{Program, RankProgram, RootProgram, Stage};

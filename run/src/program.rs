@@ -74,6 +74,15 @@ where
             let process = Rc::clone(&fabric).process(rank);
             stage.processes.push(Rc::clone(&process));
             let start = Rc::clone(&self.0);
+            if process.connects_first() {
+                stage.simulation.spawn_anonymous(host.0, |_| async move {
+                    process.init().await;
+                    start(process.world()).await.into_result()?;
+                    process.finalize().await;
+                    Ok::<(), String>(())
+                });
+                continue;
+            }
             stage.simulation.spawn_anonymous(host.0, |_| async move {
                 // Made in here, the program's future is in the actor once; handed in, it would be there twice.
                 start(process.world()).await.into_result()?;

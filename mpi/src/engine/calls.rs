@@ -3,6 +3,7 @@
 
 use super::{Engine, NOTHING, Place, State, Status};
 use crate::channel::{Channel, Header, Token};
+use crate::defect::Defect;
 use crate::matching::{Content, Unexpected};
 use crate::{Buffer, Envelope, Pattern};
 
@@ -56,6 +57,9 @@ impl Engine {
         let operation = &mut self.operations[send as usize];
         if may_come_back && !operation.cancelled {
             operation.cancelled = true;
+            if self.defects.has(Defect::CancelWithoutAnswer) {
+                self.finish_cancelled_send(send);
+            }
             let header = Header::CancelRequest { envelope, send };
             self.post_control(channel, peer, header);
         }
@@ -72,6 +76,10 @@ impl Engine {
         let Some(message) = self.matching.withdraw_message(&envelope, send) else {
             return false;
         };
+        if self.defects.has(Defect::CancelKeepsMessage) {
+            let content = message.content.clone();
+            self.matching.arrive(envelope, content);
+        }
         self.discard(channel, &message.content, envelope.source);
         let header = Header::CancelResponse { send };
         self.post_control(channel, envelope.source, header);

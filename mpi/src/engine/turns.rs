@@ -103,6 +103,9 @@ impl Engine {
                 if let Some(message) = matched {
                     self.meet_unexpected(channel, token, message);
                 }
+                if self.lost.is_some() {
+                    self.check_source(token);
+                }
             }
             other => unreachable!("only what waits for its turn begins, not {other:?}"),
         }

@@ -8,7 +8,7 @@ use crate::channel::Token;
 use crate::{Envelope, Pattern};
 
 /// In the order in which they were posted.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Posted {
     One(Option<(Pattern, Token)>),
     Few(VecDeque<(Pattern, Token)>),
@@ -22,7 +22,7 @@ impl Default for Posted {
 }
 
 /// A list for each pattern.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     nodes: Vec<Node>,
     /// The first of the free nodes, which are linked by `after`.
@@ -33,7 +33,7 @@ pub(super) struct Index {
     numbers: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Node {
     pattern: Pattern,
     receive: Token,

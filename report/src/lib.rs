@@ -5,10 +5,12 @@
 mod canvas;
 mod curves;
 mod layout;
+mod scatter;
 mod states;
 mod topology;
 
 pub use canvas::PlotError;
 pub use curves::{Curve, Curves, growth, plot_curves};
+pub use scatter::{Mark, Scatter, Series, plot_scatter, svg_of_scatter};
 pub use states::{StateGraph, svg_of_states};
 pub use topology::plot_topology;

@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::args::{EXIT_STATUS, RunArgs};
+use crate::calibrate::{self, CalibrateCommand};
 use crate::entry::VERSION;
 use crate::graph::{self, GraphCommand};
 use crate::platform_command::{self, PlatformCommand};
@@ -54,6 +55,8 @@ enum Sub {
     Platform(PlatformCommand),
     /// Print a protocol machine as a graph, from the table that runs
     Graph(GraphCommand),
+    /// Fit a network to measurements, and write it as a platform file
+    Calibrate(CalibrateCommand),
     /// Make a package of your own that runs at once
     New {
         /// The folder to make; its last part is the name of the package
@@ -91,6 +94,7 @@ pub fn simrun() -> ExitCode {
         Some(Sub::Run(run)) => start(&run, &arguments[1..]),
         Some(Sub::Platform(command)) => platform_command::run(&command),
         Some(Sub::Graph(command)) => graph::run(&command),
+        Some(Sub::Calibrate(command)) => calibrate::run(&command),
         Some(Sub::New { name }) => new::new(&name),
         None => start(&cli.run, &arguments),
     }

@@ -29,6 +29,7 @@
 
 mod app;
 mod args;
+mod calibrate;
 mod cli;
 mod entry;
 mod graph;

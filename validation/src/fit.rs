@@ -108,7 +108,10 @@ impl fmt::Display for FitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooFew(found) => {
-                write!(f, "{found} sizes: expected at least 2, for one line")
+                write!(
+                    f,
+                    "too few sizes, {found}: expected at least 2, for one line"
+                )
             }
             Self::BadTime(size, time) => {
                 write!(f, "{size} B takes {time} s: expected a time above 0")

@@ -4,26 +4,43 @@
 //! * [`summarise`]: samples → points.
 //! * [`fit`]: points → a piecewise linear curve with its breaks.
 //! * [`refine`]: which sizes to measure too, where the fit jumps.
+//! * [`calibrate`]: all of it, with a platform file that was simulated to give the fit back, and warnings.
+//! * [`write_report`]: what it looks like, on one page.
 //! * [`fit_line`] and [`Interpolation`]: what the fit is compared with.
 //!
 //! Times are in seconds, sizes in bytes of payload, errors relative: 0.02 is 2 %.
 
+mod calibrate;
+mod confidence;
+mod cross_check;
 mod error_summary;
 mod fit;
 mod interpolation;
+mod platform_file;
 mod point;
 mod quantile;
 mod read;
 mod refine;
+mod report_page;
 mod sample;
 mod sampling;
+mod self_check;
+mod warning;
+mod warnings;
 
+pub use calibrate::{CalibrateError, CalibrateOptions, Calibration, calibrate};
+pub use confidence::{Confidence, Interval};
+pub use cross_check::CrossCheck;
 pub use error_summary::{ErrorSummary, Prediction};
 pub use fit::{Break, BreakKind, Fit, FitError, Line, Rules, Segment, fit, fit_line, rough_noise};
 pub use interpolation::Interpolation;
+pub use platform_file::{PlatformFacts, platform_file};
 pub use point::Point;
 pub use quantile::{median, quantile};
 pub use read::{BadLine, ReadError, read, read_file};
 pub use refine::{Refined, refine};
+pub use report_page::{pictures, write_report};
 pub use sample::{Block, Kernel, Measurements, Set, Table};
 pub use sampling::{SizeSummary, Statistic, summarise};
+pub use self_check::{SimulationFailed, simulated_ping_pong};
+pub use warning::{Code, Warning};

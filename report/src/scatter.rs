@@ -1,0 +1,252 @@
+//! Points and lines over linear or logarithmic axes: what was measured beside what a model says.
+//!
+//! *Not drawn*: what has no place on a logarithmic axis, and what is not finite.
+
+use std::path::Path;
+
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
+use plotters::prelude::*;
+
+use crate::canvas::{Drawing, PlotError, svg, write};
+
+/// Width and height, in pixels.
+const SIZE: (u32, u32) = (1000, 560);
+
+/// How a series is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// Small grey dots: single samples.
+    Faint,
+    /// Blue circles: what was measured.
+    Dots,
+    /// Orange rings: what was held back.
+    Rings,
+    /// A red line: the model.
+    Line,
+    /// A thin grey line: what the model is compared with.
+    Thin,
+}
+
+/// One series.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Series {
+    /// What it is called in the picture; not listed if it is empty.
+    pub name: String,
+    /// How it is drawn.
+    pub mark: Mark,
+    /// Its points; a line joins them in this order.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A picture of points and lines.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scatter {
+    /// Above the picture.
+    pub title: String,
+    /// What x is, with its unit; its axis is logarithmic.
+    pub x: String,
+    /// What y is, with its unit.
+    pub y: String,
+    /// Whether the axis of y is logarithmic too.
+    pub log_y: bool,
+    /// What is drawn, first things below.
+    pub series: Vec<Series>,
+    /// Vertical lines at these x.
+    pub verticals: Vec<f64>,
+}
+
+/// Draws into an SVG or PNG file.
+///
+/// # Errors
+/// [`PlotError`] if the ending is unknown, there is nothing to draw, or the file cannot be written.
+pub fn plot_scatter(scatter: &Scatter, path: &Path) -> Result<(), PlotError> {
+    write(path, SIZE, scatter)
+}
+
+/// Draws an SVG picture, as its text.
+///
+/// # Errors
+/// [`PlotError`] if there is nothing to draw.
+pub fn svg_of_scatter(scatter: &Scatter) -> Result<String, PlotError> {
+    svg(SIZE, scatter)
+}
+
+impl Scatter {
+    fn drawable<'a>(&self, points: &'a [(f64, f64)]) -> impl Iterator<Item = (f64, f64)> + use<'a> {
+        let log_y = self.log_y;
+        let fits = move |(x, y): &(f64, f64)| {
+            *x > 0.0 && x.is_finite() && y.is_finite() && (*y > 0.0 || !log_y)
+        };
+        points.iter().copied().filter(fits)
+    }
+
+    /// The least and the largest of what is chosen of all points.
+    fn extent(&self, of: impl Fn((f64, f64)) -> f64) -> Option<(f64, f64)> {
+        let all = self
+            .series
+            .iter()
+            .flat_map(|series| self.drawable(&series.points));
+        all.map(of).fold(None, |extent, number| {
+            let (low, high) = extent.unwrap_or((number, number));
+            Some((f64::min(low, number), f64::max(high, number)))
+        })
+    }
+}
+
+impl Drawing for Scatter {
+    fn draw<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
+        area.fill(&WHITE).map_err(text)?;
+        let (Some(x), Some(y)) = (self.extent(|point| point.0), self.extent(|point| point.1))
+        else {
+            return Err("there are no points".to_owned());
+        };
+        let x = (x.0 / 1.5..x.1 * 1.5).log_scale();
+        if self.log_y {
+            self.on(area, x, (y.0 / 1.5..y.1 * 1.5).log_scale())
+        } else {
+            let room = 0.1 * (y.1 - y.0).max(1e-9);
+            self.on(area, x, y.0 - room..y.1 + room)
+        }
+    }
+}
+
+impl Scatter {
+    fn on<D: DrawingBackend, X, Y>(
+        &self,
+        area: &DrawingArea<D, Shift>,
+        x: X,
+        y: Y,
+    ) -> Result<(), String>
+    where
+        X: AsRangedCoord<Value = f64>,
+        Y: AsRangedCoord<Value = f64>,
+        X::CoordDescType: ValueFormatter<f64> + Ranged<ValueType = f64>,
+        Y::CoordDescType: ValueFormatter<f64> + Ranged<ValueType = f64>,
+    {
+        let mut chart = ChartBuilder::on(area)
+            .caption(&self.title, ("sans-serif", 20))
+            .margin(16)
+            .margin_right(32)
+            .x_label_area_size(48)
+            .y_label_area_size(72)
+            .build_cartesian_2d(x, y)
+            .map_err(text)?;
+        chart
+            .configure_mesh()
+            .x_desc(&self.x)
+            .y_desc(&self.y)
+            .label_style(("sans-serif", 15))
+            .axis_desc_style(("sans-serif", 17))
+            .bold_line_style(RGBColor(205, 205, 205))
+            .light_line_style(RGBColor(240, 240, 240))
+            .x_label_formatter(&label)
+            .y_label_formatter(&label)
+            .draw()
+            .map_err(text)?;
+        let y = self.extent(|point| point.1).unwrap_or_default();
+        for at in &self.verticals {
+            let ends = vec![(*at, y.0), (*at, y.1)];
+            let line = PathElement::new(ends, RGBColor(120, 120, 120).mix(0.6));
+            chart.draw_series(std::iter::once(line)).map_err(text)?;
+        }
+        for series in &self.series {
+            let points: Vec<(f64, f64)> = self.drawable(&series.points).collect();
+            let (colour, size) = style(series.mark);
+            let dots = || points.iter().copied();
+            let drawn = match series.mark {
+                Mark::Faint | Mark::Dots => {
+                    chart.draw_series(dots().map(|at| Circle::new(at, size, colour.filled())))
+                }
+                Mark::Rings => chart
+                    .draw_series(dots().map(|at| Circle::new(at, size, colour.stroke_width(2)))),
+                Mark::Line | Mark::Thin => {
+                    let line = PathElement::new(points, colour.stroke_width(size));
+                    chart.draw_series(std::iter::once(line))
+                }
+            };
+            let legend = drawn.map_err(text)?;
+            if !series.name.is_empty() {
+                legend.label(&series.name).legend(move |(x, y)| {
+                    PathElement::new(vec![(x, y), (x + 24, y)], colour.stroke_width(3))
+                });
+            }
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
+            .margin(16)
+            .legend_area_size(34)
+            .label_font(("sans-serif", 16))
+            .background_style(WHITE.mix(0.9))
+            .border_style(RGBColor(150, 150, 150))
+            .draw()
+            .map_err(text)
+    }
+}
+
+/// Colour, and radius or width in pixels.
+fn style(mark: Mark) -> (RGBAColor, u32) {
+    match mark {
+        Mark::Faint => (RGBColor(120, 120, 120).mix(0.25), 1),
+        Mark::Dots => (RGBColor(33, 102, 172).to_rgba(), 4),
+        Mark::Rings => (RGBColor(230, 140, 20).to_rgba(), 5),
+        Mark::Line => (RGBColor(178, 24, 43).to_rgba(), 2),
+        Mark::Thin => (RGBColor(130, 130, 130).to_rgba(), 1),
+    }
+}
+
+/// A number as people write it.
+fn label(number: &f64) -> String {
+    let size = number.abs();
+    if size > 0.0 && !(0.01..1e5).contains(&size) {
+        format!("{number:e}")
+    } else {
+        format!("{}", (number * 1000.0).round() / 1000.0)
+    }
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_has_all_points_and_names() {
+        let mut scatter = Scatter {
+            title: "times".to_owned(),
+            x: "bytes".to_owned(),
+            y: "error".to_owned(),
+            log_y: true,
+            series: vec![
+                Series {
+                    name: "measured".to_owned(),
+                    mark: Mark::Dots,
+                    points: vec![(1.0, 2.0), (1000.0, 3.0), (0.0, 1.0), (5.0, -1.0)],
+                },
+                Series {
+                    name: "fitted".to_owned(),
+                    mark: Mark::Line,
+                    points: vec![(1.0, 2.0), (1000.0, 3.0)],
+                },
+            ],
+            verticals: vec![30.0],
+        };
+        let picture = svg_of_scatter(&scatter).unwrap();
+        assert_eq!(picture.matches("<circle").count(), 2);
+        for word in ["times", "bytes", "error", "measured", "fitted"] {
+            assert!(
+                picture.contains(&format!("\n{word}\n")),
+                "{word}: {picture}"
+            );
+        }
+        scatter.log_y = false;
+        let picture = svg_of_scatter(&scatter).unwrap();
+        assert_eq!(picture.matches("<circle").count(), 3);
+        scatter.series.clear();
+        assert!(svg_of_scatter(&scatter).is_err());
+    }
+}

@@ -1,0 +1,94 @@
+//! How sure the parameters are: blocks are drawn again within their sizes, 200 times, and everything is fitted again.
+//!
+//! With the breaks where they are, the 2.5 % and 97.5 % quantiles of a and b are their intervals. With the full search, it is counted how
+//! often each break comes back, in a gap that overlaps its own.
+
+use std::collections::BTreeMap;
+
+use sim_core::Stream;
+
+use crate::fit::{Fit, Rules, fit};
+use crate::point::{Point, count};
+use crate::quantile::quantile;
+use crate::sample::Block;
+use crate::sampling::{Statistic, draw};
+
+const RESAMPLES: usize = 200;
+
+/// Lower and upper end of a 95 % interval.
+pub type Interval = (f64, f64);
+
+/// What drawing again says of a fit.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Confidence {
+    /// For each segment the intervals of its intercept (s) and of its slope (s/byte).
+    pub segments: Vec<(Interval, Interval)>,
+    /// For each break the part of the draws in which it came back.
+    pub breaks: Vec<f64>,
+}
+
+impl Confidence {
+    /// Draws the blocks of `fit`'s points again.
+    #[must_use]
+    pub fn new(
+        fitted: &Fit,
+        points: &[Point],
+        blocks: &[&Block],
+        statistic: Statistic,
+        rules: &Rules,
+        seed: u64,
+    ) -> Self {
+        let mut by_size: BTreeMap<u64, Vec<&Block>> = BTreeMap::new();
+        for block in blocks {
+            by_size.entry(block.size).or_default().push(block);
+        }
+        let mut stream = Stream::new(seed, "validation/confidence");
+        let mut lines: Vec<(Vec<f64>, Vec<f64>)> =
+            vec![(Vec::new(), Vec::new()); fitted.segments().len()];
+        let mut returned = vec![0_usize; fitted.breaks().len()];
+        for _ in 0..RESAMPLES {
+            let drawn: Vec<Point> = points
+                .iter()
+                .map(|point| Point {
+                    time_s: by_size
+                        .get(&point.size)
+                        .and_then(|blocks| {
+                            quantile(&draw(blocks, &mut stream), statistic.quantile())
+                        })
+                        .unwrap_or(point.time_s),
+                    ..*point
+                })
+                .collect();
+            for (segment, (a, b)) in fitted
+                .refit(&drawn, rules)
+                .segments()
+                .iter()
+                .zip(&mut lines)
+            {
+                a.push(segment.line.intercept_s);
+                b.push(segment.line.slope_s);
+            }
+            let Ok(again) = fit(&drawn, rules) else {
+                continue;
+            };
+            for (place, returned) in fitted.breaks().iter().zip(&mut returned) {
+                let overlaps = |gap: (u64, u64)| gap.0 < place.gap.1 && place.gap.0 < gap.1;
+                *returned += usize::from(again.breaks().iter().any(|one| overlaps(one.gap)));
+            }
+        }
+        let interval = |values: &[f64]| {
+            let at = |q| quantile(values, q).unwrap_or(f64::NAN);
+            (at(0.025), at(0.975))
+        };
+        Self {
+            segments: lines
+                .iter()
+                .map(|(a, b)| (interval(a), interval(b)))
+                .collect(),
+            breaks: returned
+                .iter()
+                .map(|times| count(*times) / count(RESAMPLES))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What a user should know before trusting a calibration: warnings with codes, the most severe first.
+
+use std::fmt;
+
+/// What kind of warning; the order is that of severity.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Code {
+    /// A model without segments predicts better.
+    Model,
+    /// Sessions differ.
+    Session,
+    /// The time falls from one size to the next.
+    NonMonotone,
+    /// A break is known only to lie in a wide gap.
+    Gap,
+    /// Too few samples.
+    Few,
+    /// The machine was noisy.
+    Noise,
+    /// Sizes outside those that were fitted.
+    Extrapolated,
+    /// What was measured is no ping-pong.
+    Stream,
+    /// Measurements that are not used.
+    Unused,
+}
+
+impl Code {
+    /// As it is printed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Model => "W-MODEL",
+            Self::Session => "W-SESSION",
+            Self::NonMonotone => "W-NONMONO",
+            Self::Gap => "W-GAP",
+            Self::Few => "W-FEW",
+            Self::Noise => "W-NOISE",
+            Self::Extrapolated => "W-EXTRA",
+            Self::Stream => "W-STREAM",
+            Self::Unused => "W-UNUSED",
+        }
+    }
+}
+
+/// One warning.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Warning {
+    /// Its kind.
+    pub code: Code,
+    /// What was seen, and what to do.
+    pub text: String,
+}
+
+impl Warning {
+    pub(crate) fn new(code: Code, text: impl Into<String>) -> Self {
+        Self {
+            code,
+            text: text.into(),
+        }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code.name(), self.text)
+    }
+}

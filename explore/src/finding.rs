@@ -76,6 +76,15 @@ impl Finding {
         let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
         let mut machine = Machine::new(own);
         machine.restart();
+        // What is learnt of the program on the way interrupts a step: nothing is left to learn the second time.
+        let learns = |machine: &mut Machine| {
+            let mut steps = events.iter();
+            steps.any(|event| machine.execute(event.actor, event.choice).is_err())
+        };
+        while learns(&mut machine) {
+            machine.restart();
+        }
+        machine.restart();
         let mut path = Path::default();
         let mut steps = Vec::new();
         let mut replay = Schedule::default();
@@ -87,7 +96,6 @@ impl Finding {
             let branch = machine.stepper.branch_of(actor, event.choice).unwrap_or(0);
             let line = machine.stepper.line_of(actor);
             let name = machine.stepper.name_of(actor);
-            // What is learnt on the way changes no step.
             let Ok(Some(step)) = machine.execute(event.actor, event.choice) else {
                 continue;
             };

@@ -28,7 +28,7 @@
 //! assert_eq!(report.findings[0].replay.to_string(), "1;1;2;1;2;2");
 //! ```
 //!
-//! * [`check`] explores and reports [`Finding`]s; [`explore`] shows every run to an [`Observer`].
+//! * [`check`] explores and reports [`Finding`]s; [`explore`] shows every run to an [`Observer`]; [`follow`] replays a finding.
 //! * [`Reduction`]: `odpor` (each class once), `sdpor` (source sets), `none` (brute force, the judge).
 //! * [`Options`]: bounds. A bound that was hit is in [`Statistics::bounds`], and the verdict says that the search was not
 //!   exhaustive.
@@ -42,12 +42,14 @@
 mod class;
 mod event;
 mod finding;
+mod follow;
 pub mod independence;
 mod machine;
 mod none;
 mod odpor;
 mod options;
 mod path;
+mod progress;
 mod reversible;
 mod sdpor;
 mod search;
@@ -57,8 +59,10 @@ mod walk;
 pub use class::Class;
 pub use event::Event;
 pub use finding::{Finding, FindingKind, FindingStep};
+pub use follow::{Followed, follow};
 pub use options::{Mutant, Options, Reduction};
 pub use path::Path;
+pub use progress::Progress;
 pub use reversible::{Verdict as Reversibility, reversible};
 pub(crate) use search::Halt;
 pub use search::{End, Observer, Report, Run, Verdict, check, explore, replay};

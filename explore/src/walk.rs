@@ -50,7 +50,7 @@ impl<'a> Walk<'a> {
             statistics: Statistics::default(),
             observer,
             thorough: false,
-            next_look: STEPS_BETWEEN_LOOKS,
+            next_look: STEPS_BETWEEN_LOOKS.min(options.transitions_max),
             begun: std::time::Instant::now(),
         }
     }
@@ -207,7 +207,11 @@ impl<'a> Walk<'a> {
         if self.machine.transitions < self.next_look {
             return Ok(());
         }
-        self.next_look = self.machine.transitions + STEPS_BETWEEN_LOOKS;
+        self.next_look =
+            (self.machine.transitions + STEPS_BETWEEN_LOOKS).min(self.options.transitions_max);
+        if let Some(progress) = &self.options.progress {
+            progress.note(self.statistics.traces, self.machine.transitions);
+        }
         if self.machine.transitions >= self.options.transitions_max {
             return Err(Halt::Bound(Bound::Transitions));
         }

@@ -73,6 +73,8 @@ pub enum RunError {
     Mapping(MappingError),
     /// Two hosts in use have no route between them.
     NoRoute(NoRoute),
+    /// Only actor programs can be explored.
+    Ranks,
 }
 
 impl fmt::Display for RunError {
@@ -81,6 +83,9 @@ impl fmt::Display for RunError {
             Self::NoRanks => f.write_str("0 ranks: expected at least 1"),
             Self::Mapping(error) => error.fmt(f),
             Self::NoRoute(error) => error.fmt(f),
+            Self::Ranks => f.write_str(
+                "a program of ranks cannot be checked yet: expected an actor program, such as apps/philosophers",
+            ),
         }
     }
 }
@@ -124,7 +129,7 @@ pub struct ConnectionWait {
 }
 
 /// The platform's host names, for reports.
-struct HostNames(Arc<Platform>);
+pub(crate) struct HostNames(pub(crate) Arc<Platform>);
 
 impl Hosts for HostNames {
     fn count(&self) -> u32 {

@@ -1,0 +1,209 @@
+//! `simrun check APP`: every distinguishable order of a program's steps, and what is wrong in them.
+//!
+//! The search is the crate `explore`; this is its command line: options, progress, what is printed and the exit status.
+//! A finding is followed once more before it is shown, so that what is printed has happened twice.
+
+mod args;
+mod json;
+mod text;
+mod words;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use explore::{Bound, End, Finding, Followed, Options, Progress, Report, Verdict};
+use platform::Platform;
+use run::{Output, Program, Stream};
+use sim_core::{Schedule, Stepper, WaitGraph};
+
+pub(crate) use self::args::{CheckArgs, EXIT_STATUS, quoted};
+use crate::args::Format;
+use crate::{entry, progress, status};
+
+/// A finding, followed once more.
+struct Found {
+    finding: Finding,
+    /// The actors that had not ended, and where they were.
+    states: WaitGraph,
+    /// Where the program panicked, if it did, as `file:line:column`.
+    place: Option<String>,
+    /// A command that shows it again.
+    command: String,
+}
+
+impl Found {
+    /// What is wrong, in one paragraph.
+    fn message(&self) -> String {
+        let message = self.finding.message.trim_end();
+        match &self.place {
+            Some(place) if self.finding.kind.name() == "panic" => format!("{message} (at {place})"),
+            _ => message.to_owned(),
+        }
+    }
+}
+
+/// One program, ready to be searched as often as need be.
+struct Subject<'a> {
+    name: &'a str,
+    program: Rc<dyn Program>,
+    args: &'a CheckArgs,
+    platform: Option<Arc<Platform>>,
+}
+
+impl Subject<'_> {
+    /// The program without time; its output goes to `stream`.
+    fn stepper(&self, stream: Stream) -> Result<Stepper, ExitCode> {
+        let output = Rc::new(Output::new(stream, false, self.args.log.clone()));
+        let options = self.args.run_options();
+        let program = Rc::clone(&self.program);
+        run::stepper(self.platform.as_ref(), program, &options, output).map_err(status::refuse)
+    }
+
+    /// Follows a schedule.
+    fn follow(
+        &self,
+        schedule: &Schedule,
+        stream: Stream,
+    ) -> Result<(Followed, Option<Found>), ExitCode> {
+        let mut stepper = self.stepper(stream)?;
+        let (followed, place) = run::with_quiet_panics(|| explore::follow(&mut stepper, schedule));
+        let found = followed.finding.clone().map(|finding| Found {
+            states: stepper.wait_graph(),
+            command: self.args.replay_command(self.name, &finding.replay),
+            finding,
+            place,
+        });
+        Ok((followed, found))
+    }
+}
+
+/// Searches, or follows `--replay`; the exit status says what was found.
+pub(crate) fn run(name: &str, program: Rc<dyn Program>, args: &CheckArgs) -> ExitCode {
+    let platform = args.platform.as_deref().map(|path| entry::load(path, &[]));
+    let platform = match platform.transpose() {
+        Ok(platform) => platform.map(Arc::new),
+        Err(code) => return code,
+    };
+    let subject = Subject {
+        name,
+        program,
+        args,
+        platform,
+    };
+    let done = match &args.replay {
+        Some(schedule) => replay(&subject, schedule),
+        None => search(&subject),
+    };
+    done.unwrap_or_else(|code| code)
+}
+
+/// Searches, and shows what was found.
+fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
+    let args = subject.args;
+    let stop = entry::watch_signals()
+        .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?;
+    let counts = Arc::new(Progress::default());
+    let options = Options {
+        interrupt: Some(stop),
+        progress: Some(Arc::clone(&counts)),
+        ..args.options()
+    };
+    let stepper = subject.stepper(Stream::Nowhere)?;
+    let line = progress::line(move || {
+        let (traces, transitions) = (counts.traces(), counts.transitions());
+        format!("{traces} traces, {transitions} transitions")
+    });
+    let (report, _) = run::with_quiet_panics(|| explore::check(stepper, &options));
+    if let Some(line) = line {
+        line.finish();
+    }
+    let mut found: Vec<Found> = Vec::new();
+    for finding in &report.findings {
+        // The same in another order says nothing new.
+        let is_known = |other: &Found| {
+            other.finding.kind.name() == finding.kind.name()
+                && other.finding.message == finding.message
+        };
+        if found.iter().any(is_known) {
+            continue;
+        }
+        let (_, again) = subject.follow(&finding.replay, Stream::Nowhere)?;
+        match again {
+            Some(again) if again.finding.kind == finding.kind => found.push(Found {
+                finding: finding.clone(),
+                ..again
+            }),
+            _ => {
+                let text = format_args!(
+                    "the program is not deterministic: the same steps do not lead to the same {} again: {}",
+                    finding.kind.name(),
+                    finding.replay
+                );
+                status::refuse(text);
+                return Err(ExitCode::from(status::FAILED));
+            }
+        }
+    }
+    let text = match args.format {
+        Format::Json => json::of_search(subject.name, &report, &found),
+        Format::Text if args.quiet => text::findings(&found),
+        Format::Text => text::of_search(subject.name, &report, &found),
+    };
+    print(&text)?;
+    Ok(ExitCode::from(status_of(&report)))
+}
+
+/// The exit status that a search deserves.
+fn status_of(report: &Report) -> u8 {
+    let is_interrupted = report
+        .statistics
+        .bounds
+        .iter()
+        .any(|bound| bound == Bound::Interrupt);
+    match report.verdict {
+        _ if is_interrupted => status::INTERRUPTED,
+        Verdict::Ok => 0,
+        Verdict::Found | Verdict::Broken(_) => status::FAILED,
+        Verdict::Bounded => status::LIMIT,
+    }
+}
+
+/// Follows a schedule with the program's output, and shows where it leads.
+fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCode> {
+    let args = subject.args;
+    let stream = match args.format {
+        Format::Json => Stream::Stderr,
+        Format::Text => Stream::Stdout,
+    };
+    let (followed, found) = subject.follow(schedule, stream)?;
+    if let Some(position) = followed.impossible {
+        return Err(status::refuse(text::impossible(
+            schedule, position, &followed,
+        )));
+    }
+    let text = match args.format {
+        Format::Json => json::of_replay(subject.name, &followed, found.as_ref()),
+        Format::Text => text::of_replay(subject.name, &followed, found.as_ref()),
+    };
+    print(&text)?;
+    Ok(ExitCode::from(match followed.end {
+        Some(End::Finished) => 0,
+        Some(_) => status::FAILED,
+        None => status::LIMIT,
+    }))
+}
+
+/// Prints to standard output; a reader that has gone away is no failure.
+fn print(text: &str) -> Result<(), ExitCode> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut stdout = io::stdout().lock();
+    let written = writeln!(stdout, "{}", text.trim_end()).and_then(|()| stdout.flush());
+    match written {
+        Ok(()) => Ok(()),
+        Err(problem) => status::output_failed(&problem).map_or(Ok(()), Err),
+    }
+}

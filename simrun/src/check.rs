@@ -8,7 +8,11 @@ mod json;
 mod text;
 mod words;
 
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
 use std::io::{self, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,7 +20,7 @@ use std::sync::Arc;
 use explore::{Bound, End, Finding, Followed, Options, Progress, Report, Verdict};
 use platform::Platform;
 use run::{Output, Program, Stream};
-use sim_core::{Schedule, Stepper, WaitGraph};
+use sim_core::{ActorId, Console, Level, LogLine, Schedule, Stepper, WaitGraph};
 
 pub(crate) use self::args::{CheckArgs, EXIT_STATUS, quoted};
 use crate::args::Format;
@@ -44,6 +48,28 @@ impl Found {
     }
 }
 
+/// The program's output, which is shown only while a schedule is replayed.
+struct Gate {
+    output: Output,
+    is_open: Cell<bool>,
+}
+
+impl Console for Gate {
+    fn print(&self, actor: ActorId, text: fmt::Arguments<'_>) {
+        if self.is_open.get() {
+            self.output.print(actor, text);
+        }
+    }
+
+    fn wants(&self, level: Level, actor: ActorId) -> bool {
+        self.is_open.get() && self.output.wants(level, actor)
+    }
+
+    fn log(&self, line: &LogLine<'_>) {
+        self.output.log(line);
+    }
+}
+
 /// One program, ready to be searched as often as need be.
 struct Subject<'a> {
     name: &'a str,
@@ -53,22 +79,37 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The program without time; its output goes to `stream`.
-    fn stepper(&self, stream: Stream) -> Result<Stepper, ExitCode> {
-        let output = Rc::new(Output::new(stream, false, self.args.log.clone()));
-        let options = self.args.run_options();
-        let program = Rc::clone(&self.program);
-        run::stepper(self.platform.as_ref(), program, &options, output).map_err(status::refuse)
+    /// The program without time, and its output.
+    fn stepper(&self) -> Result<(Stepper, Rc<Gate>), ExitCode> {
+        let stream = match self.args.format {
+            Format::Json => Stream::Stderr,
+            Format::Text => Stream::Stdout,
+        };
+        let gate = Rc::new(Gate {
+            output: Output::new(stream, false, self.args.log.clone()),
+            is_open: Cell::new(false),
+        });
+        let (options, program) = (self.args.run_options(), Rc::clone(&self.program));
+        let console = Rc::clone(&gate) as Rc<dyn Console>;
+        let stepper = run::stepper(self.platform.as_ref(), program, &options, console);
+        Ok((stepper.map_err(status::refuse)?, gate))
     }
 
-    /// Follows a schedule.
+    /// Follows a schedule, with the program's output or without.
     fn follow(
         &self,
         schedule: &Schedule,
-        stream: Stream,
+        shows_output: bool,
     ) -> Result<(Followed, Option<Found>), ExitCode> {
-        let mut stepper = self.stepper(stream)?;
-        let (followed, place) = run::with_quiet_panics(|| explore::follow(&mut stepper, schedule));
+        let (mut stepper, gate) = self.stepper()?;
+        let (followed, place) = run::with_quiet_panics(|| {
+            let followed = explore::follow(&mut stepper, schedule);
+            if shows_output && followed.impossible.is_none() {
+                gate.is_open.set(true);
+                explore::replay(&mut stepper, schedule);
+            }
+            followed
+        });
         let found = followed.finding.clone().map(|finding| Found {
             states: stepper.wait_graph(),
             command: self.args.replay_command(self.name, &finding.replay),
@@ -110,15 +151,18 @@ fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
         progress: Some(Arc::clone(&counts)),
         ..args.options()
     };
-    let stepper = subject.stepper(Stream::Nowhere)?;
+    let (stepper, _) = subject.stepper()?;
     let line = progress::line(move || {
         let (traces, transitions) = (counts.traces(), counts.transitions());
         format!("{traces} traces, {transitions} transitions")
     });
-    let (report, _) = run::with_quiet_panics(|| explore::check(stepper, &options));
+    let (searched, _) = run::with_quiet_panics(|| {
+        catch_unwind(AssertUnwindSafe(|| explore::check(stepper, &options)))
+    });
     if let Some(line) = line {
         line.finish();
     }
+    let report = searched.map_err(|panic| broken_search(&*panic))?;
     let mut found: Vec<Found> = Vec::new();
     for finding in &report.findings {
         // The same in another order says nothing new.
@@ -129,7 +173,7 @@ fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
         if found.iter().any(is_known) {
             continue;
         }
-        let (_, again) = subject.follow(&finding.replay, Stream::Nowhere)?;
+        let (_, again) = subject.follow(&finding.replay, false)?;
         match again {
             Some(again) if again.finding.kind == finding.kind => found.push(Found {
                 finding: finding.clone(),
@@ -155,6 +199,17 @@ fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
     Ok(ExitCode::from(status_of(&report)))
 }
 
+/// An invariant of the search does not hold.
+fn broken_search(panic: &(dyn Any + Send)) -> ExitCode {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    status::refuse(format_args!(
+        "the search failed: {}; either the program does not take the same steps again, or this is a bug of simrun",
+        text.unwrap_or_default()
+    ));
+    ExitCode::from(status::BUG)
+}
+
 /// The exit status that a search deserves.
 fn status_of(report: &Report) -> u8 {
     let is_interrupted = report
@@ -173,11 +228,7 @@ fn status_of(report: &Report) -> u8 {
 /// Follows a schedule with the program's output, and shows where it leads.
 fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
-    let stream = match args.format {
-        Format::Json => Stream::Stderr,
-        Format::Text => Stream::Stdout,
-    };
-    let (followed, found) = subject.follow(schedule, stream)?;
+    let (followed, found) = subject.follow(schedule, true)?;
     if let Some(position) = followed.impossible {
         return Err(status::refuse(text::impossible(
             schedule, position, &followed,

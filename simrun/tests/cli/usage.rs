@@ -11,6 +11,8 @@ fn help_fits_and_ends_with_success() {
         "run --help",
         "help",
         "help run",
+        "check --help",
+        "help check",
         "platform --help",
         "platform check --help",
         "new --help",

@@ -14,10 +14,12 @@ pub enum FindingKind {
     Livelock(WaitGraph),
     /// An actor panicked or returned an error.
     Failure(Failure),
+    /// Messages that nobody received, or operations that never ended, in words.
+    Leftovers(Vec<String>),
 }
 
 impl FindingKind {
-    /// A short name: `deadlock`, `livelock`, `panic` or `error`.
+    /// A short name: `deadlock`, `livelock`, `panic`, `error` or `leftovers`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -25,6 +27,7 @@ impl FindingKind {
             Self::Livelock(_) => "livelock",
             Self::Failure(failure) if failure.panicked => "panic",
             Self::Failure(_) => "error",
+            Self::Leftovers(_) => "leftovers",
         }
     }
 }
@@ -67,7 +70,10 @@ pub struct Finding {
 
 /// Whether such an end is to be reported.
 pub(crate) const fn is_finding(end: End) -> bool {
-    matches!(end, End::Deadlock | End::Livelock | End::Failed)
+    matches!(
+        end,
+        End::Deadlock | End::Livelock | End::Failed | End::Leftovers
+    )
 }
 
 impl Finding {
@@ -101,7 +107,7 @@ impl Finding {
             };
             let id = ActorId::from_number(actor + 1);
             replay.0.push(Choice { actor: id, branch });
-            path.push(step.event, step.answer, step.alternatives, &machine.lists);
+            path.push(&step, &machine.lists);
             let position = path.len() - 1;
             steps.push(FindingStep {
                 actor: id,
@@ -121,11 +127,13 @@ impl Finding {
         }
         let kind = match (machine.stepper.failures().first(), end) {
             (Some(failure), End::Failed) => FindingKind::Failure(failure.clone()),
+            (_, End::Leftovers) => FindingKind::Leftovers(machine.stepper.leftovers()),
             (_, End::Livelock) => FindingKind::Livelock(machine.stepper.wait_graph()),
             _ => FindingKind::Deadlock(machine.stepper.wait_graph()),
         };
         let message = match &kind {
             FindingKind::Failure(failure) => failure.message.clone(),
+            FindingKind::Leftovers(texts) => texts.join("\n"),
             FindingKind::Deadlock(graph) => format!("deadlock\n{graph}"),
             FindingKind::Livelock(graph) => format!("livelock\n{graph}"),
         };

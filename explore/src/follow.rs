@@ -3,7 +3,7 @@
 //! A program that has changed since its schedule was written does something else, and this notices only what is not possible
 //! any more: a schedule that fits by chance is followed.
 
-use sim_core::{ActorId, Offer, Schedule, Stepper};
+use sim_core::{ActorId, Choice, Offer, Schedule, StepKind, Stepper};
 
 use crate::machine::Machine;
 use crate::{End, Event, Finding, FindingStep, finding};
@@ -63,6 +63,32 @@ pub fn follow(stepper: &mut Stepper, schedule: &Schedule) -> Followed {
     }
 }
 
+/// The schedule that takes the same steps as a finding, for a program that is begun for the first time.
+///
+/// Queues of a device have numbers by the order in which they were first used, over all runs of a search. They have names
+/// that do not depend on that. `None` if the steps are not possible.
+pub fn schedule_alone(stepper: &mut Stepper, finding: &Finding) -> Option<Schedule> {
+    stepper.restart();
+    let mut schedule = Schedule::default();
+    for (step, choice) in finding.steps.iter().zip(&finding.replay.0) {
+        let mut actor = choice.actor.number() - 1;
+        if step.kind == StepKind::Deliver {
+            let mut next = stepper.next_able(stepper.actors());
+            while let Some(queue) = next.filter(|&queue| stepper.name_of(queue) != step.name) {
+                next = stepper.next_able(queue + 1);
+            }
+            actor = next?;
+        }
+        let position = stepper.choice_of(actor, choice.branch)?;
+        stepper.execute(actor, position)?;
+        schedule.0.push(Choice {
+            actor: ActorId::from_number(actor + 1),
+            branch: choice.branch,
+        });
+    }
+    Some(schedule)
+}
+
 /// Who can go on, and in how many ways.
 fn possible(stepper: &Stepper) -> Vec<(ActorId, u32)> {
     let mut possible = Vec::new();
@@ -88,7 +114,8 @@ fn end_of(stepper: &Stepper) -> Option<End> {
     }
     let polls = (0..stepper.actors()).any(|actor| stepper.is_polling(actor));
     Some(match (stepper.is_finished(), polls) {
-        (true, _) => End::Finished,
+        (true, _) if stepper.leftovers().is_empty() => End::Finished,
+        (true, _) => End::Leftovers,
         (false, true) => End::Livelock,
         (false, false) => End::Deadlock,
     })

@@ -15,6 +15,8 @@
 //! * A draw is not independent of a join of its actor: here it may be the actor's last event.
 //! * Cancelling depends on everything at the same mailbox or mutex. Ending, suspending and resuming actors, hosts and links
 //!   depend on everything.
+//! * A delivery to a rank depends on the other deliveries to it and on its looks for what has arrived: with a delivery comes all
+//!   that the rank does until it waits again. What was sent is delivered after the step that sent it.
 //! * Events with hidden effects (a handle dropped, a state read without an operation) depend on everything but draws and
 //!   sleeps, and events that number new actors or objects on each other.
 
@@ -58,9 +60,9 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
     };
     use StepKind::{
         AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, Cancel, CondvarAsyncLock,
-        CondvarBroadcast, CondvarSignal, CondvarWait, MutexAsyncLock, MutexCancel, MutexTest,
-        MutexTryLock, MutexUnlock, MutexWait, Probe, SemaphoreAsyncLock, SemaphoreUnlock,
-        SemaphoreWait, Test, TestAny, Wait, WaitAny,
+        CondvarBroadcast, CondvarSignal, CondvarWait, Deliver, Device, MutexAsyncLock, MutexCancel,
+        MutexTest, MutexTryLock, MutexUnlock, MutexWait, Probe, SemaphoreAsyncLock,
+        SemaphoreUnlock, SemaphoreWait, Test, TestAny, Wait, WaitAny,
     };
     &[
         (AsyncSend, AsyncSend, SameObject),
@@ -114,6 +116,8 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (CondvarWait, MutexAsyncLock, MutexOfCondvar),
         (CondvarWait, MutexTryLock, MutexOfCondvar),
         (CondvarWait, MutexCancel, MutexOfCondvar),
+        (Deliver, Deliver, SameObject),
+        (Deliver, Device, SameObject),
     ]
 };
 

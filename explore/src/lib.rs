@@ -59,7 +59,7 @@ mod walk;
 pub use class::Class;
 pub use event::Event;
 pub use finding::{Finding, FindingKind, FindingStep};
-pub use follow::{Followed, follow};
+pub use follow::{Followed, follow, schedule_alone};
 pub use options::{Mutant, Options, Reduction};
 pub use path::Path;
 pub use progress::Progress;

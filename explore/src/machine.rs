@@ -4,7 +4,7 @@
 //! on the way and change what depends on what, so the search begins anew when they are first seen: that more actors use
 //! a barrier than it is made for, and that steps whose answer may change have hidden effects.
 
-use sim_core::{Executed, Footprint, Offer, StepKind, Stepper};
+use sim_core::{Executed, Footprint, Offer, QueueHead, StepKind, Stepper};
 
 use crate::independence::{CROWDED, Lists};
 use crate::{Event, Halt};
@@ -36,6 +36,8 @@ pub(crate) struct Step {
     pub(crate) event: Event,
     pub(crate) answer: u32,
     pub(crate) alternatives: u32,
+    /// The place of the step that put there what this one delivers.
+    pub(crate) cause: Option<usize>,
 }
 
 impl Machine {
@@ -98,6 +100,9 @@ impl Machine {
             event,
             answer,
             alternatives: executed.alternatives,
+            cause: usize::try_from(executed.cause)
+                .ok()
+                .filter(|_| executed.cause != QueueHead::BEFORE),
         }))
     }
 

@@ -7,6 +7,7 @@
 //! Pushing costs one look at the table for each event that is not ordered before already, popping nothing.
 
 use crate::independence::{Lists, dependent};
+use crate::machine::Step;
 use crate::{Class, Event};
 
 /// A run, or a beginning of one.
@@ -92,8 +93,14 @@ impl Path {
         while self.pop().is_some() {}
     }
 
-    /// Adds an event.
-    pub fn push(&mut self, event: Event, answer: u32, alternatives: u32, lists: &Lists) {
+    /// Adds an event. `cause` is an earlier event that made it possible without depending on it otherwise.
+    pub(crate) fn push(&mut self, step: &Step, lists: &Lists) {
+        let Step {
+            event,
+            answer,
+            alternatives,
+            cause,
+        } = *step;
         let actor = event.actor as usize;
         if actor >= self.stride {
             self.widen(actor);
@@ -109,6 +116,12 @@ impl Path {
             self.clocks.extend_from_within(from..from + stride);
         }
         let (earlier, clock) = self.clocks.split_at_mut(start);
+        if let Some(cause) = cause.filter(|&cause| cause < position) {
+            let covered = &earlier[cause * stride..(cause + 1) * stride];
+            for (own, &theirs) in clock.iter_mut().zip(covered) {
+                *own = (*own).max(theirs);
+            }
+        }
         for other in (0..position).rev() {
             let candidate = &self.events[other];
             if clock[candidate.actor as usize] >= self.ranks[other] {

@@ -13,6 +13,8 @@ use crate::{Bound, Event, Finding, Options, Path, Reduction, Statistics, finding
 pub enum End {
     /// Every actor that is not a daemon has ended.
     Finished,
+    /// The same, and something was left unfinished: messages that nobody received, operations that never ended.
+    Leftovers,
     /// Actors are left that can never go on.
     Deadlock,
     /// The same, and one of them asks the same again and again.
@@ -131,7 +133,9 @@ pub fn check(mut stepper: Stepper, options: &Options) -> Report {
         .collect();
     let verdict = match broken {
         Some(text) => Verdict::Broken(text),
-        None if statistics.failed + statistics.deadlocks > 0 => Verdict::Found,
+        None if statistics.failed + statistics.deadlocks + statistics.leftovers > 0 => {
+            Verdict::Found
+        }
         None if statistics.bounds.is_empty() => Verdict::Ok,
         None => Verdict::Bounded,
     };

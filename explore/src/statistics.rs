@@ -79,6 +79,8 @@ pub struct Statistics {
     pub traces: u64,
     /// Runs in which every actor ended.
     pub finished: u64,
+    /// Runs in which every actor ended and something was left unfinished.
+    pub leftovers: u64,
     /// Runs that ended in a deadlock or a livelock.
     pub deadlocks: u64,
     /// Runs in which an actor failed.

@@ -123,12 +123,7 @@ impl<'a> Walk<'a> {
         };
         self.at = Some(length + 1);
         self.statistics.events += 1;
-        self.path.push(
-            step.event,
-            step.answer,
-            step.alternatives,
-            &self.machine.lists,
-        );
+        self.path.push(&step, &self.machine.lists);
         self.thorough |= step.event.effects & Executed::HIDDEN != 0 || is_global(step.event.kind);
         Ok(step.event)
     }
@@ -160,6 +155,7 @@ impl<'a> Walk<'a> {
         let end = self.end();
         let counter = match end {
             End::Finished => &mut self.statistics.finished,
+            End::Leftovers => &mut self.statistics.leftovers,
             End::Deadlock | End::Livelock => &mut self.statistics.deadlocks,
             End::Failed => &mut self.statistics.failed,
             End::TooDeep => &mut self.statistics.cut,
@@ -194,7 +190,11 @@ impl<'a> Walk<'a> {
             return End::TooDeep;
         }
         if stepper.is_finished() {
-            return End::Finished;
+            return if stepper.leftovers().is_empty() {
+                End::Finished
+            } else {
+                End::Leftovers
+            };
         }
         if (0..stepper.actors()).any(|actor| stepper.is_polling(actor)) {
             return End::Livelock;

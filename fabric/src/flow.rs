@@ -11,7 +11,7 @@
 //! A rendezvous send is over when its data have arrived; an eager send was over when it was posted.
 //!
 //! A host or a link that goes off under a message ends the run as a failure of the sending rank; a host that goes off
-//! under a rank as a failure of that rank.
+//! under a rank as a failure of that rank. Where ranks get connected, the connection breaks, and the others hear of the lost rank.
 //!
 //! *Not modelled*: packet sizes, buffers, credits, injection order at the adapter, and, unless they have a size, the time of
 //! control messages. A user sees rendezvous without its round trip; messages of one pair share the bandwidth instead of
@@ -38,6 +38,8 @@ struct InFlight {
     destination: u32,
     packet: Packet,
     arrived: bool,
+    /// It will not be delivered.
+    lost: bool,
     /// The packet of this pair that was posted before and has not been delivered.
     before: Option<u32>,
     /// The packet of this pair that was posted after.
@@ -105,6 +107,7 @@ pub(crate) fn label(packet: &Packet) -> u64 {
         Header::Ack { .. } => (10, 0),
         Header::CancelRequest { envelope, .. } => (11, envelope.tag),
         Header::CancelResponse { .. } => (12, 0),
+        Header::Socket { socket, .. } => (14, socket),
     };
     packet.payload.len() << 8 | kind | u64::from(detail) << 40
 }
@@ -126,7 +129,8 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
         | Header::Credits
         | Header::Ack { .. }
         | Header::CancelRequest { .. }
-        | Header::CancelResponse { .. } => None,
+        | Header::CancelResponse { .. }
+        | Header::Socket { .. } => None,
     }
 }
 
@@ -139,7 +143,7 @@ fn hand_over(kernel: &mut Kernel, ranks: &Ranks, source: u32, destination: u32, 
     if let Some(token) = packet.notify {
         ranks.tell(kernel, source, Event::Sent(token));
     }
-    ranks.tell(kernel, destination, Event::Packet { source, packet });
+    ranks.bring(kernel, source, destination, packet);
 }
 
 impl Tables {
@@ -163,6 +167,7 @@ impl Tables {
             destination,
             packet,
             arrived: false,
+            lost: false,
             before,
             after: None,
         };
@@ -207,16 +212,29 @@ impl Tables {
             source,
             destination,
             packet,
+            lost,
             ..
         }) = self.jobs.remove(index)
         else {
             unreachable!("a packet is delivered once");
         };
+        if lost {
+            return ranks.part(kernel, source, destination);
+        }
         hand_over(kernel, ranks, source, destination, packet);
     }
 
-    /// A host or a link under a packet or a computation went off. Ranks cannot survive that yet: it ends the run.
-    fn fail(&mut self, kernel: &mut Kernel, index: u32) {
+    /// A host or a link under a packet or a computation went off. Without connections that ends the run. With them, the connection
+    /// between the two ranks breaks when it is the packet's turn; of hosts the device hears otherwise.
+    fn fail(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
+        if ranks.connects() {
+            if let Job::Packet(packet) = self.jobs.get_mut(index) {
+                packet.lost = true;
+                return self.arrive(kernel, ranks, index);
+            }
+            self.jobs.remove(index);
+            return;
+        }
         let (rank, what) = match self.jobs.remove(index) {
             Job::Packet(InFlight {
                 source,
@@ -259,7 +277,7 @@ impl Device for Flow {
         let index = u32::try_from(token).expect("tokens of this device have 32 bits");
         let mut tables = self.tables.borrow_mut();
         if end != End::Done {
-            return tables.fail(kernel, index);
+            return tables.fail(kernel, &self.ranks, index);
         }
         if let Job::Elapse { rank, token } = *tables.jobs.get(index) {
             tables.jobs.remove(index);

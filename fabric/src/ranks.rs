@@ -11,9 +11,9 @@ use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
-use mpi::channel::{Channel, Event, Interest, Level, Packet, Posting, Settings, Token};
+use mpi::channel::{Channel, Event, Header, Interest, Level, Packet, Posting, Settings, Token};
 use mpi::{Envelope, Process};
-use sim_core::{ActorId, Blocked, Device, DevicePort, Kernel, Parked};
+use sim_core::{ActorId, Blocked, Device, DevicePort, Kernel, Parked, Time};
 
 use crate::slab::Slab;
 
@@ -21,6 +21,9 @@ use crate::slab::Slab;
 pub trait Fabric {
     /// The rank's process over this device. The device keeps only a weak reference.
     fn process(self: Rc<Self>, rank: u32) -> Rc<Process>;
+
+    /// The ranks that were lost without ending the run, and when: their hosts went off.
+    fn lost(&self) -> Vec<(u32, Time)>;
 }
 
 impl<C: Carrier + 'static> Fabric for C {
@@ -32,6 +35,10 @@ impl<C: Carrier + 'static> Fabric for C {
         let process = Process::new(Box::new(channel));
         self.ranks().introduce(rank, &process);
         process
+    }
+
+    fn lost(&self) -> Vec<(u32, Time)> {
+        self.ranks().lost()
     }
 }
 
@@ -52,6 +59,11 @@ pub(crate) trait Carrier: Device {
 
     /// The rank is about to look into its inbox.
     fn before_poll(&self, _rank: u32) {}
+
+    /// The rank wants to look whether something has arrived; false if it has to stop before.
+    fn may_look(&self, _rank: u32) -> bool {
+        true
+    }
 
     /// The rank has nothing to do until the next event of that kind.
     fn parked(&self, _rank: u32, _interest: Interest) {}
@@ -145,6 +157,8 @@ pub(crate) struct Ranks {
     pub(crate) settings: Settings,
     ends: RefCell<Ends>,
     size: u32,
+    /// Where ranks get connected: those that take no packets any more, and since when they are lost if they are.
+    gone: RefCell<BTreeMap<u32, Option<Time>>>,
 }
 
 impl Ranks {
@@ -161,6 +175,28 @@ impl Ranks {
             settings,
             ends: RefCell::new(Ends::new(size)),
             size,
+            gone: RefCell::default(),
+        }
+    }
+
+    /// Whether a rank takes no packets any more.
+    fn is_gone(&self, rank: u32) -> bool {
+        self.connects() && self.gone.borrow().contains_key(&rank)
+    }
+
+    /// Whether ranks get connected, and so can lose each other.
+    pub(crate) const fn connects(&self) -> bool {
+        self.settings.connections.is_some()
+    }
+
+    /// Delivers a packet: to the rank, or back to its sender if that asks a rank for a connection that is gone.
+    pub(crate) fn bring(&self, kernel: &mut Kernel, source: u32, destination: u32, packet: Packet) {
+        let is_asking = matches!(packet.header, Header::Socket { .. });
+        if is_asking && self.is_gone(destination) {
+            let peer = destination;
+            self.tell(kernel, source, Event::Returned { peer, packet });
+        } else {
+            self.tell(kernel, destination, Event::Packet { source, packet });
         }
     }
 
@@ -194,7 +230,8 @@ impl Ranks {
                     endpoint.called = false;
                     endpoint.process.upgrade()
                 };
-                if process.is_none_or(|process| process.progress()) {
+                let is_there = !self.is_gone(rank);
+                if is_there && process.is_none_or(|process| process.progress()) {
                     self.wake(rank);
                 }
             }
@@ -205,7 +242,13 @@ impl Ranks {
         }
     }
 
-    fn wake(&self, rank: u32) {
+    /// Whether there are events that the rank has not handled.
+    pub(crate) fn has_news(&self, rank: u32) -> bool {
+        self.ends.borrow().endpoints[rank as usize].first != NONE
+    }
+
+    /// Lets a parked rank go on.
+    pub(crate) fn wake(&self, rank: u32) {
         let mut ends = self.ends.borrow_mut();
         ends.endpoints[rank as usize].woken = true;
         if !ends.wakers.is_empty() {
@@ -247,11 +290,42 @@ impl Ranks {
         }
     }
 
-    /// The host of a rank is off. Ranks cannot survive that yet, nor can those that talk to them: it ends the run.
+    /// The host of a rank is off. Without connections nobody can survive that: it ends the run. With them, all other ranks are
+    /// told.
     pub(crate) fn lose(&self, kernel: &mut Kernel, lost: ActorId) {
-        if lost.number() <= self.size {
-            kernel.fail_actor(lost, "its host is off".to_owned());
+        if lost.number() > self.size {
+            return;
         }
+        if !self.connects() {
+            return kernel.fail_actor(lost, "its host is off".to_owned());
+        }
+        let peer = lost.number() - 1;
+        self.gone.borrow_mut().insert(peer, Some(kernel.now()));
+        {
+            let endpoint = &mut self.ends.borrow_mut().endpoints[peer as usize];
+            (endpoint.parked, endpoint.process) = (None, Weak::new());
+        }
+        for rank in (0..self.size).filter(|rank| *rank != peer) {
+            self.tell(kernel, rank, Event::Lost { peer });
+        }
+    }
+
+    /// A packet from one rank to another was lost on the way: both are told.
+    pub(crate) fn part(&self, kernel: &mut Kernel, source: u32, destination: u32) {
+        self.tell(kernel, source, Event::Broken { peer: destination });
+        self.tell(kernel, destination, Event::Broken { peer: source });
+    }
+
+    /// A rank takes no packets any more.
+    fn shut(&self, rank: u32) {
+        self.gone.borrow_mut().entry(rank).or_insert(None);
+    }
+
+    /// The ranks that were lost, and when.
+    pub(crate) fn lost(&self) -> Vec<(u32, Time)> {
+        let gone = self.gone.borrow();
+        let lost = gone.iter().filter_map(|(&rank, &date)| Some((rank, date?)));
+        lost.collect()
     }
 
     /// What the rank that runs as `blocked` waits for.
@@ -311,6 +385,10 @@ impl<C: Carrier> Channel for RankChannel<C> {
         self.device.ranks().poll_event(self.rank)
     }
 
+    fn may_look(&self) -> bool {
+        self.device.may_look(self.rank)
+    }
+
     fn timer(&self, seconds: f64, token: Token) {
         self.device.timer(self.rank, seconds, token);
     }
@@ -322,6 +400,10 @@ impl<C: Carrier> Channel for RankChannel<C> {
     fn park(&self, waker: &Waker, interest: Interest) {
         self.device.ranks().park(self.rank, waker);
         self.device.parked(self.rank, interest);
+    }
+
+    fn shut(&self) {
+        self.device.ranks().shut(self.rank);
     }
 
     fn stay_parked(&self, interest: Interest) {

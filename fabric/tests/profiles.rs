@@ -9,20 +9,8 @@ use std::sync::Arc;
 
 use fabric::{Fabric, Flow};
 use mpi::{Comm, Settings};
-use platform::Platform;
-use sim_core::{ActivityError, Actor, HostId, Hosts, Outcome, Report, Simulation, Span, Time};
-
-struct HostNames(Arc<Platform>);
-
-impl Hosts for HostNames {
-    fn count(&self) -> u32 {
-        self.0.host_count()
-    }
-
-    fn name(&self, host: HostId) -> String {
-        self.0.host_name(host).into_owned()
-    }
-}
+use platform::{HostNames, Platform};
+use sim_core::{ActivityError, Actor, HostId, Outcome, Report, Simulation, Span, Time};
 
 /// Hosts a, b and c; `ab` joins a and b, `ac` joins a and c. `more` is put into the table of the link `ab`.
 fn simulation(network: &str, (bandwidth, latency): (&str, &str), more: &str) -> Simulation {

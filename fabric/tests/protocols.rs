@@ -130,6 +130,22 @@ fn e3_the_curve_has_a_step_at_the_threshold() {
     }
 }
 
+/// E3: the table of the document is what runs.
+#[test]
+fn e3_the_table_of_the_document() {
+    let text = include_str!("../../docs/protocols.md");
+    let threshold = u32::try_from(THRESHOLD).expect("small");
+    for bytes in threshold - 2..threshold + 3 {
+        let received = |settings: Settings| ends(one_message(settings, bytes, false, 0.0)).1 * 1e6;
+        let row = format!(
+            "| {bytes} | {:.3} | {:.3} |",
+            received(free()),
+            received(explicit())
+        );
+        assert!(text.contains(&row), "docs/protocols.md lacks {row}");
+    }
+}
+
 #[test]
 fn a_short_synchronous_message_leaves_at_once_and_is_acknowledged() {
     let (ack, data) = (travel(CONTROL), travel(1000));

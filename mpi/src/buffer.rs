@@ -42,6 +42,20 @@ impl Buffer {
         Self::phantom(u64::MAX)
     }
 
+    /// Whether it takes a message of any length.
+    pub(crate) const fn is_unbounded(&self) -> bool {
+        self.length == u64::MAX
+    }
+
+    /// An empty buffer of so many bytes, real if this one is.
+    pub(crate) fn of_kind(&self, length: u64) -> Self {
+        if self.is_phantom() {
+            Self::phantom(length)
+        } else {
+            Self::zeroed(length)
+        }
+    }
+
     /// The length in bytes.
     #[must_use]
     pub const fn len(&self) -> u64 {

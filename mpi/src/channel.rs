@@ -4,7 +4,7 @@
 //! ends as an [`Event`] with the token under which it was started. A channel decides no protocol: it does not know
 //! what a tag is.
 //!
-//! Ordering guarantee: packets with an envelope ([`Header::is_ordered`]) from one rank to another are delivered in
+//! Ordering guarantee: packets with an envelope or of a socket ([`Header::is_ordered`]) from one rank to another are delivered in
 //! the order in which they were posted. Between different pairs there is no order at all: a message relayed by a
 //! third rank may overtake a direct one.
 //!
@@ -17,7 +17,8 @@
 use std::fmt;
 use std::task::Waker;
 
-use crate::{Buffer, Envelope, Limits, Overhead};
+use crate::connection::Failure;
+use crate::{Buffer, Connections, Envelope, Limits, Overhead};
 
 /// Something that a channel was asked to tell the end of; chosen by the message layer.
 pub type Token = u32;
@@ -106,6 +107,33 @@ pub enum Header {
         /// The sender's operation.
         send: Token,
     },
+    /// What the two ends of a socket say to each other, where [connections](crate::Connections) are made.
+    Socket {
+        /// The number that the rank which opened it has given it.
+        socket: u32,
+        /// Whether that is the sender.
+        is_own: bool,
+        /// What is said.
+        says: SocketSays,
+    },
+}
+
+/// What one end of a socket says to the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SocketSays {
+    /// May I connect?
+    Connect,
+    /// Yes.
+    Accepted,
+    /// No: nobody listens.
+    Refused,
+    /// The [messages](crate::connection::Message) in the payload, after so many packets of other kinds.
+    Messages {
+        /// So many packets that are not of sockets were sent since the connection came into use.
+        after: u32,
+    },
+    /// Nothing more comes.
+    End,
 }
 
 /// What a rank tells the other end of a connection: which of its packets are used up.
@@ -150,6 +178,7 @@ impl Header {
                 | Self::EagerNext { .. }
                 | Self::Synchronous { .. }
                 | Self::CancelRequest { .. }
+                | Self::Socket { .. }
         )
     }
 
@@ -209,6 +238,32 @@ pub enum Event {
     Sent(Token),
     /// A timer or a computation started with this token has ended.
     Elapsed(Token),
+    /// A packet was not delivered, because nobody is there any more.
+    Returned {
+        /// Where it was sent to.
+        peer: u32,
+        /// The packet.
+        packet: Packet,
+    },
+    /// A packet from or to a rank was lost on the way. Comes only where [connections](crate::Connections) are made.
+    Broken {
+        /// The other rank.
+        peer: u32,
+    },
+    /// A rank is lost. Comes only where [connections](crate::Connections) are made.
+    Lost {
+        /// Which one.
+        peer: u32,
+    },
+    /// There is no connection for a packet. Comes from the layer that makes connections.
+    Refused {
+        /// Where it should have gone.
+        peer: u32,
+        /// The packet.
+        packet: Packet,
+        /// Why.
+        why: Failure,
+    },
 }
 
 /// What a rank that has nothing to do waits for.
@@ -284,6 +339,8 @@ pub struct Settings {
     pub variant: Variant,
     /// What the message layer may use up; `None` if nothing is limited.
     pub limits: Option<Limits>,
+    /// How ranks get connected; `None` if they are connected from the beginning, for nothing.
+    pub connections: Option<Connections>,
 }
 
 /// What it costs to post packets, in seconds.
@@ -318,7 +375,15 @@ impl Settings {
             },
             variant: Variant::Packet,
             limits: None,
+            connections: None,
         }
+    }
+}
+
+impl Settings {
+    /// Whether a receiver pulls detached messages: where neither their announcements nor connections take time.
+    pub(crate) const fn is_pulled(&self) -> bool {
+        self.limits.is_none() && self.control.is_none() && self.connections.is_none()
     }
 }
 
@@ -348,6 +413,12 @@ pub trait Channel {
     /// The next event, if there is one.
     fn poll_event(&self) -> Option<Event>;
 
+    /// Whether the rank may look now whether something has arrived; false if it has to park before. Only channels under
+    /// a model checker let it wait: whether a look comes before or after an arrival is then a choice.
+    fn may_look(&self) -> bool {
+        true
+    }
+
     /// Tells [`Event::Elapsed`] after so many seconds.
     fn timer(&self, seconds: f64, token: Token);
 
@@ -367,6 +438,23 @@ pub trait Channel {
     /// Says that the rank has ended but for messages that wait at it until somebody receives them, and from which it has gone on. If
     /// nobody else goes on either, the run is over.
     fn linger(&self) {}
+    /// Connects, if that has to be done before the program begins; true when it is done.
+    fn open(&self) -> bool {
+        true
+    }
+
+    /// Ends all connections; true when it is done. Called again and again, at each event, when all sends are over.
+    fn close(&self) -> bool {
+        true
+    }
+
+    /// The rank takes no packets any more: the requests of others to connect are [returned](Event::Returned).
+    fn shut(&self) {}
+
+    /// What has happened to the connections; `None` if there are none to be made.
+    fn connected(&self) -> Option<crate::ConnectionStatistics> {
+        None
+    }
 
     /// Messages to this rank that had not arrived when the run ended: what they are matched by, and their lengths.
     fn undelivered(&self) -> Vec<(Envelope, u64)> {

@@ -65,7 +65,7 @@ impl Comm {
     /// Another communicator of this process.
     pub(crate) fn derived(&self, members: Members, rank: u32, context: u32) -> Self {
         let process = Rc::clone(&self.process);
-        process.contexts().borrow_mut().begin(context);
+        process.contexts().begin(context);
         Self {
             process,
             members,
@@ -148,7 +148,7 @@ impl Comm {
     }
 
     fn check_context(&self) -> Result<()> {
-        if self.process.contexts().borrow().is_freed(self.context) {
+        if self.process.is_freed(self.context) {
             return Err(Error::Comm {
                 context: self.context,
             });
@@ -599,7 +599,7 @@ impl Future for Send<'_> {
         if result.is_ready() {
             this.token = None;
         }
-        result
+        result.map_err(|error| this.comm.members.told_error(error))
     }
 }
 

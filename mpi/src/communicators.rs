@@ -173,7 +173,7 @@ impl Comm {
                 return Err(Error::Comm { context: 0 });
             }
             self.barrier_in("free of a communicator", location).await?;
-            let mut contexts = self.process().contexts().borrow_mut();
+            let mut contexts = self.process().contexts();
             contexts.freed.insert(self.context());
             Ok(())
         }
@@ -207,7 +207,7 @@ impl Comm {
 
     fn choose_context(&self) -> Result<u32> {
         let size = self.process().channel().size();
-        let mut contexts = self.process().contexts().borrow_mut();
+        let mut contexts = self.process().contexts();
         contexts.choose(self.world_rank(), size)
     }
 

@@ -7,7 +7,8 @@
 //! A [`Connector`] is the part of one process: sans I/O and without a clock. Whoever drives it calls the inputs, then takes
 //! what is to be done from [`Connector::poll`] until there is nothing left:
 //!
-//! * inputs of the program: [`send`](Connector::send), [`close`](Connector::close), [`finalize`](Connector::finalize);
+//! * inputs of the program: [`open`](Connector::open), [`send`](Connector::send), [`close`](Connector::close),
+//!   [`finalize`](Connector::finalize);
 //! * inputs of the sockets: [`accept`](Connector::accept), [`handle`](Connector::handle);
 //! * the process manager's: [`peer_failed`](Connector::peer_failed).
 //!
@@ -79,6 +80,20 @@ pub enum Failure {
     Oneself,
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Unreachable => "it does not listen any more",
+            Self::PeerLost => "it is lost",
+            Self::PeerFinalized => "it has finalized",
+            Self::Finalized => "this rank has finalized",
+            Self::NoAddress => "its address is not known",
+            Self::NoDescriptor => "no descriptor is left, and no connection is idle",
+            Self::Oneself => "a rank does not connect to itself",
+        })
+    }
+}
+
 /// Who answers the close of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Answer {
@@ -109,6 +124,15 @@ pub struct Settings {
     pub at_limit: AtLimit,
     /// Who answers the close of a peer.
     pub answer: Answer,
+}
+
+impl Settings {
+    /// No limit.
+    pub const NONE: Self = Self {
+        descriptors: None,
+        at_limit: AtLimit::Wait,
+        answer: Answer::WhenDrained,
+    };
 }
 
 /// A defect built in on purpose, to see that tests find it.
@@ -185,6 +209,13 @@ pub enum Output {
         /// Why.
         why: Failure,
     },
+    /// A connection serves its virtual connection from now on: what waits is written next.
+    Opened {
+        /// Which connection.
+        connection: ConnectionId,
+        /// Whose it is.
+        peer: Peer,
+    },
     /// A process came through a port.
     PortAccepted {
         /// Through which port.
@@ -196,6 +227,25 @@ pub enum Output {
     Finalized,
     /// Something happened that the tables do not allow. Nothing was done.
     Illegal(String),
+}
+
+/// How often something has happened to the connections of a process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Connections that came into use, opened by either side.
+    pub opened: u64,
+    /// Own attempts that failed or that the peer refused, also because of its own one.
+    pub refused: u64,
+    /// Own attempts given up for the peer's.
+    pub discarded: u64,
+    /// Connections that the close protocol has ended.
+    pub closed: u64,
+    /// Closes begun here because no descriptor was left.
+    pub evicted: u64,
+    /// Closes begun here because nothing had been sent for long.
+    pub idle: u64,
+    /// Connections that broke.
+    pub broken: u64,
 }
 
 /// What has happened to a connection.
@@ -232,6 +282,10 @@ impl Moment {
     /// Non-negative numbers are ordered like their bits.
     const fn at(seconds: f64) -> Self {
         Self(seconds.max(0.0).to_bits())
+    }
+
+    const fn seconds(self) -> f64 {
+        f64::from_bits(self.0)
     }
 }
 
@@ -278,6 +332,8 @@ struct Vc {
     /// A tie was lost: the peer's connection will come.
     expects_peer: bool,
     close_wanted: bool,
+    /// It is to be opened although nothing waits.
+    open_wanted: bool,
     /// The process manager says that the peer is lost.
     is_lost: bool,
     /// Communicators that refer to it.
@@ -338,6 +394,7 @@ pub struct Connector {
 #[derive(Clone, Debug, Default)]
 struct Outputs {
     queue: VecDeque<Output>,
+    counts: Counts,
     steps: Option<Vec<Step>>,
 }
 
@@ -393,6 +450,12 @@ impl Connector {
     /// The next thing to do or to know.
     pub fn poll(&mut self) -> Option<Output> {
         self.outputs.queue.pop_front()
+    }
+
+    /// How often something has happened so far.
+    #[must_use]
+    pub const fn counts(&self) -> Counts {
+        self.outputs.counts
     }
 
     /// The rows that were taken since the last time.

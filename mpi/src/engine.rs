@@ -11,6 +11,7 @@
 //! Inputs are `send`, `receive`, `cancel` and `handle`; the packets to post come back through the channel that is passed in.
 
 mod calls;
+mod connected;
 mod forwarding;
 mod limited;
 mod questions;
@@ -21,6 +22,7 @@ mod turns;
 use std::panic::Location;
 
 use crate::channel::{Channel, Event, Header, Packet, Token};
+use crate::defect::Defects;
 use crate::flow_control::{FlowControl, Slot};
 use crate::matching::{Content, Matching, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
@@ -51,7 +53,7 @@ pub(crate) struct SendCall {
 }
 
 /// Where an operation stands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum State {
     /// The place is not used.
     Free { next: Option<Token> },
@@ -121,7 +123,7 @@ pub(crate) enum State {
 }
 
 /// An operation and whether its program still wants to know.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Operation {
     state: State,
     /// Where the program started it.
@@ -146,7 +148,7 @@ struct Operation {
 pub(crate) type Place = &'static Location<'static>;
 
 /// The protocol state of one rank.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Engine {
     matching: Matching,
     operations: Vec<Operation>,
@@ -159,8 +161,6 @@ pub(crate) struct Engine {
     busy_until: f64,
     /// Operations that wait for their turn: the rank does nothing else before they have begun.
     waiting: u32,
-    /// The operation that ends at that date, if anybody waits for it.
-    catching_up: Option<(f64, Token)>,
     /// Operations that have ended and whose completion is not paid.
     debts: u32,
     /// Operations that have ended.
@@ -171,12 +171,23 @@ pub(crate) struct Engine {
     detached: u32,
     /// The date until which the message layer copies.
     packing_until: f64,
-    /// Receives whose request was dropped before they got a message: the first one, and their number.
-    withdrawn: Option<(Pattern, Place, u64)>,
     /// Where limits are set.
     flow: Option<Box<FlowControl>>,
+    /// Where ranks get connected: those that are lost.
+    lost: Option<Box<connected::Lost>>,
     /// The messages that are being forwarded.
     forwards: Option<Box<Forwards>>,
+    defects: Defects,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few ranks have.
+#[derive(Clone, Debug, Default)]
+struct Rare {
+    /// The operation that ends when the rank is not busy any more, if anybody waits for it, and its date.
+    catching_up: Option<(f64, Token)>,
+    /// Receives whose request was dropped before they got a message: the first one, and their number.
+    withdrawn: Option<(Pattern, Place, u64)>,
     /// Messages that a matched probe had taken and that nobody received.
     returned: Vec<Unexpected>,
 }
@@ -235,6 +246,10 @@ impl Engine {
             *place = operation;
             return token;
         }
+        if self.operations.len() == self.operations.capacity() {
+            // Most ranks of a large run have one operation at a time.
+            self.operations.reserve_exact(self.operations.len().max(1));
+        }
         self.operations.push(operation);
         Token::try_from(self.operations.len() - 1)
             .expect("operations at one time are counted in 32 bits")
@@ -277,11 +292,16 @@ impl Engine {
             }
             &State::Posted { pattern, .. } => {
                 let place = self.operations[token as usize].location;
-                self.withdrawn.get_or_insert((pattern, place, 0)).2 += 1;
+                self.note_withdrawn(pattern, place);
                 self.withdraw(token);
             }
             _ => self.operations[token as usize].released = true,
         }
+    }
+
+    fn note_withdrawn(&mut self, pattern: Pattern, place: Place) {
+        let withdrawn = &mut self.rare.get_or_insert_default().withdrawn;
+        withdrawn.get_or_insert((pattern, place, 0)).2 += 1;
     }
 
     fn withdraw(&mut self, token: Token) {
@@ -354,11 +374,12 @@ impl Engine {
                 self.handle_packed(channel, token);
             }
             Event::Elapsed(token) => {
-                if self.catching_up.is_some_and(|(_, other)| other == token) {
-                    self.catching_up = None;
+                if let Some(rare) = &mut self.rare {
+                    rare.catching_up.take_if(|(_, other)| *other == token);
                 }
                 self.finish(token, Ok(NOTHING), Buffer::phantom(0));
             }
+            other => self.handle_connection(channel, other),
         }
     }
 
@@ -400,6 +421,7 @@ impl Engine {
             | Header::EagerNext { .. }
             | Header::DataPart { .. }
             | Header::Credits => unreachable!("only where limits are set"),
+            Header::Socket { .. } => unreachable!("the layer below answers"),
         };
         if let Some((receive, content)) = self.arrive(channel, envelope, content) {
             self.matched(channel, receive, envelope, content);
@@ -428,3 +450,6 @@ fn control(header: Header) -> Packet {
         returned: None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,8 +16,8 @@ pub struct Envelope {
     pub ready: bool,
 }
 
-/// Tags are at most this; the same upper bound as MPI requires at least (MPI 4.1, section 9.1.2).
-pub const TAG_UB: u32 = 32767;
+/// Tags are at most this: the largest C `int`, as in Open MPI. MPI requires at least 32767 (MPI 4.1, section 9.1.2).
+pub const TAG_UB: u32 = 2_147_483_647;
 
 /// The rank that a receive accepts messages from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::TAG_UB;
+use crate::connection::Failure;
 
 /// An error of a call. The comments name the error class of MPI 4.1, section 9.4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,6 +93,14 @@ pub enum Error {
     /// No operation is in progress: the request has been completed already or has not been started; or, for
     /// [`Request::start`](crate::Request::start), one is in progress, or the request is not persistent (`MPI_ERR_REQUEST`).
     Request,
+    /// There is no connection to a rank, and there will be none: it is lost, or has ended (`MPI_ERR_PROC_FAILED`, of the extension User
+    /// Level Failure Mitigation), or no descriptor is left for one (`MPI_ERR_OTHER`).
+    Connection {
+        /// The rank.
+        rank: usize,
+        /// Why there is none.
+        why: Failure,
+    },
 }
 
 /// The kind of an error: the error classes of MPI 4.1, section 9.4, that our calls can answer with.
@@ -110,6 +119,8 @@ pub enum ErrorClass {
     Group,
     /// `MPI_ERR_OTHER`.
     Other,
+    /// `MPI_ERR_PROC_FAILED`, of the extension User Level Failure Mitigation.
+    ProcFailed,
     /// `MPI_ERR_RANK`.
     Rank,
     /// `MPI_ERR_REQUEST`.
@@ -133,7 +144,13 @@ impl Error {
             Self::Comm { .. } => ErrorClass::Comm,
             Self::Group { .. } => ErrorClass::Group,
             Self::Colour(_) => ErrorClass::Arg,
-            Self::Contexts { .. } | Self::NotReady { .. } => ErrorClass::Other,
+            Self::Contexts { .. }
+            | Self::NotReady { .. }
+            | Self::Connection {
+                why: Failure::NoDescriptor | Failure::NoAddress | Failure::Oneself,
+                ..
+            } => ErrorClass::Other,
+            Self::Connection { .. } => ErrorClass::ProcFailed,
             Self::BufferFull { .. } | Self::BufferAttached { .. } | Self::View { .. } => {
                 ErrorClass::Buffer
             }
@@ -153,6 +170,7 @@ impl fmt::Display for ErrorClass {
             Self::Count => "MPI_ERR_COUNT",
             Self::Group => "MPI_ERR_GROUP",
             Self::Other => "MPI_ERR_OTHER",
+            Self::ProcFailed => "MPI_ERR_PROC_FAILED",
             Self::Rank => "MPI_ERR_RANK",
             Self::Request => "MPI_ERR_REQUEST",
             Self::Tag => "MPI_ERR_TAG",
@@ -235,6 +253,7 @@ impl fmt::Display for Error {
                 write!(f, "a buffer of {length} bytes is attached already")
             }
             Self::Request => f.write_str("the request has been completed already"),
+            Self::Connection { rank, why } => write!(f, "no connection to rank {rank}: {why}"),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! the first packet goes either way.
 
 mod connection;
+mod lost;
 mod receiving;
 mod reporting;
 mod sending;
@@ -19,11 +20,12 @@ pub(crate) use connection::{Car, Connection, Hold, Kind, Slot};
 pub use told::{ConnectionReport, FlowReport};
 
 use crate::channel::{Packet, Posting, Returned, Settings, Token, Variant};
+use crate::defect::{Defect, Defects};
 use crate::machine;
 use crate::{Buffer, Limits};
 
 /// What the engine has to do.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Effect {
     /// Send a packet; if there is a slot, [`FlowControl::left`] wants to know when it has left.
     Post {
@@ -53,7 +55,7 @@ pub struct Taken {
 }
 
 /// The connections of a rank, and what they share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FlowControl {
     limits: Limits,
     costs: Costs,
@@ -65,6 +67,7 @@ pub(crate) struct FlowControl {
     memory: u64,
     memory_peak: u64,
     taken: Taken,
+    pub(crate) defects: Defects,
 }
 
 /// What it takes to post packets, in seconds.
@@ -75,7 +78,7 @@ struct Costs {
 }
 
 /// What the connections of a rank share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Shared {
     /// Free packet buffers.
     buffers: Option<u32>,
@@ -134,6 +137,7 @@ impl FlowControl {
                 receive: vec![0; machine::receive::ROWS.len()],
                 credits: vec![0; machine::credits::ROWS.len()],
             },
+            defects: Defects::default(),
         }
     }
 
@@ -165,6 +169,10 @@ impl FlowControl {
             connection.answers.push_back(car);
         } else {
             connection.queue.push_back(car);
+            if self.defects.has(Defect::LatestFirst) {
+                let queue = &mut self.connection(peer, now).queue;
+                queue.rotate_right(1);
+            }
         }
         self.run(peer, now);
     }
@@ -181,6 +189,7 @@ impl FlowControl {
         self.shared.under_way -= 1;
         match slot.hold {
             Hold::Nothing => {}
+            Hold::Pool if self.defects.has(Defect::BufferLost) => {}
             Hold::Pool => self.shared.give_back(1),
             Hold::Reserved => {
                 self.connection(slot.peer, now).reserved += 1;
@@ -190,7 +199,9 @@ impl FlowControl {
         if let Some(operation) = slot.operation {
             self.shared.drop_activity(operation);
         }
-        self.serve(now);
+        if !self.defects.has(Defect::NoWakeOnBuffers) {
+            self.serve(now);
+        }
     }
 
     /// What is posted next to a peer has been packed.
@@ -283,6 +294,24 @@ impl FlowControl {
     /// What the connection to a peer waits for, in words.
     pub(crate) fn waits_for(&self, peer: u32) -> Option<&'static str> {
         self.connections.get(&peer)?.waits_for()
+    }
+
+    /// Everything that decides what happens next, in words; not what is only told.
+    #[cfg(test)]
+    pub(crate) fn key(&self) -> String {
+        let (shared, memory) = (&self.shared, self.memory);
+        format!("{shared:?} {:?} {:?} {memory}", self.connections, self.line)
+    }
+
+    /// The peer of a connection whose machine waits for what is there.
+    #[cfg(test)]
+    pub(crate) fn oversleeps(&self) -> Option<u32> {
+        let mut all = self.connections();
+        let found = all.find(|connection| {
+            let event = connection.observe(&self.limits, &self.costs, self.shared.buffers);
+            event.is_some()
+        });
+        found.map(|connection| connection.peer)
     }
 
     /// Whether everything that was taken is back.

@@ -203,22 +203,33 @@ impl Members {
     pub(crate) fn told_result(&self, result: Result<Status>) -> Result<Status> {
         match result {
             Ok(status) => Ok(self.told(status)),
-            Err(Error::NotReady { source, tag }) => Err(Error::NotReady {
+            Err(error) => Err(self.told_error(error)),
+        }
+    }
+
+    /// The same error with ranks of the group.
+    pub(crate) fn told_error(&self, error: Error) -> Error {
+        match error {
+            Error::NotReady { source, tag } => Error::NotReady {
                 source: self.source(source),
                 tag,
-            }),
-            Err(Error::Truncated {
+            },
+            Error::Truncated {
                 source,
                 tag,
                 length,
                 buffer,
-            }) => Err(Error::Truncated {
+            } => Error::Truncated {
                 source: self.source(source),
                 tag,
                 length,
                 buffer,
-            }),
-            Err(other) => Err(other),
+            },
+            Error::Connection { rank, why } => Error::Connection {
+                rank: self.source(rank),
+                why,
+            },
+            other => other,
         }
     }
 

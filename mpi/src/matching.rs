@@ -27,7 +27,7 @@ const FEW_MAX: usize = 8;
 const NONE: u32 = u32::MAX;
 
 /// The two queues.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Matching {
     posted: Posted,
     unexpected: UnexpectedQueue,

@@ -76,7 +76,7 @@ impl Comm {
         call: SendCall,
     ) -> Result<Token> {
         let length = buffer.len();
-        let mut attached = self.process().attached().borrow_mut();
+        let mut attached = self.process().attached();
         let Some(attached) = attached.as_mut() else {
             return Err(Error::BufferFull {
                 length,
@@ -115,7 +115,7 @@ impl Comm {
     /// # Errors
     /// [`Error::BufferAttached`] if there is one already.
     pub fn buffer_attach(&self, buffer: Buffer) -> Result<()> {
-        let mut attached = self.process().attached().borrow_mut();
+        let mut attached = self.process().attached();
         if let Some(attached) = &*attached {
             let length = attached.buffer.len();
             return Err(Error::BufferAttached { length });
@@ -136,7 +136,7 @@ impl Comm {
     pub fn buffer_detach(&self) -> impl Future<Output = Result<Buffer>> + '_ {
         let location = Location::caller();
         let attempt = |process: &Process, engine: &mut Engine| {
-            let mut place = process.attached().borrow_mut();
+            let mut place = process.attached();
             let Some(attached) = place.as_mut() else {
                 return Some(Err(Error::BufferFull {
                     length: 0,

@@ -3,14 +3,14 @@
 //! Progress is made whenever an operation of the rank is polled: all events of the channel are handled before the
 //! operation looks whether it is over. An operation that is not parks the rank until the next event.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{RefCell, RefMut};
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::channel::{Channel, Event, Token};
+use crate::channel::{Channel, Event, Interest, Token};
 use crate::communicators::Contexts;
 use crate::engine::Engine;
 use crate::matching::Unexpected;
@@ -42,14 +42,20 @@ pub(crate) enum Question {
     Probe(Pattern),
 }
 
+/// What few ranks have.
+#[derive(Default)]
+struct Rare {
+    failures: Failures,
+    attached: Option<Box<Attached>>,
+    contexts: Contexts,
+}
+
 /// One rank of a running program.
 pub struct Process {
     channel: Box<dyn Channel>,
     engine: RefCell<Engine>,
     blocked: RefCell<Blocked>,
-    failures: Cell<Failures>,
-    contexts: RefCell<Contexts>,
-    attached: RefCell<Option<Box<Attached>>>,
+    rare: RefCell<Option<Box<Rare>>>,
 }
 
 impl Process {
@@ -57,12 +63,10 @@ impl Process {
     #[must_use]
     pub fn new(channel: Box<dyn Channel>) -> Rc<Self> {
         Rc::new(Self {
-            channel,
+            channel: crate::connected::connect(channel),
             engine: RefCell::new(Engine::default()),
             blocked: RefCell::new(Blocked::default()),
-            failures: Cell::new(Failures::default()),
-            contexts: RefCell::default(),
-            attached: RefCell::default(),
+            rare: RefCell::default(),
         })
     }
 
@@ -72,13 +76,26 @@ impl Process {
         Comm::world(Rc::clone(self))
     }
 
-    pub(crate) const fn contexts(&self) -> &RefCell<Contexts> {
-        &self.contexts
+    fn rare(&self) -> RefMut<'_, Rare> {
+        RefMut::map(self.rare.borrow_mut(), |rare| {
+            &mut **rare.get_or_insert_default()
+        })
+    }
+
+    pub(crate) fn contexts(&self) -> RefMut<'_, Contexts> {
+        RefMut::map(self.rare(), |rare| &mut rare.contexts)
+    }
+
+    /// Whether the context is one of a communicator that has been freed.
+    pub(crate) fn is_freed(&self, context: u32) -> bool {
+        let rare = self.rare.borrow();
+        rare.as_ref()
+            .is_some_and(|rare| rare.contexts.is_freed(context))
     }
 
     /// The buffer of buffered sends.
-    pub(crate) const fn attached(&self) -> &RefCell<Option<Box<Attached>>> {
-        &self.attached
+    pub(crate) fn attached(&self) -> RefMut<'_, Option<Box<Attached>>> {
+        RefMut::map(self.rare(), |rare| &mut rare.attached)
     }
 
     /// A matched message that nobody received.
@@ -146,6 +163,12 @@ impl Process {
         attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let channel = &*self.channel;
+        if waits.is_look() && !channel.may_look() {
+            let mut blocked = self.blocked.borrow_mut();
+            blocked.add(engine.events(), waits, location);
+            channel.park(context.waker(), Interest::All);
+            return Poll::Pending;
+        }
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {
                 return Poll::Ready(result);
@@ -207,9 +230,9 @@ impl Process {
     /// an event nor anything that the rank did itself. Such a rank waits for its next event instead of spinning at
     /// one date.
     pub(crate) fn may_say_no(&self, changes: u64, question: Question) -> bool {
-        let mut last = self.failures.get();
+        let last = &mut self.rare().failures;
         if last.changes != changes {
-            last = Failures {
+            *last = Failures {
                 changes,
                 ..Failures::default()
             };
@@ -217,17 +240,39 @@ impl Process {
         let again = last.first == Some(question) || last.count >= FAILURES_MAX;
         last.first = last.first.or(Some(question));
         last.count = last.count.saturating_add(1);
-        self.failures.set(last);
         !again
     }
 
     /// A probe was answered with yes: the program knows something new, so it may ask everything once more.
     pub(crate) fn said_yes(&self) {
-        let last = self.failures.get();
-        self.failures.set(Failures {
-            first: None,
-            ..last
-        });
+        if let Some(rare) = &mut *self.rare.borrow_mut() {
+            rare.failures.first = None;
+        }
+    }
+
+    /// Whether ranks have to be connected before their programs begin.
+    #[must_use]
+    pub fn connects_first(&self) -> bool {
+        let connections = &self.channel.settings().connections;
+        connections.as_ref().is_some_and(|how| how.is_static)
+    }
+
+    /// Connects to all ranks if that is how they [get connected](Self::connects_first): what every rank then does before its
+    /// program begins.
+    pub fn init(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
+        let process = Rc::clone(self);
+        let location = Location::caller();
+        std::future::poll_fn(move |context| {
+            process.poll_until(context, Waits::Call("init"), location, |_, channel| {
+                channel.open().then_some(())
+            })
+        })
+    }
+
+    /// What happened to the rank's connections; `None` if none had to be made.
+    #[must_use]
+    pub fn connection_statistics(&self) -> Option<crate::ConnectionStatistics> {
+        self.channel.connected()
     }
 
     /// Waits for the sends that still go on: what every rank does after its program has returned. Messages that have been detached and
@@ -240,8 +285,10 @@ impl Process {
                 if engine.only_lingers() {
                     channel.linger();
                 }
-                engine.has_sent_all().then(|| {
-                    if let Some(mut attached) = process.attached.borrow_mut().take() {
+                (engine.has_sent_all() && channel.close()).then(|| {
+                    let mut rare = process.rare.borrow_mut();
+                    let attached = rare.as_mut().and_then(|rare| rare.attached.take());
+                    if let Some(mut attached) = attached {
                         attached.reap(engine);
                     }
                 })

@@ -10,6 +10,40 @@ use std::fmt::Debug;
 
 use crate::machine::{self, Machine};
 
+/// A state or an event of a table: its place in the list of all of them.
+pub trait Numbered: Copy {
+    /// From 0, in the order of the declaration.
+    fn number(self) -> usize;
+}
+
+/// No row, in [`Table::index`].
+pub(crate) const NO_ROW: u8 = u8::MAX;
+
+/// The [`Table::index`] of some rows, made when the program is compiled: `index!(ROWS, STATES, EVENTS)`.
+macro_rules! index {
+    ($rows:expr, $states:expr, $events:expr) => {{
+        const INDEX: [u8; $states.len() * $events.len()] = {
+            let mut index = [crate::table::NO_ROW; $states.len() * $events.len()];
+            assert!(
+                $rows.len() < crate::table::NO_ROW as usize,
+                "rows have 8 bits"
+            );
+            let mut number = $rows.len();
+            while number > 0 {
+                number -= 1;
+                let row = &$rows[number];
+                #[expect(clippy::cast_possible_truncation, reason = "there are fewer rows")]
+                {
+                    index[row.from as usize * $events.len() + row.event as usize] = number as u8;
+                }
+            }
+            index
+        };
+        &INDEX
+    }};
+}
+pub(crate) use index;
+
 /// One row: in this state, at this event, if the guard says so.
 #[derive(Debug)]
 pub struct Transition<S: 'static, E: 'static, G: 'static, A: 'static> {
@@ -79,30 +113,35 @@ pub struct Table<S: 'static, E: 'static, G: 'static, A: 'static> {
     pub states: &'static [S],
     /// All events.
     pub events: &'static [E],
-    /// What happens.
+    /// What happens; the rows of a state and an event stand together.
     pub rows: &'static [Transition<S, E, G, A>],
+    /// For each state and event, event by event, the number of its first row; 255 if there is none.
+    pub index: &'static [u8],
     /// What cannot happen.
     pub impossible: &'static [Impossible<S, E>],
 }
 
 impl<S, E, G, A> Table<S, E, G, A>
 where
-    S: Copy + PartialEq + Debug,
-    E: Copy + PartialEq + Debug,
+    S: Numbered + PartialEq + Debug,
+    E: Numbered + PartialEq + Debug,
     G: Copy + PartialEq + Debug + Default,
     A: Copy + Debug,
 {
-    /// The number of the row for a state, an event and a guard; `None` if the machine does not allow it.
+    /// The number of the row for a state, an event and a guard; `None` if the machine does not allow it. Takes as long as there
+    /// are guards for that state and event, however large the table is.
     #[must_use]
     pub fn find(&self, from: S, event: E, guard: G) -> Option<usize> {
-        let is_it = |row: &Transition<S, E, G, A>| {
-            row.from == from && row.event == event && row.guard == guard
-        };
-        self.rows.iter().position(is_it)
+        let first = self.index[from.number() * self.events.len() + event.number()];
+        let first = usize::from(first);
+        let rows = self.rows.get(first..)?.iter();
+        let mut same = rows.take_while(|row| row.from == from && row.event == event);
+        same.position(|row| row.guard == guard)
+            .map(|place| first + place)
     }
 
     /// What is wrong with the table: pairs of state and event without a row or a reason, pairs with both, and rows that
-    /// are there twice.
+    /// are there twice or do not stand together.
     #[must_use]
     pub fn gaps(&self) -> Vec<String> {
         let mut gaps = Vec::new();
@@ -125,7 +164,7 @@ where
         for (number, row) in self.rows.iter().enumerate() {
             let found = self.find(row.from, row.event, row.guard);
             if found != Some(number) {
-                gaps.push(format!("twice: {:?}, {:?}", row.from, row.event));
+                gaps.push(format!("twice or apart: {:?}, {:?}", row.from, row.event));
             }
         }
         gaps

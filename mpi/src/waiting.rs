@@ -53,6 +53,14 @@ impl Waits {
             }
     }
 
+    /// Whether the answer depends on what has arrived by now, and not only on what will have at the end.
+    pub(crate) const fn is_look(self) -> bool {
+        matches!(
+            self,
+            Self::Any | Self::Several(_) | Self::Test(_) | Self::Iprobe(_)
+        )
+    }
+
     /// Which events can end the wait.
     pub(crate) fn interest(self, engine: &Engine) -> Interest {
         let is_receive = match self {
@@ -94,6 +102,9 @@ pub struct Waiting {
 
 type Entry = (Waits, &'static Location<'static>);
 
+#[derive(Debug, Default)]
+struct Others(Vec<Entry>);
+
 /// The futures of a rank that were pending at its latest turn.
 #[derive(Debug, Default)]
 pub(crate) struct Blocked {
@@ -101,25 +112,29 @@ pub(crate) struct Blocked {
     turn: u64,
     first: Option<Entry>,
     /// The others; most ranks never have any.
-    more: Vec<Entry>,
+    more: Option<Box<Others>>,
 }
 
 impl Blocked {
+    fn others(&self) -> &[Entry] {
+        self.more.as_ref().map_or(&[], |more| &more.0)
+    }
+
     /// Notes a pending future.
     pub(crate) fn add(&mut self, turn: u64, waits: Waits, location: &'static Location<'static>) {
         let entry = (waits, location);
         if self.turn != turn || self.first.is_none() {
             self.turn = turn;
             self.first = Some(entry);
-            self.more.clear();
-        } else if self.first != Some(entry) && !self.more.contains(&entry) {
-            self.more.push(entry);
+            self.more = None;
+        } else if self.first != Some(entry) && !self.others().contains(&entry) {
+            self.more.get_or_insert_default().0.push(entry);
         }
     }
 
     /// What the rank waits for, if that is one future alone.
     pub(crate) fn only(&self) -> Option<Waits> {
-        let (waits, _) = self.first.filter(|_| self.more.is_empty())?;
+        let (waits, _) = self.first.filter(|_| self.others().is_empty())?;
         Some(waits)
     }
 
@@ -132,9 +147,10 @@ impl Blocked {
     pub(crate) fn remove(&mut self, waits: Waits, location: &'static Location<'static>) {
         let Some(first) = self.first else { return };
         if first == (waits, location) {
-            self.first = (!self.more.is_empty()).then(|| self.more.remove(0));
-        } else {
-            self.more.retain(|&entry| entry != (waits, location));
+            let more = self.more.as_mut().filter(|more| !more.0.is_empty());
+            self.first = more.map(|more| more.0.remove(0));
+        } else if let Some(more) = &mut self.more {
+            more.0.retain(|&entry| entry != (waits, location));
         }
     }
 
@@ -145,7 +161,7 @@ impl Blocked {
             return None;
         }
         let mut all = describe(engine, first, location);
-        for &(waits, location) in &self.more {
+        for &(waits, location) in self.others() {
             let next = describe(engine, waits, location);
             all.operation = format!("{} or {}", all.operation, next.operation);
             // A future that any rank could end makes the whole wait one that any rank could end.

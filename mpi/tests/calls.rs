@@ -125,19 +125,28 @@ fn sendrecv_is_over_when_its_send_is_also_after_an_error() {
 fn ranks_and_tags_out_of_range_are_refused() {
     let program = |world: Comm| async move {
         let rank = Error::Rank { rank: 2, size: 2 };
-        let tag = Error::Tag(40_000);
+        let tag = Error::Tag(3_000_000_000);
         let mut buffer = world.buffer(4);
         assert_eq!(world.send(&buffer, 2, 0).await, Err(rank));
-        assert_eq!(world.send(&buffer, 0, 40_000).await, Err(tag));
+        assert_eq!(world.send(&buffer, 0, 3_000_000_000).await, Err(tag));
         assert_eq!(world.isend(buffer.clone(), 2, 0).unwrap_err(), rank);
-        assert_eq!(world.isend(buffer.clone(), 0, 40_000).unwrap_err(), tag);
+        assert_eq!(
+            world.isend(buffer.clone(), 0, 3_000_000_000).unwrap_err(),
+            tag
+        );
         assert_eq!(world.recv(&mut buffer, 2, 0).await, Err(rank));
-        assert_eq!(world.recv(&mut buffer, ANY_SOURCE, 40_000).await, Err(tag));
+        assert_eq!(
+            world.recv(&mut buffer, ANY_SOURCE, 3_000_000_000).await,
+            Err(tag)
+        );
         assert_eq!(world.irecv(buffer.clone(), 2, ANY_TAG).unwrap_err(), rank);
         assert_eq!(world.probe(2, 0).await, Err(rank));
-        assert_eq!(world.iprobe(0, 40_000).await, Err(tag));
+        assert_eq!(world.iprobe(0, 3_000_000_000).await, Err(tag));
         assert_eq!(rank.to_string(), "invalid rank 2: expected 0 to 1");
-        assert_eq!(tag.to_string(), "invalid tag 40000: expected 0 to 32767");
+        assert_eq!(
+            tag.to_string(),
+            "invalid tag 3000000000: expected 0 to 2147483647"
+        );
         assert_eq!(
             buffer.len(),
             4,

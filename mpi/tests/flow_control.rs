@@ -450,3 +450,15 @@ fn waiting_times_are_told() {
         (1, 2.0, 0.0)
     );
 }
+
+/// What a communicator is made from is cut into packets as other messages are.
+#[test]
+fn communicators_are_made_in_packets_too() {
+    let limits = Limits { packet: 1, ..FEW };
+    let outcome = world(3).limits(limits.clone()).run(|world| async move {
+        let half = world.split(Some(u32::from(world.rank() > 0)), 0).await?;
+        let half = half.expect("a colour");
+        half.dup().await?.barrier().await
+    });
+    outcome.finished().settled(&limits);
+}

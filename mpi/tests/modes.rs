@@ -145,8 +145,8 @@ fn the_null_process_does_nothing_at_once() {
             pattern(5, rank.saturating_sub(1) as u64 + u64::from(rank == 0)).bytes()
         );
         assert_eq!(
-            world.send(&buffer, PROC_NULL, 40_000).await,
-            Err(Error::Tag(40_000))
+            world.send(&buffer, PROC_NULL, 3_000_000_000).await,
+            Err(Error::Tag(3_000_000_000))
         );
         Ok(())
     };

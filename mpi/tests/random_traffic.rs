@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 use common::{Order, THRESHOLD, pattern, world};
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Completion, Limits, Overhead, Request, Result, Section, Settings,
-    Source, Tag, waitall, waitany,
+    ANY_SOURCE, ANY_TAG, Comm, Completion, Limits, Overhead, Posting, Request, Result, Section,
+    Settings, Source, Tag, waitall, waitany,
 };
 use proptest::prelude::*;
 
@@ -46,6 +46,13 @@ enum Way {
     Tests,
     /// The request of a send is dropped; a receive is like `Later`.
     Dropped,
+    /// A synchronous send, a ready one (which nobody checks), a buffered one; a receive is like `Later`.
+    Synchronous,
+    Ready,
+    Buffered,
+    /// Before the send, an equal one in a context of its own is started and cancelled that nobody receives; before the receive, one from
+    /// there is posted and cancelled.
+    Cancelled,
 }
 
 fn message(ranks: usize) -> impl Strategy<Value = Message> {
@@ -56,6 +63,10 @@ fn message(ranks: usize) -> impl Strategy<Value = Message> {
             1 => Just(Way::Careful),
             1 => Just(Way::Tests),
             1 => Just(Way::Dropped),
+            1 => Just(Way::Synchronous),
+            1 => Just(Way::Ready),
+            1 => Just(Way::Buffered),
+            1 => Just(Way::Cancelled),
         ]
     };
     let length = prop_oneof![
@@ -105,8 +116,13 @@ fn limits() -> impl Strategy<Value = Limits> {
 type Got = Rc<RefCell<Vec<(usize, Completion)>>>;
 
 /// With limits an eager send may have to wait for its receive, so a program that is right does not rely on it (`blocking`).
-async fn send_all(world: &Comm, messages: &[Message], blocking: bool) -> Result<Vec<Request>> {
+async fn send_all(
+    (world, other): (&Comm, &Comm),
+    messages: &[Message],
+    blocking: bool,
+) -> Result<Vec<Request>> {
     let mut pending = Vec::new();
+    world.buffer_attach(world.buffer(10_000))?;
     for (number, message) in messages.iter().enumerate() {
         if message.from != world.rank() {
             continue;
@@ -121,6 +137,15 @@ async fn send_all(world: &Comm, messages: &[Message], blocking: bool) -> Result<
                 pending.push(world.isend(content, message.to, message.tag)?);
             }
             Way::Dropped => drop(world.isend(content, message.to, message.tag)?),
+            Way::Synchronous => pending.push(world.issend(content, message.to, message.tag)?),
+            Way::Ready => pending.push(world.irsend(content, message.to, message.tag)?),
+            Way::Buffered => pending.push(world.ibsend(content, message.to, message.tag)?),
+            Way::Cancelled => {
+                let mut lost = other.issend(content.clone(), message.to, message.tag)?;
+                lost.cancel();
+                pending.push(lost);
+                pending.push(world.isend(content, message.to, message.tag)?);
+            }
             Way::Now | Way::Later | Way::Tests => {
                 pending.push(world.isend(content, message.to, message.tag)?);
             }
@@ -131,7 +156,11 @@ async fn send_all(world: &Comm, messages: &[Message], blocking: bool) -> Result<
 
 /// Receives as many messages as are sent to this rank. The patterns are those of the messages, made so wide that any
 /// order of matching leaves a message for every receive: a receive that is narrower than others is posted first.
-async fn receive_all(world: &Comm, messages: &[Message], got: &Got) -> Result<()> {
+async fn receive_all(
+    (world, other): (&Comm, &Comm),
+    messages: &[Message],
+    got: &Got,
+) -> Result<()> {
     let mut mine: Vec<&Message> = messages
         .iter()
         .filter(|message| message.to == world.rank())
@@ -165,7 +194,16 @@ async fn receive_all(world: &Comm, messages: &[Message], got: &Got) -> Result<()
         }
         let mut request = world.irecv(world.buffer(length), source, tag)?;
         match message.receive {
-            Way::Later | Way::Dropped => pending.push(request),
+            Way::Cancelled => {
+                // In the other context there are only messages that are being given back.
+                let mut lost = other.irecv(other.buffer(0), ANY_SOURCE, 9)?;
+                lost.cancel();
+                assert!(lost.wait().await?.status.cancelled);
+                pending.push(request);
+            }
+            Way::Later | Way::Dropped | Way::Synchronous | Way::Ready | Way::Buffered => {
+                pending.push(request);
+            }
             Way::Now | Way::Careful => push(request.wait().await?),
             Way::Tests => loop {
                 if let Some(completion) = request.test().await? {
@@ -183,9 +221,13 @@ async fn receive_all(world: &Comm, messages: &[Message], got: &Got) -> Result<()
 }
 
 async fn traffic(world: Comm, messages: Rc<Vec<Message>>, got: Got, blocking: bool) -> Result<()> {
-    let mut sends = send_all(&world, &messages, blocking).await?;
-    receive_all(&world, &messages, &got).await?;
+    let other = world.dup().await?;
+    let mut sends = send_all((&world, &other), &messages, blocking).await?;
+    receive_all((&world, &other), &messages, &got).await?;
     waitall(&mut sends).await?;
+    world.buffer_detach().await?;
+    // Whoever has ended answers no cancellation.
+    world.barrier().await?;
     Ok(())
 }
 
@@ -230,7 +272,7 @@ proptest! {
         seed in 1..u64::MAX,
         transfer_threshold in prop_oneof![Just(0), Just(THRESHOLD / 2), Just(u64::MAX)],
         costly in any::<bool>(),
-        told in any::<bool>(),
+        (told, acknowledged, packing) in any::<(bool, bool, bool)>(),
         limits in prop::option::weighted(0.7, limits()),
     ) {
         let messages = Rc::new(messages);
@@ -247,18 +289,26 @@ proptest! {
             ois: Overhead::new(cost(2.0)),
             or: Overhead::new(cost(3.0)),
             tells_eager_sends: told,
+            acknowledged,
+            copy_bandwidth: if packing { 50.0 } else { f64::INFINITY },
+            posting: Posting { packet: if packing { 0.5 } else { 0.0 }, batch: 0.0 },
             limits: limits.clone(),
             ..Settings::new(THRESHOLD)
         };
         let world = world(ranks).settings(settings);
-        let outcome = world.order(Order::Seeded(seed)).run(program).finished();
+        let outcome = world.clone().order(Order::Seeded(seed)).run(program).finished();
+        let deliveries: Vec<_> = got.iter().map(|got| got.take()).collect();
+        // The same once more.
+        let again = world.order(Order::Seeded(seed)).run(program).finished();
+        prop_assert_eq!(&outcome.transcript, &again.transcript);
+        prop_assert_eq!(outcome.now, again.now);
         if let Some(limits) = &limits {
             let outcome = outcome.settled(limits);
             let peak = outcome.flow.iter().flatten().map(|report| report.unexpected_peak).max();
             prop_assert!(peak <= Some(limits.unexpected.unwrap_or(u64::MAX)));
         }
-        for (rank, got) in got.iter().enumerate() {
-            check_deliveries(&messages, rank, &got.borrow());
+        for (rank, got) in deliveries.iter().enumerate() {
+            check_deliveries(&messages, rank, got);
         }
     }
 

@@ -5,6 +5,7 @@
 //! spells out every default, so that the copy in the record of a run means the same when a default changes.
 
 mod cluster;
+mod connection;
 mod disk;
 mod field;
 mod network;
@@ -26,6 +27,7 @@ use crate::pattern::HostPattern;
 use crate::protocol::{Carriage, Preset, Ready, Synchronous};
 use crate::units::{Bandwidth, Duration, Size};
 
+pub use connection::{AtLimit, Connection, ConnectionMode};
 pub(crate) use disk::DiskEntry;
 pub(crate) use field::cut;
 pub(crate) use profile::{ProfileEntry, ProfileKind, read_events};
@@ -46,6 +48,7 @@ pub(crate) struct PlatformFile {
     pub(crate) name: Option<String>,
     pub(crate) network: NetworkParameters,
     pub(crate) protocol: Protocol,
+    pub(crate) connection: Connection,
     /// The platform is the outermost zone.
     #[serde(flatten)]
     pub(crate) root: ZoneEntry,

@@ -87,6 +87,7 @@ pub(crate) fn import_from(
         name: Some(importer.name),
         network,
         protocol,
+        connection: crate::Connection::default(),
         root: zone,
     };
     let mut notes: Vec<Note> = importer

@@ -23,6 +23,9 @@
 //! copy_bandwidth = "10GBps"        # at which ranks pack derived datatypes and buffer messages; default: takes no time
 //! credits = 32                     # limits, none by default: packets under way to a peer, ...
 //!
+//! [connection]                     # optional: how ranks get connected
+//! mode = "on-demand"               # each pair at its first message; default "free": from the beginning, for nothing
+//!
 //! [hosts.front]                    # a single host
 //! speed = "16Gf"                   # flop/s of one core
 //! cores = 8                        # default 1
@@ -113,6 +116,15 @@
 //! packet, and each time that one or several are posted together. `ready = "strict"` makes a ready send without a receive a mistake.
 //! `carriage = "stream"` carries messages as TCP does: there are no packets, credits and data buffers then. `docs/protocols.md` has the
 //! formulas, and where the presets differ.
+//!
+//! Ranks are connected from the beginning, for nothing, unless `[connection]` says otherwise: `mode` is `"free"`, `"on-demand"` (each pair at
+//! its first message) or `"static"` (all pairs before the program begins). A socket takes a round trip of packets of `socket_size`
+//! (`"64B"`, as the three following ones), the handshake another one of a request of `request_size` and an answer of `response_size`; the
+//! close protocol, at the end of the program and when connections are closed before, packets of `close_size`. A rank needs `connect_time` (`"0s"`,
+//! as the two following ones) to open a socket, `accept_time` to accept one and `message_time` for each message of the handshake and of the
+//! close protocol, one after another beside the program. With `descriptors` a rank has at most so many sockets, and closes the one idle for
+//! longest to make another; if none is idle, the send waits (`at_limit = "wait"`) or fails (`"fail"`). `idle_close = "10ms"` closes connections
+//! that have not been used for so long. `static` and `on-demand` also let programs survive the loss of a rank.
 //!
 //! **Sharing.** The transfers on a `shared` link share its bandwidth, whatever their direction. A `split-duplex` link has
 //! its whole bandwidth in each direction. On a `fatpipe` each transfer has the whole bandwidth.
@@ -310,6 +322,7 @@ mod graph;
 mod import;
 mod mistake;
 mod model;
+mod names;
 mod nearest;
 mod overrides;
 mod pattern;
@@ -324,7 +337,7 @@ pub mod units;
 mod zone;
 
 pub use disk::DiskInfo;
-pub use file::{Protocol, Routing, Sharing};
+pub use file::{AtLimit, Connection, ConnectionMode, Protocol, Routing, Sharing};
 pub use import::{Imported, Note, import, import_file};
 pub use mistake::{LoadError, Mistake, Mistakes, Unreadable};
 pub use model::profile;
@@ -332,6 +345,7 @@ pub use model::{
     Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors, LogGops, Loopback,
     NetworkModel, NetworkParameters, OverheadSection, Overheads, model,
 };
+pub use names::HostNames;
 pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{LinkInfo, Platform};

@@ -27,7 +27,7 @@ use crate::overrides::{Override, apply};
 use crate::route::{LinkId, NoRoute, Place, Route, Wire};
 use crate::summary::{Outline, Summary};
 use crate::zone::{Gap, Tree};
-use crate::{NetworkModel, NetworkParameters, Protocol, Sharing};
+use crate::{Connection, NetworkModel, NetworkParameters, Protocol, Sharing};
 
 /// A platform: hosts, links and the routes between them.
 #[derive(Clone, Debug)]
@@ -187,6 +187,12 @@ impl Platform {
     #[must_use]
     pub const fn protocol(&self) -> &Protocol {
         &self.file.protocol
+    }
+
+    /// How ranks get connected.
+    #[must_use]
+    pub const fn connection(&self) -> &Connection {
+        &self.file.connection
     }
 
     /// The platform as TOML: what was read, with the original text of each quantity and every default spelled out.

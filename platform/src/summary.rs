@@ -6,7 +6,9 @@ use std::fmt;
 
 use crate::build::for_each_zone;
 use crate::file::{ClusterEntry, DiskEntry, Named, TopologyEntry, WifiEntry};
-use crate::{Factors, FluidParameters, NetworkParameters, Platform};
+use crate::{
+    AtLimit, Connection, ConnectionMode, Factors, FluidParameters, NetworkParameters, Platform,
+};
 
 /// A summary lists no more disks.
 const DISKS_LISTED: usize = 16;
@@ -79,7 +81,47 @@ impl fmt::Display for Summary<'_> {
             write!(f, ", copies at {bandwidth}")?;
         }
         costs(f, platform.protocol())?;
-        limits(f, platform.protocol())
+        limits(f, platform.protocol())?;
+        connection(f, platform.connection())
+    }
+}
+
+/// How ranks get connected, if that costs anything.
+fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
+    let when = match connection.mode {
+        ConnectionMode::Free => return Ok(()),
+        ConnectionMode::Static => "all pairs before the program",
+        ConnectionMode::OnDemand => "each pair at its first message",
+    };
+    write!(f, "\nconnect   {when}; ")?;
+    let Connection {
+        connect_time,
+        accept_time,
+        message_time,
+        socket_size,
+        request_size,
+        response_size,
+        close_size,
+        ..
+    } = connection;
+    write!(
+        f,
+        "{connect_time} to open, {accept_time} to accept, {message_time} per message\n          \
+         packets: socket {socket_size}, request {request_size}, answer {response_size}, close {close_size}"
+    )?;
+    if let Some(descriptors) = connection.descriptors {
+        let full = match connection.at_limit {
+            AtLimit::Wait => "wait",
+            AtLimit::Fail => "fail",
+        };
+        write!(
+            f,
+            "\n          at most {descriptors} sockets per rank: idle ones are closed, without any sends {full}"
+        )?;
+    }
+    match &connection.idle_close {
+        Some(idle) => write!(f, "\n          closed when idle for {idle}"),
+        None => Ok(()),
     }
 }
 

@@ -3,10 +3,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use platform::{DiskId, Platform};
-use sim_core::{
-    Activity, ActivityError, Actor, Change, HostId, Hosts, Outcome, Simulation, Span, Time,
-};
+use platform::{DiskId, HostNames, Platform};
+use sim_core::{Activity, ActivityError, Actor, Change, HostId, Outcome, Simulation, Span, Time};
 
 const PLATFORM: &str = r#"
 version = 1
@@ -25,22 +23,6 @@ to = "b"
 links = ["L"]
 "#;
 
-struct Names(Arc<Platform>);
-
-impl Hosts for Names {
-    fn count(&self) -> u32 {
-        self.0.host_count()
-    }
-
-    fn name(&self, host: HostId) -> String {
-        self.0.host_name(host).into_owned()
-    }
-
-    fn disk(&self, host: HostId, name: &str) -> Option<DiskId> {
-        self.0.disk_by_name(host, name)
-    }
-}
-
 const A: HostId = HostId(0);
 const B: HostId = HostId(1);
 
@@ -51,7 +33,7 @@ fn secs(seconds: f64) -> Span {
 fn simulation(platform: &str) -> Simulation {
     let platform = Platform::parse("p.toml", platform).unwrap_or_else(|error| panic!("{error}"));
     let platform = Arc::new(platform);
-    let hosts = Rc::new(Names(Arc::clone(&platform)));
+    let hosts = Rc::new(HostNames(Arc::clone(&platform)));
     Simulation::new(platform::model(platform), hosts, 0)
 }
 

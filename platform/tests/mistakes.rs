@@ -112,7 +112,7 @@ fn keys() {
         "version = 1",
         "version = 1\nlink = 3",
         "p.toml:2:1: unknown key \"link\": the platform file can have the keys version, name, network, protocol, \
-         routing, wifi, to_itself, routers, hosts, links, clusters, zones, routes; did you mean \"links\"?",
+         connection, routing, wifi, to_itself, routers, hosts, links, clusters, zones, routes; did you mean \"links\"?",
     );
     check(
         "version = 1",

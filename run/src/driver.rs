@@ -10,10 +10,10 @@ use std::sync::atomic::AtomicBool;
 
 use fabric::{Costs, Fabric, Flow, LogGops};
 use mpi::{Limits, Overhead, Posting, Section, Settings, Variant};
-use platform::{Carriage, NoRoute, OverheadSection, Platform, Ready, Synchronous};
-use serde::Serialize;
-use sim_core::{ActorId, DiskId, HostId, Hosts, Outcome, Progress, Report, Simulation, Time};
+use platform::{Carriage, HostNames, NoRoute, OverheadSection, Platform, Ready, Synchronous};
+use sim_core::{ActorId, HostId, Outcome, Progress, Report, Simulation, Time};
 
+use crate::connections::{ConnectionTotals, ConnectionWait, connections, losses, totals, waits};
 use crate::mapping::MappingError;
 use crate::program::{Program, Stage};
 use crate::{Mapping, Output, panic_hook};
@@ -73,8 +73,13 @@ pub enum RunError {
     Mapping(MappingError),
     /// Two hosts in use have no route between them.
     NoRoute(NoRoute),
-    /// Only actor programs can be explored.
-    Ranks,
+    /// Static connections need more descriptors than there are.
+    Descriptors {
+        /// How many there are.
+        descriptors: u32,
+        /// The number of ranks.
+        ranks: u32,
+    },
 }
 
 impl fmt::Display for RunError {
@@ -83,8 +88,10 @@ impl fmt::Display for RunError {
             Self::NoRanks => f.write_str("0 ranks: expected at least 1"),
             Self::Mapping(error) => error.fmt(f),
             Self::NoRoute(error) => error.fmt(f),
-            Self::Ranks => f.write_str(
-                "a program of ranks cannot be checked yet: expected an actor program, such as apps/philosophers",
+            Self::Descriptors { descriptors, ranks } => write!(
+                f,
+                "connection.descriptors = {descriptors} is too few for connection.mode = \"static\" with {ranks} ranks: expected at least {}",
+                ranks - 1
             ),
         }
     }
@@ -107,42 +114,15 @@ pub struct Run {
     pub ranks: u32,
     /// Things to check before the result is trusted.
     pub warnings: Vec<String>,
-    /// How long connections waited for packet buffers and credits, where those are limited; the longest first.
+    /// How long connections waited for packet buffers and credits, where those are limited, and messages for connections, where
+    /// those are made; the longest first.
     pub waits: Vec<ConnectionWait>,
+    /// What happened to the connections of all ranks; `None` if none had to be made.
+    pub connections: Option<ConnectionTotals>,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
     /// How long it took, in seconds of real time.
     pub wall_s: f64,
-}
-
-/// How long a connection had something to send and could not.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ConnectionWait {
-    /// The rank that waited.
-    pub rank: u32,
-    /// The rank at the other end.
-    pub peer: u32,
-    /// For what: `credits` from the peer, or packet `buffers` of its own.
-    pub what: &'static str,
-    /// How long in simulated seconds.
-    pub seconds: f64,
-}
-
-/// The platform's host names, for reports.
-pub(crate) struct HostNames(pub(crate) Arc<Platform>);
-
-impl Hosts for HostNames {
-    fn count(&self) -> u32 {
-        self.0.host_count()
-    }
-
-    fn name(&self, host: HostId) -> String {
-        self.0.host_name(host).into_owned()
-    }
-
-    fn disk(&self, host: HostId, name: &str) -> Option<DiskId> {
-        self.0.disk_by_name(host, name)
-    }
 }
 
 /// Runs `program` on `platform`.
@@ -164,6 +144,7 @@ pub fn simulate(
     let hosts = options.mapping.place(platform, ranks, options.seed)?;
     if program.has_ranks() {
         platform.check_routes(&hosts).map_err(RunError::NoRoute)?;
+        crate::connections::check(platform.connection(), ranks)?;
     }
     #[expect(
         clippy::disallowed_types,
@@ -179,6 +160,7 @@ pub fn simulate(
         simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
         device(&simulation, platform, ranks, options)
     });
+    let device = fabric.clone();
     let (outcome, place) = panic_hook::with_quiet_panics(|| {
         let mut stage = Stage {
             simulation: &mut simulation,
@@ -196,9 +178,11 @@ pub fn simulate(
     {
         failure.message = format!("{} (at {place})", failure.message);
     }
-    let mut warnings = Vec::new();
+    let lost = device.map_or_else(Vec::new, |device| device.lost());
+    let mut warnings = losses(&lost);
     if report.outcome == Outcome::Finished {
-        for (rank, process) in processes.iter().enumerate() {
+        let lives = |rank: &usize| !lost.iter().any(|&(lost, _)| lost as usize == *rank);
+        for (rank, process) in processes.iter().enumerate().filter(|(rank, _)| lives(rank)) {
             warnings.extend(
                 process
                     .leftovers()
@@ -212,35 +196,10 @@ pub fn simulate(
         ranks,
         hosts,
         waits: waits(&processes),
+        connections: totals(&processes),
         warnings,
         wall_s: start.elapsed().as_secs_f64(),
     })
-}
-
-/// The waits of all ranks.
-fn waits(processes: &[Rc<mpi::Process>]) -> Vec<ConnectionWait> {
-    let mut all = Vec::new();
-    for (rank, process) in (0..).zip(processes) {
-        let connections = process.flow_report().map(|report| report.connections);
-        for connection in connections.into_iter().flatten() {
-            for (what, seconds) in [
-                ("credits", connection.awaited_credits),
-                ("buffers", connection.awaited_buffers),
-            ] {
-                if seconds > 0.0 {
-                    all.push(ConnectionWait {
-                        rank,
-                        peer: connection.peer,
-                        what,
-                        seconds,
-                    });
-                }
-            }
-        }
-    }
-    // Stable: equal waits stay in the order of the ranks.
-    all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    all
 }
 
 /// The parameters of the message layer. A send mode that is asked for decides both when a sender goes on and when a message
@@ -264,6 +223,7 @@ fn settings(platform: &Platform, options: &Options) -> Settings {
         or: overhead(&or),
         copy_bandwidth: copy_bandwidth.map_or(f64::INFINITY, |rate| rate.bytes_per_s()),
         limits: limits(platform.protocol()),
+        connections: connections(platform.connection()),
         ..costs(platform.protocol(), asked.unwrap_or(in_file))
     }
 }

@@ -3,24 +3,26 @@
 //! * [`Program`]: a rank program or an actor program, as an object.
 //! * [`Mapping`]: which rank runs on which host.
 //! * [`simulate`]: platform + program + options → [`Run`].
-//! * [`stepper`]: the same without time, for explorers.
+//! * [`stepper`]: the program under a model checker, without time.
 //! * [`Output`]: where the program's own output and log go.
 //! * [`Record`]: what a run leaves behind.
 //!
 //! This crate knows no command line.
 
+mod connections;
 mod driver;
+mod explorable;
 mod mapping;
 mod output;
 mod panic_hook;
 mod program;
 mod record;
-mod untimed;
 
-pub use driver::{ConnectionWait, Options, Run, RunError, SendMode, simulate};
+pub use connections::{ConnectionTotals, ConnectionWait};
+pub use driver::{Options, Run, RunError, SendMode, simulate};
+pub use explorable::{explorable, stepper, without_panic_messages};
 pub use mapping::{MapFile, Mapping, MappingError};
 pub use output::{Around, LogFilter, Output, Stream};
 pub use panic_hook::with_quiet_panics;
 pub use program::{Program, RankProgram, RootProgram, Stage};
 pub use record::{BlockedRecord, FailureRecord, Folder, Origin, Record, RecordError};
-pub use untimed::stepper;

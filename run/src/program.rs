@@ -40,7 +40,7 @@ impl fmt::Debug for Stage<'_> {
 }
 
 /// An `async fn` of a communicator, and the function that makes its future.
-pub struct RankProgram<F>(F);
+pub struct RankProgram<F>(Rc<F>);
 
 impl<F, Fut> RankProgram<F>
 where
@@ -49,14 +49,14 @@ where
     Fut::Output: ActorResult,
 {
     /// The program whose future `start` makes, once per rank.
-    pub const fn new(start: F) -> Self {
-        Self(start)
+    pub fn new(start: F) -> Self {
+        Self(Rc::new(start))
     }
 }
 
 impl<F, Fut> Program for RankProgram<F>
 where
-    F: Fn(Comm) -> Fut,
+    F: Fn(Comm) -> Fut + 'static,
     Fut: Future + 'static,
     Fut::Output: ActorResult,
 {
@@ -73,9 +73,19 @@ where
         for (rank, host) in (0..).zip(stage.hosts) {
             let process = Rc::clone(&fabric).process(rank);
             stage.processes.push(Rc::clone(&process));
-            let program = (self.0)(process.world());
+            let start = Rc::clone(&self.0);
+            if process.connects_first() {
+                stage.simulation.spawn_anonymous(host.0, |_| async move {
+                    process.init().await;
+                    start(process.world()).await.into_result()?;
+                    process.finalize().await;
+                    Ok::<(), String>(())
+                });
+                continue;
+            }
             stage.simulation.spawn_anonymous(host.0, |_| async move {
-                program.await.into_result()?;
+                // Made in here, the program's future is in the actor once; handed in, it would be there twice.
+                start(process.world()).await.into_result()?;
                 process.finalize().await;
                 Ok::<(), String>(())
             });

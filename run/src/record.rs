@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use sim_core::{Limit, Outcome};
 
-use crate::{ConnectionWait, Run};
+use crate::{ConnectionTotals, ConnectionWait, Run};
 
 /// The facts of a run, in the order in which they are printed.
 #[derive(Clone, Debug, Serialize)]
@@ -56,9 +56,12 @@ pub struct Record {
     pub limit: Option<String>,
     /// Things to check before the result is trusted.
     pub warnings: Vec<String>,
-    /// How long connections waited for packet buffers and credits, the longest first.
+    /// How long connections waited for packet buffers and credits, and messages for connections, the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<ConnectionWait>,
+    /// What happened to the connections of all ranks, if they had to be made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<ConnectionTotals>,
 }
 
 /// An actor that failed.
@@ -139,6 +142,7 @@ impl Record {
             limit: limit(&report.outcome),
             warnings: run.warnings.clone(),
             waits: run.waits.clone(),
+            connections: run.connections,
         }
     }
 

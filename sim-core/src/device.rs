@@ -31,9 +31,63 @@ pub trait Device {
         let _ = (kernel, actor);
     }
 
+    /// How many queues the device has from which an explorer can let something arrive; 0 for a device that decides itself.
+    fn queues(&self) -> u32 {
+        0
+    }
+
+    /// What would arrive next from a queue.
+    fn head(&self, queue: u32) -> Option<QueueHead> {
+        let _ = queue;
+        None
+    }
+
+    /// Lets the head of a queue arrive.
+    fn deliver(&self, kernel: &mut Kernel, queue: u32) {
+        let _ = (kernel, queue);
+    }
+
+    /// Whether a parked actor that was woken stands before a choice of the explorer, and does not simply go on.
+    fn stops(&self, actor: ActorId) -> bool {
+        let _ = actor;
+        false
+    }
+
+    /// The explorer lets an actor that [stopped](Device::stops) go on.
+    fn goes_on(&self, actor: ActorId) {
+        let _ = actor;
+    }
+
+    /// A queue in words.
+    fn queue_name(&self, queue: u32) -> String {
+        format!("queue {queue}")
+    }
+
+    /// What was left unfinished at the end of a run, in words.
+    fn leftovers(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What a parked actor waits for, in words; `None` if the device does not know the actor. The names of actor and
     /// host are filled in by the kernel.
     fn describe(&self, actor: ActorId) -> Option<Blocked>;
+}
+
+/// What would arrive next from a queue of a device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueHead {
+    /// For which actor.
+    pub to: ActorId,
+    /// The how manyth of its queue it is, from 1.
+    pub place: u32,
+    /// The step in which it was put there, [`QueueHead::BEFORE`] if that was before the first; see
+    /// [`Kernel::present_step`].
+    pub cause: u32,
+}
+
+impl QueueHead {
+    /// Before the first step.
+    pub const BEFORE: u32 = u32::MAX;
 }
 
 /// Tokens are below this number.
@@ -78,6 +132,12 @@ impl Kernel {
     #[inline]
     pub fn mix_digest(&mut self, first: u64, second: u64) {
         self.digest.mix(first, second);
+    }
+
+    /// The number of the step that an explorer is taking, from 0; [`QueueHead::BEFORE`] before the first.
+    #[must_use]
+    pub const fn present_step(&self) -> u32 {
+        self.step
     }
 
     /// Counts a message of `bytes` bytes in the statistics.

@@ -103,12 +103,12 @@ impl StepKind {
 pub struct Footprint {
     /// The kind of the step.
     pub kind: StepKind,
-    /// The number of the mailbox, mutex, semaphore, barrier, condition variable or device queue; of the actor for what
-    /// is about another actor; [`Footprint::NOTHING`] if the step is about nothing that others could touch.
+    /// The number of the mailbox, mutex, semaphore, barrier or condition variable; of the actor for what is about another
+    /// actor, for deliveries to it, and for its own steps after a device stopped it; [`Footprint::NOTHING`] if the step is about nothing that others could touch.
     pub object: u32,
     /// For communications the place among the sends, and among the receives, of the mailbox, from 1. For condition
     /// variables the mutex. For a wait for a semaphore the number of its request. For a barrier the round; for the
-    /// arrival twice the round, and 1 if the actor asks whether it is the last.
+    /// arrival twice the round, and 1 if the actor asks whether it is the last. For a delivery the place in its queue.
     pub detail: u32,
 }
 
@@ -140,6 +140,8 @@ pub struct Executed {
     /// What else happened up to the actor's next operation: [`Executed::HIDDEN`], [`Executed::ALLOCATES`],
     /// [`Executed::AWAITED`], [`Executed::FAILED`], [`Executed::SEVERAL`].
     pub effects: u8,
+    /// The step that put there what a delivery has delivered; [`QueueHead::BEFORE`](crate::QueueHead::BEFORE) if none.
+    pub cause: u32,
 }
 
 impl Executed {

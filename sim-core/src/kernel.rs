@@ -166,6 +166,8 @@ pub struct Kernel {
     pub(crate) ended: Vec<(crate::ActivityId, End)>,
     /// What the step that is being executed did besides its transition.
     pub(crate) effects: std::cell::Cell<Effects>,
+    /// The number of the step that an explorer takes, from 0; `NONE` before the first.
+    pub(crate) step: u32,
     /// Whether an explorer takes the steps.
     pub(crate) stepped: bool,
     /// Records of the rarer things of actors, to be used again.
@@ -241,6 +243,7 @@ impl Kernel {
             bytes: 0.0,
             ended: Vec::new(),
             effects: std::cell::Cell::default(),
+            step: NONE,
             stepped: false,
             spare_extras: Vec::new(),
         }

@@ -91,8 +91,28 @@ impl Subject<'_> {
         });
         let (options, program) = (self.args.run_options(), Rc::clone(&self.program));
         let console = Rc::clone(&gate) as Rc<dyn Console>;
-        let stepper = run::stepper(self.platform.as_ref(), program, &options, console);
+        let stepper = run::stepper(self.platform.as_ref(), program, &options, Some(console));
         Ok((stepper.map_err(status::refuse)?, gate))
+    }
+
+    /// Follows a finding in a program that has not been searched, as a replay will.
+    fn again(&self, finding: &Finding) -> Result<Found, ExitCode> {
+        let (mut stepper, _) = self.stepper()?;
+        let (schedule, _) =
+            run::with_quiet_panics(|| explore::schedule_alone(&mut stepper, finding));
+        let again = match schedule {
+            Some(schedule) => self.follow(&schedule, false)?.1,
+            None => None,
+        };
+        let is_same = |again: &Found| again.finding.kind == finding.kind;
+        again.filter(is_same).ok_or_else(|| {
+            status::refuse(format_args!(
+                "the program is not deterministic: the same steps do not lead to the same {} again: {}",
+                finding.kind.name(),
+                finding.replay
+            ));
+            ExitCode::from(status::FAILED)
+        })
     }
 
     /// Follows a schedule, with the program's output or without.
@@ -173,22 +193,7 @@ fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
         if found.iter().any(is_known) {
             continue;
         }
-        let (_, again) = subject.follow(&finding.replay, false)?;
-        match again {
-            Some(again) if again.finding.kind == finding.kind => found.push(Found {
-                finding: finding.clone(),
-                ..again
-            }),
-            _ => {
-                let text = format_args!(
-                    "the program is not deterministic: the same steps do not lead to the same {} again: {}",
-                    finding.kind.name(),
-                    finding.replay
-                );
-                status::refuse(text);
-                return Err(ExitCode::from(status::FAILED));
-            }
-        }
+        found.push(subject.again(finding)?);
     }
     let text = match args.format {
         Format::Json => json::of_search(subject.name, &report, &found),

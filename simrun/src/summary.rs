@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use platform::Platform;
-use run::{ConnectionWait, Options, Record, Run, SendMode};
+use run::{ConnectionTotals, ConnectionWait, Options, Record, Run, SendMode};
 use sim_core::{Limit, Outcome, Report};
 
 use crate::Size;
@@ -33,12 +33,36 @@ pub(crate) fn text(run: &Run, record: &Record) -> String {
         "  digest {}, seed {}, revision {}",
         record.digest, record.seed, record.revision
     );
+    if let Some(connections) = &record.connections {
+        let _ = write!(text, "\n  {}", connected(connections));
+    }
     for wait in record.waits.iter().take(WAITS_MAX) {
         let _ = write!(text, "\n  {}", waited(wait, record.simulated_s));
     }
     let rest = record.waits.len().saturating_sub(WAITS_MAX);
     if rest > 0 {
         let _ = write!(text, "\n  and {rest} more waits");
+    }
+    text
+}
+
+/// What happened to connections; what did not happen is left out, but for the first two.
+fn connected(totals: &ConnectionTotals) -> String {
+    let mut text = format!(
+        "ends of connections: {} opened, {} closed",
+        totals.opened, totals.closed
+    );
+    for (number, what) in [
+        (totals.reopened, "opened again"),
+        (totals.refused, "refused"),
+        (totals.discarded, "discarded"),
+        (totals.evicted, "closed for want of descriptors"),
+        (totals.idle, "closed when idle"),
+        (totals.broken, "broken"),
+    ] {
+        if number > 0 {
+            let _ = write!(text, ", {number} {what}");
+        }
     }
     text
 }
@@ -56,6 +80,9 @@ fn waited(wait: &ConnectionWait, simulated_s: f64) -> String {
     } = wait;
     let share = 100.0 * seconds / simulated_s;
     match *what {
+        "connection" => {
+            format!("rank {rank} waited {share:.0} % for the connection to rank {peer}")
+        }
         "credits" => format!("rank {rank} waited {share:.0} % for credits from rank {peer}"),
         what => {
             format!("rank {rank} waited {share:.0} % for packet {what}, to send to rank {peer}")

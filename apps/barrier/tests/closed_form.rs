@@ -1,28 +1,18 @@
 //! How long barriers last, against formulas; and that the same run is the same run.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-use std::process::Command;
+#[path = "../../testing/mod.rs"]
+mod testing;
 
 use serde_json::Value;
 
 /// The record of a run, given the options and the program's arguments.
 fn barrier(options: &str, arguments: &str) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_barrier"))
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .args(["-p", "platforms/loggops.toml", "-q", "--format", "json"])
-        .args(options.split_whitespace())
-        .arg("--")
-        .args(arguments.split_whitespace())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    testing::record(env!("CARGO_BIN_EXE_barrier"), "loggops", options, arguments)
 }
 
 #[track_caller]
 fn check(record: &Value, expected_us: f64) {
-    let found_us = record["simulated_s"].as_f64().unwrap() * 1e6;
+    let found_us = testing::simulated_s(record) * 1e6;
     assert!(
         (found_us - expected_us).abs() <= 1e-9 * expected_us.max(1.0),
         "{found_us} us, but the formula says {expected_us} us"

@@ -1,22 +1,16 @@
 //! How long the master and its workers take, against formulas.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-use std::process::Command;
+#[path = "../../testing/mod.rs"]
+mod testing;
 
 /// The simulated seconds on `cluster.toml`: 36 Gflop/s, 1.25 µs and 12.5 GB/s between any two hosts.
 fn simulated(options: &str, arguments: &str) -> f64 {
-    let output = Command::new(env!("CARGO_BIN_EXE_master-worker"))
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .args(["-p", "platforms/cluster.toml", "-q", "--format", "json"])
-        .args(options.split_whitespace())
-        .arg("--")
-        .args(arguments.split_whitespace())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    record["simulated_s"].as_f64().unwrap()
+    testing::simulated_s(&testing::record(
+        env!("CARGO_BIN_EXE_master-worker"),
+        "cluster",
+        options,
+        arguments,
+    ))
 }
 
 #[track_caller]

@@ -4,30 +4,14 @@
 //! is. Control messages of a rendezvous cost nothing in the flow model and every rank has posted its receive long
 //! before the token comes, so eager and rendezvous take the same time.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-use std::process::Command;
+#[path = "../../testing/mod.rs"]
+mod testing;
 
 use serde_json::Value;
 
 /// The record of a run, given the options and the program's arguments.
 fn ring(platform: &str, options: &str, arguments: &str) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_ring"))
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .args([
-            "-p",
-            &format!("platforms/{platform}.toml"),
-            "-q",
-            "--format",
-            "json",
-        ])
-        .args(options.split_whitespace())
-        .arg("--")
-        .args(arguments.split_whitespace())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    testing::record(env!("CARGO_BIN_EXE_ring"), platform, options, arguments)
 }
 
 /// Checks the simulated time of a token of `size` bytes that goes round three times, given a round of it.
@@ -45,7 +29,7 @@ fn check(platform: &str, ranks: &str, round: impl Fn(f64) -> f64) {
                 &format!("{ranks} {mode}"),
                 &format!("--rounds 3 --size {size}"),
             );
-            let found = record["simulated_s"].as_f64().unwrap();
+            let found = testing::simulated_s(&record);
             let expected = 3.0 * round(f64::from(size));
             assert!(
                 (found - expected).abs() <= 1e-9 * expected,

@@ -17,11 +17,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fabric::{Costs, Fabric, Flow, LogGops};
-use mpi::{Comm, Settings};
-use platform::Platform;
-use sim_core::{
-    ActorId, ActorResult, Clock, DiskId, HostId, Hosts, Outcome, Report, Simulation, WaitGraph,
-};
+use mpi::{Comm, ConnectionStatistics, Connections, Settings};
+use platform::{HostNames, Platform};
+use sim_core::{ActorId, ActorResult, Clock, Outcome, Report, Simulation, Time, WaitGraph};
 
 const NODES: &str = r#"
 version = 1
@@ -31,22 +29,6 @@ speed = "1Gf"
 bandwidth = "1GBps"
 latency = "1us"
 "#;
-
-struct HostNames(Arc<Platform>);
-
-impl Hosts for HostNames {
-    fn count(&self) -> u32 {
-        self.0.host_count()
-    }
-
-    fn name(&self, host: HostId) -> String {
-        self.0.host_name(host).into_owned()
-    }
-
-    fn disk(&self, host: HostId, name: &str) -> Option<DiskId> {
-        self.0.disk_by_name(host, name)
-    }
-}
 
 /// The end of a program; a bare `Ok(())` would not say which error it does not have.
 pub const DONE: mpi::Result<()> = Ok(());
@@ -99,9 +81,18 @@ pub struct Run {
     pub report: Report,
     pub notes: Vec<(f64, usize, String)>,
     pub leftovers: Vec<Vec<String>>,
+    /// Of each rank, if ranks got connected.
+    pub connections: Vec<Option<ConnectionStatistics>>,
+    /// The ranks that were lost without ending the run.
+    pub lost: Vec<(u32, Time)>,
 }
 
 impl Runner {
+    pub fn connecting(mut self, connections: Connections) -> Self {
+        self.settings.connections = Some(connections);
+        self
+    }
+
     pub fn on_hosts(mut self, hosts: &[u32]) -> Self {
         self.hosts = hosts.to_vec();
         self
@@ -156,7 +147,11 @@ impl Runner {
             let process = Rc::clone(&device).process(rank);
             processes.push(Rc::clone(&process));
             let body = program(process.world(), notes.clone());
+            let first = process.connects_first();
             simulation.spawn_anonymous(host, |_| async move {
+                if first {
+                    process.init().await;
+                }
                 body.await.into_result()?;
                 process.finalize().await;
                 Ok::<(), String>(())
@@ -165,11 +160,16 @@ impl Runner {
         let report = simulation.run();
         let leftovers = processes.iter().map(|process| process.leftovers());
         let leftovers = leftovers.collect();
+        let connections = processes.iter();
+        let connections = connections.map(|process| process.connection_statistics());
+        let connections = connections.collect();
         let notes = notes.0.take();
         Run {
             report,
             notes,
             leftovers,
+            connections,
+            lost: device.lost(),
         }
     }
 }

@@ -32,6 +32,14 @@ int main(int argc, char **argv) {
       MPI_Recv(first, size, MPI_CHAR, 0, 0, world, MPI_STATUS_IGNORE);
       note("recv");
     }
+  } else if (!strcmp(calls, "ssend")) {
+    if (rank == 0) {
+      MPI_Ssend(first, size, MPI_CHAR, 1, 0, world);
+      note("ssend");
+    } else {
+      MPI_Recv(first, size, MPI_CHAR, 0, 0, world, MPI_STATUS_IGNORE);
+      note("recv");
+    }
   } else if (!strcmp(calls, "isend")) {
     if (rank == 0) {
       MPI_Isend(first, size, MPI_CHAR, 1, 0, world, requests);

@@ -7,29 +7,30 @@
 //! then, because to refuse them could block two processes that wait for each other.
 
 use super::perform::Detail;
-use super::virtual_connection::State;
+use super::virtual_connection::{Event as VcEvent, State};
 use super::{AtLimit, ConnectionId, Connector, Failure, Mutation, Peer, socket};
 
 impl Connector {
     /// Sockets besides the listener.
-    fn open(&self) -> usize {
+    fn sockets(&self) -> usize {
         self.connections.len() - usize::from(self.listener.is_some())
     }
 
     /// Opens a connection for what waits, unless there is one or will be one.
     pub(super) fn connect_if_needed(&mut self, peer: Peer) {
         let vc = self.vc(peer);
-        if vc.connection.is_some() || vc.expects_peer || vc.queue.is_empty() {
+        if vc.connection.is_some() || vc.expects_peer || (!vc.open_wanted && vc.queue.is_empty()) {
             return;
         }
         let limit = self.settings.descriptors.unwrap_or(u32::MAX);
-        if self.open() >= limit as usize {
+        if self.sockets() >= limit as usize {
             if !self.waiting.contains(&peer) {
                 self.waiting.push_back(peer);
             }
             self.make_room();
             if self.closing == 0 && self.settings.at_limit == AtLimit::Fail {
-                self.fail_queue(peer, Failure::NoDescriptor);
+                self.vc_event(peer, VcEvent::NotOpened, Failure::NoDescriptor);
+                self.is_closed(peer);
             }
             return;
         }
@@ -50,12 +51,13 @@ impl Connector {
         let Some(limit) = self.settings.descriptors else {
             return;
         };
-        let needed = (self.open() + self.waiting.len()).saturating_sub(limit as usize);
+        let needed = (self.sockets() + self.waiting.len()).saturating_sub(limit as usize);
         while (self.closing as usize) < needed {
             let idle = self.vcs.iter().filter(|(_, vc)| self.is_idle(vc));
             let Some((_, peer)) = idle.map(|(&peer, vc)| (vc.last_use, peer)).min() else {
                 return;
             };
+            self.outputs.counts.evicted += 1;
             self.want_close(peer);
         }
     }
@@ -77,14 +79,27 @@ impl Connector {
 
     /// Closes all connections that have been idle for so many seconds.
     pub fn close_idle(&mut self, now: f64, seconds: f64) {
+        self.close_unused(now, now - seconds);
+    }
+
+    /// Closes all idle connections that have not been used since a date, or only then.
+    pub fn close_unused(&mut self, now: f64, since: f64) {
         self.set_time(now);
-        let before = super::Moment::at(now - seconds);
+        let before = super::Moment::at(since);
         let old = |vc: &super::Vc| vc.last_use <= before && self.is_idle(vc);
         let idle = self.vcs.iter().filter(|(_, vc)| old(vc));
         let idle: Vec<Peer> = idle.map(|(&peer, _)| peer).collect();
+        self.outputs.counts.idle += idle.len() as u64;
         for peer in idle {
             self.want_close(peer);
         }
+    }
+
+    /// The date in seconds at which the connection was used that has been idle for longest; `None` if none is idle.
+    #[must_use]
+    pub fn idle_since(&self) -> Option<f64> {
+        let idle = self.vcs.values().filter(|vc| self.is_idle(vc));
+        idle.map(|vc| vc.last_use).min().map(super::Moment::seconds)
     }
 
     /// A descriptor may be free: whoever waited longest gets it.
@@ -92,7 +107,7 @@ impl Connector {
         let Some(limit) = self.settings.descriptors else {
             return;
         };
-        while self.open() < limit as usize
+        while self.sockets() < limit as usize
             && let Some(peer) = self.waiting.pop_front()
         {
             self.use_again(peer);

@@ -5,6 +5,7 @@
 //!
 //! *Not modelled*: the process manager. A card that is not in the book makes a connect fail.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -14,11 +15,19 @@ use std::rc::Rc;
 pub struct Group {
     name: Rc<str>,
     size: u32,
-    cards: Rc<BTreeMap<u32, String>>,
+    cards: Cards,
     /// Virtual connections to it that communicators refer to.
     pub(super) in_use: u32,
     /// Nothing new is opened or accepted.
     pub(super) finalizing: bool,
+}
+
+/// The business cards of a group.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Cards {
+    Book(Rc<BTreeMap<u32, String>>),
+    /// Everybody's is its rank.
+    Ranks,
 }
 
 impl Hash for Group {
@@ -34,9 +43,17 @@ impl Group {
         Self {
             name: name.into(),
             size,
-            cards: Rc::new(cards.into_iter().collect()),
+            cards: Cards::Book(Rc::new(cards.into_iter().collect())),
             in_use: 0,
             finalizing: false,
+        }
+    }
+
+    /// A group of `size` processes whose business cards are their ranks: nobody has to keep them.
+    pub fn of_ranks(name: &str, size: u32) -> Self {
+        Self {
+            cards: Cards::Ranks,
+            ..Self::new(name, size, [])
         }
     }
 
@@ -54,8 +71,11 @@ impl Group {
 
     /// The business card of a member.
     #[must_use]
-    pub fn card(&self, rank: u32) -> Option<&str> {
-        self.cards.get(&rank).map(String::as_str)
+    pub fn card(&self, rank: u32) -> Option<Cow<'_, str>> {
+        match &self.cards {
+            Cards::Book(book) => book.get(&rank).map(|card| card.as_str().into()),
+            Cards::Ranks => (rank < self.size).then(|| rank.to_string().into()),
+        }
     }
 
     /// What a member of another group needs to know.
@@ -70,6 +90,6 @@ impl Group {
 
     /// The last reference is gone: the book is not needed any more.
     pub(super) fn destroy(&mut self) {
-        self.cards = Rc::default();
+        self.cards = Cards::Book(Rc::default());
     }
 }

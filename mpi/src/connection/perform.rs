@@ -35,6 +35,12 @@ impl Connector {
             (Event::OpenResp, Guard::Is(Verdict::Finalizing)) => Failure::PeerFinalized,
             _ => Failure::PeerLost,
         };
+        let refused = match (event, guard) {
+            (Event::OpenResp, Guard::Is(verdict)) => !verdict.accepts(),
+            (Event::ConnectError, _) => true,
+            _ => false,
+        };
+        self.outputs.counts.refused += u64::from(refused && from != State::Closing);
         for &action in row.actions {
             self.perform(id, action, detail, cause);
         }
@@ -133,7 +139,8 @@ impl Connector {
         let card = match (peer, &connection.port) {
             (_, Some((_, address))) => Some(address.clone()),
             (Peer::Member { group, rank }, None) => {
-                self.groups[group as usize].card(rank).map(str::to_owned)
+                let card = self.groups[group as usize].card(rank);
+                card.map(std::borrow::Cow::into_owned)
             }
             (Peer::Temporary(_), None) => None,
         };
@@ -267,6 +274,7 @@ impl Connector {
             return;
         }
         if let Some(own) = own {
+            self.outputs.counts.discarded += 1;
             self.connection_event(own, Event::Replaced, &Detail::default());
         }
     }
@@ -297,7 +305,14 @@ impl Connector {
         connection.forget_handshake();
         if let Some(peer) = connection.peer {
             let now = self.now;
-            self.vc(peer).last_use = now;
+            let vc = self.vc(peer);
+            vc.last_use = now;
+            vc.open_wanted = false;
+            self.outputs.counts.opened += 1;
+            self.tell(Output::Opened {
+                connection: id,
+                peer,
+            });
         }
     }
 
@@ -319,6 +334,7 @@ impl Connector {
         let is_its = self.vc(peer).connection == Some(id);
         self.leave(id);
         if is_its {
+            self.outputs.counts.broken += u64::from(cause == Failure::PeerLost);
             self.vc_event(peer, VcEvent::Terminated, cause);
         }
     }
@@ -330,6 +346,7 @@ impl Connector {
         let is_its = self.vc(peer).connection == Some(id);
         self.leave(id);
         if is_its {
+            self.outputs.counts.closed += 1;
             self.vc_event(peer, VcEvent::Terminated, Failure::PeerLost);
             self.is_closed(peer);
         } else {

@@ -60,6 +60,17 @@ impl Connector {
         self.kick(peer);
     }
 
+    /// Opens a connection before anything is sent; does nothing if there is one.
+    pub fn open(&mut self, now: f64, peer: Peer) {
+        self.set_time(now);
+        if self.phase != Phase::Running || peer == self.me() {
+            return;
+        }
+        let vc = self.vc(peer);
+        vc.open_wanted = vc.connection.is_none();
+        self.vc_event(peer, VcEvent::Use, Failure::PeerLost);
+    }
+
     /// Writes what waits if there is a connection.
     fn kick(&mut self, peer: Peer) {
         if let Some(id) = self.vc(peer).connection

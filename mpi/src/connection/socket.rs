@@ -15,7 +15,7 @@
 //! asked for.
 
 use super::accept::Verdict;
-use crate::table::{Impossible, Table, Transition, never, when};
+use crate::table::{Impossible, Numbered, Table, Transition, index, never, when};
 
 /// Where a connection is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -146,6 +146,18 @@ pub enum Action {
     Destroy,
 }
 
+impl Numbered for State {
+    fn number(self) -> usize {
+        self as usize
+    }
+}
+
+impl Numbered for Event {
+    fn number(self) -> usize {
+        self as usize
+    }
+}
+
 use Action as A;
 use Event as E;
 use State as S;
@@ -170,6 +182,7 @@ pub static TABLE: Table<State, Event, Guard, Action> = Table {
     states: STATES,
     events: EVENTS,
     rows: ROWS,
+    index: index!(ROWS, STATES, EVENTS),
     impossible: IMPOSSIBLE,
 };
 

@@ -8,7 +8,7 @@
 //! the two cannot disagree (N-1).
 
 use super::socket;
-use crate::table::{Impossible, Table, Transition, never, when};
+use crate::table::{Impossible, Numbered, Table, Transition, index, never, when};
 
 /// Where a virtual connection is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -73,6 +73,8 @@ pub enum Event {
     CloseAckReceived,
     /// The connection is gone.
     Terminated,
+    /// There is no descriptor for a connection, and nobody waits for one.
+    NotOpened,
     /// The process finalizes.
     Finalize,
 }
@@ -108,6 +110,18 @@ pub enum Action {
     CountFailed,
 }
 
+impl Numbered for State {
+    fn number(self) -> usize {
+        self as usize
+    }
+}
+
+impl Numbered for Event {
+    fn number(self) -> usize {
+        self as usize
+    }
+}
+
 use Action as A;
 use Event as E;
 use State as S;
@@ -125,32 +139,39 @@ const fn row(
 /// The machine.
 pub static TABLE: Table<State, Event, Guard, Action> = Table {
     name: "close",
-    states: &[
-        S::Inactive,
-        S::Active,
-        S::LocalClose,
-        S::RemoteClose,
-        S::CloseAcked,
-        S::Closed,
-        S::InactiveClosed,
-        S::Moribund,
-    ],
-    events: &[
-        E::Use,
-        E::WeClose,
-        E::CloseReceived,
-        E::CloseAckReceived,
-        E::Terminated,
-        E::Finalize,
-    ],
+    states: STATES,
+    events: EVENTS,
     rows: ROWS,
+    index: index!(ROWS, STATES, EVENTS),
     impossible: IMPOSSIBLE,
 };
+
+const STATES: &[State] = &[
+    S::Inactive,
+    S::Active,
+    S::LocalClose,
+    S::RemoteClose,
+    S::CloseAcked,
+    S::Closed,
+    S::InactiveClosed,
+    S::Moribund,
+];
+
+const EVENTS: &[Event] = &[
+    E::Use,
+    E::WeClose,
+    E::CloseReceived,
+    E::CloseAckReceived,
+    E::Terminated,
+    E::NotOpened,
+    E::Finalize,
+];
 
 #[rustfmt::skip]
 const ROWS: &[Transition<State, Event, Guard, Action>] = &[
     row(S::Inactive, E::Use, &[A::ConnectIfNeeded], S::Active, "§5"),
     row(S::Active, E::Use, &[A::ConnectIfNeeded], S::Active, "N-19"),
+    row(S::Active, E::NotOpened, &[A::FailPosted], S::Inactive, "N-17"),
     row(S::Active, E::WeClose, &[A::CountOutstanding, A::SendClose], S::LocalClose, "§5"),
     row(S::Active, E::CloseReceived, &[], S::RemoteClose, "§5"),
     row(S::RemoteClose, E::Use, &[], S::RemoteClose, "§5"),
@@ -176,28 +197,36 @@ const ROWS: &[Transition<State, Event, Guard, Action>] = &[
 const NO_CONNECTION: &str = "there is no connection on which it could come";
 const NOT_OPEN: &str = "there is nothing to close";
 const ONCE: &str = "each side closes once";
+const NO_NEED: &str = "only what is to be opened needs a descriptor";
 const FIRST_CLOSE: &str = "the process closes what is in use, and finalizes the rest";
 
 #[rustfmt::skip]
 const IMPOSSIBLE: &[Impossible<State, Event>] = &[
     never(S::Inactive, &[E::WeClose], NOT_OPEN),
     never(S::Inactive, &[E::CloseReceived, E::CloseAckReceived], NO_CONNECTION),
+    never(S::Inactive, &[E::NotOpened], NO_NEED),
     never(S::Active, &[E::CloseAckReceived], "we have not closed"),
     never(S::Active, &[E::Finalize], FIRST_CLOSE),
     never(S::LocalClose, &[E::WeClose], ONCE),
     never(S::LocalClose, &[E::Finalize], FIRST_CLOSE),
+    never(S::LocalClose, &[E::NotOpened], NO_NEED),
     never(S::RemoteClose, &[E::CloseReceived], ONCE),
     never(S::RemoteClose, &[E::CloseAckReceived], "we have not closed"),
     never(S::RemoteClose, &[E::Finalize], FIRST_CLOSE),
+    never(S::RemoteClose, &[E::NotOpened], NO_NEED),
     never(S::CloseAcked, &[E::WeClose, E::CloseReceived], ONCE),
     never(S::CloseAcked, &[E::Finalize], FIRST_CLOSE),
+    never(S::CloseAcked, &[E::NotOpened], NO_NEED),
     never(S::Closed, &[E::WeClose, E::CloseReceived, E::CloseAckReceived], ONCE),
     never(S::Closed, &[E::Finalize], FIRST_CLOSE),
+    never(S::Closed, &[E::NotOpened], NO_NEED),
     never(S::InactiveClosed, &[E::Use], "a send after finalize fails before, and requests are refused"),
     never(S::InactiveClosed, &[E::WeClose], NOT_OPEN),
     never(S::InactiveClosed, &[E::CloseReceived, E::CloseAckReceived], NO_CONNECTION),
     never(S::InactiveClosed, &[E::Finalize], ONCE),
+    never(S::InactiveClosed, &[E::NotOpened], NO_NEED),
     never(S::Moribund, &[E::WeClose], NOT_OPEN),
     never(S::Moribund, &[E::CloseReceived, E::CloseAckReceived], NO_CONNECTION),
     never(S::Moribund, &[E::Finalize], "a lost peer stays lost"),
+    never(S::Moribund, &[E::NotOpened], NO_NEED),
 ];

@@ -3,6 +3,7 @@
 
 use super::{Engine, NOTHING, Place, State, Status};
 use crate::channel::{Channel, Header, Token};
+use crate::defect::Defect;
 use crate::matching::{Content, Unexpected};
 use crate::{Buffer, Envelope, Pattern};
 
@@ -56,6 +57,9 @@ impl Engine {
         let operation = &mut self.operations[send as usize];
         if may_come_back && !operation.cancelled {
             operation.cancelled = true;
+            if self.defects.has(Defect::CancelWithoutAnswer) {
+                self.finish_cancelled_send(send);
+            }
             let header = Header::CancelRequest { envelope, send };
             self.post_control(channel, peer, header);
         }
@@ -72,6 +76,10 @@ impl Engine {
         let Some(message) = self.matching.withdraw_message(&envelope, send) else {
             return false;
         };
+        if self.defects.has(Defect::CancelKeepsMessage) {
+            let content = message.content.clone();
+            self.matching.arrive(envelope, content);
+        }
         self.discard(channel, &message.content, envelope.source);
         let header = Header::CancelResponse { send };
         self.post_control(channel, envelope.source, header);
@@ -158,15 +166,16 @@ impl Engine {
 
     /// A message that was extracted and not received: it waits again, behind those that have arrived.
     pub(crate) fn give_back(&mut self, message: Unexpected) {
-        self.returned.push(message);
+        self.rare.get_or_insert_default().returned.push(message);
     }
 
     /// Lets messages that were given back meet receives.
     pub(crate) fn take_back(&mut self, channel: &dyn Channel) {
-        if self.returned.is_empty() {
-            return;
-        }
-        for Unexpected { envelope, content } in std::mem::take(&mut self.returned) {
+        let returned = match &mut self.rare {
+            Some(rare) if !rare.returned.is_empty() => std::mem::take(&mut rare.returned),
+            _ => return,
+        };
+        for Unexpected { envelope, content } in returned {
             self.events += 1;
             if let Some((receive, content)) = self.matching.arrive(envelope, content) {
                 self.matched(channel, receive, envelope, content);

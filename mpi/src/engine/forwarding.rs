@@ -347,6 +347,24 @@ impl Engine {
         }
     }
 
+    /// The send of a forwarded message fails, and with it the receive.
+    pub(super) fn fail_sink(&mut self, send: Token, error: Error) {
+        self.remove(send);
+        self.operations[send as usize].role = Role::None;
+        let forwards = self.forwards.as_mut();
+        let sources = &mut forwards.expect("something is being forwarded").sources;
+        let receive = sources.remove(&send).expect("a sink has a source");
+        let place = &mut self.operations[receive as usize].state;
+        match std::mem::replace(place, State::Elapsing) {
+            State::Forwarding { buffer, .. } => self.finish(receive, Err(error), buffer),
+            // The message comes to its end first, and does not go on.
+            other => {
+                *place = other;
+                self.forwarded(receive).left = true;
+            }
+        }
+    }
+
     fn finish_forward(&mut self, receive: Token) {
         let place = &mut self.operations[receive as usize].state;
         let State::Forwarding { status, buffer } = std::mem::replace(place, State::Elapsing) else {

@@ -11,7 +11,7 @@ use crate::matching::Content;
 use crate::{Buffer, Envelope};
 
 /// An eager message that arrives, or has arrived before its receive.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Assembly {
     envelope: Envelope,
     length: u64,
@@ -44,7 +44,12 @@ impl Engine {
     }
 
     pub(super) fn flow(&mut self, channel: &dyn Channel) -> &mut FlowControl {
-        let fresh = || Box::new(FlowControl::of(channel.settings()));
+        let defects = self.defects;
+        let fresh = || {
+            let mut flow = Box::new(FlowControl::of(channel.settings()));
+            flow.defects = defects;
+            flow
+        };
         self.flow.get_or_insert_with(fresh)
     }
 
@@ -162,6 +167,9 @@ impl Engine {
         let State::Packing { peer } = self.remove(token) else {
             unreachable!("only packing is over");
         };
+        if self.lost.is_some() && self.is_lost(peer) {
+            return;
+        }
         self.flow(channel).packed(peer, channel.now());
         self.carry_out(channel);
     }
@@ -288,6 +296,7 @@ impl Engine {
                 self.flow(channel).step(source, event, now);
             }
             Header::CancelResponse { send } => self.handle_cancel_response(send),
+            Header::Socket { .. } => unreachable!("the layer below answers"),
             Header::EagerNext { offset } => {
                 self.handle_next(channel, source, offset, &packet.payload);
             }
@@ -338,11 +347,7 @@ impl Engine {
         let buffer = if arrived == length {
             payload
         } else {
-            let mut buffer = if payload.is_phantom() {
-                Buffer::phantom(length)
-            } else {
-                Buffer::zeroed(length)
-            };
+            let mut buffer = payload.of_kind(length);
             buffer.place(0, &payload);
             buffer
         };
@@ -472,6 +477,9 @@ impl Engine {
             unreachable!("data come for a receive that sent a CTS");
         };
         let (envelope, length, detached) = (*envelope, *length, *detached);
+        if buffer.is_unbounded() {
+            *buffer = part.of_kind(length);
+        }
         if length <= buffer.len() {
             buffer.place(offset, part);
         }
@@ -512,5 +520,7 @@ fn event_of(header: &Header) -> Event {
         }
         Header::EagerNext { .. } => Event::EagerData,
         Header::Detached { .. } => unreachable!("only where nothing is limited"),
+        // The layer below answers these.
+        Header::Socket { .. } => unreachable!(),
     }
 }

@@ -30,8 +30,8 @@ impl Engine {
 
     /// Receives whose request was dropped before they got a message: the first one, where it was posted, and their
     /// number.
-    pub(crate) const fn withdrawn(&self) -> Option<(Pattern, Place, u64)> {
-        self.withdrawn
+    pub(crate) fn withdrawn(&self) -> Option<(Pattern, Place, u64)> {
+        self.rare.as_ref()?.withdrawn
     }
 
     /// Whether no send is going on.

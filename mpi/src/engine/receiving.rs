@@ -31,6 +31,9 @@ impl Engine {
             if let Some(message) = self.matching.post(pattern, receive) {
                 self.meet_unexpected(channel, receive, message);
             }
+            if self.lost.is_some() {
+                self.check_source(receive);
+            }
             return receive;
         }
         let waits = State::AwaitPost {

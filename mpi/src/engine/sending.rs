@@ -56,6 +56,9 @@ impl Engine {
         envelope: Envelope,
         (buffer, synchronous): (Buffer, bool),
     ) {
+        if self.lost.is_some() && self.is_lost(peer) {
+            return self.fail_send(send, peer, buffer);
+        }
         let settings = channel.settings();
         let length = buffer.len();
         let leaves_at_once = length < settings.eager_threshold.min(settings.transfer_threshold);
@@ -67,7 +70,7 @@ impl Engine {
         }
         let detached = length < settings.eager_threshold && !synchronous;
         if detached && length < settings.transfer_threshold {
-            let told = settings.tells_eager_sends;
+            let told = settings.tells_eager_sends || settings.connections.is_some();
             let packet = Packet {
                 header: Header::Eager { envelope },
                 payload: buffer.clone(),
@@ -87,7 +90,7 @@ impl Engine {
             channel.post(peer, packet);
             return;
         }
-        if detached && settings.limits.is_none() && settings.control.is_none() {
+        if detached && settings.is_pulled() {
             self.sends -= 1;
             let packet = Packet {
                 header: Header::Detached { envelope },

@@ -14,13 +14,11 @@ impl Engine {
         if self.busy_until == 0.0 || self.busy_until <= channel.now() {
             return self.waiting > 0;
         }
-        if self
-            .catching_up
-            .is_none_or(|(date, _)| date != self.busy_until)
-        {
+        let catching_up = self.rare.as_ref().and_then(|rare| rare.catching_up);
+        if catching_up.is_none_or(|(date, _)| date != self.busy_until) {
             let token = self.insert(State::Elapsing, location);
             self.operations[token as usize].released = true;
-            self.catching_up = Some((self.busy_until, token));
+            self.rare.get_or_insert_default().catching_up = Some((self.busy_until, token));
             channel.timer(self.busy_until - channel.now(), token);
         }
         true
@@ -87,7 +85,7 @@ impl Engine {
             } if released => {
                 match message {
                     Some(message) => self.give_back(*message),
-                    None => self.withdrawn.get_or_insert((pattern, location, 0)).2 += 1,
+                    None => self.note_withdrawn(pattern, location),
                 }
                 self.remove(token);
             }
@@ -104,6 +102,9 @@ impl Engine {
                 };
                 if let Some(message) = matched {
                     self.meet_unexpected(channel, token, message);
+                }
+                if self.lost.is_some() {
+                    self.check_source(token);
                 }
             }
             other => unreachable!("only what waits for its turn begins, not {other:?}"),

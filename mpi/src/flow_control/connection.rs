@@ -7,7 +7,7 @@ use crate::machine::{credits, receive, send};
 use crate::{Buffer, Limits};
 
 /// What is sent on a connection: a message, a part of one, or an answer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Car {
     pub(crate) kind: Kind,
     /// The header of its only packet; that of several is made from it.
@@ -114,7 +114,7 @@ pub(crate) struct Outstanding {
 }
 
 /// A virtual connection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Connection {
     pub(crate) peer: u32,
     pub(super) send: send::State,

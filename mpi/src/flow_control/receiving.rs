@@ -2,6 +2,7 @@
 
 use super::FlowControl;
 use crate::channel::Token;
+use crate::defect::Defect;
 use crate::machine::receive::{Action, Event, ROWS, State};
 use crate::machine::take;
 
@@ -27,8 +28,9 @@ impl FlowControl {
 
     /// So many packets of a peer are used up.
     pub(crate) fn use_up(&mut self, peer: u32, packets: u32, eager: bool, now: f64) {
+        let twice = self.defects.has(Defect::CreditTwice);
         let returned = &mut self.connection(peer, now).returned;
-        returned.credits += packets;
+        returned.credits += if twice { 2 * packets } else { packets };
         returned.eager_packets += if eager { packets } else { 0 };
     }
 

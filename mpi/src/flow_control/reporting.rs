@@ -4,6 +4,7 @@ use super::connection::{Connection, Hold, Slot};
 use super::sending::take_from;
 use super::{FlowControl, Shared};
 use crate::channel::{Header, Returned};
+use crate::defect::{Defect, Defects};
 use crate::machine::credits::{Action, Event, ROWS, State};
 use crate::machine::take;
 use crate::{Buffer, Limits};
@@ -20,12 +21,13 @@ impl FlowControl {
             shared,
             connections,
             taken,
+            defects,
             ..
         } = self;
         let Some(connection) = connections.get_mut(&peer) else {
             return;
         };
-        while let Some(event) = connection.observe_report(limits, shared.buffers) {
+        while let Some(event) = connection.observe_report(limits, shared.buffers, *defects) {
             let row = take(ROWS, connection.report, event, &mut taken.credits);
             // What is posted takes everything along: the state is the next one already.
             connection.report = row.to;
@@ -37,11 +39,18 @@ impl FlowControl {
 }
 
 impl Connection {
-    fn observe_report(&self, limits: &Limits, free: Option<u32>) -> Option<Event> {
-        let has_buffer = self.reserved > 0 || free != Some(0);
+    fn observe_report(
+        &self,
+        limits: &Limits,
+        free: Option<u32>,
+        defects: Defects,
+    ) -> Option<Event> {
+        let reserved = self.reserved > 0 && !defects.has(Defect::UpdatesNotReserved);
+        let has_buffer = reserved || free != Some(0);
+        let tells = !defects.has(Defect::NoUpdates);
         match self.report {
             State::Quiet if self.returned.is_nothing() => None,
-            State::Quiet | State::Owing if self.owes_much(limits) => Some(Event::Many),
+            State::Quiet | State::Owing if tells && self.owes_much(limits) => Some(Event::Many),
             State::Quiet => Some(Event::Few),
             State::Owing => None,
             State::Report if has_buffer => Some(Event::Free),

@@ -2,6 +2,7 @@
 
 use super::{Car, Connection, Costs, Effect, FlowControl, Hold, Kind, Shared, Slot};
 use crate::channel::{Header, Packet, Posting};
+use crate::defect::Defect;
 use crate::machine::send::{Action, Event, ROWS, State, WAITS};
 use crate::machine::take;
 use crate::{Buffer, Limits};
@@ -15,14 +16,25 @@ impl FlowControl {
             shared,
             connections,
             taken,
+            defects,
             ..
         } = self;
         let Some(connection) = connections.get_mut(&peer) else {
             return;
         };
+        let waits = matches!(connection.send, State::AwaitFlowCtrl | State::AwaitFlowData);
+        if waits && defects.has(Defect::NoWakeOnCredits) {
+            return;
+        }
         while let Some(event) = connection.observe(limits, costs, shared.buffers) {
             let row = take(ROWS, connection.send, event, &mut taken.send);
-            connection.act((limits, costs), shared, row.action, &mut taken.credits);
+            let action = if defects.has(Defect::CreditNotTaken) && row.action == Action::TakeCredit
+            {
+                Action::Nothing
+            } else {
+                row.action
+            };
+            connection.act((limits, costs), shared, action, &mut taken.credits);
             if let Some(at) = WAITS.iter().position(|state| *state == connection.send) {
                 connection.waited[at] += now - connection.since;
             }
@@ -34,7 +46,12 @@ impl FlowControl {
 
 impl Connection {
     /// What the state of the machine finds out; `None` if it waits.
-    fn observe(&self, limits: &Limits, costs: &Costs, free: Option<u32>) -> Option<Event> {
+    pub(super) fn observe(
+        &self,
+        limits: &Limits,
+        costs: &Costs,
+        free: Option<u32>,
+    ) -> Option<Event> {
         let choose = |condition, yes, no| Some(if condition { yes } else { no });
         match self.send {
             State::AwaitCar => self.has_more().then_some(Event::CarAvailable),

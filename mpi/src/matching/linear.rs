@@ -7,7 +7,7 @@ use crate::channel::Token;
 use crate::{Envelope, Pattern};
 
 /// The two queues.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Linear {
     posted: VecDeque<(Pattern, Token)>,
     unexpected: VecDeque<Unexpected>,

@@ -8,20 +8,21 @@ use crate::channel::Token;
 use crate::{Envelope, Pattern};
 
 /// In the order in which they were posted.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Posted {
+    One(Option<(Pattern, Token)>),
     Few(VecDeque<(Pattern, Token)>),
     Many(Box<Index>),
 }
 
 impl Default for Posted {
     fn default() -> Self {
-        Self::Few(VecDeque::new())
+        Self::One(None)
     }
 }
 
 /// A list for each pattern.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     nodes: Vec<Node>,
     /// The first of the free nodes, which are linked by `after`.
@@ -32,7 +33,7 @@ pub(super) struct Index {
     numbers: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Node {
     pattern: Pattern,
     receive: Token,
@@ -45,6 +46,8 @@ struct Node {
 impl Posted {
     pub(super) fn push(&mut self, pattern: Pattern, receive: Token) {
         match self {
+            Self::One(one @ None) => *one = Some((pattern, receive)),
+            Self::One(Some(one)) => *self = Self::Few([*one, (pattern, receive)].into()),
             Self::Few(few) if few.len() < FEW_MAX => few.push_back((pattern, receive)),
             Self::Few(few) => {
                 let mut index = Box::new(Index::default());
@@ -61,6 +64,10 @@ impl Posted {
     /// Takes the oldest receive that accepts a message.
     pub(super) fn take(&mut self, envelope: &Envelope) -> Option<Token> {
         match self {
+            Self::One(one) => {
+                let (_, receive) = one.take_if(|(pattern, _)| pattern.accepts(envelope))?;
+                Some(receive)
+            }
             Self::Few(few) => {
                 let accepts = |(pattern, _): &(Pattern, Token)| pattern.accepts(envelope);
                 let position = few.iter().position(accepts)?;
@@ -77,6 +84,7 @@ impl Posted {
     /// Takes a receive out; false if it is not there. Linear in the number of receives with this very pattern.
     pub(super) fn remove(&mut self, pattern: &Pattern, receive: Token) -> bool {
         match self {
+            Self::One(one) => one.take_if(|(_, token)| *token == receive).is_some(),
             Self::Few(few) => {
                 let position = few.iter().position(|&(_, token)| token == receive);
                 position.is_some_and(|position| few.remove(position).is_some())

@@ -62,7 +62,7 @@ pub(super) struct Ends {
 }
 
 /// The lists that are not empty.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     places: Vec<Option<(Key, Ends)>>,
     len: usize,

@@ -8,7 +8,7 @@ use crate::channel::Token;
 use crate::{Buffer, Envelope, Pattern, Status};
 
 /// A message that no receive has met.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Unexpected {
     pub(crate) envelope: Envelope,
     pub(crate) content: Content,
@@ -27,7 +27,7 @@ impl Unexpected {
 }
 
 /// What there is of a message.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Content {
     /// All of it.
     Eager(Buffer),
@@ -76,7 +76,7 @@ impl Content {
 }
 
 /// In the order of arrival.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum UnexpectedQueue {
     Few(VecDeque<Unexpected>),
     Many(Box<Index>),
@@ -89,7 +89,7 @@ impl Default for UnexpectedQueue {
 }
 
 /// Each message is in four lists, one for each pattern that accepts it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     nodes: Vec<Node>,
     free: Vec<u32>,
@@ -97,7 +97,7 @@ pub(super) struct Index {
     numbers: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Node {
     /// None if the node is free.
     message: Option<Unexpected>,

@@ -228,6 +228,7 @@ fn line(from: u32, to: u32, packet: &Packet) -> String {
         Header::Ack { .. } => "ack".to_owned(),
         Header::CancelRequest { envelope, .. } => format!("cancel tag {}", envelope.tag),
         Header::CancelResponse { .. } => "cancelled".to_owned(),
+        Header::Socket { says, .. } => format!("socket {says:?}"),
     };
     format!("{from}>{to} {text}")
 }

@@ -11,7 +11,7 @@ use super::field::{Wrong, cut};
 use super::section::Collector;
 use super::syntax::syntax;
 use super::zone::{Names, ZoneReader};
-use super::{PlatformFile, Protocol, VERSION, ZoneEntry};
+use super::{Connection, PlatformFile, Protocol, VERSION, ZoneEntry};
 use crate::mistake::Mistake;
 use crate::model::{NetworkModel, NetworkParameters};
 
@@ -50,6 +50,7 @@ impl Read {
                 name: None,
                 network: NetworkParameters::preset(NetworkModel::Flow),
                 protocol: Protocol::default(),
+                connection: Connection::default(),
                 root: ZoneEntry::default(),
             },
             collector: Collector::default(),
@@ -58,11 +59,12 @@ impl Read {
     }
 
     fn document(&mut self, document: &DeTable<'_>) {
-        const KEYS: [&str; 13] = [
+        const KEYS: [&str; 14] = [
             "version",
             "name",
             "network",
             "protocol",
+            "connection",
             "routing",
             "wifi",
             "to_itself",
@@ -87,6 +89,10 @@ impl Read {
         }
         if let Some(value) = root.get("protocol") {
             self.protocol(value);
+        }
+        if let Some(value) = root.get("connection") {
+            let connection = &mut self.file.connection;
+            super::connection::connection(&mut self.collector, value, connection);
         }
         self.file.root = ZoneReader::new(&mut self.collector, &mut self.names).root(&root);
     }

@@ -90,6 +90,9 @@ impl Kernel {
         self.stop = None;
         (self.events, self.transitions, self.messages, self.bytes) = (0, 0, 0, 0.0);
         self.ended.clear();
+        self.step = NONE;
+        self.active = Time::ZERO;
+        self.device_waits = false;
         self.effects.set(Effects::default());
     }
 
@@ -155,7 +158,7 @@ impl Kernel {
         let mut offer = |branch: u32| {
             into.push(Offer {
                 choice: choice(position, branch),
-                footprint: self.footprint(slot.code, branch),
+                footprint: self.footprint(actor, slot.code, branch),
             });
         };
         match slot.code.transition() {
@@ -173,11 +176,11 @@ impl Kernel {
 
     /// What the next step of an actor that waits in one operation would touch, whether or not it can be taken.
     pub(crate) fn next_footprint(&self, actor: u32) -> Option<Footprint> {
-        let record = &self.actors[actor as usize];
+        let record = self.actors.get(actor as usize)?;
         let slot = &record.first;
         let is_pending =
             !record.dead && !matches!(slot.state, SlotState::Free | SlotState::Answered);
-        is_pending.then(|| self.footprint(slot.code, 0))
+        is_pending.then(|| self.footprint(actor, slot.code, 0))
     }
 
     /// The operation and the branch of it that a choice means, and how many choices there are. `None` if the choice is not
@@ -216,6 +219,25 @@ impl Kernel {
         Some((slot, branch, all))
     }
 
+    /// An actor that was woken by the device and does not stop before a choice; it has its answer now.
+    pub(crate) fn take_woken(&mut self) -> Option<u32> {
+        let device = self.device.clone()?;
+        let woken = |(index, record): (usize, &super::ActorRecord)| {
+            let is_woken =
+                |slot: &Slot| slot.state == SlotState::Fired && slot.code == Code::DEVICE;
+            let actor = u32::try_from(index).expect("actors are counted in 32 bits");
+            if record.dead || record.suspended || !(is_woken(&record.first) || record.has_more()) {
+                return None;
+            }
+            let slot = record.slots().into_iter().find(is_woken)?;
+            (!device.stops(ActorId(actor))).then_some((actor, slot.ticket))
+        };
+        let (actor, ticket) = self.actors.iter().enumerate().find_map(woken)?;
+        self.actors[actor as usize].bring_forward(ticket);
+        self.answer(actor, ticket, crate::Answer::Done);
+        Some(actor)
+    }
+
     /// The rank of a member of a list among those that have ended.
     fn rank_of_ended(&self, list: u32, member: u32) -> Option<u32> {
         let members = &self.lists[list as usize];
@@ -229,7 +251,7 @@ impl Kernel {
     }
 
     /// What a transition touches.
-    pub(crate) fn footprint(&self, code: Code, branch: u32) -> Footprint {
+    pub(crate) fn footprint(&self, actor: u32, code: Code, branch: u32) -> Footprint {
         let kind = StepKind::from_number(code.kind());
         let (object, detail) = match kind {
             StepKind::AsyncSend => {
@@ -246,6 +268,7 @@ impl Kernel {
                 list.get(branch as usize)
                     .map_or((Footprint::NOTHING, 0), |&activity| self.place_of(activity))
             }
+            StepKind::Device => (actor, 0),
             StepKind::TestAny => (code.object(), 0),
             StepKind::SemaphoreWait
             | StepKind::BarrierWait
@@ -256,9 +279,7 @@ impl Kernel {
                 let round = self.barriers[code.object() as usize].round;
                 (code.object(), round << 1 | u32::from(code.is_owned()))
             }
-            StepKind::Yield | StepKind::Sleep | StepKind::Random | StepKind::Device => {
-                (Footprint::NOTHING, 0)
-            }
+            StepKind::Yield | StepKind::Sleep | StepKind::Random => (Footprint::NOTHING, 0),
             _ => (code.object(), 0),
         };
         Footprint {

@@ -18,8 +18,8 @@ use super::{Simulation, panic_message};
 use crate::code::Kinds;
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
 use crate::{
-    ActorId, Answer, Clock, Device, Digest, Executed, Failure, Footprint, Offer, Outcome, StepKind,
-    Transition, WaitGraph,
+    ActorId, Answer, Clock, Device, Digest, Executed, Failure, Footprint, Offer, Outcome,
+    QueueHead, StepKind, Transition, WaitGraph,
 };
 
 /// A program under an explorer.
@@ -63,6 +63,7 @@ impl Stepper {
                 answer: 0,
                 alternatives: 1,
                 effects: 0,
+                cause: QueueHead::BEFORE,
             },
             tested: Vec::new(),
         };
@@ -108,27 +109,51 @@ impl Stepper {
     }
 
     /// The number of actors so far, dead ones included. They are numbered from 0 here: actor 0 is the one whose
-    /// [`ActorId`] prints as 1.
+    /// [`ActorId`] prints as 1. The numbers from there on mean the queues of the device, whose only step is a delivery.
     #[must_use]
     pub fn actors(&self) -> u32 {
         self.simulation.kernel.borrow().count_actors()
     }
 
+    /// The head of the queue that a number above those of the actors means.
+    fn head(&self, actor: u32) -> Option<QueueHead> {
+        let device = self.device.as_ref()?;
+        device.head(actor.checked_sub(self.actors())?)
+    }
+
     /// Whether an actor can take a step.
     #[must_use]
     pub fn has_step(&self, actor: u32) -> bool {
-        self.simulation.kernel.borrow().has_step(actor)
+        if actor < self.actors() {
+            self.simulation.kernel.borrow().has_step(actor)
+        } else {
+            self.head(actor).is_some()
+        }
     }
 
     /// The first actor from `from` on that can take a step.
     #[must_use]
     pub fn next_able(&self, from: u32) -> Option<u32> {
         let kernel = self.simulation.kernel.borrow();
-        (from..kernel.count_actors()).find(|&actor| kernel.has_step(actor))
+        let actors = kernel.count_actors();
+        let actor = (from..actors).find(|&actor| kernel.has_step(actor));
+        if actor.is_some() {
+            return actor;
+        }
+        let device = self.device.as_ref()?;
+        let mut queues = from.max(actors)..actors + device.queues();
+        queues.find(|&queue| device.head(queue - actors).is_some())
     }
 
     /// Adds the steps that an actor can take.
     pub fn offers(&self, actor: u32, into: &mut Vec<Offer>) {
+        if let Some(head) = self.head(actor) {
+            into.push(Offer {
+                choice: 0,
+                footprint: footprint_of(head),
+            });
+            return;
+        }
         self.simulation.kernel.borrow().offers(actor, into);
     }
 
@@ -162,6 +187,9 @@ impl Stepper {
     /// # Panics
     /// If an invariant of the kernel is broken; never because of an actor.
     pub fn execute(&mut self, actor: u32, choice: u32) -> Option<Executed> {
+        if actor >= self.simulation.kernel.borrow().count_actors() {
+            return self.deliver(actor);
+        }
         let shielded = catch_unwind(AssertUnwindSafe(|| self.take(actor, choice)));
         let mut failed = 0;
         match shielded {
@@ -174,15 +202,42 @@ impl Stepper {
                 failed = Executed::FAILED;
             }
         }
-        if !self.failures.is_empty() && self.failures.len() > self.failures_before {
+        Some(self.report(failed))
+    }
+
+    /// The step that was executed, with what has followed from it.
+    fn report(&mut self, mut failed: u8) -> Executed {
+        if self.failures.len() > self.failures_before {
             failed = Executed::FAILED;
             self.failures_before = self.failures.len();
         }
         let effects = self.simulation.kernel.borrow().effects.get().0;
-        Some(Executed {
+        Executed {
             effects: self.latest.effects | effects | failed,
             ..self.latest
-        })
+        }
+    }
+
+    /// Lets the head of a queue of the device arrive.
+    fn deliver(&mut self, actor: u32) -> Option<Executed> {
+        let device = self.device.clone()?;
+        let queue = actor - self.simulation.kernel.borrow().count_actors();
+        let head = device.head(queue)?;
+        self.latest = Executed {
+            footprint: footprint_of(head),
+            answer: 0,
+            alternatives: 1,
+            effects: 0,
+            cause: head.cause,
+        };
+        {
+            let mut kernel = self.simulation.kernel.borrow_mut();
+            kernel.effects.set(Effects::default());
+            kernel.step = kernel.step.wrapping_add(1);
+            device.deliver(&mut kernel, queue);
+        }
+        self.settle();
+        Some(self.report(0))
     }
 
     /// [`Stepper::execute`] without the shield. What was executed is in `latest`; the answer tells whether others have to be
@@ -195,15 +250,17 @@ impl Stepper {
             let kernel = &mut *kernel;
             kernel.effects.set(Effects::default());
             let (slot, branch, alternatives) = kernel.chosen_slot(actor, choice)?;
+            kernel.step = kernel.step.wrapping_add(1);
             let code = slot.code;
             let polls = code.is_among(Kinds::POLLS);
             let awaited = polls && kernel.has_asked(actor, code.transition());
             let several =
                 code.is_among(Kinds::WAITS_FOR_ANY) || kernel.actors[actor as usize].has_more();
             self.latest = Executed {
-                footprint: kernel.footprint(code, choice & BRANCH_MASK),
+                footprint: kernel.footprint(actor, code, choice & BRANCH_MASK),
                 answer: 0,
                 alternatives,
+                cause: QueueHead::BEFORE,
                 effects: if awaited { Executed::AWAITED } else { 0 }
                     | if several { Executed::SEVERAL } else { 0 },
             };
@@ -229,6 +286,11 @@ impl Stepper {
             kernel.actors[actor as usize].bring_forward(slot.ticket);
             kernel.answer(actor, slot.ticket, Answer::from_code(answer));
             let kind = self.latest.footprint.kind;
+            if kind == StepKind::Device
+                && let Some(device) = &self.device
+            {
+                device.goes_on(ActorId(actor));
+            }
             self.stale |= matches!(kind, StepKind::SwitchHost | StepKind::Control);
             let paused = kernel.pauses(actor, code);
             if !paused {
@@ -245,15 +307,17 @@ impl Stepper {
             self.note_outcome(actor, outcome);
         }
         let kernel = self.simulation.kernel.borrow();
-        Some(scan || kernel.needs_looking_after())
+        Some(scan || self.device.is_some() || kernel.needs_looking_after())
     }
 
     /// Lets those go on that have nothing to choose: new actors, and those that were stopped with an answer.
     fn settle(&mut self) {
         loop {
+            self.simulation.let_device_progress();
             let actor = {
                 let mut kernel = self.simulation.kernel.borrow_mut();
-                let Some(actor) = kernel.take_answered() else {
+                let next = kernel.take_answered().or_else(|| kernel.take_woken());
+                let Some(actor) = next else {
                     break;
                 };
                 kernel.current = actor;
@@ -340,9 +404,6 @@ impl Stepper {
     /// take.
     #[must_use]
     pub fn choice_of(&self, actor: u32, branch: u32) -> Option<u32> {
-        if actor >= self.actors() {
-            return None;
-        }
         let mut offers = Vec::new();
         self.offers(actor, &mut offers);
         offers.get(branch as usize).map(|offer| offer.choice)
@@ -390,13 +451,33 @@ impl Stepper {
     /// The name of an actor.
     #[must_use]
     pub fn name_of(&self, actor: u32) -> String {
-        self.simulation.kernel.borrow().actor_name(actor)
+        let kernel = self.simulation.kernel.borrow();
+        match (&self.device, actor.checked_sub(kernel.count_actors())) {
+            (Some(device), Some(queue)) => device.queue_name(queue),
+            _ => kernel.actor_name(actor),
+        }
+    }
+
+    /// What the device tells of what was left unfinished, in words.
+    #[must_use]
+    pub fn leftovers(&self) -> Vec<String> {
+        let device = self.device.as_ref();
+        device.map_or_else(Vec::new, |device| device.leftovers())
     }
 
     /// A fingerprint of all objects: who waits where, and what has been posted. What actors know is not in it.
     #[must_use]
     pub fn object_digest(&self) -> Digest {
         self.simulation.kernel.borrow().object_digest()
+    }
+}
+
+/// What a delivery touches.
+const fn footprint_of(head: QueueHead) -> Footprint {
+    Footprint {
+        kind: StepKind::Deliver,
+        object: head.to.0,
+        detail: head.place,
     }
 }
 

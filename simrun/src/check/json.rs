@@ -29,6 +29,7 @@ pub(super) fn of_search(name: &str, report: &Report, found: &[Found]) -> String 
         "finished": statistics.finished,
         "deadlocks": statistics.deadlocks,
         "failed": statistics.failed,
+        "leftovers": statistics.leftovers,
         "cut": statistics.cut,
         "blocked": statistics.blocked,
         "transitions": statistics.transitions,

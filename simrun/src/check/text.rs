@@ -36,7 +36,7 @@ pub(super) fn verdict(report: &Report) -> String {
         Verdict::Bounded => format!("nothing found, but {rest}"),
         Verdict::Broken(text) => text.clone(),
         Verdict::Found => {
-            let wrong = statistics.deadlocks + statistics.failed;
+            let wrong = statistics.deadlocks + statistics.failed + statistics.leftovers;
             let traces = summary::count(statistics.traces, "trace");
             format!("{wrong} of {traces} wrong; {rest}")
         }
@@ -50,6 +50,7 @@ fn counts(statistics: &Statistics) -> String {
         (statistics.finished, "finished"),
         (statistics.deadlocks, "deadlocked"),
         (statistics.failed, "failed"),
+        (statistics.leftovers, "left something"),
         (statistics.cut, "cut"),
     ] {
         if number > 0 && number < statistics.traces {

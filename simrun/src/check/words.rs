@@ -55,6 +55,8 @@ pub(super) fn object(step: &FindingStep) -> String {
         | StepKind::Kill
         | StepKind::Suspend
         | StepKind::Resume => "actor",
+        // The name of the queue says it, and the actor itself.
+        StepKind::Device | StepKind::Deliver => return String::new(),
         StepKind::AsyncSend
         | StepKind::AsyncReceive
         | StepKind::Probe
@@ -77,7 +79,6 @@ pub(super) fn object(step: &FindingStep) -> String {
         | StepKind::CondvarWait
         | StepKind::CondvarSignal
         | StepKind::CondvarBroadcast => "condition",
-        StepKind::Device | StepKind::Deliver => "queue",
         StepKind::SwitchHost => "host",
         StepKind::Control | StepKind::Yield | StepKind::Sleep | StepKind::Random => "object",
     };

@@ -4,20 +4,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use platform::Platform;
-use sim_core::{HostId, Hosts, Simulation};
-
-struct Names(Arc<Platform>);
-
-impl Hosts for Names {
-    fn count(&self) -> u32 {
-        self.0.host_count()
-    }
-
-    fn name(&self, host: HostId) -> String {
-        self.0.host_name(host).into_owned()
-    }
-}
+use platform::{HostNames, Platform};
+use sim_core::Simulation;
 
 /// A simulation on a crossbar of `hosts` hosts, model LV08.
 pub(crate) fn simulation(hosts: u64) -> Simulation {
@@ -36,6 +24,6 @@ pub(crate) fn platform(hosts: u64, model: &str) -> Platform {
 
 /// A simulation on any platform.
 pub(crate) fn on(platform: Arc<Platform>) -> Simulation {
-    let names = Rc::new(Names(Arc::clone(&platform)));
+    let names = Rc::new(HostNames(Arc::clone(&platform)));
     Simulation::new(platform::model(platform), names, 0)
 }

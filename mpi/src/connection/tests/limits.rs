@@ -1,5 +1,7 @@
 //! N-17: the limit of descriptors, with the connection closed that was idle longest.
 
+use std::collections::BTreeSet;
+
 use super::super::*;
 use super::explorer::{explore, walk};
 use super::scenarios::STATES_MAX;
@@ -82,6 +84,19 @@ fn n17_three_processes_with_one_descriptor_each() {
             panic!("seed {seed}: {violation}");
         }
     }
+}
+
+/// Nothing waits where sends without a descriptor fail: in every order, and with an end of the process at any instant.
+pub(super) fn without_descriptors() -> BTreeSet<Step> {
+    let programs: &[&[Do]] = &[
+        &[Send(1), Send(2), Send(1), Finalize],
+        &[Finalize],
+        &[Finalize],
+    ];
+    let world = World::new(programs, limited(1, AtLimit::Fail), &[]);
+    let report = explore(world, STATES_MAX);
+    report.assert_right("no descriptor");
+    report.steps
 }
 
 #[test]

@@ -120,6 +120,7 @@ fn f1_f4_every_interleaving_of_two_is_right_and_takes_every_row() {
     taken.extend(check(&LOSS[..4], |world| world.lossy = true));
     taken.extend(check(&LOSS[..3], |world| world.slow_writes = true));
     taken.extend(check(ANSWERED, answered));
+    taken.extend(super::limits::without_descriptors());
     let mut missing = Vec::new();
     for (number, row) in socket::TABLE.rows.iter().enumerate() {
         let is_here = taken.contains(&Step::Connection(number));

@@ -391,7 +391,7 @@ impl World {
                     self.wrong(format!("process {index}: finalized with sockets"));
                 }
             }
-            Output::PortAccepted { .. } => unreachable!("no ports here"),
+            Output::PortAccepted { .. } | Output::Opened { .. } => {}
             Output::Illegal(what) => self.wrong(format!("process {index}: {what}")),
         }
     }

@@ -1,0 +1,540 @@
+//! Ranks that get connected: the [machines of connections](crate::connection) between the message layer and its channel.
+//!
+//! Where [`Settings::connections`](crate::Settings::connections) says so, each rank's channel is wrapped into a [`Connected`]. A packet
+//! for another rank is given to the [`Connector`], which opens a connection if there is none; packets leave when it is in use.
+//! A packet to the rank itself passes. What the connector wants of its sockets is done by [`Sockets`], which makes them of
+//! packets; over real sockets the same connector gets the same inputs from them.
+//!
+//! * An eager send is over when its packet is posted: it waits for the connection, as one that writes to a socket does.
+//! * *Static*: [`Channel::open`] connects all pairs, the higher rank to the lower ones, those next to it first.
+//! * *Finalize* ([`Channel::close`]) runs the close protocol on all connections; requests that come later are refused.
+//! * *Loss*: what is sent to a lost rank and what is received from it by its name fails with
+//!   [`Error::Connection`](crate::Error::Connection). A receive from any source goes on to wait.
+//!
+//! *Not modelled*: the processor time of handshakes is not taken from the program; they are handled one after another beside it
+//! (`sockets`). A rank that is not connected to a lost one learns of the loss at the same date. An eager message that
+//! was posted before the loss is lost without a word.
+
+mod sockets;
+mod statistics;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::task::Waker;
+
+pub use statistics::ConnectionStatistics;
+
+use self::sockets::{Done, Sockets};
+use crate::Envelope;
+use crate::channel::{Channel, Event, Header, Interest, Level, Packet, Settings, Token};
+use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
+
+/// How ranks get connected, the same at every rank. Times in seconds, sizes in bytes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Connections {
+    /// Whether all pairs are connected before the program begins; otherwise a pair is at its first message.
+    pub is_static: bool,
+    /// The limit of descriptors and the like.
+    pub connector: ConnectorSettings,
+    /// A connection that has not been used for so long is closed.
+    pub idle_close: Option<f64>,
+    /// What a process needs to open a socket, before the first packet leaves.
+    pub connect_time: f64,
+    /// What a process needs to accept one, before it answers.
+    pub accept_time: f64,
+    /// What a process needs for each message of the handshake and of the close protocol that it reads.
+    pub message_time: f64,
+    /// The packets that open and end a socket below the handshake.
+    pub socket_size: u64,
+    /// The request to open a connection.
+    pub request_size: u64,
+    /// Its answer.
+    pub response_size: u64,
+    /// A packet of the close protocol.
+    pub close_size: u64,
+}
+
+impl Connections {
+    /// Nothing takes time of a process, and nothing is limited. 64 bytes is the shortest frame of Ethernet (IEEE 802.3).
+    pub const ON_DEMAND: Self = Self {
+        is_static: false,
+        connector: ConnectorSettings::NONE,
+        idle_close: None,
+        connect_time: 0.0,
+        accept_time: 0.0,
+        message_time: 0.0,
+        socket_size: 64,
+        request_size: 64,
+        response_size: 64,
+        close_size: 64,
+    };
+}
+
+/// Tokens of this layer are from here on; those of the engine are places in its list of operations, below.
+const OWN: Token = 1 << 31;
+
+/// A timer that only wakes the rank.
+const NUDGE: Token = Token::MAX;
+
+/// The timer for connections that have been idle for long.
+const IDLE: Token = Token::MAX - 1;
+
+/// A channel on which ranks get connected.
+pub(crate) struct Connected {
+    inner: Box<dyn Channel>,
+    driver: RefCell<Driver>,
+}
+
+/// A place for things that are known by their number.
+#[derive(Debug)]
+struct Parked<T> {
+    places: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+/// The connections of a rank and what waits for them.
+#[derive(Debug)]
+struct Driver {
+    connector: Connector,
+    sockets: Sockets,
+    /// Packets that have not been written, by their numbers.
+    outgoing: Parked<Packet>,
+    /// Packets under way of whose end the channel tells: where they went, and what the engine calls them.
+    notified: Parked<(u32, Option<Token>)>,
+    /// What the engine is to be told.
+    ready: VecDeque<Event>,
+    /// Since when packets wait for a connection, by peer.
+    waiting: BTreeMap<u32, f64>,
+    /// How long they did, and how often the connection was opened.
+    known: BTreeMap<u32, statistics::Known>,
+    /// Opened connections.
+    opened: u32,
+    /// The rank opens, or has opened, all of them.
+    opens: bool,
+    finalizes: bool,
+    is_shut: bool,
+    /// A timer is set that wakes the rank for what is ready.
+    nudged: bool,
+    /// For the connections that have not been used since that date.
+    idle_timer: Option<f64>,
+}
+
+impl<T> Parked<T> {
+    const fn new() -> Self {
+        Self {
+            places: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    fn insert(&mut self, thing: T) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.places[number as usize] = Some(thing);
+            return number;
+        }
+        self.places.push(Some(thing));
+        let number = u32::try_from(self.places.len() - 1).ok();
+        let number = number.filter(|number| *number < IDLE - OWN);
+        number.expect("packets of a rank at one time are counted in 31 bits")
+    }
+
+    fn take(&mut self, number: u32) -> Option<T> {
+        let thing = self.places.get_mut(number as usize)?.take();
+        if thing.is_some() {
+            self.free.push(number);
+        }
+        thing
+    }
+}
+
+/// A rank as the connector calls it.
+const fn member(rank: u32) -> Peer {
+    Peer::Member { group: 0, rank }
+}
+
+fn rank_of(peer: Peer) -> u32 {
+    match peer {
+        Peer::Member { rank, .. } => rank,
+        Peer::Temporary(_) => unreachable!("ranks do not connect to ports"),
+    }
+}
+
+/// The channel with connections, if they are to be made.
+pub(crate) fn connect(channel: Box<dyn Channel>) -> Box<dyn Channel> {
+    let Some(connections) = &channel.settings().connections else {
+        return channel;
+    };
+    let group = Group::of_ranks("world", channel.size());
+    let mut connector = Connector::new(group, channel.rank(), connections.connector);
+    let listener = connector.listen();
+    let driver = Driver {
+        connector,
+        sockets: Sockets::new(listener),
+        outgoing: Parked::new(),
+        notified: Parked::new(),
+        ready: VecDeque::new(),
+        waiting: BTreeMap::new(),
+        known: BTreeMap::new(),
+        opened: 0,
+        opens: false,
+        finalizes: false,
+        is_shut: false,
+        nudged: false,
+        idle_timer: None,
+    };
+    Box::new(Connected {
+        inner: channel,
+        driver: RefCell::new(driver),
+    })
+}
+
+/// What the settings say about connections.
+fn connections(channel: &dyn Channel) -> &Connections {
+    let connections = &channel.settings().connections;
+    connections
+        .as_ref()
+        .expect("there is such a channel only where connections are made")
+}
+
+impl Driver {
+    /// A packet of the message layer for another rank.
+    fn send(&mut self, channel: &dyn Channel, peer: u32, packet: Packet) {
+        let now = channel.now();
+        if !self.sockets.is_in_use(peer) {
+            self.waiting.entry(peer).or_insert(now);
+        }
+        let number = self.outgoing.insert(packet);
+        self.connector.send(now, member(peer), u64::from(number));
+        self.go_on(channel);
+    }
+
+    /// Does what the connector wants, and hands what the sockets have to the connector, until there is nothing left.
+    fn go_on(&mut self, channel: &dyn Channel) {
+        loop {
+            while let Some(output) = self.connector.poll() {
+                self.obey(channel, output);
+            }
+            if !self.sockets.pump(&mut self.connector, channel.now()) {
+                break;
+            }
+        }
+        self.watch_idle(channel);
+    }
+
+    fn obey(&mut self, channel: &dyn Channel, output: Output) {
+        match output {
+            Output::Connect {
+                connection, card, ..
+            } => {
+                let peer = card.parse().expect("the card of a rank is its number");
+                self.sockets.connect(channel, connection, peer);
+            }
+            Output::Write {
+                connection,
+                messages,
+            } => {
+                if let [crate::connection::Message::Data(number)] = *messages {
+                    self.post(channel, connection, number);
+                } else {
+                    self.sockets.write(channel, connection, &messages);
+                }
+                let written = crate::connection::Input::WriteDone;
+                self.connector.handle(channel.now(), connection, written);
+            }
+            Output::Read { connection } => self.sockets.read(connection),
+            Output::Close { connection } => {
+                self.sockets.close(channel, connection);
+                let closed = crate::connection::Input::Closed;
+                self.connector.handle(channel.now(), connection, closed);
+            }
+            Output::Deliver { peer, .. } => {
+                if let Some(packet) = self.sockets.take_arriving() {
+                    let source = rank_of(peer);
+                    self.ready.push_back(Event::Packet { source, packet });
+                }
+            }
+            Output::Completed { .. } | Output::Finalized => {}
+            Output::Failed { peer, packet, why } => self.failed(rank_of(peer), packet, why),
+            Output::Opened { connection, peer } => self.opened(channel, connection, rank_of(peer)),
+            Output::PortAccepted { .. } => unreachable!("ranks do not connect to ports"),
+            Output::Illegal(what) => unreachable!("rank {}: {what}", channel.rank()),
+        }
+    }
+
+    /// Posts a packet of the message layer on a connection that is in use.
+    fn post(&mut self, channel: &dyn Channel, connection: u32, number: u64) {
+        let Some(mut packet) = self.unpark(number) else {
+            return;
+        };
+        let Some(peer) = self.sockets.count_sent(connection) else {
+            return;
+        };
+        if tells_itself(channel.settings(), &packet) {
+            let told = packet.notify.take();
+            self.ready.extend(told.map(Event::Sent));
+        }
+        if packet.notify.is_some() {
+            packet.notify = Some(OWN | self.notified.insert((peer, packet.notify)));
+        }
+        channel.post(peer, packet);
+    }
+
+    fn unpark(&mut self, number: u64) -> Option<Packet> {
+        let number = u32::try_from(number).expect("packets have numbers of 32 bits");
+        self.outgoing.take(number)
+    }
+
+    fn failed(&mut self, peer: u32, number: u64, why: Failure) {
+        let packet = self.unpark(number);
+        self.waiting.remove(&peer);
+        // Nobody misses what a rank that has ended would have been told.
+        let matters = |packet: &Packet| {
+            !matches!(
+                packet.header,
+                Header::Credits | Header::Ack { .. } | Header::CancelResponse { .. }
+            )
+        };
+        if let Some(packet) = packet.filter(matters) {
+            self.ready.push_back(Event::Refused { peer, packet, why });
+        }
+    }
+
+    fn opened(&mut self, channel: &dyn Channel, connection: u32, peer: u32) {
+        self.opened += 1;
+        let known = self.known.entry(peer).or_default();
+        known.opened += 1;
+        if let Some(since) = self.waiting.remove(&peer) {
+            known.waited += channel.now() - since;
+        }
+        self.sockets.opened(connection);
+    }
+
+    /// The connections to a rank are broken. What is on the way to it holds nothing any more.
+    fn lose(&mut self, channel: &dyn Channel, peer: u32) {
+        self.waiting.remove(&peer);
+        let all = self.notified.places.iter_mut().flatten();
+        for (_, token) in all.filter(|(to, _)| *to == peer) {
+            *token = None;
+        }
+        while let Some(connection) = self.sockets.cut(peer) {
+            let end = crate::connection::Input::Eof;
+            self.connector.handle(channel.now(), connection, end);
+            self.go_on(channel);
+        }
+        self.ready.push_back(Event::Lost { peer });
+    }
+
+    /// What the channel says: what is left of it for the engine.
+    fn take(&mut self, channel: &dyn Channel, event: Event) -> Option<Event> {
+        match event {
+            Event::Packet { source, packet } if source == channel.rank() => {
+                return Some(Event::Packet { source, packet });
+            }
+            Event::Packet { source, packet } => {
+                let done = self
+                    .sockets
+                    .arrive(channel, &mut self.connector, source, packet);
+                if done == Done::Changed {
+                    self.go_on(channel);
+                }
+            }
+            Event::Returned { peer, packet } => {
+                if self
+                    .sockets
+                    .returned(&mut self.connector, channel.now(), peer, &packet)
+                {
+                    self.go_on(channel);
+                }
+            }
+            Event::Sent(token) if token >= OWN => {
+                let (_, token) = self.notified.take(token - OWN)?;
+                return token.map(Event::Sent);
+            }
+            Event::Elapsed(NUDGE) => self.nudged = false,
+            Event::Elapsed(IDLE) => {
+                if let Some(since) = self.idle_timer.take()
+                    && !self.finalizes
+                {
+                    self.connector.close_unused(channel.now(), since);
+                    self.go_on(channel);
+                }
+            }
+            Event::Elapsed(token) if token >= OWN => {
+                self.sockets.elapsed(channel, &mut self.connector);
+                self.go_on(channel);
+            }
+            Event::Broken { peer } => self.lose(channel, peer),
+            Event::Lost { peer } => {
+                self.connector.peer_failed(channel.now(), member(peer));
+                self.go_on(channel);
+                self.lose(channel, peer);
+            }
+            other => return Some(other),
+        }
+        None
+    }
+
+    /// Makes sure that idle connections are looked at when the first one has been idle for long enough.
+    fn watch_idle(&mut self, channel: &dyn Channel) {
+        let Some(seconds) = connections(channel).idle_close else {
+            return;
+        };
+        if self.idle_timer.is_some() || self.finalizes {
+            return;
+        }
+        if let Some(since) = self.connector.idle_since() {
+            self.idle_timer = Some(since);
+            let left = since + seconds - channel.now();
+            channel.timer(left.max(0.0), IDLE);
+        }
+    }
+
+    /// Opens all connections; true when that is done.
+    fn open_all(&mut self, channel: &dyn Channel) -> bool {
+        if !connections(channel).is_static {
+            return true;
+        }
+        if !std::mem::replace(&mut self.opens, true) {
+            for peer in (0..channel.rank()).rev() {
+                self.connector.open(channel.now(), member(peer));
+                self.go_on(channel);
+            }
+        }
+        self.opened + self.connector.lost_peers() + 1 >= channel.size()
+    }
+
+    /// Ends all connections; true when that is done.
+    fn close_all(&mut self, channel: &dyn Channel) -> bool {
+        if !std::mem::replace(&mut self.finalizes, true) {
+            self.connector.finalize(channel.now());
+            self.go_on(channel);
+        }
+        let done = self.connector.is_finalized() && self.sockets.is_quiet();
+        if done && !std::mem::replace(&mut self.is_shut, true) {
+            channel.shut();
+        }
+        done
+    }
+}
+
+/// Whether an eager send is over when its packet is posted, without a word from the channel.
+const fn tells_itself(settings: &Settings, packet: &Packet) -> bool {
+    let eager = matches!(packet.header, Header::Eager { .. });
+    eager && !settings.tells_eager_sends && settings.limits.is_none()
+}
+
+impl Connected {
+    /// Makes sure that the rank handles what is ready, of which the channel does not know.
+    fn nudge(&self) {
+        let driver = &mut *self.driver.borrow_mut();
+        if !driver.ready.is_empty() && !std::mem::replace(&mut driver.nudged, true) {
+            self.inner.timer(0.0, NUDGE);
+        }
+    }
+}
+
+impl Channel for Connected {
+    fn rank(&self) -> u32 {
+        self.inner.rank()
+    }
+
+    fn size(&self) -> u32 {
+        self.inner.size()
+    }
+
+    fn settings(&self) -> &Settings {
+        self.inner.settings()
+    }
+
+    fn now(&self) -> f64 {
+        self.inner.now()
+    }
+
+    fn max_packet(&self) -> u64 {
+        self.inner.max_packet()
+    }
+
+    fn post(&self, peer: u32, mut packet: Packet) {
+        let driver = &mut *self.driver.borrow_mut();
+        if peer != self.inner.rank() {
+            return driver.send(&*self.inner, peer, packet);
+        }
+        if tells_itself(self.inner.settings(), &packet) {
+            driver.ready.extend(packet.notify.take().map(Event::Sent));
+        }
+        self.inner.post(peer, packet);
+    }
+
+    fn poll_event(&self) -> Option<Event> {
+        let driver = &mut *self.driver.borrow_mut();
+        loop {
+            if let Some(event) = driver.ready.pop_front() {
+                return Some(event);
+            }
+            let event = self.inner.poll_event()?;
+            if let Some(event) = driver.take(&*self.inner, event) {
+                return Some(event);
+            }
+        }
+    }
+
+    fn timer(&self, seconds: f64, token: Token) {
+        self.inner.timer(seconds, token);
+    }
+
+    fn compute(&self, flops: f64, token: Token) {
+        self.inner.compute(flops, token);
+    }
+
+    fn park(&self, waker: &Waker, interest: Interest) {
+        self.nudge();
+        self.inner.park(waker, interest);
+    }
+
+    fn open(&self) -> bool {
+        self.driver.borrow_mut().open_all(&*self.inner)
+    }
+
+    fn close(&self) -> bool {
+        self.driver.borrow_mut().close_all(&*self.inner)
+    }
+
+    fn pull(&self, source: u32, packet: Packet) {
+        // Only what was not announced to be sent on a connection.
+        self.inner.pull(source, packet);
+    }
+
+    fn stay_parked(&self, interest: Interest) {
+        self.nudge();
+        self.inner.stay_parked(interest);
+    }
+
+    fn linger(&self) {
+        self.inner.linger();
+    }
+
+    fn connected(&self) -> Option<ConnectionStatistics> {
+        Some(self.driver.borrow().statistics(self.inner.now()))
+    }
+
+    fn undelivered(&self) -> Vec<(Envelope, u64)> {
+        self.inner.undelivered()
+    }
+
+    fn host_name(&self) -> String {
+        self.inner.host_name()
+    }
+
+    fn print(&self, text: fmt::Arguments<'_>) {
+        self.inner.print(text);
+    }
+
+    fn log(&self, level: Level, text: fmt::Arguments<'_>) {
+        self.inner.log(level, text);
+    }
+
+    fn abort(&self, code: i32) {
+        self.inner.abort(code);
+    }
+}

@@ -1,0 +1,477 @@
+//! Sockets made of packets: what a [`Connector`] needs of its sockets, over any channel.
+//!
+//! A socket is opened by a request of the one side and its acceptance by the other, a round trip; it ends when either side says
+//! so. What is written travels as packets, in order. The packets of the message layer are the data of the connection that is in
+//! use. They travel as they are, and as the channel orders them: the receiving side keeps those that come before the
+//! connection is in use there, and keeps a CLOSE until everything has come that was sent before it.
+//!
+//! To open, to accept and to read a message takes the process time; these are done one after another, in the order in which they
+//! come up. Nothing else waits for that.
+//!
+//! *Not modelled*: loss and repetition, windows, and the limit of the backlog. A request to a rank that has ended is
+//! returned by the channel at the date at which it arrives there, without the way back.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{OWN, connections, member};
+use crate::Buffer;
+use crate::channel::{Channel, Header, Packet, SocketSays};
+use crate::connection::virtual_connection::State as VcState;
+use crate::connection::{ConnectionId, Connector, Input, MESSAGE_LENGTH, Message};
+
+/// A socket as both ends know it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Name {
+    /// The other end.
+    peer: u32,
+    /// Whether this end has opened it.
+    is_own: bool,
+    /// The number that the end has given it which opened it.
+    number: u32,
+}
+
+/// This end of a socket.
+#[derive(Debug)]
+struct End {
+    name: Name,
+    /// The other end knows of it.
+    is_known: bool,
+    /// A read is posted.
+    reads: bool,
+    /// What has come, with the number of packets of data before it.
+    messages: VecDeque<(Message, u32)>,
+    /// Nothing more comes.
+    has_ended: bool,
+    /// It is broken: nothing can be told to the other end.
+    is_cut: bool,
+}
+
+/// The connection to a peer that is in use.
+#[derive(Debug)]
+struct InUse {
+    connection: ConnectionId,
+    sent: u32,
+    received: u32,
+    data: VecDeque<Packet>,
+}
+
+/// Something that the process does when it has time.
+#[derive(Debug)]
+enum Task {
+    Connect(Name),
+    Accept(Name),
+    Accepted(Name),
+    Refused(Name),
+    Read(Name, VecDeque<(Message, u32)>),
+    End(Name),
+}
+
+/// Whether there may be something for the connector.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Done {
+    Changed,
+    Later,
+}
+
+/// The sockets of a rank.
+#[derive(Debug)]
+pub(super) struct Sockets {
+    listener: ConnectionId,
+    listens: bool,
+    /// The number of the next own socket.
+    next: u32,
+    ends: BTreeMap<ConnectionId, End>,
+    names: BTreeMap<Name, ConnectionId>,
+    in_use: BTreeMap<u32, InUse>,
+    /// Data that came before the connection is in use here.
+    early: BTreeMap<u32, VecDeque<Packet>>,
+    tasks: VecDeque<Task>,
+    busy_until: f64,
+    /// Ends at which there may be something to read.
+    readable: Vec<ConnectionId>,
+    /// The data that the connector has read.
+    arriving: Option<Packet>,
+}
+
+impl Sockets {
+    pub(super) const fn new(listener: ConnectionId) -> Self {
+        Self {
+            listener,
+            listens: true,
+            next: 0,
+            ends: BTreeMap::new(),
+            names: BTreeMap::new(),
+            in_use: BTreeMap::new(),
+            early: BTreeMap::new(),
+            tasks: VecDeque::new(),
+            busy_until: 0.0,
+            readable: Vec::new(),
+            arriving: None,
+        }
+    }
+
+    /// Whether there is a connection to a peer on which data can be sent.
+    pub(super) fn is_in_use(&self, peer: u32) -> bool {
+        self.in_use.contains_key(&peer)
+    }
+
+    /// Whether nothing is left to be done.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    fn add(&mut self, connection: ConnectionId, name: Name) {
+        let end = End {
+            name,
+            is_known: !name.is_own,
+            reads: false,
+            messages: VecDeque::new(),
+            has_ended: false,
+            is_cut: false,
+        };
+        self.ends.insert(connection, end);
+        self.names.insert(name, connection);
+    }
+
+    fn remove(&mut self, connection: ConnectionId) -> Option<End> {
+        let end = self.ends.remove(&connection)?;
+        self.names.remove(&end.name);
+        let peer = end.name.peer;
+        if self.in_use.get(&peer).map(|use_| use_.connection) == Some(connection) {
+            self.in_use.remove(&peer);
+        }
+        Some(end)
+    }
+
+    /// Opens a socket.
+    pub(super) fn connect(&mut self, channel: &dyn Channel, connection: ConnectionId, peer: u32) {
+        let name = Name {
+            peer,
+            is_own: true,
+            number: self.next,
+        };
+        self.next = self.next.wrapping_add(1);
+        self.add(connection, name);
+        let cost = connections(channel).connect_time;
+        if self.in_turn(channel, cost, Task::Connect(name)).is_some() {
+            self.ask(channel, name);
+        }
+    }
+
+    /// The request of a socket leaves, unless it was given up meanwhile.
+    fn ask(&mut self, channel: &dyn Channel, name: Name) {
+        let connection = self.names.get(&name);
+        if let Some(end) = connection.and_then(|id| self.ends.get_mut(id))
+            && !end.is_cut
+        {
+            end.is_known = true;
+            say(channel, name, SocketSays::Connect);
+        }
+    }
+
+    /// Writes messages of the handshake or of the close protocol.
+    pub(super) fn write(
+        &self,
+        channel: &dyn Channel,
+        connection: ConnectionId,
+        messages: &[Message],
+    ) {
+        let Some(end) = self.ends.get(&connection).filter(|end| !end.is_cut) else {
+            return;
+        };
+        let sizes = connections(channel);
+        let size = match messages {
+            [Message::Close { .. }, ..] => sizes.close_size,
+            [Message::OpenResp { .. }, ..] => sizes.response_size,
+            _ => sizes.request_size,
+        };
+        let after = self.in_use.get(&end.name.peer).map_or(0, |use_| use_.sent);
+        let mut bytes: Vec<u8> = messages.iter().flat_map(Message::encode).collect();
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        bytes.resize(bytes.len().max(size), 0);
+        let header = header(end.name, SocketSays::Messages { after });
+        channel.post(end.name.peer, packet(header, bytes.into()));
+    }
+
+    /// A packet of data is about to be posted: to whom.
+    pub(super) fn count_sent(&mut self, connection: ConnectionId) -> Option<u32> {
+        let end = self.ends.get(&connection)?;
+        let use_ = self.in_use.get_mut(&end.name.peer)?;
+        use_.sent += 1;
+        Some(end.name.peer)
+    }
+
+    /// The connector wants to read.
+    pub(super) fn read(&mut self, connection: ConnectionId) {
+        if let Some(end) = self.ends.get_mut(&connection) {
+            end.reads = true;
+            self.readable.push(connection);
+        }
+    }
+
+    /// The connection is in use from now on.
+    pub(super) fn opened(&mut self, connection: ConnectionId) {
+        let Some(end) = self.ends.get(&connection) else {
+            return;
+        };
+        let peer = end.name.peer;
+        let use_ = InUse {
+            connection,
+            sent: 0,
+            received: 0,
+            data: self.early.remove(&peer).unwrap_or_default(),
+        };
+        self.in_use.insert(peer, use_);
+    }
+
+    /// Closes a socket, or the listener.
+    pub(super) fn close(&mut self, channel: &dyn Channel, connection: ConnectionId) {
+        if connection == self.listener {
+            self.listens = false;
+            return;
+        }
+        if let Some(end) = self.remove(connection)
+            && end.is_known
+            && !end.has_ended
+            && !end.is_cut
+        {
+            say(channel, end.name, SocketSays::End);
+        }
+    }
+
+    /// The next socket to a peer that is broken from now on.
+    pub(super) fn cut(&mut self, peer: u32) -> Option<ConnectionId> {
+        self.early.remove(&peer);
+        let mut ends = self.ends.iter_mut();
+        let found = ends.find(|(_, end)| end.name.peer == peer && !end.is_cut);
+        found.map(|(&connection, end)| {
+            end.is_cut = true;
+            connection
+        })
+    }
+
+    /// Hands one thing that was read to the connector; false if there is nothing.
+    pub(super) fn pump(&mut self, connector: &mut Connector, now: f64) -> bool {
+        while let Some(&connection) = self.readable.last() {
+            if let Some(input) = self.next_input(connection) {
+                connector.handle(now, connection, input);
+                return true;
+            }
+            self.readable.pop();
+        }
+        false
+    }
+
+    fn next_input(&mut self, connection: ConnectionId) -> Option<Input> {
+        let end = self.ends.get_mut(&connection).filter(|end| end.reads)?;
+        let use_ = self.in_use.get_mut(&end.name.peer);
+        let use_ = use_.filter(|use_| use_.connection == connection);
+        let received = use_.as_ref().map_or(0, |use_| use_.received);
+        if let Some(use_) = use_
+            && let Some(packet) = use_.data.pop_front()
+        {
+            use_.received += 1;
+            end.reads = false;
+            self.arriving = Some(packet);
+            return Some(Input::Read(Message::Data(0)));
+        }
+        match end.messages.front() {
+            Some((_, after)) if *after > received => None,
+            Some(_) => {
+                end.reads = false;
+                let (message, _) = end.messages.pop_front()?;
+                Some(Input::Read(message))
+            }
+            None if end.has_ended => {
+                end.reads = false;
+                Some(Input::Eof)
+            }
+            None => None,
+        }
+    }
+
+    /// The data that the connector has just read.
+    pub(super) fn take_arriving(&mut self) -> Option<Packet> {
+        self.arriving.take()
+    }
+
+    /// A packet has come from another rank.
+    pub(super) fn arrive(
+        &mut self,
+        channel: &dyn Channel,
+        connector: &mut Connector,
+        source: u32,
+        packet: Packet,
+    ) -> Done {
+        let Header::Socket {
+            socket,
+            is_own,
+            says,
+        } = packet.header
+        else {
+            return self.arrive_data(connector, source, packet);
+        };
+        let name = Name {
+            peer: source,
+            is_own: !is_own,
+            number: socket,
+        };
+        let costs = connections(channel);
+        let (cost, task) = match says {
+            SocketSays::Connect if self.listens => (costs.accept_time, Task::Accept(name)),
+            SocketSays::Connect => (0.0, Task::Accept(name)),
+            SocketSays::Accepted => (0.0, Task::Accepted(name)),
+            SocketSays::Refused => (0.0, Task::Refused(name)),
+            SocketSays::Messages { after } => {
+                let messages = decode(&packet.payload, after);
+                (costs.message_time, Task::Read(name, messages))
+            }
+            SocketSays::End => (0.0, Task::End(name)),
+        };
+        match self.in_turn(channel, cost, task) {
+            Some(task) => {
+                self.run(channel, connector, task);
+                Done::Changed
+            }
+            None => Done::Later,
+        }
+    }
+
+    fn arrive_data(&mut self, connector: &Connector, source: u32, packet: Packet) -> Done {
+        if let Some(use_) = self.in_use.get_mut(&source) {
+            use_.data.push_back(packet);
+            self.readable.push(use_.connection);
+            return Done::Changed;
+        }
+        // What a lost rank has sent comes too late.
+        if connector.state(member(source)) != VcState::Moribund {
+            self.early.entry(source).or_default().push_back(packet);
+        }
+        Done::Later
+    }
+
+    /// A packet came back; whether that means something to the connector.
+    pub(super) fn returned(
+        &mut self,
+        connector: &mut Connector,
+        now: f64,
+        peer: u32,
+        packet: &Packet,
+    ) -> bool {
+        let Header::Socket {
+            socket,
+            is_own: true,
+            says: SocketSays::Connect,
+        } = packet.header
+        else {
+            return false;
+        };
+        let name = Name {
+            peer,
+            is_own: true,
+            number: socket,
+        };
+        self.refused(connector, now, name);
+        true
+    }
+
+    fn refused(&mut self, connector: &mut Connector, now: f64, name: Name) {
+        if let Some(&connection) = self.names.get(&name) {
+            self.remove(connection);
+            connector.handle(now, connection, Input::ConnectError);
+        }
+    }
+
+    /// The task if it is to be done now; otherwise it is done when the process has time.
+    fn in_turn(&mut self, channel: &dyn Channel, cost: f64, task: Task) -> Option<Task> {
+        let now = channel.now();
+        let date = self.busy_until.max(now) + cost;
+        if date <= now && self.tasks.is_empty() {
+            return Some(task);
+        }
+        self.busy_until = date;
+        self.tasks.push_back(task);
+        channel.timer(date - now, OWN);
+        None
+    }
+
+    /// The process has time for the next task.
+    pub(super) fn elapsed(&mut self, channel: &dyn Channel, connector: &mut Connector) {
+        if let Some(task) = self.tasks.pop_front() {
+            self.run(channel, connector, task);
+        }
+    }
+
+    fn run(&mut self, channel: &dyn Channel, connector: &mut Connector, task: Task) {
+        let now = channel.now();
+        match task {
+            Task::Connect(name) => self.ask(channel, name),
+            Task::Accept(name) if !self.listens => say(channel, name, SocketSays::Refused),
+            Task::Accept(name) => {
+                let connection = connector.accept(now);
+                self.add(connection, name);
+                say(channel, name, SocketSays::Accepted);
+            }
+            Task::Accepted(name) => {
+                if let Some(&connection) = self.names.get(&name) {
+                    connector.handle(now, connection, Input::ConnectDone);
+                }
+            }
+            Task::Refused(name) => self.refused(connector, now, name),
+            Task::Read(name, messages) => self.with_end(name, |end| end.messages.extend(messages)),
+            Task::End(name) => self.with_end(name, |end| end.has_ended = true),
+        }
+    }
+
+    fn with_end(&mut self, name: Name, change: impl FnOnce(&mut End)) {
+        if let Some(&connection) = self.names.get(&name)
+            && let Some(end) = self.ends.get_mut(&connection)
+        {
+            change(end);
+            self.readable.push(connection);
+        }
+    }
+}
+
+const fn header(name: Name, says: SocketSays) -> Header {
+    Header::Socket {
+        socket: name.number,
+        is_own: name.is_own,
+        says,
+    }
+}
+
+const fn packet(header: Header, payload: Buffer) -> Packet {
+    Packet {
+        header,
+        payload,
+        notify: None,
+        returned: None,
+    }
+}
+
+/// Sends one of the packets below the handshake.
+fn say(channel: &dyn Channel, name: Name, says: SocketSays) {
+    let size = connections(channel).socket_size;
+    channel.post(name.peer, packet(header(name, says), Buffer::phantom(size)));
+}
+
+/// The messages of a packet; the bytes that only make it longer are left.
+///
+/// # Panics
+/// If there are none: the other end is of this program too.
+fn decode(payload: &Buffer, after: u32) -> VecDeque<(Message, u32)> {
+    let bytes = payload.bytes().expect("messages are not phantoms");
+    let (first, rest) = bytes
+        .split_first_chunk::<MESSAGE_LENGTH>()
+        .expect("a message is there");
+    let message = Message::decode(first).expect("a message of this program");
+    let mut messages = VecDeque::from([(message, after)]);
+    if let Some((Message::OpenReq { group_length, .. }, _)) = messages.front() {
+        let name = rest.get(..*group_length as usize);
+        let name = name.expect("the request has told the length of the name");
+        let name = String::from_utf8_lossy(name).into_owned();
+        messages.push_back((Message::Group(name), after));
+    }
+    messages
+}

@@ -1,0 +1,50 @@
+//! What happened to the connections of a rank, for reports.
+
+use super::Driver;
+use crate::connection::Counts;
+
+/// What is remembered of a peer to which there was a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// How long messages waited for it, in seconds.
+    pub(super) waited: f64,
+    /// How often it came into use.
+    pub(super) opened: u64,
+}
+
+/// What happened to the connections of a rank.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConnectionStatistics {
+    /// How often what has happened.
+    pub counts: Counts,
+    /// Of the connections that came into use, those to a rank to which there had been one before.
+    pub reopened: u64,
+    /// How long messages waited for the connection to a rank, in seconds: by rank, those for which they did.
+    pub waited: Vec<(u32, f64)>,
+    /// Ranks of which something is remembered, at the present or the largest time: what the memory is proportional to.
+    pub peers: usize,
+}
+
+impl Driver {
+    pub(super) fn statistics(&self, now: f64) -> ConnectionStatistics {
+        let mut waited: Vec<(u32, f64)> = Vec::new();
+        for (&peer, known) in &self.known {
+            let pending = self.waiting.get(&peer).map_or(0.0, |since| now - since);
+            if known.waited + pending > 0.0 {
+                waited.push((peer, known.waited + pending));
+            }
+        }
+        for (&peer, since) in &self.waiting {
+            if !self.known.contains_key(&peer) && now > *since {
+                waited.push((peer, now - since));
+            }
+        }
+        waited.sort_unstable_by_key(|&(peer, _)| peer);
+        ConnectionStatistics {
+            counts: self.connector.counts(),
+            reopened: self.known.values().map(|known| known.opened - 1).sum(),
+            waited,
+            peers: self.known.len(),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Promise: `[connection]` says how ranks get connected, in units, and every wrong value is answered with its place.
+
+use platform::{AtLimit, ConnectionMode, Override, Platform};
+
+fn read(section: &str) -> Result<Platform, String> {
+    let text = format!("version = 1\nhosts.a.speed = \"1Gf\"\n[connection]\n{section}\n");
+    Platform::parse("c.toml", &text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn without_the_section_connections_are_free() {
+    let platform = Platform::parse("c.toml", "version = 1\nhosts.a.speed = \"1Gf\"\n");
+    let platform = platform.expect("a platform");
+    let connection = platform.connection();
+    assert_eq!(connection.mode, ConnectionMode::Free);
+    assert!(!platform.summary().to_string().contains("connect "));
+    let printed = platform.to_toml();
+    assert!(
+        printed.contains("[connection]\nmode = \"free\"\nat_limit = \"wait\"\n"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn every_key_is_read_shown_and_written() {
+    let all = "mode = \"on-demand\"\ndescriptors = 1000\nat_limit = \"fail\"\nidle_close = \"10ms\"\n\
+               connect_time = \"1us\"\naccept_time = \"2us\"\nmessage_time = \"3us\"\nsocket_size = \"66B\"\n\
+               request_size = \"100B\"\nresponse_size = \"101B\"\nclose_size = \"102B\"";
+    let platform = read(all).expect("a platform");
+    let connection = platform.connection();
+    assert_eq!(connection.mode, ConnectionMode::OnDemand);
+    assert_eq!(
+        (connection.descriptors, connection.at_limit),
+        (Some(1000), AtLimit::Fail)
+    );
+    assert_eq!(
+        connection.idle_close.as_ref().map(|idle| idle.as_secs()),
+        Some(0.01)
+    );
+    let times = [
+        &connection.connect_time,
+        &connection.accept_time,
+        &connection.message_time,
+    ];
+    assert_eq!(times.map(|time| time.as_secs()), [1e-6, 2e-6, 3e-6]);
+    let sizes = [
+        &connection.socket_size,
+        &connection.request_size,
+        &connection.response_size,
+        &connection.close_size,
+    ];
+    assert_eq!(sizes.map(|size| size.bytes()), [66, 100, 101, 102]);
+    let summary = platform.summary().to_string();
+    let shown = "\nconnect   each pair at its first message; 1us to open, 2us to accept, 3us per message\
+                 \n          packets: socket 66B, request 100B, answer 101B, close 102B\
+                 \n          at most 1000 sockets per rank: idle ones are closed, without any sends fail\
+                 \n          closed when idle for 10ms";
+    assert!(summary.ends_with(shown), "{summary}");
+    let again = Platform::parse("again.toml", &platform.to_toml()).expect("the same");
+    assert_eq!(again.connection(), connection);
+}
+
+#[test]
+fn wrong_values_are_answered_with_their_place() {
+    for (section, message) in [
+        (
+            "mode = \"ondemand\"",
+            "c.toml:4:8: unknown mode of connecting \"ondemand\": expected \"free\" or \"static\" or \"on-demand\"; did you mean \
+             \"on-demand\"?",
+        ),
+        (
+            "descriptors = 0",
+            "c.toml:4:15: zero is not possible here: expected a whole number, at least 1, without quotes",
+        ),
+        (
+            "at_limit = \"die\"",
+            "c.toml:4:12: unknown way out at the limit \"die\": expected \"wait\" or \"fail\"",
+        ),
+        (
+            "idle_close = \"0s\"",
+            "c.toml:4:14: connections that are closed at once: expected a duration above 0, such as \"10ms\"",
+        ),
+        (
+            "connect_time = \"-1us\"",
+            "c.toml:4:16: negative value \"-1us\": expected a duration, such as \"1.3us\", \"500ns\", \"20ms\" or \"1s\"",
+        ),
+        (
+            "request_size = 64",
+            "c.toml:4:16: wrong type: the number 64: expected a size in quotes, such as \"1MiB\", \"64KiB\" or \"1500B\"",
+        ),
+        (
+            "handshake = \"1us\"",
+            "c.toml:4:1: unknown key \"handshake\": the connection table can have the keys mode, descriptors, at_limit, idle_close, \
+             connect_time, accept_time, message_time, socket_size, request_size, response_size, close_size",
+        ),
+    ] {
+        assert_eq!(read(section).expect_err(section), message);
+    }
+    let both = read("mode = 1\ndescriptors = \"many\"").expect_err("two mistakes");
+    assert_eq!(both.lines().count(), 2, "{both}");
+}
+
+#[test]
+fn connections_can_be_changed_before_a_run() {
+    let change: Override = "connection.mode=static".parse().expect("a change");
+    let text = "version = 1\nhosts.a.speed = \"1Gf\"\n";
+    let platform = Platform::parse("c.toml", text).expect("a platform");
+    let changed = platform.with("c.toml", &[change]).expect("a platform");
+    assert_eq!(changed.connection().mode, ConnectionMode::Static);
+}

@@ -1,0 +1,147 @@
+//! How ranks get connected: from the platform to the message layer, and what is told of it after the run.
+
+use std::rc::Rc;
+
+use mpi::Connections;
+use mpi::connection::{AtLimit, Settings as Connector};
+use platform::{Connection, ConnectionMode};
+use serde::Serialize;
+use sim_core::Time;
+
+use crate::RunError;
+
+/// How long a rank had something to send to another and could not.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ConnectionWait {
+    /// The rank that waited.
+    pub rank: u32,
+    /// The rank at the other end.
+    pub peer: u32,
+    /// For what: `credits` from the peer, packet `buffers` of its own, or the `connection` itself.
+    pub what: &'static str,
+    /// How long in simulated seconds.
+    pub seconds: f64,
+}
+
+/// What happened to the connections of all ranks. Each end counts for itself, so a connection counts twice.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug, Default)]
+pub struct ConnectionTotals {
+    /// Came into use.
+    pub opened: u64,
+    /// Of those, to a rank to which there had been one before.
+    pub reopened: u64,
+    /// Attempts that the other rank refused, or that failed.
+    pub refused: u64,
+    /// Attempts given up for that of the other rank.
+    pub discarded: u64,
+    /// Ended by the close protocol.
+    pub closed: u64,
+    /// Closes begun because no descriptor was left.
+    pub evicted: u64,
+    /// Closes begun because nothing had been sent for long.
+    pub idle: u64,
+    /// Broken.
+    pub broken: u64,
+}
+
+/// What the platform asks for, if connections are not for free.
+pub(crate) fn connections(connection: &Connection) -> Option<Connections> {
+    if connection.mode == ConnectionMode::Free {
+        return None;
+    }
+    Some(Connections {
+        is_static: connection.mode == ConnectionMode::Static,
+        connector: Connector {
+            descriptors: connection.descriptors,
+            at_limit: match connection.at_limit {
+                platform::AtLimit::Wait => AtLimit::Wait,
+                platform::AtLimit::Fail => AtLimit::Fail,
+            },
+            ..Connector::NONE
+        },
+        idle_close: connection.idle_close.as_ref().map(|idle| idle.as_secs()),
+        connect_time: connection.connect_time.as_secs(),
+        accept_time: connection.accept_time.as_secs(),
+        message_time: connection.message_time.as_secs(),
+        socket_size: connection.socket_size.bytes(),
+        request_size: connection.request_size.bytes(),
+        response_size: connection.response_size.bytes(),
+        close_size: connection.close_size.bytes(),
+    })
+}
+
+/// Whether so many ranks can be connected.
+///
+/// # Errors
+/// [`RunError::Descriptors`] if all pairs are to be and there are too few descriptors: nobody would close an idle connection for
+/// ever.
+pub(crate) fn check(connection: &Connection, ranks: u32) -> Result<(), RunError> {
+    match connection.descriptors {
+        Some(descriptors)
+            if connection.mode == ConnectionMode::Static && descriptors < ranks - 1 =>
+        {
+            Err(RunError::Descriptors { descriptors, ranks })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What happened at all ranks.
+pub(crate) fn totals(processes: &[Rc<mpi::Process>]) -> Option<ConnectionTotals> {
+    let all = processes.iter();
+    let mut all = all
+        .filter_map(|process| process.connection_statistics())
+        .peekable();
+    all.peek()?;
+    let mut totals = ConnectionTotals::default();
+    for statistics in all {
+        let counts = statistics.counts;
+        totals.opened += counts.opened;
+        totals.reopened += statistics.reopened;
+        totals.refused += counts.refused;
+        totals.discarded += counts.discarded;
+        totals.closed += counts.closed;
+        totals.evicted += counts.evicted;
+        totals.idle += counts.idle;
+        totals.broken += counts.broken;
+    }
+    Some(totals)
+}
+
+/// The warnings about lost ranks.
+pub(crate) fn losses(lost: &[(u32, Time)]) -> Vec<String> {
+    let warning = |&(rank, date): &(u32, Time)| {
+        let date = date.as_secs();
+        format!("rank {rank}: it was lost at {date} s, because its host was off")
+    };
+    lost.iter().map(warning).collect()
+}
+
+/// The waits of all ranks.
+pub(crate) fn waits(processes: &[Rc<mpi::Process>]) -> Vec<ConnectionWait> {
+    let mut all = Vec::new();
+    for (rank, process) in (0..).zip(processes) {
+        let mut add = |peer, what, seconds: f64| {
+            if seconds > 0.0 {
+                all.push(ConnectionWait {
+                    rank,
+                    peer,
+                    what,
+                    seconds,
+                });
+            }
+        };
+        let connections = process.flow_report().map(|report| report.connections);
+        for connection in connections.into_iter().flatten() {
+            add(connection.peer, "credits", connection.awaited_credits);
+            add(connection.peer, "buffers", connection.awaited_buffers);
+        }
+        let statistics = process.connection_statistics();
+        for (peer, seconds) in statistics.into_iter().flat_map(|all| all.waited) {
+            add(peer, "connection", seconds);
+        }
+    }
+    // Stable: equal waits stay in the order of the ranks.
+    all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    all
+}

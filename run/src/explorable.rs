@@ -1,0 +1,111 @@
+//! A program for a model checker: without time, one step after another.
+//!
+//! Ranks are connected by the ideal device, on which sending is not delivery. The send mode decides which deadlocks there are:
+//! with *eager* a sender never waits for the receiver, with *rendezvous* always. Of a platform only the hosts and the eager
+//! threshold can be observed; without one there is one host per rank, and the threshold is that of platform files which say
+//! nothing.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use fabric::{Fabric, Ideal, QueueNumbers};
+use mpi::Settings;
+use platform::{HostNames, Platform, Protocol};
+use sim_core::{ActorId, Console, Constant, HostId, Simulation, Span, Stepper};
+
+use crate::program::{Program, Stage};
+use crate::{Options, RunError, SendMode, panic_hook};
+
+/// The program as something that takes steps. `ranks` is the number of ranks, or what an actor program is told by
+/// [`Actor::count`](sim_core::Actor::count).
+///
+/// The program's output goes nowhere.
+///
+/// # Panics
+/// If `ranks` is 0.
+#[must_use]
+pub fn explorable(program: Rc<dyn Program>, ranks: u32, send_mode: SendMode) -> Stepper {
+    let options = Options {
+        ranks: Some(ranks),
+        send_mode: Some(send_mode),
+        ..Options::default()
+    };
+    stepper(None, program, &options, None).expect("at least one rank, and no platform to fit")
+}
+
+/// The program as something that takes steps, on the hosts of a platform if there is one. Of the options the ranks (1 without),
+/// their mapping, the seed and the send mode count.
+///
+/// # Errors
+/// [`RunError`] if there is no rank, or if the mapping does not fit the platform.
+pub fn stepper(
+    platform: Option<&Arc<Platform>>,
+    program: Rc<dyn Program>,
+    options: &Options,
+    console: Option<Rc<dyn Console>>,
+) -> Result<Stepper, RunError> {
+    let ranks = options.ranks.unwrap_or(1);
+    if ranks == 0 {
+        return Err(RunError::NoRanks);
+    }
+    let hosts: Vec<HostId> = match platform {
+        Some(platform) => options.mapping.place(platform, ranks, options.seed)?,
+        None => (0..ranks).map(HostId).collect(),
+    };
+    let in_file = platform.map(|platform| platform.protocol().eager_threshold.bytes());
+    let threshold = options.send_mode.map_or_else(
+        || in_file.unwrap_or_else(|| Protocol::default().eager_threshold.bytes()),
+        SendMode::threshold,
+    );
+    let has_ranks = program.has_ranks();
+    let (platform, seed) = (platform.map(Arc::clone), options.seed);
+    let build = move || {
+        let mut simulation = empty(platform.as_ref(), ranks, seed);
+        simulation.set_count(ranks);
+        if let Some(console) = &console {
+            simulation.set_console(Rc::clone(console));
+        }
+        if has_ranks {
+            simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
+        }
+        simulation
+    };
+    let numbers = QueueNumbers::default();
+    let processes = RefCell::new(Vec::new());
+    Ok(Stepper::new(build, move |simulation| {
+        let ideal = has_ranks.then(|| {
+            let settings = Settings::new(threshold);
+            Ideal::new(simulation.port(), ranks, settings, numbers.clone())
+        });
+        let mut stage = Stage {
+            simulation,
+            hosts: &hosts,
+            fabric: ideal.clone().map(|ideal| ideal as Rc<dyn Fabric>),
+            processes: Vec::new(),
+        };
+        program.start(&mut stage);
+        let started = stage.processes;
+        if let Some(ideal) = ideal {
+            ideal.watch(&started);
+        }
+        *processes.borrow_mut() = started;
+    }))
+}
+
+/// A simulation without actors.
+fn empty(platform: Option<&Arc<Platform>>, hosts: u32, seed: u64) -> Simulation {
+    if let Some(platform) = platform {
+        let names = Rc::new(HostNames(Arc::clone(platform)));
+        return Simulation::new(platform::model(Arc::clone(platform)), names, seed);
+    }
+    let names: Vec<String> = (0..hosts).map(|host| format!("host-{host}")).collect();
+    // Nobody sees these: no time passes.
+    let model = Constant::new(Span::from_micros(1.0), 1e9);
+    Simulation::new(Box::new(model), Rc::new(names), seed)
+}
+
+/// Calls `f` without printing the panics of the programs that it runs; a model checker reports them.
+pub fn without_panic_messages<T>(f: impl FnOnce() -> T) -> T {
+    panic_hook::with_quiet_panics(f).0
+}

@@ -1,0 +1,234 @@
+//! Promise: a rank program is explored as it is: delivery is the choice, and the send mode decides which deadlocks there are.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use explore::{
+    Class, End, Observer, Options, Reduction, Report, Run, Statistics, Verdict, check, explore,
+};
+use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result};
+use run::{RankProgram, SendMode, explorable};
+use sim_core::Stepper;
+
+fn stepper<Fut>(ranks: u32, send_mode: SendMode, program: fn(Comm) -> Fut) -> Stepper
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    explorable(Rc::new(RankProgram::new(program)), ranks, send_mode)
+}
+
+fn options(reduction: Reduction) -> Options {
+    Options {
+        reduction,
+        ..Options::default()
+    }
+}
+
+fn checked<Fut>(ranks: u32, mode: SendMode, program: fn(Comm) -> Fut) -> Report
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    check(stepper(ranks, mode, program), &Options::default())
+}
+
+async fn two_senders(world: Comm) -> Result<()> {
+    let partner = world.rank() ^ 1;
+    let message = world.buffer(8);
+    let mut answer = message.clone();
+    world.send(&message, partner, 0).await?;
+    world.recv(&mut answer, partner, 0).await?;
+    Ok(())
+}
+
+#[test]
+fn two_senders_wait_for_each_other_only_under_rendezvous() {
+    for mode in [SendMode::Eager, SendMode::Threshold(9)] {
+        assert_eq!(checked(2, mode, two_senders).verdict, Verdict::Ok);
+    }
+    let report = checked(2, SendMode::Rendezvous, two_senders);
+    assert_eq!(report.findings[0].kind.name(), "deadlock");
+    assert_eq!(report.statistics.finished, 0);
+    let message = &report.findings[0].message;
+    assert!(
+        message.contains("rank 0") && message.contains("explore.rs:"),
+        "{message}"
+    );
+}
+
+/// The classes and the ends that a search finds.
+#[derive(Default)]
+struct Seen(BTreeSet<Class>, BTreeSet<End>);
+
+impl Observer for Seen {
+    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        self.0.insert(run.path.class());
+        self.1.insert(run.end);
+        ControlFlow::Continue(())
+    }
+
+    fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// The same classes by all searches, each once by the optimal one.
+#[track_caller]
+fn agree<Fut>(ranks: u32, mode: SendMode, program: fn(Comm) -> Fut) -> Statistics
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let search = |reduction| {
+        let mut seen = Seen::default();
+        let mut stepper = stepper(ranks, mode, program);
+        let (statistics, broken) = explore(&mut stepper, &options(reduction), &mut seen);
+        assert_eq!(broken, None);
+        (seen, statistics)
+    };
+    let (judge, _) = search(Reduction::Sleep);
+    for reduction in [Reduction::None, Reduction::Sdpor, Reduction::Odpor] {
+        let (seen, _) = search(reduction);
+        assert!(seen.0 == judge.0 && seen.1 == judge.1, "{reduction:?}");
+    }
+    let (_, statistics) = search(Reduction::Odpor);
+    assert_eq!(
+        (statistics.traces, statistics.blocked),
+        (judge.0.len() as u64, 0)
+    );
+    statistics
+}
+
+thread_local! {
+    /// What a rank has seen, over all runs.
+    static SEEN: RefCell<BTreeSet<u32>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+/// P0 sends to P2, then to P1; P1 receives and sends to P2; P2 may see P1's message first.
+async fn relayed(world: Comm) -> Result<()> {
+    let message = world.buffer(8);
+    let mut buffer = message.clone();
+    match world.rank() {
+        0 => {
+            world.send(&message, 2, 0).await?;
+            world.send(&message, 1, 0).await?;
+        }
+        1 => {
+            world.recv(&mut buffer, 0, 0).await?;
+            world.send(&message, 2, 0).await?;
+        }
+        _ => {
+            let first = world.recv(&mut buffer, ANY_SOURCE, ANY_TAG).await?;
+            world.recv(&mut buffer, ANY_SOURCE, ANY_TAG).await?;
+            SEEN.with_borrow_mut(|seen| seen.insert(u32::try_from(first.source).expect("few")));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_relayed_message_may_overtake() {
+    for reduction in [
+        Reduction::None,
+        Reduction::Sleep,
+        Reduction::Sdpor,
+        Reduction::Odpor,
+    ] {
+        SEEN.with_borrow_mut(BTreeSet::clear);
+        let report = check(stepper(3, SendMode::Eager, relayed), &options(reduction));
+        assert_eq!(report.verdict, Verdict::Ok);
+        let seen = SEEN.with_borrow(Clone::clone);
+        assert_eq!(seen, BTreeSet::from([0, 1]), "{reduction:?}");
+    }
+    assert_eq!(agree(3, SendMode::Eager, relayed).traces, 2);
+}
+
+async fn workers(world: Comm) -> Result<()> {
+    let message = world.buffer(8);
+    let mut buffer = message.clone();
+    if world.rank() > 0 {
+        return world.send(&message, 0, 0).await.map(drop);
+    }
+    for _ in 1..world.size() {
+        world.recv(&mut buffer, ANY_SOURCE, ANY_TAG).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn messages_of_workers_arrive_in_every_order() {
+    for (ranks, orders) in [(2, 1), (3, 2), (4, 6), (5, 24)] {
+        let statistics = agree(ranks, SendMode::Eager, workers);
+        assert_eq!(statistics.finished, orders, "{ranks} ranks");
+    }
+}
+
+async fn ring(world: Comm) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let message = world.buffer(8);
+    let mut buffer = message.clone();
+    if rank > 0 {
+        world.recv(&mut buffer, rank - 1, 0).await?;
+    }
+    world.send(&message, (rank + 1) % size, 0).await?;
+    if rank == 0 {
+        world.recv(&mut buffer, size - 1, 0).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_ring_has_one_order() {
+    assert_eq!(agree(4, SendMode::Eager, ring).finished, 1);
+    assert_eq!(agree(4, SendMode::Rendezvous, ring).deadlocks, 0);
+}
+
+async fn tester(world: Comm) -> Result<()> {
+    let message = world.buffer(8);
+    if world.rank() == 1 {
+        return world.send(&message, 0, 0).await.map(drop);
+    }
+    let mut request = world.irecv(message, 1, 0)?;
+    let over = request.test().await?.is_some();
+    SEEN.with_borrow_mut(|seen| seen.insert(u32::from(over)));
+    if !over {
+        request.wait().await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_test_comes_before_and_after_the_arrival() {
+    let statistics = agree(2, SendMode::Eager, tester);
+    assert_eq!(statistics.finished, 2);
+    assert_eq!(SEEN.with_borrow(Clone::clone), BTreeSet::from([0, 1]));
+}
+
+async fn ignored(world: Comm) -> Result<()> {
+    let message = world.buffer(8);
+    if world.rank() == 0 {
+        world.send(&message, 1, 7).await?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_message_that_nobody_receives_is_found() {
+    let report = checked(2, SendMode::Eager, ignored);
+    assert_eq!(report.verdict, Verdict::Found);
+    assert_eq!(report.findings[0].kind.name(), "leftovers");
+    assert!(
+        report.findings[0].message.contains("tag 7"),
+        "{}",
+        report.findings[0].message
+    );
+}
+
+#[test]
+fn what_is_found_replays() {
+    let report = checked(2, SendMode::Rendezvous, two_senders);
+    let mut stepper = stepper(2, SendMode::Rendezvous, two_senders);
+    let steps = explore::replay(&mut stepper, &report.findings[0].replay);
+    assert_eq!(steps, report.findings[0].steps.len());
+    assert!(stepper.next_able(0).is_none() && !stepper.is_finished());
+}

@@ -81,50 +81,12 @@ impl Finding {
     pub(crate) fn of(stepper: &mut Stepper, events: &[Event], end: End) -> Self {
         let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
         let mut machine = Machine::new(own);
-        machine.restart();
-        // What is learnt of the program on the way interrupts a step: nothing is left to learn the second time.
-        let learns = |machine: &mut Machine| {
-            let mut steps = events.iter();
-            steps.any(|event| machine.execute(event.actor, event.choice).is_err())
-        };
-        while learns(&mut machine) {
-            machine.restart();
-        }
-        machine.restart();
-        let mut path = Path::default();
-        let mut steps = Vec::new();
-        let mut replay = Schedule::default();
-        for event in events {
-            if end == End::Failed && !machine.stepper.failures().is_empty() {
-                break;
+        // What is learnt on the way changes what depends on what: then it is written down another time.
+        let (replay, steps) = loop {
+            if let Some(written) = write_down(&mut machine, events, end) {
+                break written;
             }
-            let actor = u32::from(event.actor);
-            let branch = machine.stepper.branch_of(actor, event.choice).unwrap_or(0);
-            let line = machine.stepper.line_of(actor);
-            let name = machine.stepper.name_of(actor);
-            let Ok(Some(step)) = machine.execute(event.actor, event.choice) else {
-                continue;
-            };
-            let id = ActorId::from_number(actor + 1);
-            replay.0.push(Choice { actor: id, branch });
-            path.push(&step, &machine.lists);
-            let position = path.len() - 1;
-            steps.push(FindingStep {
-                actor: id,
-                name,
-                line: line.map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line())),
-                kind: step.event.kind,
-                object: object(&step.event),
-                branch,
-                answer: step.answer,
-                clock: path.clock(position).to_vec(),
-                after: path
-                    .races(position)
-                    .iter()
-                    .map(|&other| other as usize)
-                    .collect(),
-            });
-        }
+        };
         let kind = match (machine.stepper.failures().first(), end) {
             (Some(failure), End::Failed) => FindingKind::Failure(failure.clone()),
             (_, End::Leftovers) => FindingKind::Leftovers(machine.stepper.leftovers()),
@@ -145,6 +107,49 @@ impl Finding {
             steps,
         }
     }
+}
+
+/// The way along the events; `None` if something was learnt of the program.
+fn write_down(
+    machine: &mut Machine,
+    events: &[Event],
+    end: End,
+) -> Option<(Schedule, Vec<FindingStep>)> {
+    machine.restart();
+    let mut path = Path::default();
+    let mut steps = Vec::new();
+    let mut replay = Schedule::default();
+    for event in events {
+        if end == End::Failed && !machine.stepper.failures().is_empty() {
+            break;
+        }
+        let actor = u32::from(event.actor);
+        let branch = machine.stepper.branch_of(actor, event.choice).unwrap_or(0);
+        let line = machine.stepper.line_of(actor);
+        let name = machine.stepper.name_of(actor);
+        let step = match machine.execute(event.actor, event.choice) {
+            Ok(Some(step)) => step,
+            Ok(None) => break,
+            Err(_) => return None,
+        };
+        let id = ActorId::from_number(actor + 1);
+        replay.0.push(Choice { actor: id, branch });
+        path.push(&step, &machine.lists);
+        let position = path.len() - 1;
+        let races = path.races(position).iter();
+        steps.push(FindingStep {
+            actor: id,
+            name,
+            line: line.map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line())),
+            kind: step.event.kind,
+            object: object(&step.event),
+            branch,
+            answer: step.answer,
+            clock: path.clock(position).to_vec(),
+            after: races.map(|&other| other as usize).collect(),
+        });
+    }
+    Some((replay, steps))
 }
 
 /// The object as people count it.

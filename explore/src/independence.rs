@@ -143,6 +143,19 @@ pub(crate) const fn is_global(kind: StepKind) -> bool {
     )
 }
 
+/// Whether a pair of kinds is called dependent although both orders of two such steps that are both possible lead to the same:
+/// two probes; what only enables the other (the release of a semaphore and a wait for it); and what depends on everything. It
+/// costs runs and loses nothing.
+#[must_use]
+pub fn is_conservative(first: StepKind, second: StepKind) -> bool {
+    let pair = (first.min(second), first.max(second));
+    matches!(
+        pair,
+        (StepKind::Probe, StepKind::Probe) | (StepKind::SemaphoreWait, StepKind::SemaphoreUnlock)
+    ) || is_global(first)
+        || is_global(second)
+}
+
 const TABLE: [[Rule; KINDS]; KINDS] = {
     let mut table = [[Rule::Never; KINDS]; KINDS];
     let mut row = 0;

@@ -30,8 +30,12 @@
 //!
 //! * [`check`] explores and reports [`Finding`]s; [`explore`] shows every run to an [`Observer`]; [`follow`] replays a finding.
 //! * [`Reduction`]: `odpor` (each class once), `sdpor` (source sets), `none` (brute force, the judge).
+//! * [`Strategy`]: depth first through all orders, or runs drawn at random.
 //! * [`Options`]: bounds. A bound that was hit is in [`Statistics::bounds`], and the verdict says that the search was not
 //!   exhaustive.
+//!
+//! * [`minimise`] a finding, find its [`critical`] transition, [`replay`] its schedule, or look at each event of a run with a
+//!   [`Player`].
 //!
 //! # The contract of programs
 //!
@@ -40,28 +44,35 @@
 //! stops ([`Verdict::Broken`]).
 
 mod class;
+mod critical;
 mod event;
 mod finding;
 mod follow;
 pub mod independence;
 mod machine;
+mod minimise;
 mod none;
 mod odpor;
 mod options;
 mod path;
+mod player;
 mod progress;
 mod reversible;
+mod sampling;
 mod sdpor;
 mod search;
 mod statistics;
 mod walk;
 
 pub use class::Class;
+pub use critical::{Critical, critical};
 pub use event::Event;
 pub use finding::{Finding, FindingKind, FindingStep};
 pub use follow::{Followed, follow, schedule_alone};
-pub use options::{Mutant, Options, Reduction};
+pub use minimise::minimise;
+pub use options::{Mutant, Options, Reduction, Strategy};
 pub use path::Path;
+pub use player::{Played, Player};
 pub use progress::Progress;
 pub use reversible::{Verdict as Reversibility, reversible};
 pub(crate) use search::Halt;

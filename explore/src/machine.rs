@@ -61,15 +61,19 @@ impl Machine {
         self.held.clear();
     }
 
-    /// Takes a step whose event is known. False if it is not possible.
+    /// Takes a step whose event is known. False if it is not possible, or another one than before.
     #[inline]
-    pub(crate) fn replay(&mut self, actor: u16, choice: u32) -> bool {
+    pub(crate) fn replay(&mut self, event: &Event) -> bool {
         self.transitions += 1;
-        let Some(executed) = self.stepper.execute(u32::from(actor), choice) else {
+        let executed = self.stepper.execute(u32::from(event.actor), event.choice);
+        let Some(executed) = executed else {
             return false;
         };
-        self.note_mutexes(actor, &executed);
-        true
+        self.note_mutexes(event.actor, &executed);
+        let Footprint { kind, object, .. } = executed.footprint;
+        (kind == event.kind && object == event.object)
+            || kind == StepKind::TestAny
+            || (kind == StepKind::MutexUnlock && event.kind == StepKind::MutexCancel)
     }
 
     /// Takes a step. `None` if it is not possible.

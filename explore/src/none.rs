@@ -19,20 +19,30 @@ struct Frame {
 /// Explores without reduction.
 pub(crate) fn run(walk: &mut Walk<'_>, with_sleep_sets: bool) -> Result<(), Halt> {
     let mut frames = vec![open(walk, Vec::new())?];
+    explore(walk, &mut frames, with_sleep_sets, 0)
+}
+
+/// Explores what the frames have left; the first of them is at the given depth.
+fn explore(
+    walk: &mut Walk<'_>,
+    frames: &mut Vec<Frame>,
+    with_sleep_sets: bool,
+    depth: usize,
+) -> Result<(), Halt> {
     while let Some(frame) = frames.last_mut() {
         let Some(step) = frame.todo.pop() else {
             frames.pop();
+            if walk.path.len() == depth {
+                break;
+            }
             let event = walk.retreat();
             if let (Some(frame), Some(event), true) = (frames.last_mut(), event, with_sleep_sets) {
                 frame.sleep.push(event);
             }
             continue;
         };
-        let asleep = frame
-            .sleep
-            .iter()
-            .any(|sleeper| sleeper.is_same_step(&step));
-        if asleep {
+        let mut asleep = frame.sleep.iter();
+        if asleep.any(|sleeper| sleeper.is_same_step(&step)) {
             continue;
         }
         walk.reach()?;
@@ -43,6 +53,16 @@ pub(crate) fn run(walk: &mut Walk<'_>, with_sleep_sets: bool) -> Result<(), Halt
         frames.push(open(walk, sleep)?);
     }
     Ok(())
+}
+
+/// Explores all continuations of a run that begins with these events, with sleep sets.
+pub(crate) fn run_from(walk: &mut Walk<'_>, prefix: &[Event]) -> Result<(), Halt> {
+    for event in prefix {
+        walk.advance(event.actor, event.choice)?;
+    }
+    let length = prefix.len();
+    let mut frames = vec![open(walk, Vec::new())?];
+    explore(walk, &mut frames, true, length)
 }
 
 /// The place at the end of the path.

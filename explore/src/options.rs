@@ -19,6 +19,26 @@ pub enum Reduction {
     None,
 }
 
+/// In which manner runs are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Strategy {
+    /// All of them, depth first.
+    #[default]
+    DepthFirst,
+    /// At random: each possible step is as likely as any other. Ends only at a bound.
+    Uniform {
+        /// The same seed gives the same runs.
+        seed: u64,
+    },
+    /// At random by priorities (PCT): finds mistakes that take few orderings. Ends only at a bound.
+    Pct {
+        /// The same seed gives the same runs.
+        seed: u64,
+        /// The number of orderings that a mistake may take, at least 1.
+        depth: u32,
+    },
+}
+
 /// A defect that is put into a search on purpose, for tests that must notice it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[doc(hidden)]
@@ -37,6 +57,8 @@ pub enum Mutant {
 pub struct Options {
     /// Which orders are left out.
     pub reduction: Reduction,
+    /// In which manner runs are chosen; the reduction matters only depth first.
+    pub strategy: Strategy,
     /// The most steps of one run. Longer runs are cut, and the search is then not exhaustive.
     pub depth_max: usize,
     /// The most runs.
@@ -65,6 +87,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             reduction: Reduction::default(),
+            strategy: Strategy::default(),
             depth_max: 100_000,
             traces_max: u64::MAX,
             transitions_max: u64::MAX,

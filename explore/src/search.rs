@@ -6,7 +6,10 @@ use sim_core::{Schedule, Stepper};
 
 use crate::odpor::Odpor;
 use crate::walk::Walk;
-use crate::{Bound, Event, Finding, Options, Path, Reduction, Statistics, finding, none, sdpor};
+use crate::{
+    Bound, Event, Finding, Options, Path, Reduction, Statistics, Strategy, finding, none, sampling,
+    sdpor,
+};
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -152,14 +155,16 @@ pub fn explore(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> (Statistics, Option<String>) {
-    let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
+    let mut own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
+    own.restart();
     let mut walk = Walk::new(own, options, observer);
     let halt = loop {
-        let result = match options.reduction {
-            Reduction::Odpor => Odpor::run(&mut walk),
-            Reduction::Sdpor => sdpor::run(&mut walk),
-            Reduction::Sleep => none::run(&mut walk, true),
-            Reduction::None => none::run(&mut walk, false),
+        let result = match (options.strategy, options.reduction) {
+            (Strategy::DepthFirst, Reduction::Odpor) => Odpor::run(&mut walk),
+            (Strategy::DepthFirst, Reduction::Sdpor) => sdpor::run(&mut walk),
+            (Strategy::DepthFirst, Reduction::Sleep) => none::run(&mut walk, true),
+            (Strategy::DepthFirst, Reduction::None) => none::run(&mut walk, false),
+            (strategy, _) => sampling::run(&mut walk, strategy),
         };
         match result {
             Err(Halt::Again) => walk.begin_again(),

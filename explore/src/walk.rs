@@ -79,6 +79,14 @@ impl<'a> Walk<'a> {
         self.at = Some(0);
     }
 
+    /// Forgets the path.
+    pub(crate) fn clear(&mut self) {
+        if !self.path.is_empty() {
+            self.path.clear();
+            self.at = None;
+        }
+    }
+
     /// Brings the program to the end of the path.
     pub(crate) fn reach(&mut self) -> Result<(), Halt> {
         let wanted = self.path.len();
@@ -97,7 +105,7 @@ impl<'a> Walk<'a> {
         self.look_at_bounds()?;
         for position in 0..length {
             let event = self.path.events()[position];
-            if !self.machine.replay(event.actor, event.choice) {
+            if !self.machine.replay(&event) {
                 return Err(Halt::NotDeterministic(event));
             }
         }
@@ -204,16 +212,15 @@ impl<'a> Walk<'a> {
 
     fn look_at_bounds(&mut self) -> Result<(), Halt> {
         self.statistics.transitions = self.machine.transitions;
+        if self.machine.transitions >= self.options.transitions_max {
+            return Err(Halt::Bound(Bound::Transitions));
+        }
         if self.machine.transitions < self.next_look {
             return Ok(());
         }
-        self.next_look =
-            (self.machine.transitions + STEPS_BETWEEN_LOOKS).min(self.options.transitions_max);
+        self.next_look = self.machine.transitions + STEPS_BETWEEN_LOOKS;
         if let Some(progress) = &self.options.progress {
             progress.note(self.statistics.traces, self.machine.transitions);
-        }
-        if self.machine.transitions >= self.options.transitions_max {
-            return Err(Halt::Bound(Bound::Transitions));
         }
         if self.seconds() > self.options.seconds_max {
             return Err(Halt::Bound(Bound::Time));
@@ -236,7 +243,7 @@ impl<'a> Walk<'a> {
     ) -> Result<bool, Halt> {
         self.reach_prefix(length)?;
         for event in more {
-            if !self.machine.replay(event.actor, event.choice) {
+            if !self.machine.replay(event) {
                 return Ok(false);
             }
         }

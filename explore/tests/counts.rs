@@ -1,5 +1,6 @@
 //! Promise: the numbers of classes that can be derived come out, without a run in vain and without a class twice.
 
+mod bounds;
 mod programs;
 
 use std::collections::BTreeSet;

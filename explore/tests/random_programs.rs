@@ -158,6 +158,7 @@ fn family(family: Family) {
 
 #[test]
 fn common_programs() {
+    assert_eq!(Family::ALL.len(), 5, "a test for each family");
     family(Family::Common);
 }
 

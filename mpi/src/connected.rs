@@ -286,17 +286,19 @@ impl Driver {
     }
 
     fn failed(&mut self, peer: u32, number: u64, why: Failure) {
-        let packet = self.unpark(number);
         self.waiting.remove(&peer);
-        // Nobody misses what a rank that has ended would have been told.
-        let matters = |packet: &Packet| {
-            !matches!(
-                packet.header,
-                Header::Credits | Header::Ack { .. } | Header::CancelResponse { .. }
-            )
+        let Some(packet) = self.unpark(number) else {
+            return;
         };
-        if let Some(packet) = packet.filter(matters) {
+        // Nobody misses what a rank that has ended would have been told.
+        let is_missed = !matches!(
+            packet.header,
+            Header::Credits | Header::Ack { .. } | Header::CancelResponse { .. }
+        );
+        if is_missed {
             self.ready.push_back(Event::Refused { peer, packet, why });
+        } else {
+            self.ready.extend(packet.notify.map(Event::Sent));
         }
     }
 

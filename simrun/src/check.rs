@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use explore::{Bound, End, Finding, Followed, Options, Progress, Report, Verdict};
+use explore::{Bound, Critical, End, Finding, Followed, Options, Progress, Report, Verdict};
 use platform::Platform;
 use run::{Output, Program, Stream};
 use sim_core::{ActorId, Console, Level, LogLine, Schedule, Stepper, WaitGraph};
@@ -26,11 +26,16 @@ pub(crate) use self::args::{CheckArgs, EXIT_STATUS, quoted};
 use crate::args::Format;
 use crate::{entry, progress, status};
 
+/// So many steps are executed at most to know whether a correct run was still possible at one place.
+const CRITICAL_BUDGET: u64 = 50_000;
+
 /// A finding, followed once more.
 struct Found {
     finding: Finding,
     /// The actors that had not ended, and where they were.
     states: WaitGraph,
+    /// From where on no run was correct.
+    critical: Critical,
     /// Where the program panicked, if it did, as `file:line:column`.
     place: Option<String>,
     /// A command that shows it again.
@@ -95,16 +100,19 @@ impl Subject<'_> {
         Ok((stepper.map_err(status::refuse)?, gate))
     }
 
-    /// Follows a finding in a program that has not been searched, as a replay will.
+    /// A shorter way to a finding, followed in a program that has not been searched, as a replay will.
     fn again(&self, finding: &Finding) -> Result<Found, ExitCode> {
-        let (mut stepper, _) = self.stepper()?;
-        let (schedule, _) =
-            run::with_quiet_panics(|| explore::schedule_alone(&mut stepper, finding));
+        let shorter = self.alone(finding, |stepper, schedule| {
+            let found = explore::follow(stepper, schedule).finding?;
+            Some(explore::minimise(stepper, &found))
+        })?;
+        let shorter = shorter.as_ref().unwrap_or(finding);
+        let schedule = self.alone(shorter, |_, schedule| Some(schedule.clone()))?;
         let again = match schedule {
             Some(schedule) => self.follow(&schedule, false)?.1,
             None => None,
         };
-        let is_same = |again: &Found| again.finding.kind == finding.kind;
+        let is_same = |again: &Found| again.finding.kind.name() == finding.kind.name();
         again.filter(is_same).ok_or_else(|| {
             status::refuse(format_args!(
                 "the program is not deterministic: the same steps do not lead to the same {} again: {}",
@@ -113,6 +121,20 @@ impl Subject<'_> {
             ));
             ExitCode::from(status::FAILED)
         })
+    }
+
+    /// Calls `f` with the schedule of a finding, in a program that is begun for the first time.
+    fn alone<T>(
+        &self,
+        finding: &Finding,
+        f: impl FnOnce(&mut Stepper, &Schedule) -> Option<T>,
+    ) -> Result<Option<T>, ExitCode> {
+        let (mut stepper, _) = self.stepper()?;
+        let (result, _) = run::with_quiet_panics(|| {
+            let schedule = explore::schedule_alone(&mut stepper, finding)?;
+            f(&mut stepper, &schedule)
+        });
+        Ok(result)
     }
 
     /// Follows a schedule, with the program's output or without.
@@ -127,12 +149,16 @@ impl Subject<'_> {
             if shows_output && followed.impossible.is_none() {
                 gate.is_open.set(true);
                 explore::replay(&mut stepper, schedule);
+                gate.is_open.set(false);
             }
             followed
         });
         let found = followed.finding.clone().map(|finding| Found {
             states: stepper.wait_graph(),
             command: self.args.replay_command(self.name, &finding.replay),
+            critical: run::without_panic_messages(|| {
+                explore::critical(&mut stepper, &finding, CRITICAL_BUDGET)
+            }),
             finding,
             place,
         });
@@ -142,6 +168,11 @@ impl Subject<'_> {
 
 /// Searches, or follows `--replay`; the exit status says what was found.
 pub(crate) fn run(name: &str, program: Rc<dyn Program>, args: &CheckArgs) -> ExitCode {
+    if args.never_ends() {
+        return status::refuse(
+            "--strategy: runs drawn at random never end: expected a limit, such as --max-traces 1000",
+        );
+    }
     let platform = args.platform.as_deref().map(|path| entry::load(path, &[]));
     let platform = match platform.transpose() {
         Ok(platform) => platform.map(Arc::new),

@@ -235,6 +235,27 @@ mod tests {
     }
 
     #[test]
+    fn connections_read_well() {
+        let wait = ConnectionWait {
+            rank: 3,
+            peer: 0,
+            what: "connection",
+            seconds: 0.12,
+        };
+        let text = "rank 3 waited 12 % for the connection to rank 0";
+        assert_eq!(waited(&wait, 1.0), text);
+        let totals = ConnectionTotals {
+            opened: 8,
+            closed: 8,
+            reopened: 2,
+            discarded: 1,
+            ..ConnectionTotals::default()
+        };
+        let text = "ends of connections: 8 opened, 8 closed, 2 opened again, 1 discarded";
+        assert_eq!(connected(&totals), text);
+    }
+
+    #[test]
     fn quantities_read_well() {
         assert_eq!(seconds(0.0), "0 s");
         assert_eq!(seconds(1.25e-6), "1.25 us");

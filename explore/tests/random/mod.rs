@@ -67,6 +67,15 @@ pub(crate) enum Family {
 }
 
 impl Family {
+    /// All of them; the first ones are those that nearly all programs belong to.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Common,
+        Self::Condvars,
+        Self::Rare,
+        Self::Actors,
+        Self::Global,
+    ];
+
     fn ops(self) -> Vec<Op> {
         let (some, more): (&[Op], &[Op]) = match self {
             Self::Common => (COMMON, &[Op::FailIfOdd, Op::Sleep]),

@@ -5,6 +5,7 @@
 mod explorer;
 mod limits;
 mod mutants;
+mod pairs;
 mod requirements;
 mod scenarios;
 mod world;

@@ -85,6 +85,8 @@ struct Net {
     transcript: Vec<String>,
     printed: Vec<String>,
     aborted: Option<i32>,
+    /// Ranks that take no packets any more.
+    shut: Vec<u32>,
 }
 
 impl Net {
@@ -179,6 +181,10 @@ impl Net {
             self.transcript.push(line(from, to, &packet));
             if let Some(token) = packet.notify {
                 self.tell(from, Event::Sent(token));
+            }
+            if matches!(packet.header, Header::Socket { .. }) && self.shut.contains(&to) {
+                self.tell(from, Event::Returned { peer: to, packet });
+                return true;
             }
             self.tell(
                 to,
@@ -294,6 +300,10 @@ impl Channel for MemoryChannel {
         let endpoint = &mut self.net.borrow_mut().endpoints[self.rank as usize];
         endpoint.parked = true;
         endpoint.wakers.push(waker.clone());
+    }
+
+    fn shut(&self) {
+        self.net.borrow_mut().shut.push(self.rank);
     }
 
     fn host_name(&self) -> String {
@@ -480,6 +490,7 @@ impl World {
             transcript: Vec::new(),
             printed: Vec::new(),
             aborted: None,
+            shut: Vec::new(),
         }));
         let processes: Vec<Rc<Process>> = (0..self.ranks)
             .map(|rank| {

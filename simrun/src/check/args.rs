@@ -31,6 +31,25 @@ enum Reduction {
     None,
 }
 
+/// How runs are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Strategy {
+    DepthFirst,
+    Uniform,
+    Pct(u32),
+}
+
+fn strategy(text: &str) -> Result<Strategy, String> {
+    match (text, text.strip_prefix("pct=").map(str::parse)) {
+        ("depth-first", _) => Ok(Strategy::DepthFirst),
+        ("uniform", _) => Ok(Strategy::Uniform),
+        (_, Some(Ok(depth))) if depth > 0 => Ok(Strategy::Pct(depth)),
+        _ => {
+            Err("expected depth-first, uniform or pct=DEPTH with a DEPTH of at least 1".to_owned())
+        }
+    }
+}
+
 /// The options of a search.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CheckArgs {
@@ -43,7 +62,7 @@ pub(crate) struct CheckArgs {
     #[arg(short, long, value_name = "FILE", verbatim_doc_comment)]
     pub(super) platform: Option<PathBuf>,
 
-    /// Seed of all random streams
+    /// Seed of all random streams, and of runs that are drawn at random
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
@@ -69,6 +88,19 @@ pub(crate) struct CheckArgs {
         conflicts_with = "replay"
     )]
     reduction: Reduction,
+
+    /// How runs are chosen: depth-first (all), uniform (at random), or pct=DEPTH (by random
+    /// priorities, for mistakes that take DEPTH orderings); the last two need a limit
+    #[arg(
+        long,
+        value_name = "STRATEGY",
+        value_parser = strategy,
+        default_value = "depth-first",
+        verbatim_doc_comment,
+        help_heading = "Search",
+        conflicts_with = "replay"
+    )]
+    strategy: Strategy,
 
     /// Stop at the first finding
     #[arg(long, help_heading = "Search", conflicts_with = "replay")]
@@ -157,6 +189,15 @@ fn schedule(text: &str) -> Result<Schedule, String> {
 }
 
 impl CheckArgs {
+    /// Whether the search could go on for ever.
+    pub(super) const fn never_ends(&self) -> bool {
+        !matches!(self.strategy, Strategy::DepthFirst)
+            && self.replay.is_none()
+            && self.max_traces.is_none()
+            && self.max_transitions.is_none()
+            && self.max_time.is_none()
+    }
+
     /// The bounds and the manner of the search.
     pub(super) fn options(&self) -> explore::Options {
         let defaults = explore::Options::default();
@@ -165,6 +206,14 @@ impl CheckArgs {
                 Reduction::Odpor => explore::Reduction::Odpor,
                 Reduction::Sdpor => explore::Reduction::Sdpor,
                 Reduction::None => explore::Reduction::None,
+            },
+            strategy: match self.strategy {
+                Strategy::DepthFirst => explore::Strategy::DepthFirst,
+                Strategy::Uniform => explore::Strategy::Uniform { seed: self.seed },
+                Strategy::Pct(depth) => explore::Strategy::Pct {
+                    seed: self.seed,
+                    depth,
+                },
             },
             depth_max: self.max_depth,
             traces_max: self.max_traces.unwrap_or(defaults.traces_max),

@@ -1,6 +1,6 @@
 //! What a search or a replay prints for programs: one JSON object.
 
-use explore::{End, FindingStep, Followed, Report, Verdict};
+use explore::{Critical, End, FindingStep, Followed, Report, Verdict};
 use serde_json::{Value, json};
 
 use super::{Found, text, words};
@@ -79,9 +79,18 @@ fn finding(found: &Found) -> Value {
         "replay": found.finding.replay.to_string(),
         "command": found.command,
         "steps": steps(&found.finding.steps),
+        "critical": critical(found.critical),
         "actors": actors.collect::<Vec<Value>>(),
         "cycle": cycle.iter().map(|actor| actor.number()).collect::<Vec<u32>>(),
     })
+}
+
+fn critical(critical: Critical) -> Value {
+    match critical {
+        Critical::Step(step) => json!({ "is": "step", "step": step + 1 }),
+        Critical::Everything => json!({ "is": "everything" }),
+        Critical::Unknown(step) => json!({ "is": "unknown", "step": step + 1 }),
+    }
 }
 
 fn steps(steps: &[FindingStep]) -> Vec<Value> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explore::{End, FindingStep, Followed, Report, Statistics, Verdict};
+use explore::{Critical, End, FindingStep, Followed, Report, Statistics, Verdict};
 use sim_core::{ActorId, Schedule};
 
 use super::{Found, words};
@@ -95,8 +95,28 @@ fn finding(found: &Found) -> String {
     if !tells_states && !found.states.blocked.is_empty() {
         let _ = write!(text, "\nthe others then\n{}", found.states);
     }
-    let _ = writeln!(text, "\nagain with\n  {}", found.command);
+    let _ = writeln!(
+        text,
+        "\n{}\nagain with\n  {}",
+        critical(found.critical),
+        found.command
+    );
     text
+}
+
+/// From where on no run was correct, in words.
+fn critical(critical: Critical) -> String {
+    match critical {
+        Critical::Step(step) => format!(
+            "critical is step {}: before it a correct run was possible, after it none is",
+            step + 1
+        ),
+        Critical::Everything => "no run of the program is correct".to_owned(),
+        Critical::Unknown(step) => format!(
+            "after step {} no correct run is possible; whether one was before took too long to find out",
+            step + 1
+        ),
+    }
 }
 
 /// The steps as a table.

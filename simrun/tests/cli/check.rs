@@ -194,6 +194,59 @@ fn programs_are_silent_but_in_replays() {
 }
 
 #[test]
+fn runs_drawn_at_random_are_no_proof() {
+    for strategy in ["uniform", "pct=2"] {
+        let ran = check(
+            "draws",
+            &format!("--strategy {strategy} --max-traces 500 --seed 7 --format json"),
+        );
+        assert_eq!(ran.status, 1, "{ran:?}");
+        let found = ran.json();
+        assert_eq!(found["exhaustive"], false);
+        assert_eq!(found["findings"][0]["replay"], "1/3;1/4");
+        let ran = check("users", &format!("--strategy {strategy} --max-traces 20"));
+        assert_eq!(ran.status, 3, "{ran:?}");
+        let ran = check("users", &format!("--strategy {strategy}"));
+        assert_eq!(ran.status, 2);
+        assert!(ran.stderr.contains("expected a limit"), "{ran:?}");
+    }
+}
+
+/// `simrun check` with the test program of ranks that does `case`; every command that it offers shows the same again.
+fn check_ranks(case: &str, options: &str, kind: &str) -> serde_json::Value {
+    let ranks = program("cases");
+    let ran = simrun(&format!(
+        "check {options} --format json {ranks} -- --case {case}"
+    ));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let found = ran.json();
+    let finding = found["findings"][0].clone();
+    assert_eq!(finding["kind"], kind, "{ran:?}");
+    let command = finding["command"].as_str().unwrap();
+    let again = shell(&command.replace(" --replay", " --format json --replay"));
+    assert_eq!(again.status, 1, "{again:?}");
+    assert_eq!(again.json()["findings"][0]["message"], finding["message"]);
+    found
+}
+
+#[test]
+fn rank_programs_are_explored_too() {
+    let found = check_ranks("head-to-head", "-n 2 --send-mode rendezvous", "deadlock");
+    let finding = &found["findings"][0];
+    assert_eq!(finding["cycle"], serde_json::json!([1, 2]));
+    assert_eq!(finding["critical"]["is"], "everything");
+    let ranks = program("cases");
+    let ran = simrun(&format!("check -n 2 {ranks} -- --case head-to-head"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let found = check_ranks("unreceived", "-n 2", "leftovers");
+    let message = found["findings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("was never received"), "{message}");
+    check_ranks("panic", "-n 2", "panic");
+    check_ranks("error", "-n 2", "error");
+    check_ranks("relay", "-n 3", "error");
+}
+
+#[test]
 fn what_is_not_a_replay_is_refused() {
     for (replay, expected) in [
         ("1;x", "\"x\" is not a step of a schedule"),

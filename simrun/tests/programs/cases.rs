@@ -23,6 +23,8 @@ enum Case {
     Unreceived,
     /// Rank 1 posts a receive for a message that is never sent, and leaves it.
     NeverCompleted,
+    /// Rank 0 sends to rank 2, then to rank 1, which passes it on to rank 2: an error if that is faster.
+    Relay,
     /// Rank 0 awaits what nobody in the simulation can wake.
     Foreign,
     /// Every rank sleeps second after second; rank 0 says so first.
@@ -56,6 +58,21 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
         }
         (Case::Unreceived, 0) => world.send(&message, 1, 5).await?,
         (Case::NeverCompleted, 1) => std::mem::forget(world.irecv(message, 0, 9)?),
+        (Case::Relay, 0) => {
+            world.send(&message, 2, 0).await?;
+            world.send(&message, 1, 0).await?;
+        }
+        (Case::Relay, 1) => {
+            world.recv(&mut message, 0, 0).await?;
+            world.send(&message, 2, 0).await?;
+        }
+        (Case::Relay, 2) => {
+            let first = world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
+            world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
+            if first.source != 0 {
+                world.send(&message, 77, 0).await?;
+            }
+        }
         (Case::Foreign, 0) => std::future::pending().await,
         (Case::Stuck, 0) => {
             world.println(format_args!("running"));

@@ -71,7 +71,7 @@ impl Hasher for Lanes {
     }
 }
 
-fn fingerprint(world: &World) -> (u64, u64) {
+pub(super) fn fingerprint(world: &World) -> (u64, u64) {
     let mut lanes = Lanes(0x5eed, 0xfeed);
     world.hash(&mut lanes);
     (lanes.0 ^ lanes.0 >> 29, lanes.1 ^ lanes.1 >> 31)

@@ -423,7 +423,23 @@ fn references_count_virtual_connections_and_groups() {
 fn f6_graphs_come_from_the_tables_that_run() {
     let [connection, close] = machines();
     assert_eq!((connection.name, close.name), ("connection", "close"));
-    assert_eq!(connection.transitions.len(), socket::TABLE.rows.len());
+    // Each row is an edge, in the order of the table, and there is no other.
+    let names = |machine: &crate::machine::Machine| {
+        let edges = machine.transitions.iter();
+        let edges = edges.map(|edge| format!("{} {} {}", edge.from, edge.event, edge.to));
+        edges.collect::<Vec<String>>()
+    };
+    let rows = socket::TABLE.rows.iter().map(|row| {
+        let (from, event, to) = (row.from, row.event, row.to);
+        match row.guard {
+            socket::Guard::Always => format!("{from:?} {event:?} {to:?}"),
+            guard => format!("{from:?} {event:?} [{guard:?}] {to:?}"),
+        }
+    });
+    assert_eq!(names(&connection), rows.collect::<Vec<String>>());
+    let rows = virtual_connection::TABLE.rows.iter();
+    let rows = rows.map(|row| format!("{:?} {:?} {:?}", row.from, row.event, row.to));
+    assert_eq!(names(&close), rows.collect::<Vec<String>>());
     let dot = close.to_dot();
     for edge in [
         "Inactive -> Active [label=\"Use / ConnectIfNeeded [§5]\"]",

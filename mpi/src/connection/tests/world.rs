@@ -525,6 +525,68 @@ impl World {
     }
 }
 
+impl World {
+    /// The two processes that a choice is about.
+    pub(super) fn pair(&self, choice: Choice) -> [usize; 2] {
+        let number = match choice {
+            Choice::ConnectDone(number) | Choice::ConnectError(number) | Choice::Accept(number) => {
+                number
+            }
+            Choice::WriteDone(number, _)
+            | Choice::Read(number, _)
+            | Choice::Eof(number, _)
+            | Choice::Closed(number, _) => number,
+            Choice::Step(_) | Choice::ListenerClosed(_) | Choice::Notice(..) => {
+                unreachable!("not in worlds in which pairs are explored one by one")
+            }
+        };
+        let mut pair = self.sockets[&number]
+            .sides
+            .each_ref()
+            .map(|side| side.process);
+        pair.sort_unstable();
+        pair
+    }
+
+    /// The same world with sockets and connections numbered by who has opened them to whom; there is one of each at most.
+    pub(super) fn renumbered(&self) -> Self {
+        let mut world = self.clone();
+        let size = world.processes.len();
+        let mut names: BTreeMap<(usize, ConnectionId), ConnectionId> = BTreeMap::new();
+        let mut sockets = BTreeMap::new();
+        for (_, mut socket) in std::mem::take(&mut world.sockets) {
+            let [client, server] = socket.sides.each_ref().map(|side| side.process);
+            let number = client * size + server;
+            for side in &mut socket.sides {
+                if let Some(id) = &mut side.connection {
+                    let new = ConnectionId::try_from(number + 1).unwrap();
+                    names.insert((side.process, *id), new);
+                    *id = new;
+                }
+            }
+            assert!(
+                sockets.insert(number, socket).is_none(),
+                "one in each direction"
+            );
+        }
+        world.sockets = sockets;
+        for (index, process) in world.processes.iter_mut().enumerate() {
+            let renamed = |id: ConnectionId| names.get(&(index, id)).copied().unwrap_or(id);
+            let connector = &mut process.connector;
+            let connections = std::mem::take(&mut connector.connections).into_iter();
+            connector.connections = connections.map(|(id, c)| (renamed(id), c)).collect();
+            connector.free.clear();
+            for vc in connector.vcs.values_mut() {
+                vc.connection = vc.connection.map(renamed);
+            }
+            for id in &mut connector.held {
+                *id = renamed(*id);
+            }
+        }
+        world
+    }
+}
+
 /// Whether a socket waits in the backlog of a process.
 fn is_pending(socket: &Socket, process: usize) -> bool {
     let server = &socket.sides[1];

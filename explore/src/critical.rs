@@ -1,0 +1,80 @@
+//! The critical transition of a finding: the last point from which a correct run was still possible.
+//!
+//! Walks back from the end of the finding's run; after each prefix a fresh exploration from there looks for a run without a
+//! finding and stops at the first. The step that leaves the longest prefix that has one is critical. Each exploration
+//! has a budget; where it is used up the answer is *unknown*, never a guess.
+
+use std::ops::ControlFlow;
+
+use sim_core::Stepper;
+
+use crate::finding::is_finding;
+use crate::walk::Walk;
+use crate::{Event, Finding, Observer, Options, Run, minimise, none};
+
+/// What is critical about a finding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Critical {
+    /// The step at this place of the finding, from 0: before it a correct run was possible, after it none is.
+    Step(usize),
+    /// No run of the program is correct.
+    Everything,
+    /// The budget was used up at this place: after it no run is correct, before it nobody knows.
+    Unknown(usize),
+}
+
+/// Looks for the critical transition, with at most `budget` executed steps for each place.
+#[must_use]
+pub fn critical(stepper: &mut Stepper, finding: &Finding, budget: u64) -> Critical {
+    let Some(path) = minimise::play(stepper, &finding.replay) else {
+        return Critical::Unknown(finding.steps.len());
+    };
+    let events = path.events().to_vec();
+    for place in (0..events.len()).rev() {
+        match has_correct_run(stepper, &events[..place], budget) {
+            Some(true) => return Critical::Step(place),
+            Some(false) => {}
+            None => return Critical::Unknown(place),
+        }
+    }
+    Critical::Everything
+}
+
+/// Remembers whether a run was correct.
+struct Correct(bool);
+
+impl Observer for Correct {
+    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        self.0 = !is_finding(run.end) && run.end != crate::End::TooDeep;
+        if self.0 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+/// Whether a run without a finding begins with these events; `None` if the budget does not suffice.
+fn has_correct_run(stepper: &mut Stepper, prefix: &[Event], budget: u64) -> Option<bool> {
+    let options = Options {
+        transitions_max: budget,
+        ..Options::default()
+    };
+    let mut correct = Correct(false);
+    let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
+    let mut walk = Walk::new(own, &options, &mut correct);
+    let result = loop {
+        walk.machine.restart();
+        match none::run_from(&mut walk, prefix) {
+            Err(crate::Halt::Again) => walk.begin_again(),
+            other => break other,
+        }
+    };
+    let cut = walk.statistics.cut > 0;
+    *stepper = walk.into_stepper();
+    match result {
+        _ if correct.0 => Some(true),
+        Ok(()) if !cut => Some(false),
+        _ => None,
+    }
+}

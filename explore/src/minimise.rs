@@ -1,0 +1,161 @@
+//! A shorter and simpler way to the same finding.
+//!
+//! Each step is verified by running the program:
+//!
+//! 1. *Past closure*: only what happens before the failing event is kept; for a deadlock only what happens before what the
+//!    blocked actors of the cycle have asked for, and what is needed so that nobody else can go on. What is left out did not
+//!    matter.
+//! 2. *Order*: among the orders of the same partial order one that changes actors seldom: the present actor goes on as long as
+//!    its next event may.
+//! 3. *Choices*: smaller drawn values, if they lead to the same.
+//!
+//! "The same" is the kind of the finding, and for a failure its actor and its message.
+
+use sim_core::{Schedule, StepKind, Stepper};
+
+use crate::finding::FindingKind;
+use crate::{End, Event, Finding, Path, Played, Player};
+
+/// A way to the same finding that is not longer, and simpler.
+#[must_use]
+pub fn minimise(stepper: &mut Stepper, finding: &Finding) -> Finding {
+    let Some(path) = play(stepper, &finding.replay) else {
+        return finding.clone();
+    };
+    let mut best: Vec<Event> = path.events().to_vec();
+    let mut tries = vec![past_of_the_last(&path)];
+    tries.extend(with_smaller_draws(&best));
+    for events in tries {
+        if events.len() <= best.len() && leads_there(stepper, &events, finding) {
+            best = events;
+        }
+    }
+    let again = follow(stepper, &best).unwrap_or(path);
+    let sorted = by_actor(&again);
+    if leads_there(stepper, &sorted, finding) {
+        best = sorted;
+    }
+    Finding::of(stepper, &best, end_of(finding))
+}
+
+/// The end of a run that has such a finding.
+const fn end_of(finding: &Finding) -> End {
+    match finding.kind {
+        FindingKind::Failure(_) => End::Failed,
+        FindingKind::Leftovers(_) => End::Leftovers,
+        FindingKind::Livelock(_) => End::Livelock,
+        FindingKind::Deadlock(_) => End::Deadlock,
+    }
+}
+
+/// The run of a schedule.
+pub(crate) fn play(stepper: &mut Stepper, schedule: &Schedule) -> Option<Path> {
+    with_player(stepper, |player| {
+        'again: loop {
+            player.restart();
+            for choice in &schedule.0 {
+                let actor = choice.actor.number() - 1;
+                let step = player.stepper().choice_of(actor, choice.branch)?;
+                match player.step(u16::try_from(actor).ok()?, step) {
+                    Played::Event(_) => {}
+                    Played::Impossible => return None,
+                    Played::Learnt => continue 'again,
+                }
+            }
+            return Some(player.path().clone());
+        }
+    })
+}
+
+/// The run of a list of events.
+fn follow(stepper: &mut Stepper, events: &[Event]) -> Option<Path> {
+    with_player(stepper, |player| {
+        'again: loop {
+            player.restart();
+            for event in events {
+                match player.step(event.actor, event.choice) {
+                    Played::Event(_) => {}
+                    Played::Impossible => return None,
+                    Played::Learnt => continue 'again,
+                }
+            }
+            return Some(player.path().clone());
+        }
+    })
+}
+
+fn with_player<T>(stepper: &mut Stepper, f: impl FnOnce(&mut Player) -> T) -> T {
+    let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
+    let mut player = Player::new(own);
+    let result = f(&mut player);
+    *stepper = player.into_stepper();
+    result
+}
+
+/// Whether the events lead to the same finding.
+fn leads_there(stepper: &mut Stepper, events: &[Event], finding: &Finding) -> bool {
+    if follow(stepper, events).is_none() {
+        return false;
+    }
+    let stuck = stepper.next_able(0).is_none();
+    let fails = stepper.failures().first();
+    match &finding.kind {
+        FindingKind::Failure(failure) => fails
+            .is_some_and(|other| other.actor == failure.actor && other.message == failure.message),
+        FindingKind::Deadlock(_) | FindingKind::Livelock(_) => {
+            stuck && fails.is_none() && !stepper.is_finished()
+        }
+        FindingKind::Leftovers(_) => {
+            stuck && stepper.is_finished() && !stepper.leftovers().is_empty()
+        }
+    }
+}
+
+/// The last event and what happens before it, in order.
+fn past_of_the_last(path: &Path) -> Vec<Event> {
+    let Some(last) = path.len().checked_sub(1) else {
+        return Vec::new();
+    };
+    let matters = |&position: &usize| position == last || path.happens_before(position, last);
+    let past = (0..path.len()).filter(matters);
+    past.map(|position| path.events()[position]).collect()
+}
+
+/// The same events with one draw made smaller, for each draw and each smaller value.
+fn with_smaller_draws(events: &[Event]) -> Vec<Vec<Event>> {
+    let mut all = Vec::new();
+    for (position, event) in events.iter().enumerate() {
+        if event.kind != StepKind::Random {
+            continue;
+        }
+        for choice in (0..event.choice).rev() {
+            let mut other = events.to_vec();
+            other[position].choice = choice;
+            all.push(other);
+        }
+    }
+    all
+}
+
+/// The same partial order, with few changes of the actor: each goes on while its next event waits for nobody's.
+fn by_actor(path: &Path) -> Vec<Event> {
+    let mut done = vec![false; path.len()];
+    let mut sorted = Vec::with_capacity(path.len());
+    let mut actor = path.events().first().map_or(0, |event| event.actor);
+    while sorted.len() < path.len() {
+        let is_free = |position: &usize| {
+            !done[*position]
+                && (0..*position).all(|other| done[other] || !path.happens_before(other, *position))
+        };
+        let mut free = (0..path.len()).filter(is_free);
+        let own = free
+            .clone()
+            .find(|&position| path.events()[position].actor == actor);
+        let next = own.or_else(|| free.next());
+        let position = next.expect("the first that is left waits for nobody");
+        done[position] = true;
+        actor = path.events()[position].actor;
+        sorted.push(path.events()[position]);
+    }
+    sorted
+}

@@ -1,0 +1,108 @@
+//! One run, step by step, for those who want to look at it themselves: a timeline, a test of the dependency relation.
+
+use sim_core::Stepper;
+
+use crate::independence::{Lists, dependent};
+use crate::machine::Machine;
+use crate::{Class, Event, Halt, Path};
+
+/// A program and one run of it.
+#[derive(Debug)]
+pub struct Player {
+    machine: Machine,
+    path: Path,
+}
+
+/// What a step led to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Played {
+    /// The step was taken.
+    Event(Event),
+    /// The step is not possible.
+    Impossible,
+    /// The step was taken, and it showed something about the program that changes what depends on what: earlier events may look
+    /// different when they are played again.
+    Learnt,
+}
+
+impl Player {
+    /// A player at the beginning of a run.
+    #[must_use]
+    pub fn new(stepper: Stepper) -> Self {
+        Self {
+            machine: Machine::new(stepper),
+            path: Path::default(),
+        }
+    }
+
+    /// Begins the run anew.
+    pub fn restart(&mut self) {
+        self.machine.restart();
+        self.path.clear();
+    }
+
+    /// Takes a step: the actor, and which of its steps.
+    pub fn step(&mut self, actor: u16, choice: u32) -> Played {
+        match self.machine.execute(actor, choice) {
+            Ok(Some(step)) => {
+                self.path.push(&step, &self.machine.lists);
+                Played::Event(step.event)
+            }
+            Ok(None) => Played::Impossible,
+            Err(Halt::Again) => Played::Learnt,
+            Err(other) => unreachable!("a step cannot end in {other:?}"),
+        }
+    }
+
+    /// The steps that are possible, by actor. What they do besides is not known before they are taken.
+    ///
+    /// # Panics
+    /// If there are more than 2^16 actors.
+    pub fn offers(&mut self) -> Vec<Event> {
+        let mut offers = Vec::new();
+        let mut actor = self.machine.stepper.next_able(0);
+        while let Some(able) = actor {
+            let number = u16::try_from(able).expect("a run has at most 2^16 actors");
+            self.machine.offers(number, &mut offers);
+            actor = self.machine.stepper.next_able(able + 1);
+        }
+        offers
+    }
+
+    /// Gives the program back.
+    #[must_use]
+    pub fn into_stepper(self) -> Stepper {
+        self.machine.stepper
+    }
+
+    /// The run so far.
+    #[must_use]
+    pub const fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The program.
+    #[must_use]
+    pub const fn stepper(&self) -> &Stepper {
+        &self.machine.stepper
+    }
+
+    /// The lists of communications that events name by number.
+    #[must_use]
+    pub const fn lists(&self) -> &Lists {
+        &self.machine.lists
+    }
+
+    /// Whether two events depend on each other.
+    #[must_use]
+    pub fn depend(&self, first: &Event, second: &Event) -> bool {
+        dependent(first, second, &self.machine.lists)
+    }
+
+    /// A fingerprint of the state: what each actor did and was told, and all objects.
+    #[must_use]
+    pub fn state(&self) -> (Class, u64) {
+        let objects = self.machine.stepper.object_digest().value();
+        (self.path.histories(), objects)
+    }
+}

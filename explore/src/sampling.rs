@@ -1,0 +1,88 @@
+//! Runs drawn at random, for programs that are too large to exhaust.
+//!
+//! *Uniform*: at each place each possible step is as likely as any other. *PCT* (Burckhardt, Kothari, Musuvathi, Nagarakatti: ASPLOS
+//! 2010): actors have random priorities, the first that can go on does, and at d - 1 random places the present one falls behind all
+//! others; a mistake that takes d orderings is found with probability of at least 1 / (n k^(d-1)) per run, for n actors and k steps.
+//!
+//! The same seed gives the same runs. A search of this kind is never exhaustive.
+
+use sim_core::Stream;
+
+use crate::walk::Walk;
+use crate::{Bound, Event, Halt, Strategy};
+
+/// Draws runs until a bound is hit.
+pub(crate) fn run(walk: &mut Walk<'_>, strategy: Strategy) -> Result<(), Halt> {
+    walk.statistics.bounds.insert(Bound::Sampling);
+    let (seed, changes) = match strategy {
+        Strategy::DepthFirst => return Ok(()),
+        Strategy::Uniform { seed } => (seed, None),
+        Strategy::Pct { seed, depth } => (seed, Some(depth.saturating_sub(1))),
+    };
+    let mut stream = Stream::new(seed, "explore/sampling");
+    let mut longest = 1;
+    let mut offers: Vec<Event> = Vec::new();
+    loop {
+        walk.clear();
+        walk.reach()?;
+        let mut ranking = Ranking::new(changes, longest, &mut stream);
+        while !walk.is_too_deep() {
+            offers.clear();
+            let mut actor = walk.next_able(0);
+            while let Some(able) = actor {
+                walk.machine.offers(able, &mut offers);
+                actor = walk.next_able(able + 1);
+            }
+            if offers.is_empty() {
+                break;
+            }
+            let actor = ranking.pick(&offers, walk.path.len() as u64, &mut stream);
+            let own: Vec<&Event> = offers
+                .iter()
+                .filter(|offer| actor.is_none_or(|actor| offer.actor == actor))
+                .collect();
+            let index = usize::try_from(stream.below(own.len() as u64));
+            let step = *own[index.expect("steps are counted in memory")];
+            walk.advance(step.actor, step.choice)?;
+        }
+        longest = longest.max(walk.path.len() as u64);
+        walk.end_run()?;
+    }
+}
+
+/// The priorities of actors in one run.
+struct Ranking {
+    /// By actor; the highest goes first. `None` for uniform draws.
+    priorities: Option<Vec<u64>>,
+    /// The places at which the present actor falls behind, and the priority that it gets.
+    changes: Vec<(u64, u64)>,
+}
+
+impl Ranking {
+    fn new(changes: Option<u32>, longest: u64, stream: &mut Stream) -> Self {
+        let places = (0..changes.unwrap_or(0)).map(u64::from);
+        Self {
+            priorities: changes.map(|_| Vec::new()),
+            changes: places.map(|low| (stream.below(longest), low)).collect(),
+        }
+    }
+
+    /// The actor whose turn it is; `None` if any may go.
+    fn pick(&mut self, offers: &[Event], place: u64, stream: &mut Stream) -> Option<u16> {
+        let priorities = self.priorities.as_mut()?;
+        let last = offers.iter().map(|offer| offer.actor).max()?;
+        while priorities.len() <= last as usize {
+            // Above all that a fall leads to.
+            priorities.push((1 << 32) + stream.below(1 << 31));
+        }
+        let first = |priorities: &[u64]| {
+            let actors = offers.iter().map(|offer| offer.actor);
+            actors.max_by_key(|&actor| priorities[actor as usize])
+        };
+        let actor = first(priorities)?;
+        if let Some(&(_, low)) = self.changes.iter().find(|(at, _)| *at == place) {
+            priorities[actor as usize] = low;
+        }
+        first(priorities)
+    }
+}

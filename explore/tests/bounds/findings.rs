@@ -1,0 +1,62 @@
+//! Promise: a finding is made shorter without becoming another one, and its critical step is where the last correct run is left.
+
+use explore::{Critical, Options, check, critical, minimise, replay};
+use sim_core::Stepper;
+
+use crate::programs;
+
+#[test]
+fn what_does_not_matter_is_left_out() {
+    // Two actors that have nothing to do with the mistake, and one that draws it.
+    let stepper = || {
+        Stepper::on_one_host(|simulation| {
+            let mutex = simulation.new_mutex();
+            for _ in 0..2 {
+                let mutex = mutex.clone();
+                simulation.spawn_anonymous(0, |_| async move {
+                    mutex.lock().await;
+                    mutex.unlock().await;
+                });
+            }
+            simulation.spawn_anonymous(0, |me| async move {
+                if me.random(5).await > 1 {
+                    return Err("above 1");
+                }
+                Ok(())
+            });
+        })
+    };
+    let report = check(stepper(), &Options::default());
+    let finding = &report.findings[0];
+    assert!(finding.steps.len() > 1);
+    let small = minimise(&mut stepper(), finding);
+    assert_eq!(
+        (small.kind.clone(), small.replay.to_string()),
+        (finding.kind.clone(), "3/2".to_owned())
+    );
+    assert_eq!(replay(&mut stepper(), &small.replay), 1);
+    // The draw is where it is decided.
+    assert_eq!(critical(&mut stepper(), &small, 10_000), Critical::Step(0));
+}
+
+#[test]
+fn the_last_fork_that_is_taken_decides() {
+    let stepper = || programs::philosophers(3, false);
+    let report = check(stepper(), &Options::default());
+    let finding = minimise(&mut stepper(), &report.findings[0]);
+    assert_eq!(finding.kind.name(), "deadlock");
+    let Critical::Step(step) = critical(&mut stepper(), &finding, 100_000) else {
+        panic!("a correct run is possible at the beginning")
+    };
+    // Before it one philosopher has not asked for a fork.
+    let text = finding.replay.to_string();
+    assert!(
+        step > 0 && step < finding.steps.len() - 1,
+        "{step} of {text}"
+    );
+    assert_eq!(finding.steps[step].kind, sim_core::StepKind::MutexAsyncLock);
+    assert_eq!(
+        critical(&mut stepper(), &finding, 0),
+        Critical::Unknown(finding.steps.len() - 1)
+    );
+}

@@ -1,0 +1,174 @@
+//! Promise: the dependency relation tells the truth. From random reachable states of random programs, two steps that are
+//! called independent lead to the same state in both orders, and neither enables or disables the other; and no step
+//! disables another actor's step, but those that end or stop actors.
+
+mod random;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use explore::{Event, Played, Player};
+use random::Family;
+use sim_core::{Executed, StepKind, Stream};
+
+/// Pairs of kinds: how often they were dependent, and how often the order made a difference then.
+type Cells = BTreeMap<(StepKind, StepKind), (u64, u64)>;
+
+/// What two steps lead to, one after the other: their events and everything that can be seen afterwards.
+fn outcome(
+    player: &mut Player,
+    prefix: &[Event],
+    pair: [&Event; 2],
+) -> Option<([Event; 2], String)> {
+    player.restart();
+    let mut events = Vec::new();
+    for step in prefix.iter().chain(pair) {
+        match player.step(step.actor, step.choice) {
+            Played::Event(event) => events.push(event),
+            Played::Impossible | Played::Learnt => return None,
+        }
+    }
+    let [.., first, second] = events[..] else {
+        unreachable!("two steps were played")
+    };
+    let offers: BTreeSet<String> = player
+        .offers()
+        .iter()
+        .map(|offer| format!("{offer:?}"))
+        .collect();
+    Some(([first, second], format!("{:?} {offers:?}", player.state())))
+}
+
+/// Whether a step can be taken after another one.
+fn follows(player: &mut Player, prefix: &[Event], first: &Event, second: &Event) -> Option<bool> {
+    player.restart();
+    for step in prefix.iter().chain([first]) {
+        if player.step(step.actor, step.choice) == Played::Learnt {
+            return None;
+        }
+    }
+    Some(
+        player
+            .offers()
+            .iter()
+            .any(|offer| offer.is_same_step(second)),
+    )
+}
+
+/// A random state: the steps that lead there.
+fn state(player: &mut Player, stream: &mut Stream) -> Option<Vec<Event>> {
+    player.restart();
+    let mut prefix = Vec::new();
+    for _ in 0..stream.below(14) {
+        let offers = player.offers();
+        if offers.is_empty() {
+            break;
+        }
+        let index = usize::try_from(stream.below(offers.len() as u64)).expect("few");
+        match player.step(offers[index].actor, offers[index].choice) {
+            Played::Event(event) => prefix.push(event),
+            Played::Impossible | Played::Learnt => return None,
+        }
+    }
+    Some(prefix)
+}
+
+fn look_at_pairs(player: &mut Player, prefix: &[Event], cells: &mut Cells) -> Option<()> {
+    let offers = player.offers();
+    for (position, first) in offers.iter().enumerate() {
+        for second in &offers[position + 1..] {
+            if first.actor == second.actor {
+                continue;
+            }
+            look_at_pair(player, prefix, first, second, cells)?;
+        }
+    }
+    Some(())
+}
+
+fn look_at_pair(
+    player: &mut Player,
+    prefix: &[Event],
+    first: &Event,
+    second: &Event,
+    cells: &mut Cells,
+) -> Option<()> {
+    for (one, other) in [(first, second), (second, first)] {
+        let stays = follows(player, prefix, one, other)?;
+        let stops = matches!(
+            one.kind,
+            StepKind::Kill | StepKind::Suspend | StepKind::SwitchHost
+        );
+        assert!(
+            stays || stops,
+            "{one:?} disables {other:?} after {prefix:?}"
+        );
+        if !stays {
+            assert!(player.depend(one, other));
+            return Some(());
+        }
+    }
+    let ([a, b], forwards) = outcome(player, prefix, [first, second])?;
+    let ([b_first, a_then], backwards) = outcome(player, prefix, [second, first])?;
+    let differs = forwards != backwards;
+    // What a step does besides is known when it has been taken.
+    let independent = !player.depend(&a, &b) && !player.depend(&a_then, &b_first);
+    if independent {
+        assert!(
+            !differs,
+            "{a:?} and {b:?} after {prefix:?}:\n{forwards}\n{backwards}"
+        );
+        for (one, other) in [(&a, &a_then), (&b, &b_first)] {
+            assert_eq!(
+                (one.kind, one.object, one.detail),
+                (other.kind, other.object, other.detail)
+            );
+        }
+    } else if (a.effects | b.effects) & (Executed::HIDDEN | Executed::ALLOCATES) == 0 {
+        let cell = (a.kind.min(b.kind), a.kind.max(b.kind));
+        let (dependent, different) = cells.entry(cell).or_default();
+        *dependent += 1;
+        *different += u64::from(differs);
+    }
+    Some(())
+}
+
+fn programs() -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "a test may ask how much to do")]
+    let value = std::env::var("EXPLORE_PROGRAMS");
+    value.map_or(400, |text| text.parse().expect("a number"))
+}
+
+#[test]
+fn independent_steps_commute_and_dependent_ones_sometimes_do_not() {
+    let mut cells = Cells::new();
+    for number in 0..programs() {
+        for family in Family::ALL {
+            let program = random::program(family, number + 100_000);
+            let mut stream = Stream::new(number, "states");
+            let mut player = Player::new(random::stepper(&program));
+            for _ in 0..6 {
+                // What is learnt on the way changes what depends on what: the state is looked at another time.
+                if let Some(prefix) = state(&mut player, &mut stream) {
+                    let _ = look_at_pairs(&mut player, &prefix, &mut cells);
+                }
+            }
+        }
+    }
+    // Each pair of kinds of which the order matters was seen to matter, but for those that commute in all that could be
+    // observed: two probes, and waits of different actors that ask for one mutex again.
+    let conservative: Vec<_> = cells
+        .iter()
+        .filter(|(_, (dependent, different))| *dependent > 20 && *different == 0)
+        .map(|(cell, _)| *cell)
+        .filter(|(one, other)| !explore::independence::is_conservative(*one, *other))
+        .collect();
+    assert!(
+        conservative.is_empty(),
+        "dependent and never seen to differ: {conservative:?}"
+    );
+    assert!(
+        cells.len() > 25,
+        "only {} pairs of kinds were seen",
+        cells.len()
+    );
+}

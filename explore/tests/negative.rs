@@ -1,0 +1,89 @@
+//! Promise: the comparison with the judge notices mistakes. Each search with a known mistake loses classes of some small
+//! random program.
+
+mod random;
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use explore::{Class, Mutant, Observer, Options, Reduction, Run, explore};
+use random::{Family, Program};
+
+#[derive(Default)]
+struct Seen(BTreeSet<Class>);
+
+impl Observer for Seen {
+    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        self.0.insert(run.path.class());
+        ControlFlow::Continue(())
+    }
+
+    fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
+fn classes(
+    program: &Program,
+    reduction: Reduction,
+    mutant: Option<Mutant>,
+) -> Option<BTreeSet<Class>> {
+    let options = Options {
+        reduction,
+        mutant,
+        traces_max: 2_000,
+        depth_max: 60,
+        ..Options::default()
+    };
+    let mut seen = Seen::default();
+    let (statistics, _) = explore(&mut random::stepper(program), &options, &mut seen);
+    statistics.bounds.is_empty().then_some(seen.0)
+}
+
+/// The first program of which the mistaken search loses classes.
+#[track_caller]
+fn check(reduction: Reduction, mutant: Mutant) {
+    let is_noticed = |number: u64| {
+        let program = random::program(Family::ALL[0], number);
+        let Some(judge) = classes(&program, Reduction::Sleep, None) else {
+            return false;
+        };
+        classes(&program, reduction, Some(mutant)).is_some_and(|seen| seen != judge)
+    };
+    assert!((0..3_000).any(is_noticed), "{mutant:?} is not noticed");
+}
+
+#[test]
+fn sequences_that_hold_only_the_causal_past() {
+    check(Reduction::Odpor, Mutant::CausalPast);
+}
+
+#[test]
+fn sequences_that_stop_at_the_race() {
+    check(Reduction::Odpor, Mutant::ShortSequences);
+}
+
+#[test]
+fn no_rule_for_members_that_are_completed_after_the_choice() {
+    check(Reduction::Odpor, Mutant::NoWaitAnyRule);
+}
+
+#[test]
+fn choices_without_what_comes_after() {
+    check(Reduction::Odpor, Mutant::ShortChoices);
+}
+
+#[test]
+fn semaphores_that_never_let_a_wait_come_first() {
+    check(Reduction::Odpor, Mutant::SemaphoresNeverReverse);
+}
+
+#[test]
+fn any_ancestor_will_do_and_sleeping_ones_count() {
+    check(Reduction::Sdpor, Mutant::AncestorsWithSleepSets);
+}
+
+#[test]
+fn races_only_at_the_ends_of_runs() {
+    check(Reduction::Sdpor, Mutant::RacesOnlyAtTheEnd);
+}

@@ -14,7 +14,7 @@ use crate::args::{Format, ranks, send_mode};
 
 /// What the exit statuses mean, for the end of help texts.
 pub(crate) const EXIT_STATUS: &str = "\
-Exit status: 0 nothing found in any order, 1 found, 2 bad usage or input, 3 nothing found but not all orders explored, 130 interrupted.";
+Exit status: 0 nothing found, 1 found, 2 bad usage or input, 3 nothing found but not all explored, 130 interrupted.";
 
 /// How many findings are kept: among so many, those that say something new are shown.
 const FINDINGS_MAX: usize = 100;
@@ -89,8 +89,9 @@ pub(crate) struct CheckArgs {
     )]
     reduction: Reduction,
 
-    /// How runs are chosen: depth-first (all), uniform (at random), or pct=DEPTH (by random
-    /// priorities, for mistakes that take DEPTH orderings); the last two need a limit
+    /// How runs are chosen: depth-first (all), uniform (at random) or pct=DEPTH (by
+    /// random priorities, for mistakes that take DEPTH orderings); these need a limit
+    /// and are no proof
     #[arg(
         long,
         value_name = "STRATEGY",

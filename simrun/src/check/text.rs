@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use explore::{Critical, End, FindingStep, Followed, Report, Statistics, Verdict};
+use explore::{Critical, End, FindingKind, FindingStep, Followed, Report, Statistics, Verdict};
 use sim_core::{ActorId, Schedule};
 
 use super::{Found, words};
@@ -86,9 +86,12 @@ fn finding(found: &Found) -> String {
     let kind = found.finding.kind.name();
     let message = found.message();
     // A deadlock tells where everybody is.
-    let (mut text, tells_states) = match message.strip_prefix(kind) {
-        Some(rest) => (format!("{kind}{rest}\n"), rest.starts_with('\n')),
-        None => (format!("{kind}: {message}\n"), false),
+    let (mut text, tells_states) = match (&found.finding.kind, message.strip_prefix(kind)) {
+        (FindingKind::Failure(failure), _) => {
+            (format!("{kind} of {}: {message}\n", failure.name), false)
+        }
+        (_, Some(rest)) => (format!("{kind}{rest}\n"), rest.starts_with('\n')),
+        _ => (format!("{kind}: {message}\n"), false),
     };
     text.push('\n');
     text.push_str(&table(&found.finding.steps));

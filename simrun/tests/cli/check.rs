@@ -48,7 +48,7 @@ fn a_panic_is_found_and_replays() {
     let source = include_str!("../programs/checked.rs").lines();
     let at = source.zip(1..).find(|(line, _)| line.contains("assert_eq"));
     let place = format!("(at simrun/tests/programs/checked.rs:{}:5)", at.unwrap().1);
-    assert!(ran.stdout.starts_with("panic: "), "{ran:?}");
+    assert!(ran.stdout.starts_with("panic of root: "), "{ran:?}");
     assert!(
         ran.stdout.contains("the second was faster") && ran.stdout.contains(&place),
         "{ran:?}"

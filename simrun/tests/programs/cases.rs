@@ -39,6 +39,28 @@ enum Case {
     Log,
 }
 
+async fn relay(world: &Comm) -> Result<()> {
+    let mut message = world.buffer(1000);
+    match world.rank() {
+        0 => {
+            world.send(&message, 2, 0).await?;
+            world.send(&message, 1, 0).await?;
+        }
+        1 => {
+            world.recv(&mut message, 0, 0).await?;
+            world.send(&message, 2, 0).await?;
+        }
+        _ => {
+            let first = world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
+            world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
+            if first.source != 0 {
+                world.send(&message, 77, 0).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
 async fn cases(world: Comm, args: Args) -> Result<()> {
     let rank = world.rank();
     let mut message = world.buffer(1000);
@@ -58,21 +80,7 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
         }
         (Case::Unreceived, 0) => world.send(&message, 1, 5).await?,
         (Case::NeverCompleted, 1) => std::mem::forget(world.irecv(message, 0, 9)?),
-        (Case::Relay, 0) => {
-            world.send(&message, 2, 0).await?;
-            world.send(&message, 1, 0).await?;
-        }
-        (Case::Relay, 1) => {
-            world.recv(&mut message, 0, 0).await?;
-            world.send(&message, 2, 0).await?;
-        }
-        (Case::Relay, 2) => {
-            let first = world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
-            world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
-            if first.source != 0 {
-                world.send(&message, 77, 0).await?;
-            }
-        }
+        (Case::Relay, _) => relay(&world).await?,
         (Case::Foreign, 0) => std::future::pending().await,
         (Case::Stuck, 0) => {
             world.println(format_args!("running"));

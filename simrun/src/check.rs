@@ -6,6 +6,7 @@
 mod args;
 mod json;
 mod text;
+mod timeline;
 mod words;
 
 use std::any::Any;
@@ -13,6 +14,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -43,6 +45,14 @@ struct Found {
 }
 
 impl Found {
+    /// Draws the way there.
+    fn draw(&self, name: &str, path: &Path) -> Result<(), ExitCode> {
+        let title = format!("{name}: {}", self.finding.kind.name());
+        let (steps, critical) = (&self.finding.steps, Some(self.critical));
+        let picture = timeline::of(title, steps, &self.states, critical);
+        timeline::write(path, &picture).map_err(status::refuse)
+    }
+
     /// What is wrong, in one paragraph.
     fn message(&self) -> String {
         let message = self.finding.message.trim_end();
@@ -226,6 +236,9 @@ fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
         }
         found.push(subject.again(finding)?);
     }
+    if let (Some(path), Some(first)) = (&args.timeline, found.first()) {
+        first.draw(subject.name, path)?;
+    }
     let text = match args.format {
         Format::Json => json::of_search(subject.name, &report, &found),
         Format::Text if args.quiet => text::findings(&found),
@@ -269,6 +282,17 @@ fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCo
         return Err(status::refuse(text::impossible(
             schedule, position, &followed,
         )));
+    }
+    if let Some(path) = &args.timeline {
+        match &found {
+            Some(found) => found.draw(subject.name, path)?,
+            None => {
+                let title = format!("{}: a replay", subject.name);
+                let none = WaitGraph::default();
+                let picture = timeline::of(title, &followed.steps, &none, None);
+                timeline::write(path, &picture).map_err(status::refuse)?;
+            }
+        }
     }
     let text = match args.format {
         Format::Json => json::of_replay(subject.name, &followed, found.as_ref()),

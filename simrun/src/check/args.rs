@@ -157,6 +157,17 @@ pub(crate) struct CheckArgs {
     )]
     pub(super) format: Format,
 
+    /// Draw the way to the first finding, or the replay, as a happened-before diagram:
+    /// .svg, .png or .dot
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_parser = super::timeline::check_ending,
+        verbatim_doc_comment,
+        help_heading = "Output"
+    )]
+    pub(super) timeline: Option<PathBuf>,
+
     /// Log lines to show in a replay: off, error, warn, info, debug or trace, and per
     /// actor, as in info,3=debug,8-15=off
     #[arg(

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::process::{Command, Stdio};
 
-use crate::support::{CLUSTER, Ran, SIMRUN, command, program, run, simrun};
+use crate::support::{CLUSTER, Folder, Ran, SIMRUN, command, program, run, simrun};
 
 /// `simrun check` with the test program that does `case`.
 fn check(case: &str, options: &str) -> Ran {
@@ -244,6 +244,55 @@ fn rank_programs_are_explored_too() {
     check_ranks("panic", "-n 2", "panic");
     check_ranks("error", "-n 2", "error");
     check_ranks("relay", "-n 3", "error");
+}
+
+#[test]
+fn diagrams_have_a_lane_for_each_actor() {
+    let folder = Folder::new();
+    let svg = folder.path("way.svg");
+    let ran = check("panic", &format!("--timeline {svg}"));
+    assert_eq!(ran.status, 1);
+    let picture = std::fs::read_to_string(&svg).unwrap();
+    for word in [
+        "checked: panic",
+        "root",
+        "sender",
+        "post send mailbox 0",
+        "checked.rs:",
+    ] {
+        assert!(picture.contains(word), "{word}");
+    }
+    // The same from the replay that was offered, as a graph.
+    let dot = folder.path("way.dot");
+    let command = commands(&ran)[0].replace(" --replay", &format!(" --timeline {dot} --replay"));
+    assert_eq!(shell(&command).status, 1);
+    let graph = std::fs::read_to_string(&dot).unwrap();
+    assert_eq!(graph.matches("subgraph").count(), 3, "{graph}");
+    assert!(graph.contains("color=red"), "{graph}");
+    let ran = check(
+        "draws",
+        &format!("--replay 1;1 --timeline {}", folder.path("draws.png")),
+    );
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert_eq!(folder.names(), ["draws.png", "way.dot", "way.svg"]);
+    // Nothing was found: nothing is drawn.
+    assert_eq!(
+        check("users", &format!("--timeline {}", folder.path("none.svg"))).status,
+        0
+    );
+    assert_eq!(folder.names().len(), 3);
+    for (file, expected) in [
+        (
+            "way.txt",
+            "expected a name that ends with .svg, .png or .dot",
+        ),
+        ("nowhere/way.svg", "nowhere/way.svg"),
+        ("nowhere/way.dot", "nowhere/way.dot"),
+    ] {
+        let ran = check("panic", &format!("--timeline {}", folder.path(file)));
+        assert_eq!(ran.status, 2, "{ran:?}");
+        assert!(ran.stderr.contains(expected), "{ran:?}");
+    }
 }
 
 #[test]

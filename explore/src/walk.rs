@@ -148,9 +148,8 @@ impl<'a> Walk<'a> {
     /// The first step of the first actor that can take one.
     pub(crate) fn first_step(&mut self) -> Option<(u16, u32)> {
         let actor = self.next_able(0)?;
-        let mut offers = Vec::new();
-        self.machine.stepper.offers(u32::from(actor), &mut offers);
-        Some((actor, offers.first()?.choice))
+        let choice = self.machine.stepper.first_choice(u32::from(actor))?;
+        Some((actor, choice))
     }
 
     /// Whether the path has as many events as a run may have.

@@ -134,6 +134,15 @@ impl Kernel {
         self.is_open(actor, &record.first)
     }
 
+    /// Whether an actor can take a step, and has no choice but one at most.
+    #[inline]
+    pub(crate) fn has_one_step(&self, actor: u32) -> bool {
+        let record = &self.actors[actor as usize];
+        !record.has_more()
+            && !record.first.code.is_among(Kinds::WAITS_FOR_ANY)
+            && self.has_step(actor)
+    }
+
     /// The steps that an actor can take, in the order of its operations and their branches.
     pub(crate) fn offers(&self, actor: u32, into: &mut Vec<Offer>) {
         let Some(record) = self.actors.get(actor as usize) else {

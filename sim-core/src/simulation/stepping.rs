@@ -157,6 +157,19 @@ impl Stepper {
         self.simulation.kernel.borrow().offers(actor, into);
     }
 
+    /// The first step that an actor can take, if it can take any.
+    #[must_use]
+    pub fn first_choice(&self, actor: u32) -> Option<u32> {
+        let kernel = self.simulation.kernel.borrow();
+        if actor < kernel.count_actors() && kernel.has_one_step(actor) {
+            return Some(0);
+        }
+        drop(kernel);
+        let mut offers = Vec::new();
+        self.offers(actor, &mut offers);
+        offers.first().map(|offer| offer.choice)
+    }
+
     /// What the next step of an actor would touch, whether or not it can be taken; `None` if the actor has ended or is
     /// about to begin.
     #[must_use]

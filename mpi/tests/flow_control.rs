@@ -462,3 +462,65 @@ fn communicators_are_made_in_packets_too() {
     });
     outcome.finished().settled(&limits);
 }
+
+/// M-9: what could be reordered is not: sends of different contexts to one peer leave in the order of the calls.
+#[test]
+fn m9_sends_of_all_contexts_leave_in_the_order_of_the_calls() {
+    let limits = Limits {
+        credits: Some(3),
+        ..Limits::NONE
+    };
+    let outcome = world(2).limits(limits.clone()).run(|world| async move {
+        let other = world.dup().await?;
+        let mut requests = Vec::new();
+        for tag in (0..6).map(|number| 50 + number) {
+            let comm = if tag % 2 == 0 { &world } else { &other };
+            if world.rank() == 0 {
+                requests.push(comm.isend(pattern(5, 0), 1, tag)?);
+            } else {
+                requests.push(comm.irecv(world.buffer(5), 0, tag)?);
+            }
+        }
+        waitall(&mut requests).await.map(drop)
+    });
+    let outcome = outcome.finished().settled(&limits);
+    let tags: Vec<&str> = outcome
+        .transcript
+        .iter()
+        .filter(|line| line.starts_with("0>1") && line.contains(" tag 5"))
+        .map(|line| &line[line.find("tag").expect("a tag")..][..6])
+        .collect();
+    assert_eq!(
+        tags,
+        ["tag 50", "tag 51", "tag 52", "tag 53", "tag 54", "tag 55"]
+    );
+}
+
+/// M-10: a persistent request costs the packets of the calls that it repeats, no more and no fewer.
+#[test]
+fn m10_persistent_requests_send_what_their_calls_send() {
+    let transcript = |persistent: bool| {
+        let program = move |world: Comm| async move {
+            let content = pattern(130, 0);
+            let mode = mpi::SendMode::Standard;
+            let mut request = if world.rank() == 0 {
+                world.send_init(mode, content.clone(), 1, 0)
+            } else {
+                world.recv_init(world.buffer(130), 0, 0)
+            };
+            for _ in 0..3 {
+                if persistent {
+                    request.start()?;
+                    request.wait().await?;
+                } else if world.rank() == 0 {
+                    world.isend(content.clone(), 1, 0)?.wait().await?;
+                } else {
+                    world.irecv(world.buffer(130), 0, 0)?.wait().await?;
+                }
+            }
+            Ok(())
+        };
+        world(2).limits(FEW).run(program).finished().transcript
+    };
+    assert_eq!(transcript(true), transcript(false));
+}

@@ -203,6 +203,33 @@ fn limits_of_the_message_layer() {
     assert!(!plain.protocol().is_limited() && !plain.summary().to_string().contains("limits"));
 }
 
+/// What the protocols cost stands there too.
+#[test]
+fn presets_and_costs_of_the_protocol() {
+    let text = "version = 1\n[protocol]\npreset = \"explicit\"\ncontrol = \"48B\"\nsynchronous = \"acknowledged\"\n\
+                ready = \"strict\"\ncarriage = \"stream\"\npacket_cost = \"100ns\"\nbatch_cost = \"1us\"\n[hosts.a]\nspeed = \"1f\"\n";
+    let platform = Platform::parse("p.toml", text).unwrap();
+    assert!(platform.protocol().is_explicit() && platform.protocol().is_limited());
+    let shown = platform.summary().to_string();
+    let line = "explicit control messages, 48B per control message, 100ns per packet, 1us per posting, \
+                short synchronous messages acknowledged, ready sends strict, streams";
+    assert!(shown.contains(line), "{shown}");
+    let again = Platform::parse("again.toml", &platform.to_toml()).unwrap();
+    assert_eq!(again.protocol(), platform.protocol());
+    let text = "version = 1\n[protocol]\npreset = \"explicitt\"\nready = \"perhaps\"\ncarriage = 3\npacket_cost = \"4B\"\n\
+                [hosts.a]\nspeed = \"1f\"\n";
+    let report = Platform::parse("p.toml", text).unwrap_err().report(false);
+    for part in [
+        "unknown preset of the protocol \"explicitt\"",
+        "did you mean \"explicit\"?",
+        "expected \"lenient\" or \"strict\"",
+        "the number 3",
+        "p.toml:6:",
+    ] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+}
+
 #[test]
 fn wrong_limits_are_all_reported() {
     let text = "version = 1\n[protocol]\ncredits = 0\npacket = \"0B\"\nbuffer = 3\nreserved = -1\n[hosts.a]\nspeed = \"1f\"\n";

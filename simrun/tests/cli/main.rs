@@ -10,6 +10,7 @@ mod limits;
 mod mapping;
 mod new_package;
 mod output;
+mod protocols;
 mod record;
 mod support;
 mod usage;

@@ -128,18 +128,3 @@ fn a_built_program_runs_alone_with_the_same_digest() {
     assert_eq!((alone.status, through.status), (0, 0));
     assert_eq!(alone.digest(), through.digest());
 }
-
-#[test]
-fn connection_machines_are_printed_as_graphs_and_as_pictures() {
-    for (machine, edge) in [
-        ("connection", "OpenCSend -> OpenCRecv"),
-        ("close", "LocalClose -> CloseAcked"),
-    ] {
-        let ran = simrun(&format!("graph {machine}"));
-        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-        assert!(ran.stdout.contains(edge), "{}", ran.stdout);
-        let ran = simrun(&format!("graph {machine} --format svg"));
-        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-        assert!(ran.stdout.contains("<svg"), "{}", ran.stdout);
-    }
-}

@@ -1,6 +1,6 @@
 //! What can go wrong in a rank program, one case per run, for the tests of the command line.
 
-use mpi::{Comm, Level, Result};
+use mpi::{Comm, Level, Result, waitall};
 
 #[derive(clap::Parser, Clone)]
 struct Args {
@@ -21,6 +21,10 @@ enum Case {
     HeadToHead,
     /// Rank 0 sends a message that rank 1 does not receive.
     Unreceived,
+    /// Rank 0 sends four messages to rank 1 and waits for them; rank 1 receives them after a second.
+    Late,
+    /// The same with ready sends.
+    LateReady,
     /// Rank 1 posts a receive for a message that is never sent, and leaves it.
     NeverCompleted,
     /// Rank 0 awaits what nobody in the simulation can wake.
@@ -35,6 +39,25 @@ enum Case {
     Hosts,
     /// Every rank writes a line of each level to the log, and prints one.
     Log,
+}
+
+/// Four messages from rank 0 that rank 1 receives after a second.
+async fn late(world: &Comm, ready: bool) -> Result<()> {
+    let mut sends = Vec::new();
+    if world.rank() == 1 {
+        world.sleep(1.0).await;
+    }
+    for tag in 0..4 {
+        let mut message = world.buffer(1000);
+        if world.rank() == 1 {
+            world.recv(&mut message, 0, tag).await?;
+        } else if ready {
+            sends.push(world.irsend(message, 1, tag)?);
+        } else {
+            sends.push(world.isend(message, 1, tag)?);
+        }
+    }
+    waitall(&mut sends).await.map(drop)
 }
 
 async fn cases(world: Comm, args: Args) -> Result<()> {
@@ -53,6 +76,9 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
         (Case::HeadToHead, 0 | 1) => {
             world.send(&message, 1 - rank, 0).await?;
             world.recv(&mut message, 1 - rank, 0).await?;
+        }
+        (Case::Late | Case::LateReady, 0 | 1) => {
+            late(&world, matches!(args.case, Case::LateReady)).await?;
         }
         (Case::Unreceived, 0) => world.send(&message, 1, 5).await?,
         (Case::NeverCompleted, 1) => std::mem::forget(world.irecv(message, 0, 9)?),

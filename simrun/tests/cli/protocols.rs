@@ -1,0 +1,100 @@
+//! The protocol machines as graphs (E7), and what a run tells about its connections.
+
+use crate::support::{case, simrun};
+
+#[test]
+fn e7_machines_are_printed_as_graphs_and_as_pictures() {
+    for (machine, edge, waits) in [
+        (
+            "send",
+            "FlowCtrl -> AwaitFlowCtrl [label=\"Restricted [M-3]\"]",
+            "AwaitFlowCtrl",
+        ),
+        (
+            "receive",
+            "MatchEager -> DecidePlace [label=\"NotFound\"]",
+            "AwaitPacket",
+        ),
+        ("credits", "Quiet -> Owing [label=\"Few [M-3]\"]", "Owing"),
+        ("connection", "OpenCSend -> OpenCRecv", "OpenCSend"),
+        ("close", "LocalClose -> CloseAcked", "LocalClose"),
+    ] {
+        let dot = simrun(&format!("graph {machine} --format dot"));
+        assert_eq!((dot.status, dot.stderr.as_str()), (0, ""));
+        assert!(dot.stdout.contains(edge), "{}", dot.stdout);
+        let boxed = format!("{waits} [shape=box, peripheries=2]");
+        assert!(dot.stdout.contains(&boxed), "{}", dot.stdout);
+        assert_eq!(simrun(&format!("graph {machine}")).stdout, dot.stdout);
+        // Every state and every edge of the graph is in the picture.
+        let svg = simrun(&format!("graph {machine} --format svg"));
+        assert_eq!((svg.status, svg.stderr.as_str()), (0, ""));
+        assert!(svg.stdout.starts_with("<svg") && svg.stdout.ends_with("</svg>\n"));
+        let edges: Vec<&str> = dot
+            .stdout
+            .lines()
+            .filter(|line| line.contains(" -> "))
+            .collect();
+        assert_eq!(
+            svg.stdout.matches("<polyline").count(),
+            edges.len(),
+            "{machine}"
+        );
+        for edge in edges {
+            let (_, label) = edge.split_once("label=\"").unwrap();
+            let label = label.trim_end_matches("\"];").replace('&', "&amp;");
+            let (from, _) = edge.trim_start().split_once(' ').unwrap();
+            for text in [label.as_str(), from] {
+                assert!(
+                    svg.stdout.contains(&format!("\n{text}\n")),
+                    "{machine}: {text}"
+                );
+            }
+        }
+    }
+    let ran = simrun("graph sending");
+    assert!(
+        ran.status == 2 && ran.stderr.contains("'sending'"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_run_tells_who_waited_for_credits() {
+    let ran = case("late", "-n 2");
+    assert!(ran.status == 0 && !ran.stdout.contains("waited"), "{ran:?}");
+    let few =
+        "-n 2 --set protocol.credits=2 --set protocol.reserved=0 --set protocol.unexpected=0B";
+    let ran = case("late", few);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(
+        ran.stdout
+            .contains("rank 0 waited 100 % for credits from rank 1"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn the_explicit_preset_takes_longer_where_messages_are_announced() {
+    let seconds = |options: &str| {
+        let ran = case(
+            "late",
+            &format!("-n 2 --send-mode rendezvous --format json {options}"),
+        );
+        assert_eq!(ran.status, 0, "{ran:?}");
+        ran.json()["simulated_s"].as_f64().unwrap()
+    };
+    let (free, explicit) = (seconds(""), seconds("--set protocol.preset=\"explicit\""));
+    assert!(free > 1.0 && explicit > free, "{free} {explicit}");
+}
+
+#[test]
+fn m12_a_ready_send_without_a_receive_is_a_failure_where_that_is_strict() {
+    let ran = case("late-ready", "-n 2");
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let ran = case("late-ready", "-n 2 --set protocol.ready=\"strict\"");
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.stderr.contains("ready send without a posted receive"),
+        "{ran:?}"
+    );
+}

@@ -79,11 +79,10 @@ impl Stepper {
     /// Begins anew.
     pub fn restart(&mut self) {
         self.device = None;
+        self.simulation.recycle();
         if self.stale {
             self.stale = false;
             self.simulation = (self.build)();
-        } else {
-            self.simulation.recycle();
         }
         self.begin();
     }
@@ -482,6 +481,14 @@ impl Stepper {
     #[must_use]
     pub fn object_digest(&self) -> Digest {
         self.simulation.kernel.borrow().object_digest()
+    }
+}
+
+impl Drop for Stepper {
+    /// The kernel and its device keep each other alive until here.
+    fn drop(&mut self) {
+        self.device = None;
+        self.simulation.recycle();
     }
 }
 

@@ -169,6 +169,9 @@ impl Ranks {
             settings.copy_bandwidth = f64::INFINITY;
             settings.posting = Posting::default();
             settings.control = None;
+            if let Some(connections) = &mut settings.connections {
+                *connections = connections.timeless();
+            }
         }
         Self {
             port,

@@ -418,3 +418,33 @@ fn f5_a_thousand_reconnects() {
     );
     assert!(run.leftovers.iter().all(Vec::is_empty));
 }
+
+/// The same run twice; and where no time passes, connections are made all the same.
+#[test]
+fn runs_with_connections_repeat_themselves() {
+    let connections = Connections {
+        idle_close: Some(1e-5),
+        message_time: 1e-6,
+        ..Connections::ON_DEMAND
+    };
+    let program = |world: Comm, _: common::Notes| async move {
+        for round in 0..3 {
+            let mut requests = Vec::new();
+            for peer in (0..world.size()).filter(|peer| *peer != world.rank()) {
+                for length in [10, 20_000] {
+                    requests.push(world.irecv(world.buffer(length), peer, round)?);
+                    requests.push(world.isend(world.buffer(length), peer, round)?);
+                }
+            }
+            mpi::waitall(&mut requests).await?;
+            world.sleep(1e-4).await;
+        }
+        DONE
+    };
+    let runner = ranks(4).connecting(connections);
+    let runs = [(); 2].map(|()| runner.run(program).finished());
+    assert_eq!(runs[0].report.digest, runs[1].report.digest);
+    assert_eq!(runs[0].connections, runs[1].connections);
+    let untimed = runner.untimed().run(program).finished();
+    assert!(statistics(&untimed, 0).counts.opened >= 3);
+}

@@ -63,9 +63,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("explore", &["sim-core"]),
     ("report", &["platform"]),
     (
+        "validation",
+        &["fabric", "mpi", "platform", "report", "run", "sim-core"],
+    ),
+    (
         "simrun",
         &[
-            "explore", "fabric", "mpi", "platform", "report", "run", "sim-core",
+            "explore",
+            "fabric",
+            "mpi",
+            "platform",
+            "report",
+            "run",
+            "sim-core",
+            "validation",
         ],
     ),
 ];

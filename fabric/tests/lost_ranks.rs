@@ -268,3 +268,30 @@ fn f4_a_connection_that_breaks_at_any_instant_leaves_nobody_hanging() {
         assert_eq!(lost(&run), [0; 0]);
     }
 }
+
+/// Static connections: the others begin without the rank that was lost meanwhile.
+#[test]
+fn a_loss_while_all_get_connected_holds_nobody_up() {
+    for step in 0..12 {
+        let connections = Connections {
+            is_static: true,
+            ..Connections::ON_DEMAND
+        };
+        let runner = off("b", &format!("{}ns", step * 500)).connecting(connections);
+        let run = runner.run(|world, notes| async move {
+            notes.add(&world, "begins");
+            let peer = 2 - world.rank();
+            let mut buffer = world.buffer(10);
+            if peer != world.rank() {
+                let send = world.buffer(10);
+                world.sendrecv(&send, peer, 0, &mut buffer, peer, 0).await?;
+            }
+            world.sleep(1.0).await;
+            DONE
+        });
+        let run = run.finished();
+        assert_eq!(lost(&run), [1]);
+        let begins = run.notes.iter().map(|note| note.1);
+        assert_eq!(begins.filter(|rank| *rank != 1).count(), 2);
+    }
+}

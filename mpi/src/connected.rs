@@ -71,6 +71,20 @@ impl Connections {
     };
 }
 
+impl Connections {
+    /// The same where no time passes: nothing takes any, and no connection has been idle for long.
+    #[must_use]
+    pub const fn timeless(&self) -> Self {
+        Self {
+            idle_close: None,
+            connect_time: 0.0,
+            accept_time: 0.0,
+            message_time: 0.0,
+            ..*self
+        }
+    }
+}
+
 /// Tokens of this layer are from here on; those of the engine are places in its list of operations, below.
 const OWN: Token = 1 << 31;
 
@@ -106,10 +120,8 @@ struct Driver {
     ready: VecDeque<Event>,
     /// Since when packets wait for a connection, by peer.
     waiting: BTreeMap<u32, f64>,
-    /// How long they did, and how often the connection was opened.
+    /// How long they did, and how often the connection was opened; also of those that were lost before.
     known: BTreeMap<u32, statistics::Known>,
-    /// Opened connections.
-    opened: u32,
     /// The rank opens, or has opened, all of them.
     opens: bool,
     finalizes: bool,
@@ -176,7 +188,6 @@ pub(crate) fn connect(channel: Box<dyn Channel>) -> Box<dyn Channel> {
         ready: VecDeque::new(),
         waiting: BTreeMap::new(),
         known: BTreeMap::new(),
-        opened: 0,
         opens: false,
         finalizes: false,
         is_shut: false,
@@ -303,7 +314,6 @@ impl Driver {
     }
 
     fn opened(&mut self, channel: &dyn Channel, connection: u32, peer: u32) {
-        self.opened += 1;
         let known = self.known.entry(peer).or_default();
         known.opened += 1;
         if let Some(since) = self.waiting.remove(&peer) {
@@ -324,6 +334,7 @@ impl Driver {
             self.connector.handle(channel.now(), connection, end);
             self.go_on(channel);
         }
+        self.known.entry(peer).or_default();
         self.ready.push_back(Event::Lost { peer });
     }
 
@@ -403,7 +414,7 @@ impl Driver {
                 self.go_on(channel);
             }
         }
-        self.opened + self.connector.lost_peers() + 1 >= channel.size()
+        self.known.len() + 1 >= channel.size() as usize
     }
 
     /// Ends all connections; true when that is done.

@@ -145,3 +145,29 @@ pub(crate) fn waits(processes: &[Rc<mpi::Process>]) -> Vec<ConnectionWait> {
     all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn static_connections_need_descriptors_for_all_other_ranks() {
+        let connection = Connection {
+            mode: ConnectionMode::Static,
+            descriptors: Some(7),
+            ..Connection::default()
+        };
+        assert_eq!(check(&connection, 8), Ok(()));
+        let error = check(&connection, 9).expect_err("one too few");
+        let text = "connection.descriptors = 7 is too few for connection.mode = \"static\" with 9 ranks: expected at least 8";
+        assert_eq!(error.to_string(), text);
+        let mode = ConnectionMode::OnDemand;
+        assert_eq!(check(&Connection { mode, ..connection }, 9), Ok(()));
+    }
+
+    #[test]
+    fn a_loss_is_a_warning() {
+        let text = "rank 3: it was lost at 1.5 s, because its host was off";
+        assert_eq!(losses(&[(3, Time::from_secs(1.5))]), [text]);
+    }
+}

@@ -192,6 +192,9 @@ pub(crate) struct Measured {
     pub(crate) theirs: Result<Sample, String>,
 }
 
+/// What takes SimGrid longer than this, in seconds, it does once.
+const LONG_S: f64 = 30.0;
+
 fn measure(
     workload: &'static Workload,
     simgrid: Option<&simgrid::SimGrid>,
@@ -207,7 +210,8 @@ fn measure(
     for run in 1..=runs {
         say(&format!("{}: run {run} of {runs}", workload.name));
         ours.push(child::run_ours(workload, quick)?);
-        if let (Some(simgrid), None) = (simgrid, &missing) {
+        let is_long = |sample: &Sample| sample.user_s > LONG_S;
+        if let (Some(simgrid), None, false) = (simgrid, &missing, theirs.iter().any(is_long)) {
             match simgrid.run(workload, quick) {
                 Ok(sample) => theirs.push(sample),
                 Err(reason) => missing = Some(reason),

@@ -126,7 +126,7 @@ fn obtained(part: Part, simgrid: Option<&SimGrid>, runs: u32) -> String {
     let _ = writeln!(
         text,
         "* Each workload runs {runs} times per side, ours and SimGrid's alternately, each run in a process of its own; \
-         the table has medians."
+         the table has medians. What takes SimGrid more than 30 s it does once."
     );
     text.push_str(match part {
         Part::Messages => RANKS,

@@ -21,7 +21,7 @@ pub struct ConnectionStatistics {
     pub reopened: u64,
     /// How long messages waited for the connection to a rank, in seconds: by rank, those for which they did.
     pub waited: Vec<(u32, f64)>,
-    /// Ranks of which something is remembered, at the present or the largest time: what the memory is proportional to.
+    /// Ranks to which there was a connection: what the memory is proportional to.
     pub peers: usize,
 }
 
@@ -42,9 +42,13 @@ impl Driver {
         waited.sort_unstable_by_key(|&(peer, _)| peer);
         ConnectionStatistics {
             counts: self.connector.counts(),
-            reopened: self.known.values().map(|known| known.opened - 1).sum(),
+            reopened: self
+                .known
+                .values()
+                .map(|known| known.opened.saturating_sub(1))
+                .sum(),
             waited,
-            peers: self.known.len(),
+            peers: self.known.values().filter(|known| known.opened > 0).count(),
         }
     }
 }

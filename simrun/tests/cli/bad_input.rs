@@ -282,7 +282,9 @@ fn app() {
 fn apps() -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(crate::support::root().join("apps"))
         .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("Cargo.toml").exists())
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
         .collect();
     names.sort();
     names

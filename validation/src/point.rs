@@ -1,0 +1,50 @@
+//! What a fit is made from: for each size one time, with how far it can be trusted.
+
+/// One size and what was measured there.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Point {
+    /// Bytes of payload.
+    pub size: u64,
+    /// Seconds, above 0.
+    pub time_s: f64,
+    /// The relative standard error of the time: 0.02 is 2 %; 0 if it is not known.
+    pub error: f64,
+}
+
+impl Point {
+    /// A point of a table, of which nobody says how far it can be trusted.
+    #[must_use]
+    pub const fn of_table(size: u64, time_s: f64) -> Self {
+        Self {
+            size,
+            time_s,
+            error: 0.0,
+        }
+    }
+
+    /// The size as a number to compute with.
+    #[must_use]
+    pub fn x(&self) -> f64 {
+        bytes(self.size)
+    }
+}
+
+/// A size as a number to compute with.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "sizes of messages are far below 2^53"
+)]
+#[must_use]
+pub(crate) const fn bytes(size: u64) -> f64 {
+    size as f64
+}
+
+/// A count as a number to compute with.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "there are far fewer than 2^53 of anything that is counted here"
+)]
+#[must_use]
+pub(crate) const fn count(number: usize) -> f64 {
+    number as f64
+}

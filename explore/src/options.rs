@@ -45,6 +45,7 @@ pub enum Mutant {
     CausalPast,
     NoWaitAnyRule,
     ShortChoices,
+    ChoicesOnce,
     SemaphoresNeverReverse,
     AncestorsWithSleepSets,
     RacesOnlyAtTheEnd,

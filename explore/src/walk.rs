@@ -50,7 +50,7 @@ impl<'a> Walk<'a> {
             statistics: Statistics::default(),
             observer,
             thorough: false,
-            next_look: STEPS_BETWEEN_LOOKS,
+            next_look: STEPS_BETWEEN_LOOKS.min(options.transitions_max),
             begun: std::time::Instant::now(),
         }
     }
@@ -221,6 +221,9 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         self.next_look = self.machine.transitions + STEPS_BETWEEN_LOOKS;
+        if let Some(progress) = &self.options.progress {
+            progress.note(self.statistics.traces, self.machine.transitions);
+        }
         if self.seconds() > self.options.seconds_max {
             return Err(Halt::Bound(Bound::Time));
         }

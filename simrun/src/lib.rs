@@ -29,6 +29,7 @@
 
 mod app;
 mod args;
+mod check;
 mod cli;
 mod entry;
 mod graph;

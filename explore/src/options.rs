@@ -47,6 +47,7 @@ pub enum Mutant {
     CausalPast,
     NoWaitAnyRule,
     ShortChoices,
+    ChoicesOnce,
     SemaphoresNeverReverse,
     AncestorsWithSleepSets,
     RacesOnlyAtTheEnd,

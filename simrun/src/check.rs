@@ -31,6 +31,9 @@ use crate::{entry, progress, status};
 /// So many steps are executed at most to know whether a correct run was still possible at one place.
 const CRITICAL_BUDGET: u64 = 50_000;
 
+/// So many different findings are shown.
+const SHOWN_MAX: usize = 5;
+
 /// A finding, followed once more.
 struct Found {
     finding: Finding,
@@ -225,6 +228,7 @@ fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
     }
     let report = searched.map_err(|panic| broken_search(&*panic))?;
     let mut found: Vec<Found> = Vec::new();
+    let mut is_cut = false;
     for finding in &report.findings {
         // The same in another order says nothing new.
         let is_known = |other: &Found| {
@@ -234,15 +238,19 @@ fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
         if found.iter().any(is_known) {
             continue;
         }
+        if found.len() == SHOWN_MAX {
+            is_cut = true;
+            break;
+        }
         found.push(subject.again(finding)?);
     }
     if let (Some(path), Some(first)) = (&args.timeline, found.first()) {
         first.draw(subject.name, path)?;
     }
     let text = match args.format {
-        Format::Json => json::of_search(subject.name, &report, &found),
-        Format::Text if args.quiet => text::findings(&found),
-        Format::Text => text::of_search(subject.name, &report, &found),
+        Format::Json => json::of_search(subject.name, &report, &found, is_cut),
+        Format::Text if args.quiet => text::findings(&found, is_cut),
+        Format::Text => text::of_search(subject.name, &report, &found, is_cut),
     };
     print(&text)?;
     Ok(ExitCode::from(status_of(&report)))

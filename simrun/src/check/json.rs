@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Found, text, words};
 
 /// A search.
-pub(super) fn of_search(name: &str, report: &Report, found: &[Found]) -> String {
+pub(super) fn of_search(name: &str, report: &Report, found: &[Found], is_cut: bool) -> String {
     let statistics = &report.statistics;
     let bounds: Vec<String> = statistics
         .bounds
@@ -39,6 +39,7 @@ pub(super) fn of_search(name: &str, report: &Report, found: &[Found]) -> String 
         "restarts": statistics.restarts,
         "wall_s": statistics.seconds,
         "findings": found.iter().map(finding).collect::<Vec<Value>>(),
+        "has_other_findings": is_cut,
     }))
 }
 

@@ -9,10 +9,10 @@ use super::{Found, words};
 use crate::summary;
 
 /// A search: its findings, the verdict, and the counts.
-pub(super) fn of_search(name: &str, report: &Report, found: &[Found]) -> String {
+pub(super) fn of_search(name: &str, report: &Report, found: &[Found], is_cut: bool) -> String {
     format!(
         "{}{name}: {}\n{}",
-        findings(found),
+        findings(found, is_cut),
         verdict(report),
         counts(&report.statistics)
     )
@@ -68,8 +68,8 @@ fn counts(statistics: &Statistics) -> String {
     text
 }
 
-/// All findings, one after the other.
-pub(super) fn findings(found: &[Found]) -> String {
+/// All findings, one after the other. `is_cut`: there are others.
+pub(super) fn findings(found: &[Found], is_cut: bool) -> String {
     let mut text = String::new();
     for (position, one) in found.iter().enumerate() {
         if found.len() > 1 {
@@ -77,6 +77,9 @@ pub(super) fn findings(found: &[Found]) -> String {
         }
         text.push_str(&finding(one));
         text.push('\n');
+    }
+    if is_cut {
+        let _ = writeln!(text, "there are other findings, which are not shown\n");
     }
     text
 }

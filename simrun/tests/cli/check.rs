@@ -102,6 +102,29 @@ fn a_livelock_and_a_failure_at_birth_replay() {
 }
 
 #[test]
+fn different_findings_are_shown_but_not_too_many() {
+    let found = check("many", "--format json").json();
+    assert_eq!(
+        (&found["failed"], &found["has_other_findings"]),
+        (&8.into(), &true.into())
+    );
+    let findings = found["findings"].as_array().unwrap();
+    let messages: Vec<&str> = findings
+        .iter()
+        .map(|one| one["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        messages,
+        ["number 0", "number 1", "number 2", "number 3", "number 4"]
+    );
+    let ran = check("many", "");
+    assert_eq!(commands(&ran).len(), 5);
+    assert!(
+        ran.stdout.contains("finding 2 of 5") && ran.stdout.contains("there are other findings")
+    );
+}
+
+#[test]
 fn json_has_its_keys() {
     let found = check("users", "-n 3 --format json").json();
     assert_eq!(found["verdict"], "ok");

@@ -17,6 +17,8 @@ enum Case {
     Panic,
     /// Draws two numbers below 6; one pair is an error.
     Draws,
+    /// Draws a number below 8, and fails with it.
+    Many,
     /// Tests a mutex that nobody will ever unlock, again and again.
     Livelock,
     /// So many users of a mutex: N! orders, for a long search.
@@ -72,6 +74,7 @@ async fn checked(me: Actor, args: Args) -> Result<(), String> {
                 return Err("3 and 4".to_owned());
             }
         }
+        Case::Many => return Err(format!("number {}", me.random(8).await)),
         Case::Livelock => {
             mutex.lock().await;
             let tester = me.spawn("tester", me.host(), move |_| async move {

@@ -28,7 +28,7 @@
 //! assert_eq!(report.findings[0].replay.to_string(), "1;1;2;1;2;2");
 //! ```
 //!
-//! * [`check`] explores and reports [`Finding`]s; [`explore`] shows every run to an [`Observer`].
+//! * [`check`] explores and reports [`Finding`]s; [`explore`] shows every run to an [`Observer`]; [`follow`] replays a finding.
 //! * [`Reduction`]: `odpor` (each class once), `sdpor` (source sets), `none` (brute force, the judge).
 //! * [`Strategy`]: depth first through all orders, or runs drawn at random.
 //! * [`Options`]: bounds. A bound that was hit is in [`Statistics::bounds`], and the verdict says that the search was not
@@ -47,6 +47,7 @@ mod class;
 mod critical;
 mod event;
 mod finding;
+mod follow;
 pub mod independence;
 mod machine;
 mod minimise;
@@ -55,6 +56,7 @@ mod odpor;
 mod options;
 mod path;
 mod player;
+mod progress;
 mod reversible;
 mod sampling;
 mod sdpor;
@@ -66,10 +68,12 @@ pub use class::Class;
 pub use critical::{Critical, critical};
 pub use event::Event;
 pub use finding::{Finding, FindingKind, FindingStep};
+pub use follow::{Followed, follow, schedule_alone};
 pub use minimise::minimise;
 pub use options::{Mutant, Options, Reduction, Strategy};
 pub use path::Path;
 pub use player::{Played, Player};
+pub use progress::Progress;
 pub use reversible::{Verdict as Reversibility, reversible};
 pub(crate) use search::Halt;
 pub use search::{End, Observer, Report, Run, Verdict, check, explore, replay};

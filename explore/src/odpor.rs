@@ -10,7 +10,8 @@
 //! subtree.
 //!
 //! Choices (draws, the members of a wait-any, several operations at a time) are steps of one actor in conflict. All others
-//! of a choice are inserted with the same tail; and a member that is completed only after the choice counts too.
+//! of a choice are inserted with the same tail, after every run; and a member that is completed only after the choice counts
+//! too.
 //!
 //! The run of a leaf is a pure function of its path: its sleep set is empty, and new branches are appended behind existing
 //! ones. Both are asserted.

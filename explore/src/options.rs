@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::Progress;
+
 /// Which orders are left out because others are the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reduction {
@@ -45,6 +47,7 @@ pub enum Mutant {
     CausalPast,
     NoWaitAnyRule,
     ShortChoices,
+    ChoicesOnce,
     SemaphoresNeverReverse,
     AncestorsWithSleepSets,
     RacesOnlyAtTheEnd,
@@ -71,6 +74,8 @@ pub struct Options {
     pub goes_on: bool,
     /// Stops the search soon after it has become true.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// Is told now and then how far the search is.
+    pub progress: Option<Arc<Progress>>,
     /// Looks at all races of every run instead of the new ones only; slower, with the same result.
     pub every_race: bool,
     /// A defect on purpose.
@@ -91,6 +96,7 @@ impl Default for Options {
             findings_max: 10,
             goes_on: true,
             interrupt: None,
+            progress: None,
             every_race: false,
             mutant: None,
         }

@@ -122,9 +122,9 @@ impl Path {
                 *own = (*own).max(theirs);
             }
         }
-        for other in (0..position).rev() {
-            let candidate = &self.events[other];
-            if clock[candidate.actor as usize] >= self.ranks[other] {
+        let known = self.events.iter().zip(&self.ranks);
+        for (other, (candidate, &rank)) in known.enumerate().rev() {
+            if clock[candidate.actor as usize] >= rank {
                 continue;
             }
             if dependent(candidate, &event, lists) {

@@ -7,7 +7,7 @@ use sim_core::{Executed, StepKind, Stepper};
 
 use crate::independence::is_global;
 use crate::machine::Machine;
-use crate::{Bound, End, Event, Halt, Observer, Options, Path, Statistics};
+use crate::{Bound, End, Event, Halt, Mutant, Observer, Options, Path, Statistics};
 
 /// How many steps are taken between two looks at the clock.
 const STEPS_BETWEEN_LOOKS: u64 = 4096;
@@ -21,8 +21,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) options: &'a Options,
     pub(crate) statistics: Statistics,
     observer: &'a mut dyn Observer,
-    /// There are steps that depend on everything: each run has all its races looked at, because a race that was looked at
-    /// with another end of the run may have left out what matters to a choice.
+    /// There are choices, or steps that depend on everything: each run has all its races looked at, because a race that was
+    /// looked at with another end of the run may have left out what matters to a choice.
     pub(crate) thorough: bool,
     next_look: u64,
     #[expect(
@@ -50,7 +50,7 @@ impl<'a> Walk<'a> {
             statistics: Statistics::default(),
             observer,
             thorough: false,
-            next_look: STEPS_BETWEEN_LOOKS,
+            next_look: STEPS_BETWEEN_LOOKS.min(options.transitions_max),
             begun: std::time::Instant::now(),
         }
     }
@@ -132,7 +132,10 @@ impl<'a> Walk<'a> {
         self.at = Some(length + 1);
         self.statistics.events += 1;
         self.path.push(&step, &self.machine.lists);
-        self.thorough |= step.event.effects & Executed::HIDDEN != 0 || is_global(step.event.kind);
+        let chooses = step.alternatives > 1 || step.event.effects & Executed::SEVERAL != 0;
+        self.thorough |= step.event.effects & Executed::HIDDEN != 0
+            || is_global(step.event.kind)
+            || (chooses && self.options.mutant != Some(Mutant::ChoicesOnce));
         Ok(step.event)
     }
 
@@ -148,9 +151,8 @@ impl<'a> Walk<'a> {
     /// The first step of the first actor that can take one.
     pub(crate) fn first_step(&mut self) -> Option<(u16, u32)> {
         let actor = self.next_able(0)?;
-        let mut offers = Vec::new();
-        self.machine.stepper.offers(u32::from(actor), &mut offers);
-        Some((actor, offers.first()?.choice))
+        let choice = self.machine.stepper.first_choice(u32::from(actor))?;
+        Some((actor, choice))
     }
 
     /// Whether the path has as many events as a run may have.
@@ -219,6 +221,9 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         self.next_look = self.machine.transitions + STEPS_BETWEEN_LOOKS;
+        if let Some(progress) = &self.options.progress {
+            progress.note(self.statistics.traces, self.machine.transitions);
+        }
         if self.seconds() > self.options.seconds_max {
             return Err(Halt::Bound(Bound::Time));
         }

@@ -73,6 +73,16 @@ fn choices_without_what_comes_after() {
     check(Reduction::Odpor, Mutant::ShortChoices);
 }
 
+/// One of 15 000 programs notices: it has two choices.
+#[test]
+fn choices_that_are_looked_at_once() {
+    let program = random::program(Family::ALL[3], 3_901);
+    let judge = classes(&program, Reduction::Sleep, None);
+    let mistaken = classes(&program, Reduction::Odpor, Some(Mutant::ChoicesOnce));
+    assert_eq!(classes(&program, Reduction::Odpor, None), judge);
+    assert_ne!(mistaken, judge);
+}
+
 #[test]
 fn semaphores_that_never_let_a_wait_come_first() {
     check(Reduction::Odpor, Mutant::SemaphoresNeverReverse);

@@ -48,6 +48,9 @@ impl QueueNumbers {
     }
 }
 
+/// The context of messages between single ranks of the world.
+const WORLD: u32 = 0;
+
 /// A packet that has not arrived.
 #[derive(Debug)]
 struct Waiting {
@@ -176,10 +179,11 @@ impl Device for Ideal {
 
     fn queue_name(&self, queue: u32) -> String {
         let key = self.numbers.0.borrow()[queue as usize];
-        let what = if key.context.is_some() {
-            ""
-        } else {
-            " (protocol)"
+        // Different names for different queues: a queue is found again by its name.
+        let what = match key.context {
+            Some(WORLD) => String::new(),
+            Some(context) => format!(" (context {context})"),
+            None => " (protocol)".to_owned(),
         };
         format!("network {} -> {}{what}", key.source, key.destination)
     }

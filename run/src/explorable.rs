@@ -1,17 +1,21 @@
-//! A program for a model checker: without a platform and without time, one step after another.
+//! A program for a model checker: without time, one step after another.
 //!
 //! Ranks are connected by the ideal device, on which sending is not delivery. The send mode decides which deadlocks there are:
-//! with *eager* a sender never waits for the receiver, with *rendezvous* always.
+//! with *eager* a sender never waits for the receiver, with *rendezvous* always. Of a platform only the hosts and the eager
+//! threshold can be observed; without one there is one host per rank, and the threshold is that of platform files which say
+//! nothing.
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use fabric::{Fabric, Ideal, QueueNumbers};
 use mpi::Settings;
-use sim_core::{ActorId, Constant, HostId, Simulation, Span, Stepper};
+use platform::{HostNames, Platform, Protocol};
+use sim_core::{ActorId, Console, Constant, HostId, Simulation, Span, Stepper};
 
 use crate::program::{Program, Stage};
-use crate::{SendMode, panic_hook};
+use crate::{Options, RunError, SendMode, panic_hook};
 
 /// The program as something that takes steps. `ranks` is the number of ranks, or what an actor program is told by
 /// [`Actor::count`](sim_core::Actor::count).
@@ -22,24 +26,56 @@ use crate::{SendMode, panic_hook};
 /// If `ranks` is 0.
 #[must_use]
 pub fn explorable(program: Rc<dyn Program>, ranks: u32, send_mode: SendMode) -> Stepper {
-    assert!(ranks > 0, "at least one rank");
+    let options = Options {
+        ranks: Some(ranks),
+        send_mode: Some(send_mode),
+        ..Options::default()
+    };
+    stepper(None, program, &options, None).expect("at least one rank, and no platform to fit")
+}
+
+/// The program as something that takes steps, on the hosts of a platform if there is one. Of the options the ranks (1 without),
+/// their mapping, the seed and the send mode count.
+///
+/// # Errors
+/// [`RunError`] if there is no rank, or if the mapping does not fit the platform.
+pub fn stepper(
+    platform: Option<&Arc<Platform>>,
+    program: Rc<dyn Program>,
+    options: &Options,
+    console: Option<Rc<dyn Console>>,
+) -> Result<Stepper, RunError> {
+    let ranks = options.ranks.unwrap_or(1);
+    if ranks == 0 {
+        return Err(RunError::NoRanks);
+    }
+    let hosts: Vec<HostId> = match platform {
+        Some(platform) => options.mapping.place(platform, ranks, options.seed)?,
+        None => (0..ranks).map(HostId).collect(),
+    };
+    let in_file = platform.map(|platform| platform.protocol().eager_threshold.bytes());
+    let threshold = options.send_mode.map_or_else(
+        || in_file.unwrap_or_else(|| Protocol::default().eager_threshold.bytes()),
+        SendMode::threshold,
+    );
     let has_ranks = program.has_ranks();
+    let (platform, seed) = (platform.map(Arc::clone), options.seed);
     let build = move || {
-        let names: Vec<String> = (0..ranks).map(|host| format!("host-{host}")).collect();
-        let model = Constant::new(Span::from_micros(1.0), 1e9);
-        let mut simulation = Simulation::new(Box::new(model), Rc::new(names), 0);
+        let mut simulation = empty(platform.as_ref(), ranks, seed);
         simulation.set_count(ranks);
+        if let Some(console) = &console {
+            simulation.set_console(Rc::clone(console));
+        }
         if has_ranks {
             simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
         }
         simulation
     };
     let numbers = QueueNumbers::default();
-    let hosts: Vec<HostId> = (0..ranks).map(HostId).collect();
     let processes = RefCell::new(Vec::new());
-    Stepper::new(build, move |simulation| {
-        let ideal = program.has_ranks().then(|| {
-            let settings = Settings::new(send_mode.threshold());
+    Ok(Stepper::new(build, move |simulation| {
+        let ideal = has_ranks.then(|| {
+            let settings = Settings::new(threshold);
             Ideal::new(simulation.port(), ranks, settings, numbers.clone())
         });
         let mut stage = Stage {
@@ -54,7 +90,19 @@ pub fn explorable(program: Rc<dyn Program>, ranks: u32, send_mode: SendMode) -> 
             ideal.watch(&started);
         }
         *processes.borrow_mut() = started;
-    })
+    }))
+}
+
+/// A simulation without actors.
+fn empty(platform: Option<&Arc<Platform>>, hosts: u32, seed: u64) -> Simulation {
+    if let Some(platform) = platform {
+        let names = Rc::new(HostNames(Arc::clone(platform)));
+        return Simulation::new(platform::model(Arc::clone(platform)), names, seed);
+    }
+    let names: Vec<String> = (0..hosts).map(|host| format!("host-{host}")).collect();
+    // Nobody sees these: no time passes.
+    let model = Constant::new(Span::from_micros(1.0), 1e9);
+    Simulation::new(Box::new(model), Rc::new(names), seed)
 }
 
 /// Calls `f` without printing the panics of the programs that it runs; a model checker reports them.

@@ -3,7 +3,7 @@
 //! * [`Program`]: a rank program or an actor program, as an object.
 //! * [`Mapping`]: which rank runs on which host.
 //! * [`simulate`]: platform + program + options → [`Run`].
-//! * [`explorable`]: the program under a model checker.
+//! * [`stepper`]: the program under a model checker, without time.
 //! * [`Output`]: where the program's own output and log go.
 //! * [`Record`]: what a run leaves behind.
 //!
@@ -20,8 +20,9 @@ mod record;
 
 pub use connections::{ConnectionTotals, ConnectionWait};
 pub use driver::{Options, Run, RunError, SendMode, simulate};
-pub use explorable::{explorable, without_panic_messages};
+pub use explorable::{explorable, stepper, without_panic_messages};
 pub use mapping::{MapFile, Mapping, MappingError};
 pub use output::{Around, LogFilter, Output, Stream};
+pub use panic_hook::with_quiet_panics;
 pub use program::{Program, RankProgram, RootProgram, Stage};
 pub use record::{BlockedRecord, FailureRecord, Folder, Origin, Record, RecordError};

@@ -14,8 +14,9 @@ thread_local! {
 
 static INSTALLED: Once = Once::new();
 
-/// Calls `f` and returns the place of the latest panic in it, as `file:line:column`.
-pub(crate) fn with_quiet_panics<T>(f: impl FnOnce() -> T) -> (T, Option<String>) {
+/// Calls `f`, in which programs run, without printing their panics. Returns the place of the latest one too, as
+/// `file:line:column`.
+pub fn with_quiet_panics<T>(f: impl FnOnce() -> T) -> (T, Option<String>) {
     INSTALLED.call_once(|| {
         let usual = panic::take_hook();
         let verbose = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");

@@ -132,12 +132,12 @@ pub(crate) struct RunArgs {
     pub(crate) arguments: Vec<OsString>,
 }
 
-fn ranks(text: &str) -> Result<u32, String> {
+pub(crate) fn ranks(text: &str) -> Result<u32, String> {
     let ranks = text.parse().ok().filter(|&ranks| ranks > 0);
     ranks.ok_or_else(|| format!("expected a whole number from 1 to {}", u32::MAX))
 }
 
-fn send_mode(text: &str) -> Result<SendMode, String> {
+pub(crate) fn send_mode(text: &str) -> Result<SendMode, String> {
     match text {
         "eager" => Ok(SendMode::Eager),
         "rendezvous" => Ok(SendMode::Rendezvous),

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Args as _, CommandFactory, Parser, Subcommand};
 
 use crate::args::{EXIT_STATUS, RunArgs};
 use crate::calibrate::{self, CalibrateCommand};
+use crate::check::{self, CheckArgs};
 use crate::entry::VERSION;
 use crate::graph::{self, GraphCommand};
 use crate::platform_command::{self, PlatformCommand};
@@ -19,6 +20,10 @@ const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun C
 const ABOUT_APP: &str = "\
 APP is the folder of a package, such as apps/ring, which is built first, or a built program.
 simrun APP without a command means simrun run APP; simrun APP --help shows also the arguments of APP.";
+
+const ABOUT_CHECK: &str = "\
+APP is the folder of a package, such as apps/philosophers, which is built first, or a built program.
+simrun check APP --help shows also the arguments of APP.";
 
 /// Simulates message-passing programs on machines that do not exist
 #[derive(Parser)]
@@ -43,6 +48,23 @@ struct RunCommand {
     options: RunArgs,
 }
 
+#[derive(clap::Args)]
+struct CheckCommand {
+    /// The folder of a package, or a built program
+    #[arg(value_name = "APP", hide = true)]
+    app: Option<PathBuf>,
+
+    #[command(flatten)]
+    options: CheckArgs,
+}
+
+/// What is to be done with a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    Run,
+    Check,
+}
+
 #[derive(Subcommand)]
 enum Sub {
     /// Simulate a program on a platform: the default
@@ -50,6 +72,11 @@ enum Sub {
     #[command(before_help = ABOUT_APP, after_help = EXIT_STATUS)]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Run(Box<RunCommand>),
+    /// Explore every order of a program's steps, and report what is wrong in them
+    #[command(override_usage = "simrun check [OPTIONS] APP [-- ARGUMENTS OF APP]")]
+    #[command(before_help = ABOUT_CHECK, after_help = check::EXIT_STATUS)]
+    #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
+    Check(Box<CheckCommand>),
     /// Look at platform files
     #[command(subcommand)]
     Platform(PlatformCommand),
@@ -69,7 +96,7 @@ enum Sub {
 pub fn simrun() -> ExitCode {
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     // As in `simrun -q run APP`: options may stand before the command.
-    if let Some(at) = first_plain(&arguments)
+    if let Some(at) = first_plain(&arguments, Mode::Run)
         && is_command(&arguments[at])
     {
         arguments[..=at].rotate_right(1);
@@ -78,20 +105,29 @@ pub fn simrun() -> ExitCode {
     let cli = match Cli::try_parse_from(std::iter::once(&program_name).chain(&arguments)) {
         Ok(cli) => cli,
         Err(error) => {
-            let of_run = arguments.first().is_some_and(|first| first == "run");
-            let rest = &arguments[usize::from(of_run)..];
+            let named = match arguments.first().and_then(|first| first.to_str()) {
+                Some("run") => Some(Mode::Run),
+                Some("check") => Some(Mode::Check),
+                _ => None,
+            };
+            let rest = &arguments[usize::from(named.is_some())..];
+            let mode = named.unwrap_or(Mode::Run);
             if error.kind() == ErrorKind::DisplayHelp
-                && let Some(at) = first_plain(rest)
-                && (of_run || !is_command(&rest[at]))
+                && let Some(at) = first_plain(rest, mode)
+                && (named.is_some() || !is_command(&rest[at]))
             {
                 // The program's help has the options of the run, and its own arguments.
-                return hand_over(Path::new(&rest[at]), false, rest);
+                return hand_over(Path::new(&rest[at]), mode, false, rest);
             }
             return status::show(&error);
         }
     };
     match cli.command {
         Some(Sub::Run(run)) => start(&run, &arguments[1..]),
+        Some(Sub::Check(check)) => {
+            let quiet = check.options.quiet;
+            start_app(check.app.as_deref(), Mode::Check, quiet, &arguments[1..])
+        }
         Some(Sub::Platform(command)) => platform_command::run(&command),
         Some(Sub::Graph(command)) => graph::run(&command),
         Some(Sub::Calibrate(command)) => calibrate::run(&command),
@@ -105,8 +141,12 @@ fn is_command(argument: &OsStr) -> bool {
 }
 
 fn start(run: &RunCommand, arguments: &[OsString]) -> ExitCode {
-    match &run.app {
-        Some(app) => hand_over(app, run.options.quiet, arguments),
+    start_app(run.app.as_deref(), Mode::Run, run.options.quiet, arguments)
+}
+
+fn start_app(app: Option<&Path>, mode: Mode, quiet: bool, arguments: &[OsString]) -> ExitCode {
+    match app {
+        Some(app) => hand_over(app, mode, quiet, arguments),
         None => status::refuse(
             "no APP: expected the folder of a package, such as apps/ring, or a built program",
         ),
@@ -114,12 +154,18 @@ fn start(run: &RunCommand, arguments: &[OsString]) -> ExitCode {
 }
 
 /// Replaces this process by the program, so that signals and statuses are the program's own.
-fn hand_over(app: &Path, quiet: bool, arguments: &[OsString]) -> ExitCode {
+fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> ExitCode {
     let program = match package::program(app, quiet) {
         Ok(program) => program,
         Err(error) => return status::refuse(error),
     };
-    let error = Command::new(&program).args(without_app(arguments)).exec();
+    let mut command = Command::new(&program);
+    if mode == Mode::Check {
+        let simrun = std::env::args().next().unwrap_or_default();
+        let called = [&simrun, "check", &app.to_string_lossy()].map(check::quoted);
+        command.args(["check", "--called-as", &called.join(" ")]);
+    }
+    let error = command.args(without_app(arguments, mode)).exec();
     status::refuse(format_args!(
         "{}: cannot start it: {error}: expected a program that is built with simrun",
         app.display()
@@ -127,17 +173,20 @@ fn hand_over(app: &Path, quiet: bool, arguments: &[OsString]) -> ExitCode {
 }
 
 /// The arguments but for APP.
-fn without_app(arguments: &[OsString]) -> Vec<OsString> {
+fn without_app(arguments: &[OsString], mode: Mode) -> Vec<OsString> {
     let mut rest = arguments.to_vec();
-    if let Some(at) = first_plain(arguments) {
+    if let Some(at) = first_plain(arguments, mode) {
         rest.remove(at);
     }
     rest
 }
 
 /// Where the first argument stands that is neither an option of a run nor an option's value: a command, or APP.
-fn first_plain(arguments: &[OsString]) -> Option<usize> {
-    let command = Options::command();
+fn first_plain(arguments: &[OsString], mode: Mode) -> Option<usize> {
+    let command = match mode {
+        Mode::Run => RunArgs::augment_args(clap::Command::new("run")),
+        Mode::Check => CheckArgs::augment_args(clap::Command::new("check")),
+    };
     let takes_value = |is_it: &dyn Fn(&clap::Arg) -> bool| {
         let option = command.get_arguments().find(|option| is_it(option));
         option.is_some_and(|option| option.get_action().takes_values())
@@ -163,28 +212,24 @@ fn first_plain(arguments: &[OsString]) -> Option<usize> {
     None
 }
 
-/// The options of a run, as `simrun` and every program know them.
-#[derive(Parser)]
-struct Options {
-    #[command(flatten)]
-    _options: RunArgs,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn app_is_found_wherever_it_stands() {
-        let check = |line: &str, expected: &str| {
+        let check_in = |mode: Mode, line: &str, expected: &str| {
             let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let rest = without_app(&arguments);
+            let rest = without_app(&arguments, mode);
             let rest: Vec<&str> = rest
                 .iter()
                 .map(|argument| argument.to_str().unwrap())
                 .collect();
             assert_eq!(rest.join(" "), expected, "{line}");
         };
+        let check = |line: &str, expected: &str| check_in(Mode::Run, line, expected);
+        check_in(Mode::Check, "--replay 1;2 ring -n 3", "--replay 1;2 -n 3");
+        check_in(Mode::Check, "--stop-at-first ring", "--stop-at-first");
         check("--platform p.toml ring", "--platform p.toml");
         check("--platform=p.toml ring", "--platform=p.toml");
         check("ring --platform p.toml", "--platform p.toml");

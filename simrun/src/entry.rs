@@ -8,12 +8,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::{Args as _, FromArgMatches as _};
+use clap::FromArgMatches as _;
 use platform::{Override, Platform};
 use run::{Folder, Mapping, Options, Origin, Output, Program, Record, Run, Stream};
 use sim_core::{Outcome, Progress, Time};
 
 use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
+use crate::check::{self, CheckArgs};
 use crate::platform_command::warn;
 use crate::{App, REVISION, progress, status, summary};
 
@@ -21,7 +22,12 @@ use crate::{App, REVISION, progress, status, summary};
 #[must_use]
 pub fn run_app<Shape, A: App<Shape>>(name: &'static str, app: A) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let parsed = command(name, A::command())
+    if let [first, rest @ ..] = &arguments[..]
+        && first == "check"
+    {
+        return check_app(name, app, rest);
+    }
+    let parsed = command::<RunArgs>(name, A::command(), EXIT_STATUS)
         .try_get_matches_from(&arguments)
         .and_then(|matches| RunArgs::from_arg_matches(&matches))
         .and_then(|args| Ok((app.bind(name, &args.arguments)?, args)));
@@ -31,8 +37,25 @@ pub fn run_app<Shape, A: App<Shape>>(name: &'static str, app: A) -> ExitCode {
     }
 }
 
+/// Explores a program: what follows `check`.
+fn check_app<Shape, A: App<Shape>>(name: &'static str, app: A, arguments: &[OsString]) -> ExitCode {
+    let parsed = command::<CheckArgs>(name, A::command(), check::EXIT_STATUS)
+        .override_usage(format!("{name} check [OPTIONS] [-- ARGUMENTS OF {name}]"))
+        .try_get_matches_from(arguments)
+        .and_then(|matches| CheckArgs::from_arg_matches(&matches))
+        .and_then(|args| Ok((app.bind(name, &args.arguments)?, args)));
+    match parsed {
+        Ok((program, args)) => check::run(name, Rc::from(program), &args),
+        Err(error) => status::show(&error),
+    }
+}
+
 /// The command line of a program: the options of a run, and in the help the program's own arguments.
-fn command(name: &'static str, own: Option<clap::Command>) -> clap::Command {
+fn command<Options: clap::Args>(
+    name: &'static str,
+    own: Option<clap::Command>,
+    exit_status: &str,
+) -> clap::Command {
     let about = own.as_ref().and_then(|own| own.get_about().cloned());
     let mut sections = String::new();
     if let Some(own) = own {
@@ -43,11 +66,11 @@ fn command(name: &'static str, own: Option<clap::Command>) -> clap::Command {
             .mut_args(|argument| argument.help_heading("Arguments of the program, after --"));
         sections = format!("{}\n", own.render_help().ansi());
     }
-    let command = RunArgs::augment_args(clap::Command::new(name))
+    let command = Options::augment_args(clap::Command::new(name))
         .no_binary_name(true)
         .version(VERSION)
         .override_usage(format!("{name} [OPTIONS] [-- ARGUMENTS OF {name}]"))
-        .after_help(format!("{sections}{EXIT_STATUS}"));
+        .after_help(format!("{sections}{exit_status}"));
     match about {
         Some(about) => command.about(about),
         None => command,
@@ -174,7 +197,7 @@ impl Start {
 }
 
 /// A flag that becomes true at the first Ctrl-C or termination; the second one ends the process at once.
-fn watch_signals() -> io::Result<Arc<AtomicBool>> {
+pub(crate) fn watch_signals() -> io::Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

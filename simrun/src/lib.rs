@@ -30,6 +30,7 @@
 mod app;
 mod args;
 mod calibrate;
+mod check;
 mod cli;
 mod entry;
 mod graph;

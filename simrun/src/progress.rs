@@ -14,15 +14,22 @@ const PERIOD: Duration = Duration::from_millis(500);
 
 /// A line that shows `progress` until it is dropped; `None` if standard error is no terminal.
 pub(crate) fn show(progress: &Arc<Progress>) -> Option<Line> {
+    let source = Arc::clone(progress);
+    line(move || {
+        let (time, events) = (summary::seconds(source.time().as_secs()), source.events());
+        format!("{time} simulated, {events} events")
+    })
+}
+
+/// A line that shows `text`; `None` if standard error is no terminal.
+pub(crate) fn line(text: impl Fn() -> String + Clone + Send + Sync + 'static) -> Option<Line> {
     if !std::io::stderr().is_terminal() {
         return None;
     }
-    let source = Arc::clone(progress);
     let state = move |bar: &ProgressState, line: &mut dyn std::fmt::Write| {
         if bar.elapsed() >= PERIOD {
-            let (time, events) = (summary::seconds(source.time().as_secs()), source.events());
             // The line is only a courtesy: nothing depends on it.
-            let _ = write!(line, "{time} simulated, {events} events");
+            let _ = write!(line, "{}", text());
         }
     };
     let style = ProgressStyle::with_template("{state}")

@@ -12,6 +12,8 @@ pub(crate) const FAILED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// A limit stopped the run: no verdict.
 pub(crate) const LIMIT: u8 = 3;
+/// A bug of ours: the status of a process that panics.
+pub(crate) const BUG: u8 = 101;
 /// Interrupted: 128 and the number of SIGINT.
 pub(crate) const INTERRUPTED: u8 = 130;
 

@@ -157,7 +157,7 @@ pub(crate) fn parameters(platform: &Platform, options: &Options, args: &RunArgs)
     )
 }
 
-fn count(number: u64, what: &str) -> String {
+pub(crate) fn count(number: u64, what: &str) -> String {
     match (number, what) {
         (1, _) => format!("1 {what}"),
         (_, "rank or actor") => format!("{number} ranks or actors"),
@@ -180,7 +180,7 @@ pub(crate) fn seconds(value: f64) -> String {
 }
 
 /// Seconds of real time, to 3 digits: more would only be noise.
-fn rounded(value: f64) -> String {
+pub(crate) fn rounded(value: f64) -> String {
     match value {
         value if value >= 1.0 => format!("{value:.2} s"),
         value if value >= 1e-3 => format!("{:.1} ms", value * 1e3),
@@ -206,7 +206,7 @@ fn bytes(value: f64) -> String {
     format!("{value} B")
 }
 
-fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     match value {
         value if value >= 1e6 => format!("{:.1} M", value / 1e6),
         value if value >= 1e3 => format!("{:.1} k", value / 1e3),

@@ -60,7 +60,8 @@ fn target() -> &'static Path {
 
 /// What a command prints, both streams, and its exit status if that is not 0.
 fn output_of(command: &str) -> Vec<String> {
-    let built = command.replace("target/release", target().join("release").to_str().unwrap());
+    let release = target().join("release").to_str().unwrap().to_owned();
+    let built = command.replace("target/release", &release);
     let output = Command::new("sh")
         .args(["-c", &format!("{built} 2>&1")])
         .current_dir(root())
@@ -71,7 +72,7 @@ fn output_of(command: &str) -> Vec<String> {
     let mut lines: Vec<String> = String::from_utf8(output.stdout)
         .unwrap()
         .lines()
-        .map(str::to_owned)
+        .map(|line| line.replace(&release, "target/release"))
         .collect();
     match output.status.code() {
         Some(0) => {}

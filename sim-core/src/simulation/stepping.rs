@@ -79,11 +79,10 @@ impl Stepper {
     /// Begins anew.
     pub fn restart(&mut self) {
         self.device = None;
+        self.simulation.recycle();
         if self.stale {
             self.stale = false;
             self.simulation = (self.build)();
-        } else {
-            self.simulation.recycle();
         }
         self.begin();
     }
@@ -155,6 +154,19 @@ impl Stepper {
             return;
         }
         self.simulation.kernel.borrow().offers(actor, into);
+    }
+
+    /// The first step that an actor can take, if it can take any.
+    #[must_use]
+    pub fn first_choice(&self, actor: u32) -> Option<u32> {
+        let kernel = self.simulation.kernel.borrow();
+        if actor < kernel.count_actors() && kernel.has_one_step(actor) {
+            return Some(0);
+        }
+        drop(kernel);
+        let mut offers = Vec::new();
+        self.offers(actor, &mut offers);
+        offers.first().map(|offer| offer.choice)
     }
 
     /// What the next step of an actor would touch, whether or not it can be taken; `None` if the actor has ended or is
@@ -469,6 +481,14 @@ impl Stepper {
     #[must_use]
     pub fn object_digest(&self) -> Digest {
         self.simulation.kernel.borrow().object_digest()
+    }
+}
+
+impl Drop for Stepper {
+    /// The kernel and its device keep each other alive until here.
+    fn drop(&mut self) {
+        self.device = None;
+        self.simulation.recycle();
     }
 }
 

@@ -5,6 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod bad_input;
+mod calibrate;
+mod check;
 mod failures;
 mod limits;
 mod mapping;

@@ -11,6 +11,9 @@ fn help_fits_and_ends_with_success() {
         "run --help",
         "help",
         "help run",
+        "check --help",
+        "help check",
+        "calibrate --help",
         "platform --help",
         "platform check --help",
         "new --help",
@@ -24,6 +27,7 @@ fn help_fits_and_ends_with_success() {
                 !shown.ends_with('.')
                     || shown.starts_with("APP")
                     || shown.starts_with("simrun APP")
+                    || shown.starts_with("simrun check APP")
                     || shown.starts_with("Exit status"),
                 "{line}: {shown}"
             );

@@ -27,6 +27,8 @@ enum Case {
     LateReady,
     /// Rank 1 posts a receive for a message that is never sent, and leaves it.
     NeverCompleted,
+    /// Rank 0 sends to rank 2, then to rank 1, which passes it on to rank 2: an error if that is faster.
+    Relay,
     /// Rank 0 awaits what nobody in the simulation can wake.
     Foreign,
     /// Every rank sleeps second after second; rank 0 says so first.
@@ -39,6 +41,28 @@ enum Case {
     Hosts,
     /// Every rank writes a line of each level to the log, and prints one.
     Log,
+}
+
+async fn relay(world: &Comm) -> Result<()> {
+    let mut message = world.buffer(1000);
+    match world.rank() {
+        0 => {
+            world.send(&message, 2, 0).await?;
+            world.send(&message, 1, 0).await?;
+        }
+        1 => {
+            world.recv(&mut message, 0, 0).await?;
+            world.send(&message, 2, 0).await?;
+        }
+        _ => {
+            let first = world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
+            world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
+            if first.source != 0 {
+                world.send(&message, 77, 0).await?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Four messages from rank 0 that rank 1 receives after a second.
@@ -82,6 +106,7 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
         }
         (Case::Unreceived, 0) => world.send(&message, 1, 5).await?,
         (Case::NeverCompleted, 1) => std::mem::forget(world.irecv(message, 0, 9)?),
+        (Case::Relay, _) => relay(&world).await?,
         (Case::Foreign, 0) => std::future::pending().await,
         (Case::Stuck, 0) => {
             world.println(format_args!("running"));

@@ -1,0 +1,41 @@
+//! One leader in every order, and two where two nodes have the greatest number.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::process::Command;
+
+use serde_json::Value;
+
+fn check(nodes: u32, arguments: &[&str]) -> (Option<i32>, Value) {
+    let output = Command::new(env!("CARGO_BIN_EXE_leader-election"))
+        .args(["check", "--format", "json", "-n", &nodes.to_string(), "--"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    let found = serde_json::from_slice(&output.stdout).unwrap();
+    (output.status.code(), found)
+}
+
+#[test]
+fn nothing_depends_on_who_is_faster() {
+    for nodes in [1, 2, 3, 5, 8] {
+        let (status, found) = check(nodes, &[]);
+        assert_eq!((status, &found["traces"]), (Some(0), &1.into()), "{found}");
+    }
+}
+
+#[test]
+fn twins_are_two_leaders() {
+    for nodes in [2, 3, 5] {
+        let (status, found) = check(nodes, &["--twins"]);
+        assert_eq!(status, Some(1));
+        assert_eq!(
+            (&found["traces"], &found["failed"]),
+            (&2.into(), &2.into()),
+            "{found}"
+        );
+        assert_eq!(found["findings"][0]["message"], "2 leaders: expected 1");
+        // The same failure in both orders is told once.
+        assert_eq!(found["findings"].as_array().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,51 @@
+//! A wake-up is lost in the orders in which it comes too early, and in no plain run.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn program(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lost-wakeup"));
+    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    command.args(arguments.split_whitespace()).output().unwrap()
+}
+
+/// The exit status, the orders in which all end, and those in which somebody sleeps for ever.
+fn check(arguments: &str) -> (Option<i32>, Value) {
+    let output = program(&format!("check --format json {arguments}"));
+    let found = serde_json::from_slice(&output.stdout).unwrap();
+    (output.status.code(), found)
+}
+
+/// Who has the mutex first decides: two orders.
+#[test]
+fn one_waiter_may_be_late() {
+    let (status, found) = check("-n 1");
+    assert_eq!(status, Some(1));
+    assert_eq!(
+        (&found["finished"], &found["deadlocks"]),
+        (&1.into(), &1.into())
+    );
+    let sleeper = &found["findings"][0]["actors"][0];
+    assert_eq!(sleeper["name"], "waiter-0");
+    assert_eq!(sleeper["waits_in"], "wait on condition variable 0");
+}
+
+#[test]
+fn with_a_flag_nobody_is_late() {
+    let (status, found) = check("-n 1 -- --fixed");
+    assert_eq!((status, &found["traces"]), (Some(0), &2.into()));
+    for waiters in [2, 3] {
+        let (status, found) = check(&format!("-n {waiters} -- --fixed"));
+        assert_eq!((status, &found["deadlocks"]), (Some(0), &0.into()));
+    }
+    assert_eq!(check("-n 2").0, Some(1));
+}
+
+#[test]
+fn a_plain_run_notices_nothing() {
+    let ran = program("-q -p platforms/cluster.toml -n 4");
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+}

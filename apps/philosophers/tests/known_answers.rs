@@ -1,0 +1,69 @@
+//! How many distinguishable orders philosophers have, against formulas.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The exit status, and the result of a search.
+fn check(philosophers: u32, order: &str) -> (Option<i32>, Value) {
+    let output = Command::new(env!("CARGO_BIN_EXE_philosophers"))
+        .args(["check", "--format", "json", "-n", &philosophers.to_string()])
+        .args(["--", "--order", order])
+        .output()
+        .unwrap();
+    let found = serde_json::from_slice(&output.stdout).unwrap();
+    (output.status.code(), found)
+}
+
+/// Each of n forks is taken by one of its two neighbours first: 2^n ways, less the two in which they all wait in a circle.
+#[test]
+fn ordered_philosophers_have_two_ways_less_than_forks_have() {
+    for (philosophers, ways) in [(3, 6), (4, 14), (5, 30), (7, 126)] {
+        let (status, found) = check(philosophers, "ordered");
+        assert_eq!((status, &found["traces"]), (Some(0), &ways.into()));
+        assert_eq!(
+            (&found["exhaustive"], &found["blocked"]),
+            (&true.into(), &0.into())
+        );
+    }
+}
+
+/// One of the two circles is possible, and a deadlock of all.
+#[test]
+fn unordered_philosophers_have_one_deadlock_more() {
+    for (philosophers, ways) in [(2, 2), (3, 6), (4, 14)] {
+        let (status, found) = check(philosophers, "unordered");
+        assert_eq!(status, Some(1));
+        assert_eq!(
+            (&found["finished"], &found["deadlocks"]),
+            (&ways.into(), &1.into())
+        );
+        let cycle = found["findings"][0]["cycle"].as_array().unwrap();
+        assert_eq!(cycle.len(), philosophers as usize);
+    }
+}
+
+/// 96 orders for 3 is what an independent enumeration says.
+#[test]
+fn with_a_waiter_all_eat() {
+    let (status, found) = check(3, "waiter");
+    assert_eq!((status, &found["traces"]), (Some(0), &96.into()));
+}
+
+/// A plain run is one of the orders, and takes the good one: that is what checking is for.
+#[test]
+fn a_plain_run_notices_nothing() {
+    let status = |order| {
+        let output = Command::new(env!("CARGO_BIN_EXE_philosophers"))
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+            .args(["-q", "-p", "platforms/cluster.toml", "-n", "5"])
+            .args(["--", "--order", order])
+            .output();
+        output.unwrap().status.code()
+    };
+    for order in ["ordered", "waiter", "unordered"] {
+        assert_eq!(status(order), Some(0), "{order}");
+    }
+}

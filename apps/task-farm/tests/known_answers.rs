@@ -1,0 +1,61 @@
+//! The answers of w workers arrive in w! orders, and only one of them is that of the ranks.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn program(arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_task-farm"));
+    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    command.args(arguments.split_whitespace()).output().unwrap()
+}
+
+fn check(arguments: &str) -> (Option<i32>, Value) {
+    let output = program(&format!("check --format json {arguments}"));
+    let found = serde_json::from_slice(&output.stdout).unwrap();
+    (output.status.code(), found)
+}
+
+#[test]
+fn answers_arrive_in_every_order() {
+    for (ranks, orders) in [(2, 1), (3, 2), (4, 6), (5, 24)] {
+        let (status, found) = check(&format!("-n {ranks}"));
+        assert_eq!(
+            (status, &found["traces"]),
+            (Some(0), &orders.into()),
+            "{ranks}: {found}"
+        );
+    }
+    // More tasks than workers, and fewer; and every message by rendezvous.
+    for arguments in [
+        "-n 3 -- --tasks 4",
+        "-n 4 -- --tasks 1",
+        "-n 3 --send-mode rendezvous",
+    ] {
+        let (status, found) = check(arguments);
+        assert_eq!(status, Some(0), "{found}");
+    }
+}
+
+#[test]
+fn who_believes_in_an_order_is_wrong_in_all_but_one() {
+    let (status, found) = check("-n 3 -- --in-order");
+    assert_eq!(status, Some(1));
+    assert_eq!(
+        (&found["finished"], &found["failed"]),
+        (&1.into(), &1.into()),
+        "{found}"
+    );
+    assert_eq!(
+        found["findings"][0]["message"],
+        "answer 0 is from rank 2, not 1"
+    );
+}
+
+#[test]
+fn a_plain_run_notices_nothing() {
+    let ran = program("-q -p platforms/cluster.toml -n 8 -- --in-order");
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+}

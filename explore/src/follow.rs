@@ -1,0 +1,122 @@
+//! Along a schedule that is given: what happens, step by step, and where it is not possible.
+//!
+//! A program that has changed since its schedule was written does something else, and this notices only what is not possible
+//! any more: a schedule that fits by chance is followed.
+
+use sim_core::{ActorId, Choice, Offer, Schedule, StepKind, Stepper};
+
+use crate::machine::Machine;
+use crate::{End, Event, Finding, FindingStep, finding};
+
+/// What happened along a schedule.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Followed {
+    /// The steps that were taken, up to the first failure if there was one.
+    pub steps: Vec<FindingStep>,
+    /// How the run ended; `None` if somebody could still go on.
+    pub end: Option<End>,
+    /// What is wrong, if the end is of that kind.
+    pub finding: Option<Finding>,
+    /// Which step of the schedule, from 0, was not possible.
+    pub impossible: Option<usize>,
+    /// Who could go on after the steps, and how many branches each had.
+    pub possible: Vec<(ActorId, u32)>,
+}
+
+/// Takes the steps of a schedule as far as they are possible. The program is left where they end.
+pub fn follow(stepper: &mut Stepper, schedule: &Schedule) -> Followed {
+    stepper.restart();
+    let mut events: Vec<Event> = Vec::new();
+    let mut impossible = None;
+    let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
+    let mut machine = Machine::new(own);
+    for (position, choice) in schedule.0.iter().enumerate() {
+        if !machine.stepper.failures().is_empty() {
+            break;
+        }
+        let actor = choice.actor.number() - 1;
+        let step = machine.stepper.choice_of(actor, choice.branch);
+        let (Ok(short), Some(step)) = (u16::try_from(actor), step) else {
+            impossible = Some(position);
+            break;
+        };
+        let mut offers = Vec::new();
+        machine.offers(short, &mut offers);
+        let Some(event) = offers.into_iter().find(|event| event.choice == step) else {
+            impossible = Some(position);
+            break;
+        };
+        // What is learnt on the way changes no step.
+        let _ = machine.execute(short, step);
+        events.push(event);
+    }
+    *stepper = machine.stepper;
+    let end = end_of(stepper);
+    let possible = possible(stepper);
+    let found = Finding::of(stepper, &events, end.unwrap_or(End::Finished));
+    Followed {
+        steps: found.steps.clone(),
+        finding: end.filter(|&end| finding::is_finding(end)).map(|_| found),
+        end,
+        impossible,
+        possible,
+    }
+}
+
+/// The schedule that takes the same steps as a finding, for a program that is begun for the first time.
+///
+/// Queues of a device have numbers by the order in which they were first used, over all runs of a search. They have names
+/// that do not depend on that. `None` if the steps are not possible.
+pub fn schedule_alone(stepper: &mut Stepper, finding: &Finding) -> Option<Schedule> {
+    stepper.restart();
+    let mut schedule = Schedule::default();
+    for (step, choice) in finding.steps.iter().zip(&finding.replay.0) {
+        let mut actor = choice.actor.number() - 1;
+        if step.kind == StepKind::Deliver {
+            let mut next = stepper.next_able(stepper.actors());
+            while let Some(queue) = next.filter(|&queue| stepper.name_of(queue) != step.name) {
+                next = stepper.next_able(queue + 1);
+            }
+            actor = next?;
+        }
+        let position = stepper.choice_of(actor, choice.branch)?;
+        stepper.execute(actor, position)?;
+        schedule.0.push(Choice {
+            actor: ActorId::from_number(actor + 1),
+            branch: choice.branch,
+        });
+    }
+    Some(schedule)
+}
+
+/// Who can go on, and in how many ways.
+fn possible(stepper: &Stepper) -> Vec<(ActorId, u32)> {
+    let mut possible = Vec::new();
+    let mut offers: Vec<Offer> = Vec::new();
+    let mut next = stepper.next_able(0);
+    while let Some(actor) = next {
+        offers.clear();
+        stepper.offers(actor, &mut offers);
+        let branches = u32::try_from(offers.len()).expect("branches are counted in 32 bits");
+        possible.push((ActorId::from_number(actor + 1), branches));
+        next = stepper.next_able(actor + 1);
+    }
+    possible
+}
+
+/// How the run has ended, if it has.
+fn end_of(stepper: &Stepper) -> Option<End> {
+    if !stepper.failures().is_empty() {
+        return Some(End::Failed);
+    }
+    if stepper.next_able(0).is_some() {
+        return None;
+    }
+    let polls = (0..stepper.actors()).any(|actor| stepper.is_polling(actor));
+    Some(match (stepper.is_finished(), polls) {
+        (true, _) if stepper.leftovers().is_empty() => End::Finished,
+        (true, _) => End::Leftovers,
+        (false, true) => End::Livelock,
+        (false, false) => End::Deadlock,
+    })
+}

@@ -1,0 +1,328 @@
+//! `simrun check APP`: every distinguishable order of a program's steps, and what is wrong in them.
+//!
+//! The search is the crate `explore`; this is its command line: options, progress, what is printed and the exit status.
+//! A finding is followed once more before it is shown, so that what is printed has happened twice.
+
+mod args;
+mod json;
+mod text;
+mod timeline;
+mod words;
+
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::io::{self, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use explore::{Bound, Critical, End, Finding, Followed, Options, Progress, Report, Verdict};
+use platform::Platform;
+use run::{Output, Program, Stream};
+use sim_core::{ActorId, Console, Level, LogLine, Schedule, Stepper, WaitGraph};
+
+pub(crate) use self::args::{CheckArgs, EXIT_STATUS, quoted};
+use crate::args::Format;
+use crate::{entry, progress, status};
+
+/// So many steps are executed at most to know whether a correct run was still possible at one place.
+const CRITICAL_BUDGET: u64 = 50_000;
+
+/// So many different findings are shown.
+const SHOWN_MAX: usize = 5;
+
+/// A finding, followed once more.
+struct Found {
+    finding: Finding,
+    /// The actors that had not ended, and where they were.
+    states: WaitGraph,
+    /// From where on no run was correct.
+    critical: Critical,
+    /// Where the program panicked, if it did, as `file:line:column`.
+    place: Option<String>,
+    /// A command that shows it again.
+    command: String,
+}
+
+impl Found {
+    /// Draws the way there.
+    fn draw(&self, name: &str, path: &Path) -> Result<(), ExitCode> {
+        let title = format!("{name}: {}", self.finding.kind.name());
+        let (steps, critical) = (&self.finding.steps, Some(self.critical));
+        let picture = timeline::of(title, steps, &self.states, critical);
+        timeline::write(path, &picture).map_err(status::refuse)
+    }
+
+    /// What is wrong, in one paragraph.
+    fn message(&self) -> String {
+        let message = self.finding.message.trim_end();
+        match &self.place {
+            Some(place) if self.finding.kind.name() == "panic" => format!("{message} (at {place})"),
+            _ => message.to_owned(),
+        }
+    }
+}
+
+/// The program's output, which is shown only while a schedule is replayed.
+struct Gate {
+    output: Output,
+    is_open: Cell<bool>,
+}
+
+impl Console for Gate {
+    fn print(&self, actor: ActorId, text: fmt::Arguments<'_>) {
+        if self.is_open.get() {
+            self.output.print(actor, text);
+        }
+    }
+
+    fn wants(&self, level: Level, actor: ActorId) -> bool {
+        self.is_open.get() && self.output.wants(level, actor)
+    }
+
+    fn log(&self, line: &LogLine<'_>) {
+        self.output.log(line);
+    }
+}
+
+/// One program, ready to be searched as often as need be.
+struct Subject<'a> {
+    name: &'a str,
+    program: Rc<dyn Program>,
+    args: &'a CheckArgs,
+    platform: Option<Arc<Platform>>,
+}
+
+impl Subject<'_> {
+    /// The program without time, and its output.
+    fn stepper(&self) -> Result<(Stepper, Rc<Gate>), ExitCode> {
+        let stream = match self.args.format {
+            Format::Json => Stream::Stderr,
+            Format::Text => Stream::Stdout,
+        };
+        let gate = Rc::new(Gate {
+            output: Output::new(stream, false, self.args.log.clone()),
+            is_open: Cell::new(false),
+        });
+        let (options, program) = (self.args.run_options(), Rc::clone(&self.program));
+        let console = Rc::clone(&gate) as Rc<dyn Console>;
+        let stepper = run::stepper(self.platform.as_ref(), program, &options, Some(console));
+        Ok((stepper.map_err(status::refuse)?, gate))
+    }
+
+    /// A shorter way to a finding, followed in a program that has not been searched, as a replay will.
+    fn again(&self, finding: &Finding) -> Result<Found, ExitCode> {
+        let shorter = self.alone(finding, |stepper, schedule| {
+            let found = explore::follow(stepper, schedule).finding?;
+            Some(explore::minimise(stepper, &found))
+        })?;
+        let shorter = shorter.as_ref().unwrap_or(finding);
+        let schedule = self.alone(shorter, |_, schedule| Some(schedule.clone()))?;
+        let again = match schedule {
+            Some(schedule) => self.follow(&schedule, false)?.1,
+            None => None,
+        };
+        let is_same = |again: &Found| again.finding.kind.name() == finding.kind.name();
+        again.filter(is_same).ok_or_else(|| {
+            status::refuse(format_args!(
+                "the program is not deterministic: the same steps do not lead to the same {} again: {}",
+                finding.kind.name(),
+                finding.replay
+            ));
+            ExitCode::from(status::FAILED)
+        })
+    }
+
+    /// Calls `f` with the schedule of a finding, in a program that is begun for the first time.
+    fn alone<T>(
+        &self,
+        finding: &Finding,
+        f: impl FnOnce(&mut Stepper, &Schedule) -> Option<T>,
+    ) -> Result<Option<T>, ExitCode> {
+        let (mut stepper, _) = self.stepper()?;
+        let (result, _) = run::with_quiet_panics(|| {
+            let schedule = explore::schedule_alone(&mut stepper, finding)?;
+            f(&mut stepper, &schedule)
+        });
+        Ok(result)
+    }
+
+    /// Follows a schedule, with the program's output or without.
+    fn follow(
+        &self,
+        schedule: &Schedule,
+        shows_output: bool,
+    ) -> Result<(Followed, Option<Found>), ExitCode> {
+        let (mut stepper, gate) = self.stepper()?;
+        let (followed, place) = run::with_quiet_panics(|| {
+            let followed = explore::follow(&mut stepper, schedule);
+            if shows_output && followed.impossible.is_none() {
+                gate.is_open.set(true);
+                explore::replay(&mut stepper, schedule);
+                gate.is_open.set(false);
+            }
+            followed
+        });
+        let found = followed.finding.clone().map(|finding| Found {
+            states: stepper.wait_graph(),
+            command: self.args.replay_command(self.name, &finding.replay),
+            critical: run::without_panic_messages(|| {
+                explore::critical(&mut stepper, &finding, CRITICAL_BUDGET)
+            }),
+            finding,
+            place,
+        });
+        Ok((followed, found))
+    }
+}
+
+/// Searches, or follows `--replay`; the exit status says what was found.
+pub(crate) fn run(name: &str, program: Rc<dyn Program>, args: &CheckArgs) -> ExitCode {
+    if args.never_ends() {
+        return status::refuse(
+            "--strategy: runs drawn at random never end: expected a limit, such as --max-traces 1000",
+        );
+    }
+    let platform = args.platform.as_deref().map(|path| entry::load(path, &[]));
+    let platform = match platform.transpose() {
+        Ok(platform) => platform.map(Arc::new),
+        Err(code) => return code,
+    };
+    let subject = Subject {
+        name,
+        program,
+        args,
+        platform,
+    };
+    let done = match &args.replay {
+        Some(schedule) => replay(&subject, schedule),
+        None => search(&subject),
+    };
+    done.unwrap_or_else(|code| code)
+}
+
+/// Searches, and shows what was found.
+fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
+    let args = subject.args;
+    let stop = entry::watch_signals()
+        .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?;
+    let counts = Arc::new(Progress::default());
+    let options = Options {
+        interrupt: Some(stop),
+        progress: Some(Arc::clone(&counts)),
+        ..args.options()
+    };
+    let (stepper, _) = subject.stepper()?;
+    let line = progress::line(move || {
+        let (traces, transitions) = (counts.traces(), counts.transitions());
+        format!("{traces} traces, {transitions} transitions")
+    });
+    let (searched, _) = run::with_quiet_panics(|| {
+        catch_unwind(AssertUnwindSafe(|| explore::check(stepper, &options)))
+    });
+    if let Some(line) = line {
+        line.finish();
+    }
+    let report = searched.map_err(|panic| broken_search(&*panic))?;
+    let mut found: Vec<Found> = Vec::new();
+    let mut is_cut = false;
+    for finding in &report.findings {
+        // The same in another order says nothing new.
+        let is_known = |other: &Found| {
+            other.finding.kind.name() == finding.kind.name()
+                && other.finding.message == finding.message
+        };
+        if found.iter().any(is_known) {
+            continue;
+        }
+        if found.len() == SHOWN_MAX {
+            is_cut = true;
+            break;
+        }
+        found.push(subject.again(finding)?);
+    }
+    if let (Some(path), Some(first)) = (&args.timeline, found.first()) {
+        first.draw(subject.name, path)?;
+    }
+    let text = match args.format {
+        Format::Json => json::of_search(subject.name, &report, &found, is_cut),
+        Format::Text if args.quiet => text::findings(&found, is_cut),
+        Format::Text => text::of_search(subject.name, &report, &found, is_cut),
+    };
+    print(&text)?;
+    Ok(ExitCode::from(status_of(&report)))
+}
+
+/// An invariant of the search does not hold.
+fn broken_search(panic: &(dyn Any + Send)) -> ExitCode {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    status::refuse(format_args!(
+        "the search failed: {}; either the program does not take the same steps again, or this is a bug of simrun",
+        text.unwrap_or_default()
+    ));
+    ExitCode::from(status::BUG)
+}
+
+/// The exit status that a search deserves.
+fn status_of(report: &Report) -> u8 {
+    let is_interrupted = report
+        .statistics
+        .bounds
+        .iter()
+        .any(|bound| bound == Bound::Interrupt);
+    match report.verdict {
+        _ if is_interrupted => status::INTERRUPTED,
+        Verdict::Ok => 0,
+        Verdict::Found | Verdict::Broken(_) => status::FAILED,
+        Verdict::Bounded => status::LIMIT,
+    }
+}
+
+/// Follows a schedule with the program's output, and shows where it leads.
+fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCode> {
+    let args = subject.args;
+    let (followed, found) = subject.follow(schedule, true)?;
+    if let Some(position) = followed.impossible {
+        return Err(status::refuse(text::impossible(
+            schedule, position, &followed,
+        )));
+    }
+    if let Some(path) = &args.timeline {
+        match &found {
+            Some(found) => found.draw(subject.name, path)?,
+            None => {
+                let title = format!("{}: a replay", subject.name);
+                let none = WaitGraph::default();
+                let picture = timeline::of(title, &followed.steps, &none, None);
+                timeline::write(path, &picture).map_err(status::refuse)?;
+            }
+        }
+    }
+    let text = match args.format {
+        Format::Json => json::of_replay(subject.name, &followed, found.as_ref()),
+        Format::Text => text::of_replay(subject.name, &followed, found.as_ref()),
+    };
+    print(&text)?;
+    Ok(ExitCode::from(match followed.end {
+        Some(End::Finished) => 0,
+        Some(_) => status::FAILED,
+        None => status::LIMIT,
+    }))
+}
+
+/// Prints to standard output; a reader that has gone away is no failure.
+fn print(text: &str) -> Result<(), ExitCode> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut stdout = io::stdout().lock();
+    let written = writeln!(stdout, "{}", text.trim_end()).and_then(|()| stdout.flush());
+    match written {
+        Ok(()) => Ok(()),
+        Err(problem) => status::output_failed(&problem).map_or(Ok(()), Err),
+    }
+}

@@ -1,0 +1,311 @@
+//! The options of `simrun check`.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use platform::units::Duration;
+use run::{LogFilter, SendMode};
+use sim_core::Schedule;
+
+use crate::Size;
+use crate::args::{Format, ranks, send_mode};
+
+/// What the exit statuses mean, for the end of help texts.
+pub(crate) const EXIT_STATUS: &str = "\
+Exit status: 0 nothing found, 1 found, 2 bad usage or input, 3 nothing found but not all explored, 130 interrupted.";
+
+/// How many findings are kept: among so many, those that say something new are shown.
+const FINDINGS_MAX: usize = 100;
+
+/// Which orders are left out because others are the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum Reduction {
+    /// Each class of orders once.
+    #[default]
+    Odpor,
+    /// Each class at least once, by source sets.
+    Sdpor,
+    /// Every order.
+    None,
+}
+
+/// How runs are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Strategy {
+    DepthFirst,
+    Uniform,
+    Pct(u32),
+}
+
+fn strategy(text: &str) -> Result<Strategy, String> {
+    match (text, text.strip_prefix("pct=").map(str::parse)) {
+        ("depth-first", _) => Ok(Strategy::DepthFirst),
+        ("uniform", _) => Ok(Strategy::Uniform),
+        (_, Some(Ok(depth))) if depth > 0 => Ok(Strategy::Pct(depth)),
+        _ => {
+            Err("expected depth-first, uniform or pct=DEPTH with a DEPTH of at least 1".to_owned())
+        }
+    }
+}
+
+/// The options of a search.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CheckArgs {
+    /// Number of ranks, or of whatever an actor program makes
+    #[arg(short = 'n', long, value_name = "N", value_parser = ranks, default_value_t = 2)]
+    ranks: u32,
+
+    /// Hosts for programs that ask for them: a TOML file, or SimGrid's XML; without it one
+    /// host per rank
+    #[arg(short, long, value_name = "FILE", verbatim_doc_comment)]
+    pub(super) platform: Option<PathBuf>,
+
+    /// Seed of all random streams, and of runs that are drawn at random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// When a send waits for its receive: eager (never), rendezvous (always) or
+    /// threshold=SIZE (from SIZE on); without it as the platform says
+    #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
+    send_mode: Option<SendMode>,
+
+    /// Take these steps instead of searching: ACTOR or ACTOR/BRANCH, joined by ';'
+    #[arg(long, value_name = "STEPS", value_parser = schedule)]
+    pub(super) replay: Option<Schedule>,
+
+    /// Which orders are left out because others are the same: odpor (each class of
+    /// orders once), sdpor (at least once) or none (every order)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "REDUCTION",
+        default_value_t,
+        hide_possible_values = true,
+        verbatim_doc_comment,
+        help_heading = "Search",
+        conflicts_with = "replay"
+    )]
+    reduction: Reduction,
+
+    /// How runs are chosen: depth-first (all), uniform (at random) or pct=DEPTH (by
+    /// random priorities, for mistakes that take DEPTH orderings); these need a limit
+    /// and are no proof
+    #[arg(
+        long,
+        value_name = "STRATEGY",
+        value_parser = strategy,
+        default_value = "depth-first",
+        verbatim_doc_comment,
+        help_heading = "Search",
+        conflicts_with = "replay"
+    )]
+    strategy: Strategy,
+
+    /// Stop at the first finding
+    #[arg(long, help_heading = "Search", conflicts_with = "replay")]
+    stop_at_first: bool,
+
+    /// Cut runs after so many steps
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100_000,
+        help_heading = "Limits",
+        conflicts_with = "replay"
+    )]
+    max_depth: usize,
+
+    /// Stop after so many runs
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Limits",
+        conflicts_with = "replay"
+    )]
+    max_traces: Option<u64>,
+
+    /// Stop after about so many executed steps
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Limits",
+        conflicts_with = "replay"
+    )]
+    max_transitions: Option<u64>,
+
+    /// Stop after about so much real time, such as 10s or 5min
+    #[arg(
+        long,
+        value_name = "TIME",
+        help_heading = "Limits",
+        conflicts_with = "replay"
+    )]
+    max_time: Option<Duration>,
+
+    /// Form of the results; with json the program's own output goes to standard
+    /// error
+    #[arg(
+        verbatim_doc_comment,
+        long,
+        value_name = "text|json",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Output"
+    )]
+    pub(super) format: Format,
+
+    /// Draw the way to the first finding, or the replay, as a happened-before diagram:
+    /// .svg, .png or .dot
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_parser = super::timeline::check_ending,
+        verbatim_doc_comment,
+        help_heading = "Output"
+    )]
+    pub(super) timeline: Option<PathBuf>,
+
+    /// Log lines to show in a replay: off, error, warn, info, debug or trace, and per
+    /// actor, as in info,3=debug,8-15=off
+    #[arg(
+        long,
+        value_name = "FILTER",
+        default_value = "warn",
+        verbatim_doc_comment,
+        help_heading = "Output"
+    )]
+    pub(super) log: LogFilter,
+
+    /// Show only findings and errors
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+
+    /// How the user called this, for commands to paste
+    #[arg(long, hide = true)]
+    called_as: Option<String>,
+
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGUMENTS OF APP", hide = true)]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+fn schedule(text: &str) -> Result<Schedule, String> {
+    if text.trim().is_empty() {
+        return Ok(Schedule::default());
+    }
+    text.parse()
+        .map_err(|error: sim_core::BadSchedule| error.to_string())
+}
+
+impl CheckArgs {
+    /// Whether the search could go on for ever.
+    pub(super) const fn never_ends(&self) -> bool {
+        !matches!(self.strategy, Strategy::DepthFirst)
+            && self.replay.is_none()
+            && self.max_traces.is_none()
+            && self.max_transitions.is_none()
+            && self.max_time.is_none()
+    }
+
+    /// The bounds and the manner of the search.
+    pub(super) fn options(&self) -> explore::Options {
+        let defaults = explore::Options::default();
+        explore::Options {
+            reduction: match self.reduction {
+                Reduction::Odpor => explore::Reduction::Odpor,
+                Reduction::Sdpor => explore::Reduction::Sdpor,
+                Reduction::None => explore::Reduction::None,
+            },
+            strategy: match self.strategy {
+                Strategy::DepthFirst => explore::Strategy::DepthFirst,
+                Strategy::Uniform => explore::Strategy::Uniform { seed: self.seed },
+                Strategy::Pct(depth) => explore::Strategy::Pct {
+                    seed: self.seed,
+                    depth,
+                },
+            },
+            depth_max: self.max_depth,
+            traces_max: self.max_traces.unwrap_or(defaults.traces_max),
+            transitions_max: self.max_transitions.unwrap_or(defaults.transitions_max),
+            seconds_max: self
+                .max_time
+                .as_ref()
+                .map_or(defaults.seconds_max, Duration::as_secs),
+            findings_max: if self.stop_at_first { 1 } else { FINDINGS_MAX },
+            goes_on: !self.stop_at_first,
+            ..defaults
+        }
+    }
+
+    /// What is chosen about the program.
+    pub(super) fn run_options(&self) -> run::Options {
+        run::Options {
+            ranks: Some(self.ranks),
+            seed: self.seed,
+            send_mode: self.send_mode,
+            ..run::Options::default()
+        }
+    }
+
+    /// The command that replays a schedule.
+    pub(super) fn replay_command(&self, name: &str, replay: &Schedule) -> String {
+        let called = self.called_as.clone();
+        let mut command = called.unwrap_or_else(|| {
+            let program = std::env::args().next();
+            format!("{} check", quoted(program.as_deref().unwrap_or(name)))
+        });
+        let _ = write!(command, " -n {}", self.ranks);
+        if let Some(platform) = &self.platform {
+            let _ = write!(
+                command,
+                " --platform {}",
+                quoted(&platform.to_string_lossy())
+            );
+        }
+        if self.seed != 0 {
+            let _ = write!(command, " --seed {}", self.seed);
+        }
+        let _ = match self.send_mode {
+            None => Ok(()),
+            Some(SendMode::Eager) => write!(command, " --send-mode eager"),
+            Some(SendMode::Rendezvous) => write!(command, " --send-mode rendezvous"),
+            Some(SendMode::Threshold(bytes)) => {
+                write!(command, " --send-mode threshold={}", Size(bytes))
+            }
+        };
+        let _ = write!(command, " --replay '{replay}'");
+        if !self.arguments.is_empty() {
+            command.push_str(" --");
+        }
+        for argument in &self.arguments {
+            let _ = write!(command, " {}", quoted(&argument.to_string_lossy()));
+        }
+        command
+    }
+}
+
+/// A word as a shell reads it back.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(quoted("apps/ring"), "apps/ring");
+        assert_eq!(quoted("two words"), "'two words'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

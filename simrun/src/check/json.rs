@@ -1,0 +1,113 @@
+//! What a search or a replay prints for programs: one JSON object.
+
+use explore::{Critical, End, FindingStep, Followed, Report, Verdict};
+use serde_json::{Value, json};
+
+use super::{Found, text, words};
+
+/// A search.
+pub(super) fn of_search(name: &str, report: &Report, found: &[Found], is_cut: bool) -> String {
+    let statistics = &report.statistics;
+    let bounds: Vec<String> = statistics
+        .bounds
+        .iter()
+        .map(|bound| format!("{bound:?}").to_lowercase())
+        .collect();
+    let verdict = match report.verdict {
+        Verdict::Ok => "ok",
+        Verdict::Found => "found",
+        Verdict::Bounded => "bounded",
+        Verdict::Broken(_) => "not deterministic",
+    };
+    pretty(&json!({
+        "program": name,
+        "verdict": verdict,
+        "message": text::verdict(report),
+        "exhaustive": report.is_exhaustive(),
+        "bounds": bounds,
+        "traces": statistics.traces,
+        "finished": statistics.finished,
+        "deadlocks": statistics.deadlocks,
+        "failed": statistics.failed,
+        "leftovers": statistics.leftovers,
+        "cut": statistics.cut,
+        "blocked": statistics.blocked,
+        "transitions": statistics.transitions,
+        "transitions_per_s": statistics.rate(),
+        "events": statistics.events,
+        "depth": statistics.depth_max,
+        "restarts": statistics.restarts,
+        "wall_s": statistics.seconds,
+        "findings": found.iter().map(finding).collect::<Vec<Value>>(),
+        "has_other_findings": is_cut,
+    }))
+}
+
+/// A replay.
+pub(super) fn of_replay(name: &str, followed: &Followed, found: Option<&Found>) -> String {
+    let verdict = match followed.end {
+        Some(End::Finished) => "finished",
+        Some(_) => "found",
+        None => "unfinished",
+    };
+    pretty(&json!({
+        "program": name,
+        "verdict": verdict,
+        "steps": steps(&followed.steps),
+        "findings": found.into_iter().map(finding).collect::<Vec<Value>>(),
+    }))
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}")
+}
+
+fn finding(found: &Found) -> Value {
+    let actors = found.states.blocked.iter().map(|blocked| {
+        let waits_for = blocked.waits_for.iter().map(|other| other.number());
+        json!({
+            "actor": blocked.actor.number(),
+            "name": blocked.name,
+            "waits_in": blocked.waits_in,
+            "line": blocked.location,
+            "waits_for": waits_for.collect::<Vec<u32>>(),
+        })
+    });
+    let cycle = found.states.cycle().unwrap_or_default();
+    json!({
+        "kind": found.finding.kind.name(),
+        "message": found.message(),
+        "replay": found.finding.replay.to_string(),
+        "command": found.command,
+        "steps": steps(&found.finding.steps),
+        "critical": critical(found.critical),
+        "actors": actors.collect::<Vec<Value>>(),
+        "cycle": cycle.iter().map(|actor| actor.number()).collect::<Vec<u32>>(),
+    })
+}
+
+fn critical(critical: Critical) -> Value {
+    match critical {
+        Critical::Step(step) => json!({ "is": "step", "step": step + 1 }),
+        Critical::Everything => json!({ "is": "everything" }),
+        Critical::Unknown(step) => json!({ "is": "unknown", "step": step + 1 }),
+    }
+}
+
+fn steps(steps: &[FindingStep]) -> Vec<Value> {
+    let row = |step: &FindingStep| {
+        json!({
+            "actor": step.actor.number(),
+            "name": step.name,
+            "operation": words::operation(step.kind),
+            "object": words::object(step),
+            "result": words::result(step),
+            "branch": step.branch,
+            "line": step.line,
+            "clock": step.clock,
+            // Steps are counted from 1, as in the text.
+            "after": step.after.iter().map(|other| other + 1).collect::<Vec<usize>>(),
+        })
+    };
+    steps.iter().map(row).collect()
+}

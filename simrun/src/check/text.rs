@@ -1,0 +1,202 @@
+//! What a search or a replay prints for people.
+
+use std::fmt::Write as _;
+
+use explore::{Critical, End, FindingKind, FindingStep, Followed, Report, Statistics, Verdict};
+use sim_core::{ActorId, Schedule};
+
+use super::{Found, words};
+use crate::summary;
+
+/// A search: its findings, the verdict, and the counts.
+pub(super) fn of_search(name: &str, report: &Report, found: &[Found], is_cut: bool) -> String {
+    format!(
+        "{}{name}: {}\n{}",
+        findings(found, is_cut),
+        verdict(report),
+        counts(&report.statistics)
+    )
+}
+
+/// The answer in words.
+pub(super) fn verdict(report: &Report) -> String {
+    let statistics = &report.statistics;
+    let bounds: Vec<String> = statistics
+        .bounds
+        .iter()
+        .map(|bound| bound.to_string())
+        .collect();
+    let rest = if bounds.is_empty() {
+        "all orders were explored".to_owned()
+    } else {
+        format!("not all orders were explored: {}", bounds.join(", "))
+    };
+    match &report.verdict {
+        Verdict::Ok => format!("nothing found; {rest}"),
+        Verdict::Bounded => format!("nothing found, but {rest}"),
+        Verdict::Broken(text) => text.clone(),
+        Verdict::Found => {
+            let wrong = statistics.deadlocks + statistics.failed + statistics.leftovers;
+            let traces = summary::count(statistics.traces, "trace");
+            format!("{wrong} of {traces} wrong; {rest}")
+        }
+    }
+}
+
+/// The counts of a search.
+fn counts(statistics: &Statistics) -> String {
+    let mut text = format!("  {}", summary::count(statistics.traces, "trace"));
+    for (number, what) in [
+        (statistics.finished, "finished"),
+        (statistics.deadlocks, "deadlocked"),
+        (statistics.failed, "failed"),
+        (statistics.leftovers, "left something"),
+        (statistics.cut, "cut"),
+    ] {
+        if number > 0 && number < statistics.traces {
+            let _ = write!(text, ", {number} {what}");
+        }
+    }
+    let _ = write!(
+        text,
+        "; at most {}\n  {} in {} real ({} per second)",
+        summary::count(statistics.depth_max, "step"),
+        summary::count(statistics.transitions, "transition"),
+        summary::rounded(statistics.seconds),
+        summary::short(statistics.rate()),
+    );
+    text
+}
+
+/// All findings, one after the other. `is_cut`: there are others.
+pub(super) fn findings(found: &[Found], is_cut: bool) -> String {
+    let mut text = String::new();
+    for (position, one) in found.iter().enumerate() {
+        if found.len() > 1 {
+            let _ = writeln!(text, "finding {} of {}", position + 1, found.len());
+        }
+        text.push_str(&finding(one));
+        text.push('\n');
+    }
+    if is_cut {
+        let _ = writeln!(text, "there are other findings, which are not shown\n");
+    }
+    text
+}
+
+/// What is wrong, the way there, where everybody was then, and how to see it again.
+fn finding(found: &Found) -> String {
+    let kind = found.finding.kind.name();
+    let message = found.message();
+    // A deadlock tells where everybody is.
+    let (mut text, tells_states) = match (&found.finding.kind, message.strip_prefix(kind)) {
+        (FindingKind::Failure(failure), _) => {
+            (format!("{kind} of {}: {message}\n", failure.name), false)
+        }
+        (_, Some(rest)) => (format!("{kind}{rest}\n"), rest.starts_with('\n')),
+        _ => (format!("{kind}: {message}\n"), false),
+    };
+    text.push('\n');
+    text.push_str(&table(&found.finding.steps));
+    if !tells_states && !found.states.blocked.is_empty() {
+        let _ = write!(text, "\nthe others then\n{}", found.states);
+    }
+    let _ = writeln!(
+        text,
+        "\n{}\nagain with\n  {}",
+        critical(found.critical),
+        found.command
+    );
+    text
+}
+
+/// From where on no run was correct, in words.
+fn critical(critical: Critical) -> String {
+    match critical {
+        Critical::Step(step) => format!(
+            "critical is step {}: before it a correct run was possible, after it none is",
+            step + 1
+        ),
+        Critical::Everything => "no run of the program is correct".to_owned(),
+        Critical::Unknown(step) => format!(
+            "after step {} no correct run is possible; whether one was before took too long to find out",
+            step + 1
+        ),
+    }
+}
+
+/// The steps as a table.
+fn table(steps: &[FindingStep]) -> String {
+    let header = ["step", "actor", "", "operation", "object", "result", "line"].map(str::to_owned);
+    let mut rows = vec![header];
+    for (position, step) in steps.iter().enumerate() {
+        rows.push([
+            (position + 1).to_string(),
+            step.actor.to_string(),
+            step.name.clone(),
+            words::operation(step.kind).to_owned(),
+            words::object(step),
+            words::result(step),
+            step.line.clone(),
+        ]);
+    }
+    let mut widths = [0; 7];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = format!(" {:>1$}", row[0], widths[0]);
+        for (cell, &width) in row[1..].iter().zip(&widths[1..]) {
+            if width > 0 {
+                let _ = write!(line, "  {cell:width$}");
+            }
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// A replay: its steps and where they lead.
+pub(super) fn of_replay(name: &str, followed: &Followed, found: Option<&Found>) -> String {
+    if let Some(found) = found {
+        return finding(found);
+    }
+    let steps = summary::count(followed.steps.len() as u64, "step");
+    let end = match followed.end {
+        Some(End::Finished) => format!("{name}: finished after {steps}"),
+        _ => format!(
+            "{name}: the replay ends after {steps}, but the program does not: possible next {}",
+            choices(&followed.possible)
+        ),
+    };
+    format!("{}\n{end}", table(&followed.steps))
+}
+
+/// Why a replay is refused.
+pub(super) fn impossible(schedule: &Schedule, position: usize, followed: &Followed) -> String {
+    let step = Schedule(vec![schedule.0[position]]);
+    let possible = if followed.possible.is_empty() {
+        "nothing: the program has ended".to_owned()
+    } else {
+        choices(&followed.possible)
+    };
+    format!(
+        "--replay: step {} ({step}) is not possible there; possible: {possible}",
+        position + 1
+    )
+}
+
+/// Who could go on, as steps of a schedule.
+fn choices(possible: &[(ActorId, u32)]) -> String {
+    let texts: Vec<String> = possible
+        .iter()
+        .map(|&(actor, branches)| match branches {
+            0 | 1 => actor.to_string(),
+            _ => format!("{actor}/0 to {actor}/{}", branches - 1),
+        })
+        .collect();
+    texts.join(", ")
+}

@@ -1,0 +1,103 @@
+//! From the steps of a finding to a happened-before diagram.
+
+use std::path::Path;
+
+use explore::{Critical, FindingStep};
+use report::{PlotError, Timeline, TimelineEnd, TimelineStep};
+use sim_core::{ActorId, WaitGraph};
+
+use super::words;
+
+/// Writes the diagram into a file: `.svg`, `.png` or `.dot`.
+pub(super) fn write(path: &Path, timeline: &Timeline) -> Result<(), String> {
+    if path.extension().is_some_and(|ending| ending == "dot") {
+        let text = report::dot_of_timeline(timeline);
+        let failed = |error| format!("{}: cannot write it: {error}", path.display());
+        return std::fs::write(path, text).map_err(failed);
+    }
+    report::plot_timeline(timeline, path).map_err(|error: PlotError| error.to_string())
+}
+
+/// Whether such a file can be drawn.
+pub(super) fn check_ending(text: &str) -> Result<std::path::PathBuf, String> {
+    let path = std::path::PathBuf::from(text);
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    match ending {
+        Some("svg" | "png" | "dot") => Ok(path),
+        _ => Err("expected a name that ends with .svg, .png or .dot".to_owned()),
+    }
+}
+
+/// The diagram of steps, and of those who have not ended.
+pub(super) fn of(
+    title: String,
+    steps: &[FindingStep],
+    states: &WaitGraph,
+    critical: Option<Critical>,
+) -> Timeline {
+    let mut actors: Vec<(ActorId, &str)> = Vec::new();
+    let named = steps.iter().map(|step| (step.actor, step.name.as_str()));
+    let waiting = states.blocked.iter();
+    let waiting = waiting.map(|blocked| (blocked.actor, blocked.name.as_str()));
+    for (actor, name) in named.chain(waiting) {
+        if !actors.iter().any(|&(other, _)| other == actor) {
+            actors.push((actor, name));
+        }
+    }
+    actors.sort_unstable();
+    let lane = |actor: ActorId| actors.iter().position(|&(other, _)| other == actor);
+    let rows = steps.iter().enumerate().map(|(position, step)| {
+        let words = [
+            words::operation(step.kind).to_owned(),
+            words::object(step),
+            words::result(step),
+        ];
+        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        TimelineStep {
+            lane: lane(step.actor).unwrap_or_default(),
+            text: words.join(" "),
+            place: short(&step.line),
+            after: step.after.clone(),
+            is_critical: critical == Some(Critical::Step(position)),
+            is_concurrent: is_concurrent(steps, position),
+        }
+    });
+    let ends = states.blocked.iter().map(|blocked| TimelineEnd {
+        lane: lane(blocked.actor).unwrap_or_default(),
+        text: blocked.waits_in.clone(),
+        place: short(&blocked.location),
+        waits_for: blocked
+            .waits_for
+            .iter()
+            .filter_map(|&other| lane(other))
+            .collect(),
+    });
+    Timeline {
+        title,
+        steps: rows.collect(),
+        ends: ends.collect(),
+        lanes: actors.iter().map(|&(_, name)| name.to_owned()).collect(),
+    }
+}
+
+/// A source line without its folder.
+fn short(line: &str) -> String {
+    line.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// Whether no step of another actor necessarily comes before or after.
+fn is_concurrent(steps: &[FindingStep], position: usize) -> bool {
+    let rank = |step: &FindingStep| clock(step, step.actor);
+    let own = &steps[position];
+    steps.iter().all(|other| {
+        let is_before = clock(own, other.actor) >= rank(other);
+        let is_after = clock(other, own.actor) >= rank(own);
+        other.actor == own.actor || !(is_before || is_after)
+    })
+}
+
+/// How many steps of an actor happen before or with a step.
+fn clock(step: &FindingStep, actor: ActorId) -> u32 {
+    let index = actor.number() as usize - 1;
+    step.clock.get(index).copied().unwrap_or(0)
+}

@@ -1,0 +1,101 @@
+//! The steps of a finding in words.
+
+use explore::FindingStep;
+use sim_core::StepKind;
+
+/// What an actor did.
+pub(super) const fn operation(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Yield => "yield",
+        StepKind::Sleep => "sleep",
+        StepKind::Random => "random",
+        StepKind::Create => "create",
+        StepKind::Join => "join",
+        StepKind::Kill => "kill",
+        StepKind::Suspend => "suspend",
+        StepKind::Resume => "resume",
+        StepKind::AsyncSend => "post send",
+        StepKind::AsyncReceive => "post receive",
+        StepKind::Probe => "probe",
+        StepKind::Test => "test",
+        StepKind::TestAny => "test any",
+        StepKind::Wait => "wait",
+        StepKind::WaitAny => "wait any",
+        StepKind::Cancel => "cancel",
+        StepKind::MutexAsyncLock => "request lock",
+        StepKind::MutexTest => "test lock",
+        StepKind::MutexTryLock => "try lock",
+        StepKind::MutexWait => "lock",
+        StepKind::MutexUnlock => "unlock",
+        StepKind::MutexCancel => "cancel lock",
+        StepKind::SemaphoreAsyncLock => "request unit",
+        StepKind::SemaphoreWait => "acquire",
+        StepKind::SemaphoreUnlock => "release",
+        StepKind::BarrierAsyncLock => "arrive",
+        StepKind::BarrierWait => "leave",
+        StepKind::CondvarAsyncLock => "unlock and wait",
+        StepKind::CondvarWait => "wake up",
+        StepKind::CondvarSignal => "signal",
+        StepKind::CondvarBroadcast => "broadcast",
+        StepKind::Device => "go on",
+        StepKind::SwitchHost => "switch host",
+        StepKind::Control => "control",
+        StepKind::Deliver => "deliver",
+    }
+}
+
+/// On what; empty if on nothing.
+pub(super) fn object(step: &FindingStep) -> String {
+    let Some(number) = step.object else {
+        return String::new();
+    };
+    let what = match step.kind {
+        StepKind::Create
+        | StepKind::Join
+        | StepKind::Kill
+        | StepKind::Suspend
+        | StepKind::Resume => "actor",
+        // The name of the queue says it, and the actor itself.
+        StepKind::Device | StepKind::Deliver => return String::new(),
+        StepKind::AsyncSend
+        | StepKind::AsyncReceive
+        | StepKind::Probe
+        | StepKind::Test
+        | StepKind::Wait
+        | StepKind::WaitAny
+        | StepKind::Cancel => "mailbox",
+        StepKind::TestAny => "list",
+        StepKind::MutexAsyncLock
+        | StepKind::MutexTest
+        | StepKind::MutexTryLock
+        | StepKind::MutexWait
+        | StepKind::MutexUnlock
+        | StepKind::MutexCancel => "mutex",
+        StepKind::SemaphoreAsyncLock | StepKind::SemaphoreWait | StepKind::SemaphoreUnlock => {
+            "semaphore"
+        }
+        StepKind::BarrierAsyncLock | StepKind::BarrierWait => "barrier",
+        StepKind::CondvarAsyncLock
+        | StepKind::CondvarWait
+        | StepKind::CondvarSignal
+        | StepKind::CondvarBroadcast => "condition",
+        StepKind::SwitchHost => "host",
+        StepKind::Control | StepKind::Yield | StepKind::Sleep | StepKind::Random => "object",
+    };
+    format!("{what} {number}")
+}
+
+/// What the kernel answered; empty if there was nothing to answer.
+pub(super) fn result(step: &FindingStep) -> String {
+    // The codes of answers: nothing, no, yes, time is up, and from there on numbers.
+    match (step.kind, step.answer) {
+        (_, 0) => String::new(),
+        (_, 1) => "no".to_owned(),
+        (_, 2) => "yes".to_owned(),
+        (_, 3) => "timeout".to_owned(),
+        (StepKind::Random | StepKind::WaitAny | StepKind::TestAny, number) => {
+            (number - 4).to_string()
+        }
+        _ => String::new(),
+    }
+}

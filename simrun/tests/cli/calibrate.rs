@@ -1,0 +1,76 @@
+//! `simrun calibrate`: a platform file that runs, a report, warnings, and mistakes with their lines.
+
+use std::fmt::Write as _;
+
+use crate::support::{Folder, simrun};
+
+#[test]
+fn a_calibrated_platform_runs() {
+    let folder = Folder::new();
+    let mut text = "# OSU MPI Latency Test v5.6.3\n# Size          Latency (us)\n".to_owned();
+    for at in 0..20_u32 {
+        let size = 1_u32 << at;
+        let time = 2.0 + f64::from(size) / 5000.0 + if at < 14 { 0.0 } else { 20.0 };
+        writeln!(text, "{size} {time}").unwrap();
+    }
+    let measured = folder.write("osu.txt", &text);
+    let (out, report) = (folder.path("mine.toml"), folder.path("report"));
+    let line = format!("calibrate {measured} --out {out} --report {report} --hosts 4");
+    let ran = simrun(&line);
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    assert!(
+        ran.stdout
+            .starts_with("Ping-pong at 18 sizes left out in turn: "),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stdout.contains("\nW-GAP: a jump by "), "{}", ran.stdout);
+    assert!(ran.stdout.contains(" 8192 "), "{}", ran.stdout);
+    let page = std::fs::read_to_string(folder.path("report/index.html")).unwrap();
+    assert!(page.contains("W-GAP") && page.matches("<svg").count() == 3);
+    // Nothing is fetched from anywhere.
+    assert!(!page.contains(" src=") && !page.contains("<link") && !page.contains("@import"));
+    for name in ["fit", "residuals", "predicted"] {
+        let picture = std::fs::read(folder.path(&format!("report/{name}.png"))).unwrap();
+        assert!(picture.starts_with(b"\x89PNG"));
+    }
+    let shown = simrun(&format!("platform check {out}"));
+    assert_eq!(shown.status, 0);
+    assert!(shown.stdout.contains("hosts     4"), "{}", shown.stdout);
+    // The same input, the same file.
+    let before = std::fs::read(&out).unwrap();
+    assert_eq!(simrun(&line).stdout, ran.stdout);
+    assert_eq!(std::fs::read(&out).unwrap(), before);
+}
+
+#[test]
+fn bad_measurements_are_answered_with_their_lines() {
+    let folder = Folder::new();
+    let measured = folder.write("m.csv", "size_bytes,time_us\n8,fast\n-1,2\n");
+    let out = folder.path("mine.toml");
+    let ran = simrun(&format!("calibrate {measured} --out {out}"));
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    assert!(
+        ran.stderr
+            .contains("m.csv:2: time_us is \"fast\": expected"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr
+            .contains("m.csv:3: size_bytes is \"-1\": expected"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!std::path::Path::new(&out).exists());
+    let ran = simrun(&format!(
+        "calibrate {} --out {out}",
+        folder.path("none.csv")
+    ));
+    assert_eq!(ran.status, 2);
+    assert!(
+        ran.stderr.contains("none.csv: cannot read it"),
+        "{}",
+        ran.stderr
+    );
+}

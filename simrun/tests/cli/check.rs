@@ -1,0 +1,469 @@
+//! `simrun check`: each exit status, what is printed, replays, and what is refused.
+
+use std::io::Read as _;
+use std::process::{Command, Stdio};
+
+use crate::support::{CLUSTER, Folder, Ran, SIMRUN, command, program, run, simrun};
+
+/// `simrun check` with the test program that does `case`.
+fn check(case: &str, options: &str) -> Ran {
+    let program = program("checked");
+    simrun(&format!("check {options} {program} -- --case {case}"))
+}
+
+/// What a shell makes of a line.
+fn shell(line: &str) -> Ran {
+    run(command("sh").args(["-c", line]))
+}
+
+/// The commands that a search offers to see its findings again.
+fn commands(ran: &Ran) -> Vec<String> {
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    let offers = lines.windows(2).filter(|pair| pair[0] == "again with");
+    offers.map(|pair| pair[1].trim().to_owned()).collect()
+}
+
+#[test]
+fn nothing_found_in_any_order() {
+    let ran = check("users", "-n 4");
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    assert!(
+        ran.stdout
+            .starts_with("checked: nothing found; all orders were explored\n  24 traces; at most "),
+        "{ran:?}"
+    );
+    // What holds of every reduction.
+    for reduction in ["sdpor", "none"] {
+        let ran = check("users", &format!("-n 2 --reduction {reduction}"));
+        assert_eq!(ran.status, 0, "{ran:?}");
+    }
+    assert_eq!(check("users", "-n 2 -q").stdout, "");
+    assert_eq!(check("users", &format!("-n 2 -p {CLUSTER}")).status, 0);
+}
+
+#[test]
+fn a_panic_is_found_and_replays() {
+    let ran = check("panic", "");
+    assert_eq!((ran.status, ran.stderr.as_str()), (1, ""));
+    let source = include_str!("../programs/checked.rs").lines();
+    let at = source.zip(1..).find(|(line, _)| line.contains("assert_eq"));
+    let place = format!("(at simrun/tests/programs/checked.rs:{}:5)", at.unwrap().1);
+    assert!(ran.stdout.starts_with("panic of root: "), "{ran:?}");
+    assert!(
+        ran.stdout.contains("the second was faster") && ran.stdout.contains(&place),
+        "{ran:?}"
+    );
+    assert!(ran.stdout.contains("post send     mailbox 0"), "{ran:?}");
+    let commands = commands(&ran);
+    assert_eq!(commands.len(), 1, "{ran:?}");
+    let again = shell(&commands[0]);
+    assert_eq!(again.status, 1);
+    let (finding, _) = ran
+        .stdout
+        .split_once("checked: 1 of 2 traces wrong")
+        .unwrap();
+    assert_eq!(again.stdout.trim_end(), finding.trim_end());
+}
+
+#[test]
+fn an_error_is_found_with_its_branches() {
+    let ran = check("draws", "--format json");
+    let found = ran.json();
+    assert_eq!(ran.status, 1);
+    assert_eq!(
+        (&found["traces"], &found["failed"]),
+        (&36.into(), &1.into())
+    );
+    let finding = &found["findings"][0];
+    assert_eq!(
+        (&finding["kind"], &finding["replay"]),
+        (&"error".into(), &"1/3;1/4".into())
+    );
+    assert_eq!(finding["steps"][0]["result"], "3");
+    let again = shell(&format!(
+        "{} | grep -c '3 and 4'",
+        finding["command"].as_str().unwrap()
+    ));
+    assert_eq!((again.status, again.stdout.as_str()), (0, "1\n"));
+}
+
+#[test]
+fn a_livelock_and_a_failure_at_birth_replay() {
+    for (case, kind) in [("livelock", "livelock"), ("stillborn", "error")] {
+        let ran = check(case, "--format json");
+        assert_eq!(ran.status, 1, "{ran:?}");
+        let finding = ran.json()["findings"][0].clone();
+        assert_eq!(finding["kind"], kind, "{ran:?}");
+        let command = finding["command"].as_str().unwrap();
+        let again = shell(&command.replace(" --replay", " --format json --replay"));
+        assert_eq!(again.status, 1, "{again:?}");
+        assert_eq!(again.json()["findings"][0]["message"], finding["message"]);
+    }
+}
+
+#[test]
+fn different_findings_are_shown_but_not_too_many() {
+    let found = check("many", "--format json").json();
+    assert_eq!(
+        (&found["failed"], &found["has_other_findings"]),
+        (&8.into(), &true.into())
+    );
+    let findings = found["findings"].as_array().unwrap();
+    let messages: Vec<&str> = findings
+        .iter()
+        .map(|one| one["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        messages,
+        ["number 0", "number 1", "number 2", "number 3", "number 4"]
+    );
+    let ran = check("many", "");
+    assert_eq!(commands(&ran).len(), 5);
+    assert!(
+        ran.stdout.contains("finding 2 of 5") && ran.stdout.contains("there are other findings")
+    );
+}
+
+#[test]
+fn json_has_its_keys() {
+    let found = check("users", "-n 3 --format json").json();
+    assert_eq!(found["verdict"], "ok");
+    assert_eq!(found["exhaustive"], true);
+    assert_eq!(found["traces"], 6);
+    assert!(found["transitions"].as_u64().unwrap() > 6);
+    assert!(found["transitions_per_s"].as_f64().unwrap() > 0.0);
+    assert_eq!(found["findings"], serde_json::json!([]));
+    let found = check("panic", "--format json").json();
+    assert_eq!(
+        (&found["verdict"], &found["exhaustive"]),
+        (&"found".into(), &true.into())
+    );
+    let finding = &found["findings"][0];
+    for key in ["kind", "message", "replay", "command"] {
+        assert!(
+            finding[key].as_str().is_some_and(|text| !text.is_empty()),
+            "{key}"
+        );
+    }
+    let step = &finding["steps"][0];
+    assert_eq!(
+        (&step["operation"], &step["object"]),
+        (&"create".into(), &"actor 2".into())
+    );
+}
+
+#[test]
+fn a_bound_is_no_verdict() {
+    for (case, bound, name) in [
+        ("users", "--max-traces 3", "traces"),
+        ("users", "--max-transitions 50", "transitions"),
+        ("endless", "--max-depth 4", "depth"),
+        ("users", "-n 12 --max-time 100ms", "time"),
+    ] {
+        let ran = check(
+            case,
+            &format!("-n 5 {bound} --format json").replace("-n 5 -n", "-n"),
+        );
+        assert_eq!(ran.status, 3, "{bound}: {ran:?}");
+        let found = ran.json();
+        assert_eq!(found["verdict"], "bounded");
+        assert_eq!(found["exhaustive"], false);
+        assert_eq!(found["bounds"], serde_json::json!([name]));
+    }
+    let ran = check("users", "-n 5 --max-traces 3");
+    assert!(
+        ran.stdout
+            .starts_with("checked: nothing found, but not all orders were explored: "),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn the_first_finding_is_enough() {
+    let ran = check("draws", "--stop-at-first");
+    assert_eq!(ran.status, 1);
+    assert!(
+        ran.stdout.contains(
+            "1 of 23 traces wrong; not all orders were explored: the search stopped at a finding"
+        ),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_program_with_a_memory_is_told_so() {
+    let ran = check("memory", "-n 3");
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        format!("{}{}", ran.stdout, ran.stderr).contains("the program is not deterministic"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn programs_are_silent_but_in_replays() {
+    let ran = check("chatter", "-n 2");
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    assert!(!ran.stdout.contains("chatter"), "{ran:?}");
+    let ran = check("chatter", "--replay 1;1");
+    assert_eq!(ran.status, 3);
+    assert!(ran.stdout.starts_with("chatter\n"), "{ran:?}");
+    assert!(ran.stderr.ends_with("warn: chatter\n"), "{ran:?}");
+    assert!(
+        ran.stdout
+            .contains("the replay ends after 2 steps, but the program does not: possible next 2"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn runs_drawn_at_random_are_no_proof() {
+    for strategy in ["uniform", "pct=2"] {
+        let ran = check(
+            "draws",
+            &format!("--strategy {strategy} --max-traces 500 --seed 7 --format json"),
+        );
+        assert_eq!(ran.status, 1, "{ran:?}");
+        let found = ran.json();
+        assert_eq!(found["exhaustive"], false);
+        assert_eq!(found["findings"][0]["replay"], "1/3;1/4");
+        let ran = check("users", &format!("--strategy {strategy} --max-traces 20"));
+        assert_eq!(ran.status, 3, "{ran:?}");
+        let ran = check("users", &format!("--strategy {strategy}"));
+        assert_eq!(ran.status, 2);
+        assert!(ran.stderr.contains("expected a limit"), "{ran:?}");
+    }
+}
+
+/// `simrun check` with the test program of ranks that does `case`; every command that it offers shows the same again.
+fn check_ranks(case: &str, options: &str, kind: &str) -> serde_json::Value {
+    let ranks = program("cases");
+    let ran = simrun(&format!(
+        "check {options} --format json {ranks} -- --case {case}"
+    ));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let found = ran.json();
+    let finding = found["findings"][0].clone();
+    assert_eq!(finding["kind"], kind, "{ran:?}");
+    let command = finding["command"].as_str().unwrap();
+    let again = shell(&command.replace(" --replay", " --format json --replay"));
+    assert_eq!(again.status, 1, "{again:?}");
+    assert_eq!(again.json()["findings"][0]["message"], finding["message"]);
+    found
+}
+
+#[test]
+fn rank_programs_are_explored_too() {
+    let found = check_ranks("head-to-head", "-n 2 --send-mode rendezvous", "deadlock");
+    let finding = &found["findings"][0];
+    assert_eq!(finding["cycle"], serde_json::json!([1, 2]));
+    assert_eq!(finding["critical"]["is"], "everything");
+    let ranks = program("cases");
+    let ran = simrun(&format!("check -n 2 {ranks} -- --case head-to-head"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let found = check_ranks("unreceived", "-n 2", "leftovers");
+    let message = found["findings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("was never received"), "{message}");
+    check_ranks("panic", "-n 2", "panic");
+    check_ranks("error", "-n 2", "error");
+    check_ranks("relay", "-n 3", "error");
+}
+
+#[test]
+fn diagrams_have_a_lane_for_each_actor() {
+    let folder = Folder::new();
+    let svg = folder.path("way.svg");
+    let ran = check("panic", &format!("--timeline {svg}"));
+    assert_eq!(ran.status, 1);
+    let picture = std::fs::read_to_string(&svg).unwrap();
+    for word in [
+        "checked: panic",
+        "root",
+        "sender",
+        "post send mailbox 0",
+        "checked.rs:",
+    ] {
+        assert!(picture.contains(word), "{word}");
+    }
+    // The same from the replay that was offered, as a graph.
+    let dot = folder.path("way.dot");
+    let command = commands(&ran)[0].replace(" --replay", &format!(" --timeline {dot} --replay"));
+    assert_eq!(shell(&command).status, 1);
+    let graph = std::fs::read_to_string(&dot).unwrap();
+    assert_eq!(graph.matches("subgraph").count(), 3, "{graph}");
+    assert!(graph.contains("color=red"), "{graph}");
+    let ran = check(
+        "draws",
+        &format!("--replay 1;1 --timeline {}", folder.path("draws.png")),
+    );
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert_eq!(folder.names(), ["draws.png", "way.dot", "way.svg"]);
+    // Nothing was found: nothing is drawn.
+    assert_eq!(
+        check("users", &format!("--timeline {}", folder.path("none.svg"))).status,
+        0
+    );
+    assert_eq!(folder.names().len(), 3);
+    for (file, expected) in [
+        (
+            "way.txt",
+            "expected a name that ends with .svg, .png or .dot",
+        ),
+        ("nowhere/way.svg", "nowhere/way.svg"),
+        ("nowhere/way.dot", "nowhere/way.dot"),
+    ] {
+        let ran = check("panic", &format!("--timeline {}", folder.path(file)));
+        assert_eq!(ran.status, 2, "{ran:?}");
+        assert!(ran.stderr.contains(expected), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_is_not_a_replay_is_refused() {
+    for (replay, expected) in [
+        ("1;x", "\"x\" is not a step of a schedule"),
+        ("0", "\"0\" is not a step of a schedule"),
+        ("1;9", "step 2 (9) is not possible there; possible: 1, 2"),
+        (
+            "1;1/1",
+            "step 2 (1/1) is not possible there; possible: 1, 2",
+        ),
+    ] {
+        let ran = check("users", &format!("--replay {replay}"));
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{replay}");
+        assert!(ran.stderr.contains(expected), "{ran:?}");
+    }
+    let ran = check("draws", "--replay 1/6");
+    assert!(ran.stderr.contains("possible: 1/0 to 1/5"), "{ran:?}");
+    // Of another program, or more than there is.
+    let ran = check("stillborn", "--replay 1");
+    assert_eq!(ran.status, 1, "the failure comes before the step: {ran:?}");
+    let ran = check("draws", "--replay 1;1;1");
+    assert_eq!(ran.status, 2);
+    assert!(
+        ran.stderr
+            .contains("possible: nothing: the program has ended"),
+        "{ran:?}"
+    );
+    let ran = check("draws", "--replay 1;1");
+    assert_eq!(ran.status, 0);
+    assert!(
+        ran.stdout.ends_with("checked: finished after 2 steps\n"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn bad_input_is_refused() {
+    for (options, expected) in [
+        (
+            "--reduction dopr",
+            "invalid value 'dopr' for '--reduction <REDUCTION>'",
+        ),
+        ("-n 0", "expected a whole number from 1"),
+        (
+            "--send-mode fast",
+            "expected eager, rendezvous or threshold=SIZE",
+        ),
+        ("-p nowhere.toml", "nowhere.toml"),
+        ("--max-time soon", "soon"),
+        ("--replay 1 --max-depth 3", "cannot be used with"),
+    ] {
+        let ran = check("users", options);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{options}");
+        assert!(ran.stderr.contains(expected), "{ran:?}");
+    }
+    let ran = simrun("check apps/nobody");
+    assert_eq!(ran.status, 2);
+    assert!(
+        ran.stderr
+            .contains("apps/nobody: there is no such folder or file"),
+        "{ran:?}"
+    );
+    let ran = simrun("check");
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("no APP"), "{ran:?}");
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let ran = shell(&format!(
+        "{SIMRUN} check {} -- --case panic | true",
+        program("checked")
+    ));
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    // The status is still that of the search.
+    let mut child = command(SIMRUN)
+        .args(["check", &program("checked"), "--", "--case", "panic"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut errors = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut errors)
+        .unwrap();
+    assert_eq!(
+        (child.wait().unwrap().code(), errors.as_str()),
+        (Some(1), "")
+    );
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a signal to another process takes real time"
+)]
+fn interrupted_says_what_was_found_so_far() {
+    let child = command(SIMRUN)
+        .args([
+            "check",
+            "-n",
+            "12",
+            &program("checked"),
+            "--",
+            "--case",
+            "users",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    assert!(
+        text.starts_with(
+            "checked: nothing found, but not all orders were explored: the search was interrupted"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_program_alone_checks_itself() {
+    let alone = command(program("checked"))
+        .args(["check", "-n", "3", "--", "--case", "users"])
+        .output()
+        .unwrap();
+    assert_eq!(alone.status.code(), Some(0), "{alone:?}");
+    let help = run(command(program("checked")).args(["check", "--help"]));
+    assert_eq!(help.status, 0);
+    assert!(
+        help.stdout
+            .contains("Usage: checked check [OPTIONS] [-- ARGUMENTS OF checked]")
+            && help.stdout.contains("--case <CASE>"),
+        "{help:?}"
+    );
+    let through = simrun(&format!("check {} --help", program("checked")));
+    assert_eq!((through.status, through.stdout), (0, help.stdout));
+}

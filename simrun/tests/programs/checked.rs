@@ -1,0 +1,103 @@
+//! What a model checker may meet in an actor program, one case per run, for the tests of `simrun check`.
+
+use std::cell::Cell;
+
+use sim_core::{Actor, Level};
+
+#[derive(clap::Parser, Clone)]
+struct Args {
+    /// What to do.
+    #[arg(long, value_enum)]
+    case: Case,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Case {
+    /// Two actors send; the receiver panics if the second one was faster.
+    Panic,
+    /// Draws two numbers below 6; one pair is an error.
+    Draws,
+    /// Draws a number below 8, and fails with it.
+    Many,
+    /// Tests a mutex that nobody will ever unlock, again and again.
+    Livelock,
+    /// So many users of a mutex: N! orders, for a long search.
+    Users,
+    /// Draws for ever: no run ends.
+    Endless,
+    /// Does nothing any more from the fifth run on.
+    Memory,
+    /// Fails before its first step.
+    Stillborn,
+    /// Prints and logs in every run.
+    Chatter,
+}
+
+thread_local! {
+    /// What a program must not have: memory that survives a run.
+    static RUNS: Cell<u32> = const { Cell::new(0) };
+}
+
+async fn race(me: &Actor) {
+    let mailbox = me.new_mailbox();
+    for word in [1_u64, 2] {
+        let mailbox = mailbox.clone();
+        me.spawn("sender", me.host(), move |_| async move {
+            mailbox.put(word, 1.0).await
+        })
+        .await;
+    }
+    let first = mailbox.get().await.expect("it comes").word();
+    assert_eq!(first, Some(1), "the second was faster");
+    mailbox.get().await.expect("it comes");
+}
+
+async fn users(me: &Actor) {
+    let mutex = me.new_mutex();
+    for _ in 0..me.count() {
+        let mutex = mutex.clone();
+        me.spawn("user", me.host(), move |_| async move {
+            mutex.lock().await;
+            mutex.unlock().await;
+        })
+        .await;
+    }
+}
+
+async fn checked(me: Actor, args: Args) -> Result<(), String> {
+    let mutex = me.new_mutex();
+    match args.case {
+        Case::Panic => race(&me).await,
+        Case::Draws => {
+            let pair = [me.random(6).await, me.random(6).await];
+            if pair == [3, 4] {
+                return Err("3 and 4".to_owned());
+            }
+        }
+        Case::Many => return Err(format!("number {}", me.random(8).await)),
+        Case::Livelock => {
+            mutex.lock().await;
+            let tester = me.spawn("tester", me.host(), move |_| async move {
+                while !mutex.try_lock().await {}
+            });
+            tester.await.join().await;
+        }
+        Case::Users => users(&me).await,
+        Case::Endless => while me.random(2).await < 2 {},
+        Case::Memory => {
+            RUNS.set(RUNS.get() + 1);
+            if RUNS.get() < 5 {
+                users(&me).await;
+            }
+        }
+        Case::Stillborn => return Err("no heart".to_owned()),
+        Case::Chatter => {
+            me.println(format_args!("chatter"));
+            me.log(Level::Warn, format_args!("chatter"));
+            users(&me).await;
+        }
+    }
+    Ok(())
+}
+
+simrun::main!(checked);

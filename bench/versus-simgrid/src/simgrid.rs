@@ -25,6 +25,9 @@ const RANK_OPTIONS: [&str; 3] = [
     "--cfg=smpi/simulate-computation:no",
 ];
 
+/// An MPI program that takes longer, in seconds, is ended.
+const LIMIT_S: &str = "120";
+
 /// The programs, compiled.
 pub(crate) struct SimGrid {
     folder: PathBuf,
@@ -151,9 +154,9 @@ impl SimGrid {
         std::fs::write(&platform, text).map_err(problem)?;
         let names: String = (0..ranks).map(|rank| format!("node-{rank}\n")).collect();
         std::fs::write(&hosts, names).map_err(problem)?;
-        let mut command = Command::new("smpirun");
+        let mut command = Command::new("timeout");
         command
-            .args(["-np", &ranks.to_string(), "-platform"])
+            .args([LIMIT_S, "smpirun", "-np", &ranks.to_string(), "-platform"])
             .arg(&platform)
             .arg("-hostfile")
             .arg(&hosts)

@@ -1,25 +1,39 @@
-//! What the tests of apps share: a run of the app on a platform of the repository, and its record.
+//! What the tests of apps share: a run of the app on a platform of the repository and its record, and a search through its orders.
 //!
 //! A test has it by `#[path = "../../testing/mod.rs"] mod testing;`.
 
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "each test uses a part of it"
+)]
+
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde_json::Value;
+
+/// What the app at `program` does with these arguments, from the root of the repository.
+pub(crate) fn output(program: &str, arguments: &str) -> Output {
+    Command::new(program)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .args(arguments.split_whitespace())
+        .output()
+        .expect("the app starts")
+}
+
+/// The exit status, and the result of a search through the orders of the app at `program`.
+pub(crate) fn check(program: &str, arguments: &str) -> (Option<i32>, Value) {
+    let output = output(program, &format!("check --format json {arguments}"));
+    let found = serde_json::from_slice(&output.stdout).expect("the result is JSON");
+    (output.status.code(), found)
+}
 
 /// The record of a run of the app at `program`, which must finish, given the platform's name, the options and the program's
 /// arguments.
 pub(crate) fn record(program: &str, platform: &str, options: &str, arguments: &str) -> Value {
-    let output = Command::new(program)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
-        .arg("-p")
-        .arg(format!("platforms/{platform}.toml"))
-        .args(["-q", "--format", "json"])
-        .args(options.split_whitespace())
-        .arg("--")
-        .args(arguments.split_whitespace())
-        .output()
-        .expect("the app starts");
+    let run = format!("-p platforms/{platform}.toml -q --format json {options} -- {arguments}");
+    let output = output(program, &run);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     serde_json::from_slice(&output.stdout).expect("the record is JSON")
 }

@@ -112,6 +112,16 @@ pub(crate) fn label(packet: &Packet) -> u64 {
     packet.payload.len() << 8 | kind | u64::from(detail) << 40
 }
 
+/// The length of a message in bytes if this is its first packet with data: each message is counted once.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "messages of 2^53 bytes and more may be off by one"
+)]
+pub(crate) fn begins(packet: &Packet) -> Option<f64> {
+    let begins = packet.header.begins(packet.payload.len());
+    begins.map(|length| length as f64)
+}
+
 /// The message that a packet brings or announces, if it does.
 pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
     match packet.header {
@@ -136,10 +146,6 @@ pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
 
 /// A packet is at its destination.
 fn hand_over(kernel: &mut Kernel, ranks: &Ranks, source: u32, destination: u32, packet: Packet) {
-    kernel.mix_digest(
-        u64::from(source) << 32 | u64::from(destination),
-        label(&packet),
-    );
     if let Some(token) = packet.notify {
         ranks.tell(kernel, source, Event::Sent(token));
     }
@@ -320,11 +326,7 @@ impl Carrier for Flow {
     fn post(&self, rank: u32, peer: u32, packet: Packet) {
         let (control, length) = (packet.header.is_control(), packet.payload.len());
         let settings = &self.ranks.settings;
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "messages of 2^53 bytes and more may be off by one"
-        )]
-        let begins = packet.header.begins(length).map(|length| length as f64);
+        let begins = begins(&packet);
         if control
             && settings.control.is_none()
             && rank != peer

@@ -21,7 +21,7 @@ use mpi::channel::{Event, Interest, Packet, Settings, Token};
 use mpi::{Envelope, Process};
 use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, QueueHead};
 
-use crate::flow::{label, message};
+use crate::flow::{begins, message};
 use crate::ranks::{Carrier, Ranks, actor};
 
 /// Which packets a queue holds.
@@ -155,15 +155,8 @@ impl Device for Ideal {
         };
         record.delivered += 1;
         drop(queues);
-        kernel.mix_digest(
-            u64::from(key.source) << 32 | u64::from(key.destination),
-            label(&packet),
-        );
-        let event = Event::Packet {
-            source: key.source,
-            packet,
-        };
-        self.ranks.tell(kernel, key.destination, event);
+        self.ranks
+            .bring(kernel, key.source, key.destination, packet);
     }
 
     fn stops(&self, stopped: ActorId) -> bool {
@@ -227,12 +220,8 @@ impl Carrier for Ideal {
         }
         let notify = packet.notify;
         let cause = self.ranks.port.with(|kernel| {
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "messages of 2^53 bytes and more may be off by one"
-            )]
-            if let Some(length) = packet.header.begins(packet.payload.len()) {
-                kernel.count_message(length as f64);
+            if let Some(bytes) = begins(&packet) {
+                kernel.count_message(bytes);
             }
             kernel.present_step()
         });

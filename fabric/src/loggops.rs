@@ -44,7 +44,7 @@ use mpi::Envelope;
 use mpi::channel::{Event, Interest, Packet, Settings, Token};
 use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, Span, Time, Work};
 
-use crate::flow::{label, message};
+use crate::flow::{begins, message};
 use crate::ranks::{Carrier, Ranks, actor};
 use crate::slab::Slab;
 
@@ -318,8 +318,6 @@ impl LogGops {
         else {
             unreachable!("only packets are received")
         };
-        let pair = u64::from(source) << 32 | u64::from(destination);
-        kernel.mix_digest(pair, label(&packet));
         self.ranks.bring(kernel, source, destination, packet);
     }
 
@@ -549,12 +547,7 @@ impl Carrier for LogGops {
     }
 
     fn post(&self, rank: u32, peer: u32, packet: Packet) {
-        if let Some(length) = packet.header.begins(packet.payload.len()) {
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "messages of 2^53 bytes and more may be off by one"
-            )]
-            let bytes = length as f64;
+        if let Some(bytes) = begins(&packet) {
             self.ranks.port.with(|kernel| kernel.count_message(bytes));
         }
         let what = What::Packet {

@@ -15,6 +15,7 @@ use mpi::channel::{Channel, Event, Header, Interest, Level, Packet, Posting, Set
 use mpi::{Envelope, Process};
 use sim_core::{ActorId, Blocked, Device, DevicePort, Kernel, Parked, Time};
 
+use crate::flow::label;
 use crate::slab::Slab;
 
 /// A simulated device that connects all ranks.
@@ -194,6 +195,8 @@ impl Ranks {
 
     /// Delivers a packet: to the rank, or back to its sender if that asks a rank for a connection that is gone.
     pub(crate) fn bring(&self, kernel: &mut Kernel, source: u32, destination: u32, packet: Packet) {
+        let pair = u64::from(source) << 32 | u64::from(destination);
+        kernel.mix_digest(pair, label(&packet));
         let is_asking = matches!(packet.header, Header::Socket { .. });
         if is_asking && self.is_gone(destination) {
             let peer = destination;

@@ -109,12 +109,20 @@ impl Process {
 
     /// Calls `f` with the protocol state, after all events so far.
     pub(crate) fn with_engine<T>(&self, f: impl FnOnce(&mut Engine, &dyn Channel) -> T) -> T {
-        let mut engine = self.engine.borrow_mut();
+        let engine = &mut *self.engine.borrow_mut();
+        self.handle_events(engine);
+        f(engine, &*self.channel)
+    }
+
+    /// Handles all events so far; whether a timer or a computation was over.
+    fn handle_events(&self, engine: &mut Engine) -> bool {
+        let mut elapsed = false;
         while let Some(event) = self.channel.poll_event() {
+            elapsed |= matches!(event, Event::Elapsed(_));
             engine.handle(&*self.channel, event);
         }
         engine.take_back(&*self.channel);
-        f(&mut engine, &*self.channel)
+        elapsed
     }
 
     /// Nobody holds the request any more. Events are left alone: destructors run also when the run is over.
@@ -136,10 +144,7 @@ impl Process {
         attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let engine = &mut *self.engine.borrow_mut();
-        while let Some(event) = self.channel.poll_event() {
-            engine.handle(&*self.channel, event);
-        }
-        engine.take_back(&*self.channel);
+        self.handle_events(engine);
         self.attempt(engine, context, (waits, location), attempt)
     }
 
@@ -188,12 +193,8 @@ impl Process {
     #[must_use]
     pub fn progress(&self) -> bool {
         let engine = &mut *self.engine.borrow_mut();
-        let (ended, mut elapsed) = (engine.ended(), false);
-        while let Some(event) = self.channel.poll_event() {
-            elapsed |= matches!(event, Event::Elapsed(_));
-            engine.handle(&*self.channel, event);
-        }
-        engine.take_back(&*self.channel);
+        let ended = engine.ended();
+        let elapsed = self.handle_events(engine);
         let mut blocked = self.blocked.borrow_mut();
         let waits = blocked.only().filter(|_| !elapsed);
         let Some(waits) = waits.filter(|waits| !waits.may_end(engine, ended)) else {

@@ -1,19 +1,13 @@
 //! One leader in every order, and two where two nodes have the greatest number.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-use std::process::Command;
+#[path = "../../testing/mod.rs"]
+mod testing;
 
 use serde_json::Value;
 
 fn check(nodes: u32, arguments: &[&str]) -> (Option<i32>, Value) {
-    let output = Command::new(env!("CARGO_BIN_EXE_leader-election"))
-        .args(["check", "--format", "json", "-n", &nodes.to_string(), "--"])
-        .args(arguments)
-        .output()
-        .unwrap();
-    let found = serde_json::from_slice(&output.stdout).unwrap();
-    (output.status.code(), found)
+    let arguments = format!("-n {nodes} -- {}", arguments.join(" "));
+    testing::check(env!("CARGO_BIN_EXE_leader-election"), &arguments)
 }
 
 #[test]

@@ -1,22 +1,13 @@
 //! A wake-up is lost in the orders in which it comes too early, and in no plain run.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-use std::process::{Command, Output};
+#[path = "../../testing/mod.rs"]
+mod testing;
 
 use serde_json::Value;
 
-fn program(arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lost-wakeup"));
-    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    command.args(arguments.split_whitespace()).output().unwrap()
-}
-
 /// The exit status, the orders in which all end, and those in which somebody sleeps for ever.
 fn check(arguments: &str) -> (Option<i32>, Value) {
-    let output = program(&format!("check --format json {arguments}"));
-    let found = serde_json::from_slice(&output.stdout).unwrap();
-    (output.status.code(), found)
+    testing::check(env!("CARGO_BIN_EXE_lost-wakeup"), arguments)
 }
 
 /// Who has the mutex first decides: two orders.
@@ -46,6 +37,9 @@ fn with_a_flag_nobody_is_late() {
 
 #[test]
 fn a_plain_run_notices_nothing() {
-    let ran = program("-q -p platforms/cluster.toml -n 4");
+    let ran = testing::output(
+        env!("CARGO_BIN_EXE_lost-wakeup"),
+        "-q -p platforms/cluster.toml -n 4",
+    );
     assert_eq!(ran.status.code(), Some(0), "{ran:?}");
 }

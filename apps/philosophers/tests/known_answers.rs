@@ -1,20 +1,14 @@
 //! How many distinguishable orders philosophers have, against formulas.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-use std::process::Command;
+#[path = "../../testing/mod.rs"]
+mod testing;
 
 use serde_json::Value;
 
 /// The exit status, and the result of a search.
 fn check(philosophers: u32, order: &str) -> (Option<i32>, Value) {
-    let output = Command::new(env!("CARGO_BIN_EXE_philosophers"))
-        .args(["check", "--format", "json", "-n", &philosophers.to_string()])
-        .args(["--", "--order", order])
-        .output()
-        .unwrap();
-    let found = serde_json::from_slice(&output.stdout).unwrap();
-    (output.status.code(), found)
+    let arguments = format!("-n {philosophers} -- --order {order}");
+    testing::check(env!("CARGO_BIN_EXE_philosophers"), &arguments)
 }
 
 /// Each of n forks is taken by one of its two neighbours first: 2^n ways, less the two in which they all wait in a circle.
@@ -56,12 +50,9 @@ fn with_a_waiter_all_eat() {
 #[test]
 fn a_plain_run_notices_nothing() {
     let status = |order| {
-        let output = Command::new(env!("CARGO_BIN_EXE_philosophers"))
-            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-            .args(["-q", "-p", "platforms/cluster.toml", "-n", "5"])
-            .args(["--", "--order", order])
-            .output();
-        output.unwrap().status.code()
+        let arguments = format!("-q -p platforms/cluster.toml -n 5 -- --order {order}");
+        let output = testing::output(env!("CARGO_BIN_EXE_philosophers"), &arguments);
+        output.status.code()
     };
     for order in ["ordered", "waiter", "unordered"] {
         assert_eq!(status(order), Some(0), "{order}");

@@ -1,20 +1,13 @@
 //! How many distinguishable orders producers and consumers have, against figures of independent enumerations.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-use std::process::Command;
-
-use serde_json::Value;
+#[path = "../../testing/mod.rs"]
+mod testing;
 
 #[track_caller]
 fn check(items: u32, room: u32, expected: u64) {
-    let output = Command::new(env!("CARGO_BIN_EXE_producer-consumer"))
-        .args(["check", "--format", "json", "-n", "2", "--"])
-        .args(["--items", &items.to_string(), "--room", &room.to_string()])
-        .output()
-        .unwrap();
-    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{found}");
+    let arguments = format!("-n 2 -- --items {items} --room {room}");
+    let (status, found) = testing::check(env!("CARGO_BIN_EXE_producer-consumer"), &arguments);
+    assert_eq!(status, Some(0), "{found}");
     assert_eq!(found["traces"], expected);
     assert_eq!(found["blocked"], 0);
 }

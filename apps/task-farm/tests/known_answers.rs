@@ -1,21 +1,12 @@
 //! The answers of w workers arrive in w! orders, and only one of them is that of the ranks.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-use std::process::{Command, Output};
+#[path = "../../testing/mod.rs"]
+mod testing;
 
 use serde_json::Value;
 
-fn program(arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_task-farm"));
-    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    command.args(arguments.split_whitespace()).output().unwrap()
-}
-
 fn check(arguments: &str) -> (Option<i32>, Value) {
-    let output = program(&format!("check --format json {arguments}"));
-    let found = serde_json::from_slice(&output.stdout).unwrap();
-    (output.status.code(), found)
+    testing::check(env!("CARGO_BIN_EXE_task-farm"), arguments)
 }
 
 #[test]
@@ -56,6 +47,9 @@ fn who_believes_in_an_order_is_wrong_in_all_but_one() {
 
 #[test]
 fn a_plain_run_notices_nothing() {
-    let ran = program("-q -p platforms/cluster.toml -n 8 -- --in-order");
+    let ran = testing::output(
+        env!("CARGO_BIN_EXE_task-farm"),
+        "-q -p platforms/cluster.toml -n 8 -- --in-order",
+    );
     assert_eq!(ran.status.code(), Some(0), "{ran:?}");
 }

@@ -1,19 +1,12 @@
 //! Sends that only work because they are buffered: no deadlock when eager, always one by rendezvous.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
-use std::process::Command;
+#[path = "../../testing/mod.rs"]
+mod testing;
 
 use serde_json::Value;
 
 fn check(options: &str) -> (Option<i32>, Value) {
-    let output = Command::new(env!("CARGO_BIN_EXE_two-senders"))
-        .args(["check", "--format", "json"])
-        .args(options.split_whitespace())
-        .output()
-        .unwrap();
-    let found = serde_json::from_slice(&output.stdout).unwrap();
-    (output.status.code(), found)
+    testing::check(env!("CARGO_BIN_EXE_two-senders"), options)
 }
 
 #[test]

@@ -8,6 +8,7 @@
 
 use crate::independence::Lists;
 use crate::races::{Races, Sink};
+use crate::state::State;
 use crate::wakeup::{Next, Trees};
 use crate::walk::Walk;
 use crate::{Event, Halt};
@@ -28,19 +29,33 @@ impl Sink for Trees {
 }
 
 impl Odpor {
-    pub(crate) fn run(walk: &mut Walk<'_>) -> Result<(), Halt> {
-        let mut search = Self {
-            trees: Trees::new(),
+    /// A search that goes on where another one was.
+    pub(crate) fn new(state: State, walk: &mut Walk<'_>) -> Result<Self, Halt> {
+        walk.statistics = state.statistics;
+        walk.thorough = state.thorough;
+        walk.machine.facts = state.facts;
+        walk.machine.lists_known = state.lists.bring_to(&mut walk.machine.lists);
+        for planned in &state.path {
+            walk.advance_as_planned(planned)?;
+        }
+        // The way here had been counted.
+        walk.statistics.events = state.statistics.events;
+        walk.machine.transitions = state.statistics.transitions;
+        Ok(Self {
+            trees: state.trees,
             races: Races::default(),
-            done: 0,
-        };
-        let result = search.explore(walk);
+            done: state.done,
+        })
+    }
+
+    pub(crate) fn explore(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
+        let result = self.go_on(walk);
         let pending = &mut walk.statistics.pending_max;
-        *pending = (*pending).max(search.trees.pending_max());
+        *pending = (*pending).max(self.trees.pending_max());
         result
     }
 
-    fn explore(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
+    fn go_on(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
         while let Some(next) = self.trees.next() {
             match next {
                 Next::Leaf => self.run_leaf(walk)?,
@@ -68,12 +83,14 @@ impl Odpor {
             walk.advance(actor, choice)?;
             self.trees.extend();
         }
-        walk.end_run()?;
+        // If it ends here, what the run tells is still kept, so that it need not be run again.
+        let ended = walk.end_run();
         if walk.options.every_race || walk.thorough {
             self.done = 0;
         }
         self.races.look(walk, self.done, &mut self.trees)?;
         self.done = walk.path.len();
-        Ok(())
+        walk.keep();
+        ended
     }
 }

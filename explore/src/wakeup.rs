@@ -19,6 +19,8 @@ struct Node {
     event: Event,
     child: u32,
     sibling: u32,
+    /// Of a leaf: the job that runs it, if somebody has taken it already; 0 otherwise.
+    job: u32,
 }
 
 /// The nodes of all trees, in one arena.
@@ -38,6 +40,7 @@ impl Nodes {
             event,
             child: NONE,
             sibling: NONE,
+            job: 0,
         };
         if self.free != 0 {
             let index = self.free - 1;
@@ -80,6 +83,19 @@ pub(crate) enum Next {
     Step(Event),
     /// Nothing is left at the end of the path.
     Leave,
+}
+
+/// A leaf that is pending.
+#[derive(Debug)]
+pub(crate) struct PendingLeaf<'a> {
+    /// The place of its tree on the path.
+    pub(crate) place: usize,
+    /// The steps from there to the leaf.
+    pub(crate) steps: &'a [Event],
+    /// So many events at the beginning of its path are those of the run before it.
+    pub(crate) shared: usize,
+    /// The number of the job that runs it, 0 if nobody does.
+    pub(crate) job: &'a mut u32,
 }
 
 /// The trees along one path: one place more than it has events.
@@ -163,6 +179,46 @@ impl Trees {
             pending: child,
             started: child != NONE,
         });
+    }
+
+    /// Shows the pending leaves, at most so many, in the order in which they come if nothing is added.
+    pub(crate) fn show_pending(&mut self, limit: usize, mut show: impl FnMut(PendingLeaf<'_>)) {
+        let mut left = limit;
+        let (mut above, mut steps): (Vec<u32>, Vec<Event>) = (Vec::new(), Vec::new());
+        for (place, frame) in self.frames.iter().enumerate().rev() {
+            let mut node = frame.pending;
+            // Whatever comes first at a place has the events up to there in common with the run before it.
+            let mut shared = place;
+            while node != NONE && left > 0 {
+                above.push(node);
+                steps.push(self.nodes.at(node).event);
+                let child = self.nodes.at(node).child;
+                if child != NONE {
+                    node = child;
+                    continue;
+                }
+                left -= 1;
+                show(PendingLeaf {
+                    place,
+                    steps: &steps,
+                    shared,
+                    job: &mut self.nodes.nodes[node as usize].job,
+                });
+                while let Some(done) = above.pop() {
+                    steps.pop();
+                    node = self.nodes.at(done).sibling;
+                    if node != NONE {
+                        shared = place + above.len();
+                        break;
+                    }
+                }
+            }
+            above.clear();
+            steps.clear();
+            if left == 0 {
+                return;
+            }
+        }
     }
 
     /// Takes the last place away. The step that leads to it sleeps from now on; there is none for the first place.

@@ -6,7 +6,7 @@ use sim_core::Stepper;
 
 use crate::clock::Stopwatch;
 use crate::odpor::Odpor;
-use crate::parallel::{self, Stopped};
+use crate::parallel;
 use crate::state::State;
 use crate::walk::Walk;
 use crate::{
@@ -81,23 +81,16 @@ pub(crate) fn together<C: Collector>(
         (options.strategy, options.reduction) == (Strategy::DepthFirst, Reduction::Odpor);
     if threads.number > 1 && is_optimal {
         loop {
-            let stopped;
-            (stepper, state, stopped) =
+            let halt;
+            (stepper, state, halt) =
                 parallel::run(threads, stepper, state, options, collector, watch);
-            let halt = match stopped {
-                Stopped::TooShort => break,
-                Stopped::Halted(Halt::Again) => {
-                    state.begin_again();
-                    collector.forget();
-                    stepper.restart();
-                    continue;
-                }
-                Stopped::Halted(halt) => Some(halt),
-                Stopped::Done => None,
-            };
-            return finish(stepper, state.statistics, watch, halt);
+            if !matches!(halt, Some(Halt::Again)) {
+                return finish(stepper, state.statistics, watch, halt);
+            }
+            state.begin_again();
+            collector.forget();
+            stepper.restart();
         }
-        stepper.restart();
     }
     let mut through = Through(collector);
     let mut walk = Walk::new(stepper, options, &mut through, watch);

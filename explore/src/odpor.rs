@@ -48,19 +48,45 @@ impl Odpor {
         })
     }
 
+    /// A search of what is below the leaf at the end of the walk's path.
+    pub(crate) fn below(walk: &Walk<'_>, done: usize) -> Self {
+        Self {
+            trees: Trees::at(walk.path.len()),
+            races: Races::default(),
+            done,
+        }
+    }
+
+    /// The trees, and how many events have had their races looked at.
+    pub(crate) fn into_trees(self) -> (Trees, usize) {
+        (self.trees, self.done)
+    }
+
     pub(crate) fn explore(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
-        let result = self.go_on(walk);
+        let result = self.explore_while(walk, |_| true);
         let pending = &mut walk.statistics.pending_max;
         *pending = (*pending).max(self.trees.pending_max());
         result
     }
 
-    fn go_on(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
+    /// Explores as long as `goes_on` says so after a run.
+    pub(crate) fn explore_while(
+        &mut self,
+        walk: &mut Walk<'_>,
+        mut goes_on: impl FnMut(&Walk<'_>) -> bool,
+    ) -> Result<(), Halt> {
         while let Some(next) = self.trees.next() {
             match next {
-                Next::Leaf => self.run_leaf(walk)?,
+                Next::Leaf => {
+                    self.run_leaf(walk)?;
+                    if !goes_on(walk) {
+                        return Ok(());
+                    }
+                }
                 Next::Leave => {
-                    self.trees.leave(walk.retreat());
+                    let is_first = walk.path.len() == self.trees.base();
+                    let event = if is_first { None } else { walk.retreat() };
+                    self.trees.leave(event);
                     self.done = self.done.min(walk.path.len());
                 }
                 Next::Step(planned) => {

@@ -1,11 +1,11 @@
-//! The optimal search on several threads: one keeps the trees, all run leaves.
+//! The optimal search on several threads: one keeps the trees, all explore below leaves.
 //!
-//! The run of a leaf is a pure function of its path, and the path of a pending leaf never changes ([`wakeup`](crate::wakeup)). So
-//! leaves are run ahead of their turn, by anybody, and what they tell goes into the trees strictly in the order of the sequential
-//! search. The same runs are run, in the same order, for any number of threads; so counts and findings are the same too.
+//! What is explored below a leaf is a pure function of its path, and the path of a pending leaf never changes
+//! ([`wakeup`](crate::wakeup)). So leaves are explored ahead of their turn, by anybody, and what that tells goes into the trees
+//! strictly in the order of the sequential search. The same runs are run, in the same order, for any number of threads; so counts
+//! and findings are the same too.
 //!
-//! It pays where a run costs more than handing it over, and where leaves are pending at all: a program whose every run tells of
-//! one other is explored by one thread at a time. If the first runs turn out to be short, the search goes on alone.
+//! It pays where enough leaves are pending: a program whose every run tells of one other is explored by one thread at a time.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -19,33 +19,15 @@ use crate::clock::Stopwatch;
 use crate::drive::Halt;
 use crate::facts::Facts;
 use crate::independence::Lists;
-use crate::jobs::{Job, Look, Ran, Worker};
+use crate::jobs::{Job, Look, Ran, Sight, Worker};
 use crate::state::State;
 use crate::threads::{Done, Exchange, Threads, do_job, without_bounds, work};
 use crate::wakeup::Next;
 use crate::walk::Walk;
 use crate::{Bound, Collector, Event, Options};
 
-/// So many runs are looked at to know whether they are worth several threads.
-const TRIAL: u64 = 500;
-
-/// Runs that take less than this, in seconds, are not: handing one over and back takes a few microseconds, and half of the threads
-/// wait for the trees.
-const WORTH: f64 = 15e-6;
-
-/// The same for all runs of the trial.
-const WORTH_ALL: f64 = WORTH * 500.0;
-
-/// Why the search on several threads is over.
-#[derive(Debug)]
-pub(crate) enum Stopped {
-    /// Everything was explored.
-    Done,
-    /// It ends before that.
-    Halted(Halt),
-    /// The runs are too short for several threads.
-    TooShort,
-}
+/// So many pending leaves are looked at for some that can be explored ahead of their turn.
+const LOOKED_AT: usize = 64;
 
 /// The search.
 struct Owner<'a, C: Collector> {
@@ -60,10 +42,6 @@ struct Owner<'a, C: Collector> {
     jobs: u32,
     /// How many leaves are handed out ahead of their turn.
     ahead: usize,
-    /// The sum of the times that the runs of the trial took.
-    seconds: f64,
-    /// How many runs there have been.
-    runs: u64,
     fresh: Vec<Job>,
 }
 
@@ -75,24 +53,22 @@ pub(crate) fn run<C: Collector>(
     options: &Options,
     collector: &mut C,
     watch: Stopwatch,
-) -> (Stepper, State, Stopped) {
+) -> (Stepper, State, Option<Halt>) {
     let exchange = Exchange::new(state.lists.clone());
     let own_options = without_bounds(options);
-    let seen: Rc<RefCell<Option<C::Seen>>> = Rc::default();
-    let mut look = Look::<C>(Rc::clone(&seen));
+    let sight: Rc<RefCell<Sight<C::Seen>>> = Rc::default();
+    let mut look = Look::<C>(Rc::clone(&sight));
     let walk = Walk::new(stepper, &own_options, &mut look, watch);
     let mut owner = Owner {
         facts: Arc::new(state.facts.clone()),
-        worker: Worker::new(walk, seen, &exchange.lists),
+        worker: Worker::new(walk, sight, &exchange.lists),
         state,
         exchange: &exchange,
         options,
         collector,
         lists: Lists::default(),
         jobs: 0,
-        ahead: 4 * threads.number,
-        seconds: 0.0,
-        runs: 0,
+        ahead: 2 * threads.number,
         fresh: Vec::new(),
     };
     let exchange = &exchange;
@@ -104,41 +80,37 @@ pub(crate) fn run<C: Collector>(
         exchange.end();
         result
     });
-    let stopped = match result {
-        Ok(Ok(stopped)) => stopped,
-        Ok(Err(halt)) => Stopped::Halted(halt),
+    let halt = match result {
+        Ok(result) => result.err(),
         Err(panic) => resume_unwind(panic),
     };
     let Owner { state, worker, .. } = owner;
-    (worker.walk.into_stepper(), state, stopped)
+    (worker.walk.into_stepper(), state, halt)
 }
 
 impl<C: Collector> Owner<'_, C> {
-    fn explore(&mut self) -> Result<Stopped, Halt> {
+    fn explore(&mut self) -> Result<(), Halt> {
         while let Some(next) = self.state.trees.next() {
-            let ran = match next {
+            match next {
                 Next::Leave => {
                     let event = self.state.path.pop();
                     self.state.trees.leave(event);
                     self.state.done = self.state.done.min(self.state.path.len());
-                    continue;
                 }
                 Next::Leaf => {
                     let (path, done) = (self.state.path.clone(), self.state.done);
                     let job = self.job(path, done);
-                    self.run_here(&job)?
+                    let ran = self.run_here(&job)?;
+                    self.take_in(&job, ran)?;
                 }
                 Next::Step(_) => {
-                    let number = self.hand_out();
-                    self.wait_for(number)?
+                    let job = self.hand_out();
+                    let ran = self.wait_for(job.number)?;
+                    self.take_in(&job, ran)?;
                 }
-            };
-            self.take_in(ran)?;
-            if self.runs == TRIAL && self.seconds < WORTH_ALL {
-                return Ok(Stopped::TooShort);
             }
         }
-        Ok(Stopped::Done)
+        Ok(())
     }
 
     fn job(&mut self, path: Vec<Event>, done: usize) -> Job {
@@ -148,39 +120,50 @@ impl<C: Collector> Owner<'_, C> {
             path,
             done,
             thorough: self.state.thorough,
+            runs_max: u64::MAX,
             facts: Arc::clone(&self.facts),
         }
     }
 
-    /// Hands out the leaves that come next and that nobody has; the number of the first of all.
-    fn hand_out(&mut self) -> u32 {
+    /// Hands out the leaves that come next and that nobody has; the job of the first of all.
+    fn hand_out(&mut self) -> Job {
+        let mut wanted = self.ahead.saturating_sub(self.exchange.waiting());
+        let (mut first, mut number) = (None, self.jobs);
         let Self {
             state,
-            jobs,
             fresh,
             facts,
             ..
         } = self;
         let (path, thorough) = (&state.path, state.thorough);
-        let mut first = 0;
-        state.trees.show_pending(self.ahead, |leaf| {
-            if *leaf.job == 0 {
-                *jobs += 1;
-                *leaf.job = *jobs;
-                fresh.push(Job {
-                    number: *jobs,
-                    path: [&path[..leaf.place], leaf.steps].concat(),
-                    done: leaf.shared,
-                    thorough,
-                    facts: Arc::clone(facts),
-                });
+        state.trees.show_pending(LOOKED_AT, |leaf| {
+            if first.is_some() && (wanted == 0 || *leaf.job != 0) {
+                return;
             }
-            if first == 0 {
-                first = *leaf.job;
+            let is_new = *leaf.job == 0;
+            if is_new {
+                number += 1;
+                *leaf.job = number;
+                wanted = wanted.saturating_sub(1);
+            }
+            let job = Job {
+                number: *leaf.job,
+                path: [&path[..leaf.place], leaf.steps].concat(),
+                done: leaf.shared,
+                thorough,
+                runs_max: u64::MAX,
+                facts: Arc::clone(facts),
+            };
+            if first.is_none() {
+                first = Some(job.clone());
+            }
+            if is_new {
+                fresh.push(job);
             }
         });
+        self.jobs = number;
         self.exchange.hand_out(&mut self.fresh);
-        first
+        first.expect("a pending step leads to a pending leaf")
     }
 
     /// Waits for a job, doing others meanwhile.
@@ -223,44 +206,73 @@ impl<C: Collector> Owner<'_, C> {
         }
     }
 
-    /// Puts what a run tells into the trees, as the sequential search does.
-    fn take_in(&mut self, mut ran: Ran<C::Seen>) -> Result<(), Halt> {
-        self.exchange.lists.bring_to(&mut self.lists);
-        self.learn(&ran)?;
-        let state = &mut self.state;
-        state.thorough |= ran.thorough;
-        if state.thorough && ran.done > 0 {
+    /// Puts what a job tells into the trees, as the sequential search does.
+    fn take_in(&mut self, job: &Job, mut ran: Ran<C::Seen>) -> Result<(), Halt> {
+        if self.state.thorough && !ran.thorough_at_first {
             // It was handed out before anybody knew that all races have to be looked at.
-            let path = std::mem::take(&mut ran.events);
-            let job = self.job(path, 0);
-            ran = self.run_here(&job)?;
+            ran = self.run_again(job, u64::MAX)?;
         }
+        self.learn(&ran)?;
+        let left = self
+            .options
+            .traces_max
+            .saturating_sub(self.state.statistics.traces);
+        if ran.runs.len() as u64 > left {
+            ran = self.run_again(job, left)?;
+        }
+        let mut count: u64 = 0;
+        let mut wish = ControlFlow::Continue(());
+        let runs = std::mem::take(&mut ran.runs);
+        let all = runs.len() as u64;
+        for run in runs {
+            count += 1;
+            self.state.statistics.count_run(run.end, run.length);
+            wish = self.collector.collect(run.seen);
+            if wish.is_break() {
+                break;
+            }
+        }
+        if count < all {
+            ran = self.run_again(job, count)?;
+        }
+        self.take_over(job, &ran)?;
+        self.collector.keep();
+        self.look_at_bounds(wish)
+    }
+
+    /// Does a job here, with all that is known by now, and with no more runs than these.
+    fn run_again(&mut self, job: &Job, runs_max: u64) -> Result<Ran<C::Seen>, Halt> {
+        let job = Job {
+            thorough: self.state.thorough,
+            runs_max,
+            ..job.clone()
+        };
+        self.run_here(&job)
+    }
+
+    fn take_over(&mut self, job: &Job, ran: &Ran<C::Seen>) -> Result<(), Halt> {
+        self.exchange.lists.bring_to(&mut self.lists);
         let state = &mut self.state;
-        let (from, length) = (state.path.len(), ran.events.len());
-        while matches!(state.trees.next(), Some(Next::Step(_))) && state.path.len() < length {
-            let event = ran.events[state.path.len()];
-            state.trees.descend(&event, &self.lists);
-            state.path.push(event);
+        let (place, leaf) = (state.path.len(), job.path.len());
+        for event in &ran.path[place..leaf] {
+            state.trees.descend(event, &self.lists);
+            state.path.push(*event);
+        }
+        if state.trees.next() != Some(Next::Leaf) {
+            return Err(Halt::Inconsistent);
         }
         if !state.trees.start() && self.options.mutant.is_none() {
             return Err(Halt::Inconsistent);
         }
-        for event in &ran.events[state.path.len()..] {
-            state.trees.extend();
-            state.path.push(*event);
-        }
-        ran.sequences.hand_over(&self.lists, &mut state.trees);
-        state.done = length;
-        state.statistics.count_run(ran.end, length);
-        state.statistics.events += (length - from) as u64;
+        state.trees.take_over(&self.lists, &ran.trees);
+        state.path.extend_from_slice(&ran.path[leaf..]);
+        state.done = ran.done;
+        state.thorough |= ran.thorough;
+        state.statistics.events += ran.events - place as u64;
         state.statistics.transitions += ran.transitions;
         let pending = &mut state.statistics.pending_max;
         *pending = (*pending).max(state.trees.pending_max());
-        self.runs += 1;
-        self.seconds += ran.seconds;
-        let wish = self.collector.collect(ran.seen);
-        self.collector.keep();
-        self.look_at_bounds(wish)
+        Ok(())
     }
 
     /// Notes who uses which barrier.

@@ -25,7 +25,7 @@ impl State {
     /// The beginning of a search.
     pub(crate) fn new() -> Self {
         Self {
-            trees: Trees::new(),
+            trees: Trees::at(0),
             path: Vec::new(),
             done: 0,
             thorough: false,
@@ -48,7 +48,7 @@ impl State {
 
     /// Begins anew, because something was learnt.
     pub(crate) fn begin_again(&mut self) {
-        self.trees = Trees::new();
+        self.trees = Trees::at(0);
         self.path.clear();
         self.done = 0;
         self.statistics.begin_again();

@@ -97,7 +97,7 @@ pub struct Statistics {
     pub events: u64,
     /// The length of the longest run, in steps.
     pub depth_max: u64,
-    /// The most pending steps at one time.
+    /// The most pending steps at one time; on several threads of those that one of them keeps.
     pub pending_max: u64,
     /// How often the search began anew because something was learnt of the program.
     pub restarts: u64,

@@ -91,22 +91,33 @@ impl<T> Exchange<T> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds jobs.
+    /// Adds jobs, which come before those that wait already.
     pub(crate) fn hand_out(&self, jobs: &mut Vec<Job>) {
-        if !jobs.is_empty() {
-            self.lock().jobs.extend(jobs.drain(..));
-            self.jobs_came.notify_all();
+        if jobs.is_empty() {
+            return;
         }
+        let mut board = self.lock();
+        for job in jobs.drain(..).rev() {
+            board.jobs.push_front(job);
+        }
+        drop(board);
+        self.jobs_came.notify_all();
     }
 
-    /// What became of a job; if it is not done yet, another job that waits, or nothing after a while.
+    /// How many jobs wait for somebody who does them.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().jobs.len()
+    }
+
+    /// What became of a job; if nobody has begun it, itself; if somebody does it, another job that waits, or nothing after a while.
     pub(crate) fn take(&self, number: u32) -> (Option<Done<T>>, Option<Job>) {
         let mut board = self.lock();
         loop {
             if let Some(done) = board.done.remove(&number) {
                 return (Some(done), None);
             }
-            if let Some(job) = board.jobs.pop_front() {
+            let own = board.jobs.iter().position(|job| job.number == number);
+            if let Some(job) = board.jobs.remove(own.unwrap_or(0)) {
                 return (None, Some(job));
             }
             let waited = self.done_came.wait_timeout(board, PATIENCE);
@@ -167,14 +178,14 @@ pub(crate) fn work<C: Collector>(
             seconds_max: f64::INFINITY,
             ..without_bounds(options)
         };
-        let seen = Rc::default();
-        let mut look = Look::<C>(Rc::clone(&seen));
+        let sight = Rc::default();
+        let mut look = Look::<C>(Rc::clone(&sight));
         let stepper = match catch_unwind(AssertUnwindSafe(|| (threads.make)())) {
             Ok(stepper) => stepper,
             Err(panic) => return refuse_all(exchange, panic),
         };
         let walk = Walk::new(stepper, &options, &mut look, Stopwatch::start());
-        let mut worker = Worker::<C>::new(walk, seen, &exchange.lists);
+        let mut worker = Worker::<C>::new(walk, sight, &exchange.lists);
         while let Some(job) = exchange.next_job() {
             let done = do_job(&mut worker, &job);
             let is_broken = matches!(done, Done::Panicked(_));

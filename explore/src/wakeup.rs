@@ -98,29 +98,58 @@ pub(crate) struct PendingLeaf<'a> {
     pub(crate) job: &'a mut u32,
 }
 
-/// The trees along one path: one place more than it has events.
+/// The trees along one path, from some place on: one place more than there are events from there.
+///
+/// What happens below a leaf concerns nobody above but for the sequences that are inserted there, so a part of the path can have
+/// trees of its own: those sequences are kept for whoever has the trees above.
 #[derive(Debug)]
 pub(crate) struct Trees {
+    /// The first place.
+    base: usize,
     nodes: Nodes,
     frames: Vec<Frame>,
     sleep: Vec<Event>,
     rest: Vec<Event>,
+    /// What belongs to places before the first.
+    outer: Sequences,
+}
+
+/// Sequences of events and their places, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Sequences {
+    /// The place of each, and its length.
+    places: Vec<(usize, usize)>,
+    events: Vec<Event>,
+}
+
+impl Sequences {
+    fn push(&mut self, place: usize, sequence: &[Event]) {
+        self.places.push((place, sequence.len()));
+        self.events.extend_from_slice(sequence);
+    }
 }
 
 impl Trees {
-    /// The trees of the empty path: one leaf.
-    pub(crate) fn new() -> Self {
+    /// The trees of a leaf that so many events lead to.
+    pub(crate) fn at(base: usize) -> Self {
         let first = Frame {
             sleep: 0,
             pending: NONE,
             started: false,
         };
         Self {
+            base,
             nodes: Nodes::default(),
             frames: vec![first],
             sleep: Vec::new(),
             rest: Vec::new(),
+            outer: Sequences::default(),
         }
+    }
+
+    /// The first place.
+    pub(crate) const fn base(&self) -> usize {
+        self.base
     }
 
     /// The most pending steps there have been.
@@ -230,6 +259,10 @@ impl Trees {
 
     /// Puts a sequence into the tree at a place of the path, unless it is covered.
     pub(crate) fn insert(&mut self, lists: &Lists, place: usize, sequence: &[Event]) {
+        let Some(place) = place.checked_sub(self.base) else {
+            self.outer.push(place, sequence);
+            return;
+        };
         let sleep = self.frames[place].sleep as usize;
         let end = self
             .frames
@@ -274,6 +307,57 @@ impl Trees {
                 return;
             }
         }
+    }
+
+    /// Takes over the trees of the leaf at the end of the path, which somebody has run meanwhile.
+    pub(crate) fn take_over(&mut self, lists: &Lists, other: &Self) {
+        let mut from = 0;
+        for &(place, length) in &other.outer.places {
+            self.insert(lists, place, &other.outer.events[from..from + length]);
+            from += length;
+        }
+        let offset = small(self.sleep.len());
+        if other.frames.is_empty() {
+            self.start();
+            return;
+        }
+        self.frames.pop();
+        self.sleep.extend_from_slice(&other.sleep);
+        for frame in &other.frames {
+            let pending = self.copy(&other.nodes, frame.pending);
+            self.frames.push(Frame {
+                sleep: frame.sleep + offset,
+                pending,
+                started: frame.started,
+            });
+        }
+    }
+
+    /// Copies a level of a tree and all that is below it.
+    fn copy(&mut self, from: &Nodes, level: u32) -> u32 {
+        let mut first = NONE;
+        // What is to be copied, and where it goes: the child or the sibling of a node.
+        let mut todo = vec![(level, NONE, false)];
+        while let Some((original, above, is_child)) = todo.pop() {
+            if original == NONE {
+                continue;
+            }
+            let Node {
+                event,
+                child,
+                sibling,
+                ..
+            } = *from.at(original);
+            let node = self.nodes.add(event);
+            match self.nodes.nodes.get_mut(above as usize) {
+                None => first = node,
+                Some(parent) if is_child => parent.child = node,
+                Some(before) => before.sibling = node,
+            }
+            todo.push((sibling, node, false));
+            todo.push((child, node, true));
+        }
+        first
     }
 
     /// Appends the rest as a branch: behind a sibling, or as the first below a node or at the place.

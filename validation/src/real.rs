@@ -2,9 +2,10 @@
 //!
 //! * [`launch`]: starts the ranks, hears them, and ends them; its [`RealRun`] says what happened.
 //! * [`run_rank`]: one rank, in its own process.
-//! * Parts that every back end shares: [`clock`], [`local`], [`executor`], [`connections`] (and below it [`link`], [`frame`], [`porter`]),
-//!   [`control`], [`coordinator`], [`auth`].
-//! * [`tcp`]: the back end over sockets.
+//!
+//! Inside, the parts that every back end shares come first: `clock` and `local` (what a rank has besides a network), `executor` (runs
+//! it), `connections` over `link`, `frame` and `porter` (connects it), `auth` and `gate` (who may), `control` and `coordinator` (where all
+//! meet). `tcp` is the back end over sockets.
 
 mod auth;
 mod children;

@@ -71,7 +71,7 @@ fn bad_usage_is_refused_before_anything_starts() {
             "invalid value 'nothing'",
         ),
         (
-            format!("real -n 2 {} -- rendezvous", program("actors")),
+            format!("real -n 2 {}", program("actors")),
             "is an actor program",
         ),
         (

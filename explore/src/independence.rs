@@ -15,6 +15,8 @@
 //! * A draw is not independent of a join of its actor: here it may be the actor's last event.
 //! * Cancelling depends on everything at the same mailbox or mutex. Ending, suspending and resuming actors, hosts and links
 //!   depend on everything.
+//! * A put or get that is withdrawn because its time is up is a cancellation. A wait with a time limit for a unit, a signal or the
+//!   end of an actor has a row of its own: it is a test of what it waits for, and takes its request back when it fails.
 //! * A delivery to a rank depends on the other deliveries to it and on its looks for what has arrived: with a delivery comes all
 //!   that the rank does until it waits again. What was sent is delivered after the step that sent it.
 //! * Events with hidden effects (a handle dropped, a state read without an operation) depend on everything but draws and
@@ -62,7 +64,8 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, Cancel, CondvarAsyncLock,
         CondvarBroadcast, CondvarSignal, CondvarWait, Deliver, Device, MutexAsyncLock, MutexCancel,
         MutexTest, MutexTryLock, MutexUnlock, MutexWait, Probe, SemaphoreAsyncLock,
-        SemaphoreUnlock, SemaphoreWait, Test, TestAny, Wait, WaitAny,
+        SemaphoreUnlock, SemaphoreWait, Test, TestAny, TimedCondvarWait, TimedSemaphoreWait, Wait,
+        WaitAny, Withdraw,
     };
     &[
         (AsyncSend, AsyncSend, SameObject),
@@ -86,6 +89,15 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (Cancel, WaitAny, SameObject),
         (Cancel, Cancel, SameObject),
         (Cancel, TestAny, MailboxInList),
+        (Withdraw, AsyncSend, SameObject),
+        (Withdraw, AsyncReceive, SameObject),
+        (Withdraw, Probe, SameObject),
+        (Withdraw, Test, SameObject),
+        (Withdraw, Wait, SameObject),
+        (Withdraw, WaitAny, SameObject),
+        (Withdraw, Cancel, SameObject),
+        (Withdraw, Withdraw, SameObject),
+        (Withdraw, TestAny, MailboxInList),
         (MutexAsyncLock, MutexAsyncLock, SameObject),
         (MutexAsyncLock, MutexTryLock, SameObject),
         (MutexTryLock, MutexTryLock, SameObject),
@@ -100,6 +112,7 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (MutexCancel, MutexCancel, SameObject),
         (SemaphoreAsyncLock, SemaphoreAsyncLock, SameObject),
         (SemaphoreUnlock, SemaphoreWait, SameObject),
+        (SemaphoreUnlock, TimedSemaphoreWait, SameObject),
         (BarrierAsyncLock, BarrierAsyncLock, Arrivals),
         (BarrierAsyncLock, BarrierWait, SameRound),
         (CondvarAsyncLock, CondvarAsyncLock, SameObject),
@@ -116,6 +129,13 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (CondvarWait, MutexAsyncLock, MutexOfCondvar),
         (CondvarWait, MutexTryLock, MutexOfCondvar),
         (CondvarWait, MutexCancel, MutexOfCondvar),
+        (TimedCondvarWait, CondvarSignal, SameObject),
+        (TimedCondvarWait, CondvarBroadcast, SameObject),
+        (TimedCondvarWait, CondvarWait, SameMutexes),
+        (TimedCondvarWait, TimedCondvarWait, SameMutexes),
+        (TimedCondvarWait, MutexAsyncLock, MutexOfCondvar),
+        (TimedCondvarWait, MutexTryLock, MutexOfCondvar),
+        (TimedCondvarWait, MutexCancel, MutexOfCondvar),
         (Deliver, Deliver, SameObject),
         (Deliver, Device, SameObject),
     ]
@@ -242,7 +262,7 @@ fn have_effects(first: &Event, second: &Event) -> bool {
             && (other.effects & Executed::HIDDEN != 0
                 || !matches!(
                     other.kind,
-                    StepKind::Random | StepKind::Sleep | StepKind::Yield
+                    StepKind::Random | StepKind::Sleep | StepKind::Yield | StepKind::TimeUp
                 ))
     };
     touches(first, second)
@@ -257,7 +277,10 @@ const fn is_same_object(first: &Event, second: &Event) -> bool {
 }
 
 const fn is_about_actor(kind: StepKind) -> bool {
-    matches!(kind, StepKind::Join | StepKind::Create)
+    matches!(
+        kind,
+        StepKind::Join | StepKind::TimedJoin | StepKind::Create
+    )
 }
 
 /// A join depends on what its target does, a creation on what the child does; and a join on the creation of its target,
@@ -270,7 +293,7 @@ fn about_actors(first: &Event, second: &Event) -> bool {
         || about(second, first)
         || (is_about_actor(first.kind)
             && is_about_actor(second.kind)
-            && first.kind != second.kind
+            && (first.kind == StepKind::Create) != (second.kind == StepKind::Create)
             && first.object == second.object)
 }
 
@@ -307,7 +330,7 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
         Rule::MutexOfCondvar => {
             let is_condvar = matches!(
                 first.kind,
-                StepKind::CondvarAsyncLock | StepKind::CondvarWait
+                StepKind::CondvarAsyncLock | StepKind::CondvarWait | StepKind::TimedCondvarWait
             );
             if is_condvar {
                 first.detail == second.object
@@ -356,9 +379,9 @@ mod tests {
 
     #[test]
     fn sends_and_receives_commute_and_pure_kinds_depend_on_nothing() {
-        use StepKind::{AsyncReceive, AsyncSend, Random, Sleep, Yield};
+        use StepKind::{AsyncReceive, AsyncSend, Random, Sleep, TimeUp, Yield};
         assert_eq!(rule(AsyncSend, AsyncReceive), Rule::Never);
-        for kind in [Random, Sleep, Yield] {
+        for kind in [Random, Sleep, Yield, TimeUp] {
             for other in StepKind::ALL {
                 let global = GLOBAL.contains(&other);
                 assert_eq!(

@@ -158,7 +158,7 @@ fn family(family: Family) {
 
 #[test]
 fn common_programs() {
-    assert_eq!(Family::ALL.len(), 5, "a test for each family");
+    assert_eq!(Family::ALL.len(), 7, "a test for each family");
     family(Family::Common);
 }
 
@@ -180,4 +180,14 @@ fn programs_that_create_actors() {
 #[test]
 fn programs_that_end_and_suspend_actors() {
     family(Family::Global);
+}
+
+#[test]
+fn programs_whose_waits_for_messages_have_limits() {
+    family(Family::Timeouts);
+}
+
+#[test]
+fn programs_whose_waits_for_signals_have_limits() {
+    family(Family::TimedLocks);
 }

@@ -53,6 +53,13 @@ pub(crate) enum Op {
     Suspend(usize),
     Resume(usize),
     NewMailbox,
+    PutInTime(usize),
+    GetInTime(usize),
+    WaitInTime,
+    WaitAnyInTime,
+    AcquireInTime,
+    CondvarWaitInTime(usize),
+    JoinInTime,
 }
 
 /// Which steps a program may have.
@@ -64,16 +71,20 @@ pub(crate) enum Family {
     Rare,
     Actors,
     Global,
+    Timeouts,
+    TimedLocks,
 }
 
 impl Family {
     /// All of them; the first ones are those that nearly all programs belong to.
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Common,
         Self::Condvars,
         Self::Rare,
         Self::Actors,
         Self::Global,
+        Self::Timeouts,
+        Self::TimedLocks,
     ];
 
     fn ops(self) -> Vec<Op> {
@@ -83,6 +94,8 @@ impl Family {
             Self::Rare => (COMMON, RARE),
             Self::Actors => (COMMON, ACTORS),
             Self::Global => (COMMON, GLOBAL),
+            Self::Timeouts => (COMMON, TIMEOUTS),
+            Self::TimedLocks => (LOCKS, TIMED_LOCKS),
         };
         some.iter().chain(more).copied().collect()
     }
@@ -167,6 +180,39 @@ const GLOBAL: &[Op] = &[
     Op::Resume(1),
     Op::Spawn,
 ];
+const TIMEOUTS: &[Op] = &[
+    Op::PutInTime(0),
+    Op::GetInTime(0),
+    Op::GetInTime(1),
+    Op::WaitInTime,
+    Op::WaitAnyInTime,
+    Op::AcquireInTime,
+    Op::PutDetached(0),
+    Op::Cancel,
+    Op::TestAny,
+    Op::Probe(0),
+    Op::GetInTime(0),
+    Op::AcquireInTime,
+    Op::FailIfOdd,
+];
+const TIMED_LOCKS: &[Op] = &[
+    Op::Lock(0),
+    Op::CondvarWaitInTime(0),
+    Op::Lock(1),
+    Op::CondvarWaitInTime(1),
+    Op::CondvarWait(0),
+    Op::Signal,
+    Op::Broadcast,
+    Op::MutexCancel(0),
+    Op::TryLock(0),
+    Op::Lock(0),
+    Op::CondvarWaitInTime(0),
+    Op::Signal,
+    Op::AcquireInTime,
+    Op::Spawn,
+    Op::JoinInTime,
+    Op::Join,
+];
 
 /// The programs of some actors.
 pub(crate) type Program = Vec<Vec<Op>>;
@@ -199,8 +245,14 @@ struct Objects {
 /// The program under an explorer.
 pub(crate) fn stepper(program: &Program) -> Stepper {
     let program = program.clone();
-    Stepper::on_one_host(move |simulation| start(simulation, &program))
+    let mut stepper = Stepper::on_one_host(move |simulation| start(simulation, &program));
+    // Only some families have waits with limits.
+    stepper.allow_timeouts();
+    stepper
 }
+
+/// How long waits with a limit take at most.
+const LIMIT: Span = Span::ZERO;
 
 pub(crate) fn start(simulation: &mut Simulation, program: &Program) {
     let objects = Objects {
@@ -287,6 +339,27 @@ impl Hands {
                 let message = mailbox(from).get().await;
                 self.latest = message.ok().and_then(|message| message.word()).unwrap_or(6);
             }
+            Op::PutInTime(to) => {
+                let put = mailbox(to).put_timeout(self.number, 1.0, LIMIT).await;
+                self.latest = u64::from(put.is_err());
+            }
+            Op::GetInTime(from) => {
+                let message = mailbox(from).get_timeout(LIMIT).await;
+                self.latest = message.ok().and_then(|message| message.word()).unwrap_or(7);
+            }
+            Op::WaitInTime if !self.works.is_empty() => {
+                let message = self.works[0].wait_timeout(LIMIT).await;
+                self.latest = u64::from(message.is_err());
+            }
+            Op::WaitAnyInTime if !self.works.is_empty() => {
+                let all: Vec<_> = self.works.iter().collect();
+                if let Ok(over) = self.me.wait_any_timeout(&all, LIMIT).await {
+                    self.latest = over as u64;
+                    self.works.remove(over);
+                } else {
+                    self.latest = 9;
+                }
+            }
             Op::Probe(at) => self.latest = u64::from(mailbox(at).probe().await),
             Op::Wait if !self.works.is_empty() => {
                 let work = self.works.remove(0);
@@ -356,6 +429,10 @@ impl Hands {
                 let (condvar, mutex) = (&self.objects.condvar, &self.objects.mutexes[number]);
                 condvar.wait(mutex).await.expect("no time is up");
             }
+            Op::CondvarWaitInTime(number) if self.owned[number] => {
+                let (condvar, mutex) = (&self.objects.condvar, &self.objects.mutexes[number]);
+                self.latest = u64::from(condvar.wait_timeout(mutex, LIMIT).await.is_err());
+            }
             _ => {}
         }
     }
@@ -363,6 +440,10 @@ impl Hands {
     async fn others(&mut self, op: Op) {
         match op {
             Op::Acquire => self.objects.semaphore.acquire().await,
+            Op::AcquireInTime => {
+                let acquired = self.objects.semaphore.acquire_timeout(LIMIT).await;
+                self.latest = u64::from(acquired.is_err());
+            }
             Op::Release => self.objects.semaphore.release().await,
             Op::ReadSemaphore => self.latest = u64::from(self.objects.semaphore.value()),
             Op::Barrier => self.objects.barrier.wait().await,
@@ -391,6 +472,9 @@ impl Hands {
                     .push(self.me.spawn("child", HostId(0), program).await);
             }
             Op::Join if !self.children.is_empty() => self.children.remove(0).join().await,
+            Op::JoinInTime if !self.children.is_empty() => {
+                self.latest = u64::from(self.children[0].join_timeout(LIMIT).await.is_err());
+            }
             Op::NewMailbox => {
                 let own = self.me.new_mailbox();
                 own.put_detached(1, 1.0).await;

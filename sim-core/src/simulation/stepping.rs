@@ -8,7 +8,13 @@
 //! An actor that fails ends alone, so that what the others could still do is explored as well; the failures of a run are
 //! kept in order.
 //!
-//! *Not modelled*: timeouts, which never expire where no time passes.
+//! Time limits never expire where no time passes, unless the explorer [asks for it](Stepper::allow_timeouts). Then the time of a
+//! wait for an activity may be up at any moment before the wait ends, whether or not the activity could have ended: work takes
+//! time that the explorer does not know. A wait for an actor, a unit of a semaphore or a signal with a limit does not wait: it
+//! succeeds if what it waits for is there when its turn comes, and otherwise its time is up; the order of the steps decides.
+//!
+//! *Not modelled*: transfers in flight. A communication is over when both sides have posted it, so cancelling it then, or
+//! the end of one of its actors, comes too late; only a put or a get with a time limit can be withdrawn after that.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -33,6 +39,8 @@ pub struct Stepper {
     failures_before: usize,
     /// A change of the resource cannot be taken back.
     stale: bool,
+    /// Whether the time of a wait may be up.
+    timeouts: bool,
     /// The step that is being executed.
     latest: Executed,
     /// The communications that it tests, if it tests a list.
@@ -54,6 +62,7 @@ impl Stepper {
             failures: Vec::new(),
             failures_before: 0,
             stale: false,
+            timeouts: false,
             latest: Executed {
                 footprint: Footprint {
                     kind: StepKind::Yield,
@@ -76,6 +85,12 @@ impl Stepper {
         Self::new(|| Simulation::with_constant_model(1), start)
     }
 
+    /// Lets the time of each wait with a limit be up, as another step of the actor, and begins anew.
+    pub fn allow_timeouts(&mut self) {
+        self.timeouts = true;
+        self.restart();
+    }
+
     /// Begins anew.
     pub fn restart(&mut self) {
         self.device = None;
@@ -94,6 +109,7 @@ impl Stepper {
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
             (kernel.chosen, kernel.stepped) = (true, true);
+            kernel.timeouts = self.timeouts;
         }
         (self.start)(&mut self.simulation);
         self.device
@@ -266,8 +282,9 @@ impl Stepper {
             let code = slot.code;
             let polls = code.is_among(Kinds::POLLS);
             let awaited = polls && kernel.has_asked(actor, code.transition());
-            let several =
-                code.is_among(Kinds::WAITS_FOR_ANY) || kernel.actors[actor as usize].has_more();
+            let several = code.is_among(Kinds::WAITS_FOR_ANY)
+                || (code.is_limited() && code.is_among(Kinds::TAKES_TIME))
+                || kernel.actors[actor as usize].has_more();
             self.latest = Executed {
                 footprint: kernel.footprint(actor, code, choice & BRANCH_MASK),
                 answer: 0,
@@ -281,7 +298,11 @@ impl Stepper {
                 kernel.places_of(list, &mut self.tested);
             }
             kernel.branch = branch;
-            let answer = kernel.execute_slot(actor, code, slot.state == SlotState::Fired);
+            let answer = if code.is_limited() {
+                kernel.execute_limited(actor, code)
+            } else {
+                kernel.execute_slot(actor, code, slot.state == SlotState::Fired)
+            };
             kernel.branch = 0;
             if code.is_among(Kinds::TELLS_END) {
                 kernel.note_known(actor, code, answer);

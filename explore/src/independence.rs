@@ -22,6 +22,8 @@
 //! * Events with hidden effects (a handle dropped, a state read without an operation) depend on everything but draws and
 //!   sleeps, and events that number new actors or objects on each other.
 
+use std::collections::BTreeMap;
+
 use sim_core::{Executed, StepKind};
 
 use crate::Event;
@@ -164,14 +166,33 @@ pub(crate) const fn is_global(kind: StepKind) -> bool {
 }
 
 /// Whether a pair of kinds is called dependent although both orders of two such steps that are both possible lead to the same:
-/// two probes; what only enables the other (the release of a semaphore and a wait for it); and what depends on everything. It
-/// costs runs and loses nothing.
+/// two probes; what only enables the other (the release of a semaphore and a wait for it, a signal and the wait for it, a
+/// waiter that leaves the queue of a mutex); joining and leaving the queue of a
+/// mutex; a wait that can happen, and a cancellation at its mailbox, which changes only the names of others; a join with a limit, of which only the last step of its target matters; and what depends on everything. It costs runs
+/// and loses nothing.
 #[must_use]
 pub fn is_conservative(first: StepKind, second: StepKind) -> bool {
     let pair = (first.min(second), first.max(second));
     matches!(
         pair,
-        (StepKind::Probe, StepKind::Probe) | (StepKind::SemaphoreWait, StepKind::SemaphoreUnlock)
+        (StepKind::Probe, StepKind::Probe)
+            | (StepKind::SemaphoreWait, StepKind::SemaphoreUnlock)
+            | (StepKind::MutexAsyncLock, StepKind::MutexCancel)
+            | (StepKind::Wait | StepKind::WaitAny, StepKind::Cancel)
+            | (
+                StepKind::MutexWait | StepKind::MutexCancel,
+                StepKind::MutexCancel
+            )
+            | (StepKind::BarrierAsyncLock, StepKind::BarrierWait)
+            | (
+                StepKind::MutexCancel,
+                StepKind::CondvarAsyncLock | StepKind::CondvarWait | StepKind::TimedCondvarWait
+            )
+            | (
+                StepKind::CondvarWait,
+                StepKind::CondvarSignal | StepKind::CondvarBroadcast
+            )
+            | (_, StepKind::TimedJoin)
     ) || is_global(first)
         || is_global(second)
 }
@@ -198,6 +219,13 @@ const TABLE: [[Rule; KINDS]; KINDS] = {
     table
 };
 
+/// The pairs of kinds that the table calls dependent, the smaller kind first, without those that depend on everything.
+pub fn dependent_pairs() -> impl Iterator<Item = (StepKind, StepKind)> {
+    let pair =
+        |&(first, second, _): &(StepKind, StepKind, Rule)| (first.min(second), first.max(second));
+    ROWS.iter().map(pair)
+}
+
 /// The rule for a pair of kinds; the order does not matter.
 #[must_use]
 #[inline]
@@ -205,30 +233,35 @@ pub const fn rule(first: StepKind, second: StepKind) -> Rule {
     TABLE[first as usize][second as usize]
 }
 
-/// The lists of communications that tests are about, each with its number, for the whole of an exploration.
+/// The lists of communications that tests are about, each with its number, for the whole of an exploration. The number of a
+/// list is made of its members, so that it is the same in every search: it is part of what tells classes apart.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
-    all: Vec<Vec<(u32, u32)>>,
+    all: BTreeMap<u32, Vec<(u32, u32)>>,
 }
 
 impl Lists {
     /// The number of a list of communications, each given as mailbox and place.
-    ///
-    /// # Panics
-    /// If there are 2^32 of them.
     pub fn number(&mut self, list: &[(u32, u32)]) -> u32 {
-        let known = self.all.iter().position(|other| other == list);
-        let number = known.unwrap_or_else(|| {
-            self.all.push(list.to_vec());
-            self.all.len() - 1
-        });
-        u32::try_from(number).expect("lists are counted in 32 bits")
+        let mix = |hash: u32, word: u32| (hash ^ word).wrapping_mul(0x9e37_79b1).rotate_left(13);
+        let hash = list
+            .iter()
+            .fold(7, |hash, &(mailbox, place)| mix(mix(hash, mailbox), place));
+        let mut number = hash;
+        while self.all.get(&number).is_some_and(|other| other != list) {
+            number = number.wrapping_add(1);
+        }
+        self.all.entry(number).or_insert_with(|| list.to_vec());
+        number
     }
 
     /// The communications of a list.
+    ///
+    /// # Panics
+    /// If no list has this number.
     #[must_use]
     pub fn get(&self, number: u32) -> &[(u32, u32)] {
-        &self.all[number as usize]
+        &self.all[&number]
     }
 }
 

@@ -48,7 +48,8 @@ impl Kinds {
     /// Tests and probes.
     pub(crate) const POLLS: Self = Self::of(&[TEST, TEST_ANY, PROBE, MUTEX_TEST, MUTEX_TRY_LOCK]);
     /// Those of [`Kinds::TIMED`] whose time limit is a choice of an explorer.
-    pub(crate) const LIMITED: Self = Self::of(&[JOIN, WAIT, WAIT_ANY, SEMAPHORE_WAIT, CONDVAR_WAIT]);
+    pub(crate) const LIMITED: Self =
+        Self::of(&[JOIN, WAIT, WAIT_ANY, SEMAPHORE_WAIT, CONDVAR_WAIT]);
     /// Waits for work that takes time: it may be up also when the work could have ended.
     pub(crate) const TAKES_TIME: Self = Self::of(&[WAIT, WAIT_ANY]);
     /// Each activity of a list is a branch.

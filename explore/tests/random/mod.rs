@@ -1,5 +1,7 @@
 //! Random small programs over all kinds of transitions, for tests that compare searches.
 
+mod wire;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -60,6 +62,10 @@ pub(crate) enum Op {
     AcquireInTime,
     CondvarWaitInTime(usize),
     JoinInTime,
+    SwitchHost(bool),
+    SwitchWire(bool),
+    /// Does nothing: a host or the wire of such a program may fail at any moment.
+    MayFail,
 }
 
 /// Which steps a program may have.
@@ -73,11 +79,17 @@ pub(crate) enum Family {
     Global,
     Timeouts,
     TimedLocks,
+    /// All that can be done with one mailbox.
+    OneMailbox,
+    /// All that can be done with one mutex and a condition variable.
+    OneMutex,
+    /// Hosts and a link go off and on.
+    Failures,
 }
 
 impl Family {
     /// All of them; the first ones are those that nearly all programs belong to.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Common,
         Self::Condvars,
         Self::Rare,
@@ -85,6 +97,9 @@ impl Family {
         Self::Global,
         Self::Timeouts,
         Self::TimedLocks,
+        Self::OneMailbox,
+        Self::OneMutex,
+        Self::Failures,
     ];
 
     fn ops(self) -> Vec<Op> {
@@ -96,6 +111,9 @@ impl Family {
             Self::Global => (COMMON, GLOBAL),
             Self::Timeouts => (COMMON, TIMEOUTS),
             Self::TimedLocks => (LOCKS, TIMED_LOCKS),
+            Self::OneMailbox => (ONE_MAILBOX, &[]),
+            Self::OneMutex => (ONE_MUTEX, &[]),
+            Self::Failures => (COMMON, FAILURES),
         };
         some.iter().chain(more).copied().collect()
     }
@@ -199,7 +217,9 @@ const TIMED_LOCKS: &[Op] = &[
     Op::Lock(0),
     Op::CondvarWaitInTime(0),
     Op::Lock(1),
+    Op::Lock(1),
     Op::CondvarWaitInTime(1),
+    Op::CondvarWait(1),
     Op::CondvarWait(0),
     Op::Signal,
     Op::Broadcast,
@@ -213,6 +233,52 @@ const TIMED_LOCKS: &[Op] = &[
     Op::JoinInTime,
     Op::Join,
 ];
+const ONE_MAILBOX: &[Op] = &[
+    Op::Send(0),
+    Op::Receive(0),
+    Op::Send(0),
+    Op::Receive(0),
+    Op::Test,
+    Op::TestAny,
+    Op::Cancel,
+    Op::Cancel,
+    Op::WaitAny,
+    Op::Wait,
+    Op::Probe(0),
+    Op::GetInTime(0),
+    Op::WaitInTime,
+];
+const ONE_MUTEX: &[Op] = &[
+    Op::Lock(0),
+    Op::LockAsync(0),
+    Op::LockAsync(0),
+    Op::MutexTest(0),
+    Op::MutexTest(0),
+    Op::MutexCancel(0),
+    Op::MutexWait(0),
+    Op::TryLock(0),
+    Op::Unlock(0),
+    Op::Lock(0),
+    Op::CondvarWait(0),
+    Op::CondvarWait(0),
+    Op::CondvarWaitInTime(0),
+    Op::CondvarWaitInTime(0),
+    Op::Signal,
+    Op::Broadcast,
+    Op::Broadcast,
+];
+const FAILURES: &[Op] = &[
+    Op::SwitchHost(false),
+    Op::SwitchHost(true),
+    Op::SwitchWire(false),
+    Op::SwitchWire(true),
+    Op::SwitchWire(false),
+    Op::MayFail,
+    Op::MayFail,
+    Op::FailIfOdd,
+    Op::PutDetached(1),
+    Op::Get(1),
+];
 
 /// The programs of some actors.
 pub(crate) type Program = Vec<Vec<Op>>;
@@ -224,7 +290,12 @@ pub(crate) fn program(family: Family, number: u64) -> Program {
     let actors = 2 + stream.below(3);
     (0..actors)
         .map(|_| {
-            let length = 2 + stream.below(if actors == 4 { 3 } else { 5 });
+            let length = match (actors, family) {
+                // Much of this does nothing, and is left out.
+                (_, Family::OneMutex) => 4 + stream.below(5),
+                (4, _) => 2 + stream.below(3),
+                _ => 2 + stream.below(5),
+            };
             (0..length)
                 .map(|_| ops[usize::try_from(stream.below(ops.len() as u64)).expect("few")])
                 .collect()
@@ -245,7 +316,14 @@ struct Objects {
 /// The program under an explorer.
 pub(crate) fn stepper(program: &Program) -> Stepper {
     let program = program.clone();
-    let mut stepper = Stepper::on_one_host(move |simulation| start(simulation, &program));
+    let may_fail = program.iter().flatten().any(|op| *op == Op::MayFail);
+    let mut stepper = Stepper::new(wire::two_hosts, move |simulation| {
+        start(simulation, &program);
+    });
+    if may_fail {
+        let names = ["host-1", "wire"].map(str::to_owned);
+        stepper.allow_failures(1, &names).expect("both are there");
+    }
     // Only some families have waits with limits.
     stepper.allow_timeouts();
     stepper
@@ -265,7 +343,8 @@ pub(crate) fn start(simulation: &mut Simulation, program: &Program) {
     };
     for (number, ops) in (0..).zip(program) {
         let (ops, own) = (ops.clone(), objects.clone());
-        let actor = simulation.spawn_anonymous(0, move |me| execute(me, own, ops, number));
+        let host = u32::from(number % 2 == 1);
+        let actor = simulation.spawn_anonymous(host, move |me| execute(me, own, ops, number));
         objects.actors.borrow_mut().push(actor);
     }
 }
@@ -453,6 +532,15 @@ impl Hands {
             Op::Signal => self.objects.condvar.signal().await,
             Op::Broadcast => self.objects.condvar.broadcast().await,
             Op::Random => self.latest = u64::from(self.me.random(2).await),
+            Op::SwitchHost(on) => self.me.switch_host(HostId(1), on).await,
+            Op::SwitchWire(on) => {
+                let wire = self.me.link_by_name("wire").expect("there is one");
+                if on {
+                    wire.turn_on().await;
+                } else {
+                    wire.turn_off().await;
+                }
+            }
             Op::Sleep => self.me.sleep(Span::from_secs(1.0)).await,
             Op::Yield => self.me.yield_now().await,
             _ => {}

@@ -24,9 +24,16 @@ use super::{Simulation, panic_message};
 use crate::code::Kinds;
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
 use crate::{
-    ActorId, Answer, Clock, Device, Digest, Executed, Failure, Footprint, Offer, Outcome,
-    QueueHead, StepKind, Transition, WaitGraph,
+    Actor, ActorId, Answer, Clock, Device, Digest, Executed, Failure, Footprint, HostId, Offer,
+    Outcome, QueueHead, StepKind, Transition, WaitGraph,
 };
+
+/// Something that may fail.
+#[derive(Clone, Copy, Debug)]
+enum MayFail {
+    Host(HostId),
+    Link(u32),
+}
 
 /// A program under an explorer.
 pub struct Stepper {
@@ -41,6 +48,8 @@ pub struct Stepper {
     stale: bool,
     /// Whether the time of a wait may be up.
     timeouts: bool,
+    /// What may fail, and how much of it in one run.
+    failures_allowed: (u32, Rc<[MayFail]>),
     /// The step that is being executed.
     latest: Executed,
     /// The communications that it tests, if it tests a list.
@@ -63,6 +72,7 @@ impl Stepper {
             failures_before: 0,
             stale: false,
             timeouts: false,
+            failures_allowed: (0, Rc::from([])),
             latest: Executed {
                 footprint: Footprint {
                     kind: StepKind::Yield,
@@ -91,6 +101,70 @@ impl Stepper {
         self.restart();
     }
 
+    /// Lets up to `most` of the hosts and links called so fail in a run, at any moment; of all hosts if no name is given. Begins
+    /// anew.
+    ///
+    /// A failure is a step of an actor of its own, *failures*: it draws what fails next, or that nothing more does, and then
+    /// switches it off, and is itself on no host that fails. What fails stays off. The actors of a host end. Transfers over a
+    /// link fail that both sides have posted after it went off; those before are over, see above.
+    ///
+    /// # Errors
+    /// The names of which there is neither a host nor a link.
+    pub fn allow_failures(&mut self, most: u32, names: &[String]) -> Result<(), Vec<String>> {
+        let (mut all, mut unknown) = (Vec::new(), Vec::new());
+        {
+            let kernel = self.simulation.kernel.borrow();
+            let hosts = 0..kernel.hosts.count();
+            if names.is_empty() {
+                all.extend(hosts.clone().map(|host| MayFail::Host(HostId(host))));
+            }
+            for name in names {
+                let host = hosts
+                    .clone()
+                    .find(|&host| kernel.hosts.name(HostId(host)) == *name);
+                if let Some(host) = host {
+                    all.push(MayFail::Host(HostId(host)));
+                } else if let Some(link) = kernel.resource.link_by_name(name) {
+                    all.push(MayFail::Link(link));
+                } else {
+                    unknown.push(name.clone());
+                }
+            }
+        }
+        if !unknown.is_empty() {
+            return Err(unknown);
+        }
+        self.failures_allowed = (most, all.into());
+        self.restart();
+        Ok(())
+    }
+
+    /// Starts the actor that lets hosts and links fail.
+    fn let_fail(&mut self) {
+        let (most, all) = self.failures_allowed.clone();
+        if most == 0 || all.is_empty() {
+            return;
+        }
+        let kernel = Rc::clone(&self.simulation.kernel);
+        let program = move |me: Actor| async move {
+            let mut left = all.to_vec();
+            for _ in 0..most {
+                let number = u32::try_from(left.len()).expect("few things fail");
+                let pick = me.random(number + 1).await as usize;
+                let Some(pick) = pick.checked_sub(1).filter(|&pick| pick < left.len()) else {
+                    break;
+                };
+                match left.remove(pick) {
+                    MayFail::Host(host) => me.switch_host(host, false).await,
+                    MayFail::Link(link) => me.switch_link(link, false).await,
+                }
+            }
+        };
+        let actor = self.simulation.spawn("failures", 0, program);
+        actor.daemonize();
+        kernel.borrow_mut().host_states.sheltered = actor.id.0 + 1;
+    }
+
     /// Begins anew.
     pub fn restart(&mut self) {
         self.device = None;
@@ -112,6 +186,7 @@ impl Stepper {
             kernel.timeouts = self.timeouts;
         }
         (self.start)(&mut self.simulation);
+        self.let_fail();
         self.device
             .clone_from(&self.simulation.kernel.borrow().device);
         self.settle();
@@ -324,7 +399,7 @@ impl Stepper {
             {
                 device.goes_on(ActorId(actor));
             }
-            self.stale |= matches!(kind, StepKind::SwitchHost | StepKind::Control);
+            self.stale |= kind == StepKind::Control;
             let paused = kernel.pauses(actor, code);
             if !paused {
                 kernel.current = actor;

@@ -341,9 +341,13 @@ pub(crate) fn start(simulation: &mut Simulation, program: &Program) {
         condvar: simulation.new_condvar(),
         actors: Rc::default(),
     };
+    let on_two_hosts = program
+        .iter()
+        .flatten()
+        .any(|op| matches!(op, Op::SwitchHost(_) | Op::SwitchWire(_) | Op::MayFail));
     for (number, ops) in (0..).zip(program) {
         let (ops, own) = (ops.clone(), objects.clone());
-        let host = u32::from(number % 2 == 1);
+        let host = u32::from(on_two_hosts && number % 2 == 1);
         let actor = simulation.spawn_anonymous(host, move |me| execute(me, own, ops, number));
         objects.actors.borrow_mut().push(actor);
     }

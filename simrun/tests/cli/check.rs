@@ -474,6 +474,11 @@ fn limits_and_failures_are_explored_on_request() {
         ("limit", "--timeouts", "panic"),
         ("remote", "--failures 1 --may-fail host-1", "deadlock"),
         ("remote", "--failures 1", "deadlock"),
+        (
+            "limit",
+            "--failures 1 --may-fail cable --platform platforms/two-hosts.toml",
+            "panic",
+        ),
     ] {
         let plain = check(case, "");
         assert_eq!(plain.status, 0, "{plain:?}");

@@ -4,7 +4,7 @@
 //! same vector clocks. So the class is the digest of these lists, actor by actor. 128 bits: among the 10^8 classes that
 //! an exploration may visit, two that collide are not to be expected before 10^19 explorations.
 
-use sim_core::{Digest, StepKind};
+use sim_core::Digest;
 
 use crate::Path;
 
@@ -36,12 +36,7 @@ impl Class {
                 if event.actor != actor {
                     continue;
                 }
-                // The number of a list depends on which runs came first; what is in it follows from what came before.
-                let number = match event.kind {
-                    StepKind::TestAny => 0,
-                    _ => event.object,
-                };
-                let object = u64::from(number) << 32 | u64::from(event.detail);
+                let object = u64::from(event.object) << 32 | u64::from(event.detail);
                 mix(object, u64::from(event.choice) << 8 | event.kind as u64);
                 mix(u64::from(path.answer(position)), 7);
                 if !with_clocks {

@@ -2,7 +2,7 @@
 //!
 //! When something is learnt the search begins anew. Facts only ever grow, so it does so a few times at most.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::independence::Lists;
 
@@ -56,40 +56,33 @@ impl Facts {
 /// The communications that are tested at once, each as mailbox and place.
 type List = Vec<(u32, u32)>;
 
-/// The numbers of the lists of communications, the same on all threads.
+/// The lists of communications that are tested, in the order in which they were first seen on any thread: all threads number them in
+/// this order, so that all give them the same numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedLists(Arc<Mutex<Vec<List>>>);
 
 impl SharedLists {
     /// The number of a list, which `own` knows afterwards, with all others that were known before.
     pub(crate) fn number(&self, list: &[(u32, u32)], own: &mut Lists) -> u32 {
-        // A list is pushed whole or not at all.
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.lock();
         if !all.iter().any(|other| other == list) {
             all.push(list.to_vec());
         }
-        bring(&all, own);
+        drop(all);
+        self.bring_to(own);
         own.number(list)
     }
 
-    /// Brings `own` up to date. How many lists there are.
-    pub(crate) fn bring_to(&self, own: &mut Lists) -> u32 {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        bring(&all, own);
-        u32::try_from(all.len()).expect("lists are counted in 32 bits")
+    /// Brings `own` up to date.
+    pub(crate) fn bring_to(&self, own: &mut Lists) {
+        for list in &*self.lock() {
+            own.number(list);
+        }
     }
 
-    /// The lists in the order of their numbers.
-    pub(crate) fn of(own: &Lists, count: u32) -> Self {
-        let all = (0..count).map(|number| own.get(number).to_vec());
-        Self(Arc::new(Mutex::new(all.collect())))
-    }
-}
-
-/// Lists are numbered in the order in which they are first asked for.
-fn bring(all: &[List], own: &mut Lists) {
-    for list in all {
-        own.number(list);
+    fn lock(&self) -> MutexGuard<'_, Vec<List>> {
+        // A list is pushed whole or not at all.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -101,11 +94,12 @@ mod tests {
     fn lists_have_one_number_on_all_threads() {
         let shared = SharedLists::default();
         let (mut one, mut other) = (Lists::default(), Lists::default());
-        assert_eq!(shared.number(&[(0, 1)], &mut one), 0);
-        assert_eq!(shared.number(&[(0, 2)], &mut other), 1);
-        assert_eq!(shared.number(&[(0, 1)], &mut other), 0);
+        let first = shared.number(&[(0, 1)], &mut one);
+        let second = shared.number(&[(0, 2)], &mut other);
+        assert_eq!(shared.number(&[(0, 1)], &mut other), first);
+        assert_ne!(first, second);
         shared.bring_to(&mut one);
-        assert_eq!(one.get(1), [(0, 2)]);
+        assert_eq!(one.get(second), [(0, 2)]);
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl<'a, C: Collector> Worker<'a, C> {
         lists: &SharedLists,
     ) -> Self {
         walk.machine.notes_users = false;
-        walk.machine.shared_lists = Some(lists.clone());
+        walk.machine.shared_lists = lists.clone();
         Self {
             walk,
             sight,
@@ -182,9 +182,7 @@ impl<'a, C: Collector> Worker<'a, C> {
             walk.machine.facts = (*job.facts).clone();
             self.facts = Arc::clone(&job.facts);
         }
-        if let Some(lists) = &walk.machine.shared_lists {
-            lists.bring_to(&mut walk.machine.lists);
-        }
+        walk.machine.shared_lists.bring_to(&mut walk.machine.lists);
         let known = walk.path.events().iter().zip(&job.path);
         let common = known.take_while(|(one, other)| one.is_same_step(other));
         let common = common.count();

@@ -18,10 +18,8 @@ pub(crate) struct Machine {
     pub(crate) facts: Facts,
     /// Whether who uses which barrier is noted here; otherwise somebody else notes it who sees the runs of other threads too.
     pub(crate) notes_users: bool,
-    /// The lists of all threads, if there are several.
-    pub(crate) shared_lists: Option<SharedLists>,
-    /// How many lists have a number.
-    pub(crate) lists_known: u32,
+    /// The lists of all threads.
+    pub(crate) shared_lists: SharedLists,
     /// By semaphore: its units at first.
     pub(crate) units: Vec<u32>,
     /// Which actors know that they own which mutexes, in the present run.
@@ -49,8 +47,7 @@ impl Machine {
             lists: Lists::default(),
             facts: Facts::default(),
             notes_users: true,
-            shared_lists: None,
-            lists_known: 0,
+            shared_lists: SharedLists::default(),
             units: Vec::new(),
             held: Vec::new(),
             transitions: 0,
@@ -145,7 +142,9 @@ impl Machine {
             StepKind::MutexUnlock if !self.held.contains(&(actor, object)) => {
                 kind = StepKind::MutexCancel;
             }
-            StepKind::TestAny => object = self.number_of_list(),
+            StepKind::TestAny => {
+                object = self.shared_lists.number(&self.places, &mut self.lists);
+            }
             StepKind::BarrierAsyncLock if self.facts.is_crowded(object) => detail |= CROWDED,
             _ => {}
         }
@@ -176,21 +175,6 @@ impl Machine {
             return Err(Halt::Again);
         }
         Ok(())
-    }
-
-    /// All lists of communications that have been tested, by number.
-    pub(crate) fn all_lists(&self) -> SharedLists {
-        SharedLists::of(&self.lists, self.lists_known)
-    }
-
-    /// The number of the list of communications that is tested.
-    fn number_of_list(&mut self) -> u32 {
-        let number = match &self.shared_lists {
-            Some(shared) => shared.number(&self.places, &mut self.lists),
-            None => self.lists.number(&self.places),
-        };
-        self.lists_known = self.lists_known.max(number + 1);
-        number
     }
 
     /// Keeps track of who knows that it owns a mutex.

@@ -34,7 +34,8 @@ impl Odpor {
         walk.statistics = state.statistics;
         walk.thorough = state.thorough;
         walk.machine.facts = state.facts;
-        walk.machine.lists_known = state.lists.bring_to(&mut walk.machine.lists);
+        state.lists.bring_to(&mut walk.machine.lists);
+        walk.machine.shared_lists = state.lists;
         for planned in &state.path {
             walk.advance_as_planned(planned)?;
         }

@@ -40,7 +40,7 @@ impl State {
         Self {
             thorough: walk.thorough,
             facts: walk.machine.facts.clone(),
-            lists: walk.machine.all_lists(),
+            lists: walk.machine.shared_lists.clone(),
             statistics: walk.statistics,
             ..Self::new()
         }

@@ -109,7 +109,7 @@ impl Subject<'_> {
     }
 
     /// The same, with queues that have the same numbers wherever these are used.
-    fn stepper_with(&self, numbers: &QueueNumbers) -> Result<(Stepper, Rc<Gate>), RunError> {
+    fn stepper_with(&self, numbers: &QueueNumbers) -> Result<(Stepper, Rc<Gate>), String> {
         let stream = match self.args.format {
             Format::Json => Stream::Stderr,
             Format::Text => Stream::Stdout,
@@ -121,7 +121,18 @@ impl Subject<'_> {
         let (options, program) = (self.args.run_options(), (self.make)());
         let console = Some(Rc::clone(&gate) as Rc<dyn Console>);
         let platform = self.platform.as_ref();
-        let stepper = run::stepper(platform, program, &options, console, numbers)?;
+        let stepper = run::stepper(platform, program, &options, console, numbers);
+        let mut stepper = stepper.map_err(|error: RunError| error.to_string())?;
+        if self.args.timeouts {
+            stepper.allow_timeouts();
+        }
+        if self.args.failures > 0 {
+            let allowed = stepper.allow_failures(self.args.failures, &self.args.may_fail);
+            allowed.map_err(|unknown| {
+                let names = unknown.join(", ");
+                format!("--may-fail: there is no host and no link called {names}")
+            })?;
+        }
         Ok((stepper, gate))
     }
 

@@ -16,6 +16,7 @@ use sim_core::{Outcome, Progress, Time};
 use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
 use crate::check::{self, CheckArgs};
 use crate::platform_command::warn;
+use crate::real::{self, RealArgs};
 use crate::{App, REVISION, progress, status, summary};
 
 /// Runs a program with the arguments of the process; `main!` calls this. A model checker makes it on several threads.
@@ -26,6 +27,11 @@ pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) 
         && first == "check"
     {
         return check_app(name, app, rest);
+    }
+    if let [first, rest @ ..] = &arguments[..]
+        && first == "real"
+    {
+        return real_app(name, app, rest);
     }
     let parsed = command::<RunArgs>(name, A::command(), EXIT_STATUS)
         .try_get_matches_from(&arguments)
@@ -58,6 +64,19 @@ fn check_app<Shape, A: App<Shape> + Clone + Sync>(
         Rc::from(bound.expect("the arguments were right before"))
     };
     check::run(name, &make, &args)
+}
+
+/// Runs a program for real: what follows `real`.
+fn real_app<Shape, A: App<Shape>>(name: &'static str, app: A, arguments: &[OsString]) -> ExitCode {
+    let parsed = command::<RealArgs>(name, A::command(), real::EXIT_STATUS)
+        .override_usage(format!("{name} real [OPTIONS] [-- ARGUMENTS OF {name}]"))
+        .try_get_matches_from(arguments)
+        .and_then(|matches| RealArgs::from_arg_matches(&matches))
+        .and_then(|args| Ok((app.bind(name, &args.arguments)?, args)));
+    match parsed {
+        Ok((program, args)) => real::run(name, &*program, &args, arguments),
+        Err(error) => status::show(&error),
+    }
 }
 
 /// The command line of a program: the options of a run, and in the help the program's own arguments.

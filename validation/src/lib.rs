@@ -25,6 +25,8 @@ mod report_page;
 mod sample;
 mod sampling;
 mod self_check;
+#[cfg(feature = "verbs")]
+pub mod verbs;
 mod warning;
 mod warnings;
 

@@ -21,7 +21,7 @@ mod qp;
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 use ibverbs_sys as ffi;
@@ -29,6 +29,7 @@ use rdma::{
     AsyncEvent, AtomicCap, DeviceAttributes, Gid, GidType, LinkLayer, Mtu, PortAttributes,
     PortState, QueuePair, VerbsError,
 };
+use rustix::io::Errno;
 
 pub(super) use cq::{CompletionChannel, Cq};
 pub(super) use memory::{Mr, Pd};
@@ -39,13 +40,13 @@ fn refused(call: &'static str, errno: i32) -> VerbsError {
     // Some providers return it negated.
     let errno = errno.abs();
     let why = io::Error::from_raw_os_error(errno).to_string();
-    match errno {
-        libc::EINVAL => VerbsError::Invalid {
+    match Errno::from_raw_os_error(errno) {
+        Errno::INVAL => VerbsError::Invalid {
             why: format!("{call}: {why}"),
         },
-        libc::ENOMEM | libc::ENOSPC | libc::EAGAIN => VerbsError::NoRoom { what: call },
-        libc::EBUSY => VerbsError::Busy { what: call },
-        libc::EOPNOTSUPP | libc::ENOSYS => VerbsError::Unsupported { what: call },
+        Errno::NOMEM | Errno::NOSPC | Errno::AGAIN => VerbsError::NoRoom { what: call },
+        Errno::BUSY => VerbsError::Busy { what: call },
+        Errno::OPNOTSUPP | Errno::NOSYS => VerbsError::Unsupported { what: call },
         _ => VerbsError::System { call, errno, why },
     }
 }
@@ -111,14 +112,8 @@ pub(super) fn device_names() -> Result<Vec<String>, VerbsError> {
 }
 
 /// Keeps calls that look for events from waiting for them.
-fn set_nonblocking(fd: RawFd) -> Result<(), VerbsError> {
-    // SAFETY: `fcntl` with these commands takes no pointers.
-    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
-    // SAFETY: the same.
-    if flags < 0 || unsafe { libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) } < 0 {
-        return Err(last("fcntl"));
-    }
-    Ok(())
+fn set_nonblocking(fd: BorrowedFd<'_>) -> Result<(), VerbsError> {
+    rustix::io::ioctl_fionbio(fd, true).map_err(|errno| refused("ioctl", errno.raw_os_error()))
 }
 
 /// Whether the call failed only because there is no event.
@@ -189,19 +184,14 @@ impl Context {
             return Err(last("ibv_open_device"));
         }
         let context = Self { raw };
-        set_nonblocking(context.async_fd())?;
+        set_nonblocking(context.event_fd())?;
         Ok(Some(Rc::new(context)))
-    }
-
-    fn async_fd(&self) -> RawFd {
-        // SAFETY: the context is open.
-        unsafe { (*self.raw).async_fd }
     }
 
     /// Readable when [`event`](Self::event) has one.
     pub(super) fn event_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the descriptor is open as long as the context, which outlives the borrow.
-        unsafe { BorrowedFd::borrow_raw(self.async_fd()) }
+        // SAFETY: the context is open, and its descriptor is too until it is dropped, which outlives the borrow.
+        unsafe { BorrowedFd::borrow_raw((*self.raw).async_fd) }
     }
 
     pub(super) fn device(&self, name: String) -> Result<DeviceAttributes, VerbsError> {

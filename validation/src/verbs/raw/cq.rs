@@ -7,6 +7,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use ibverbs_sys as ffi;
 use rdma::{VerbsError, WcOpcode, WcStatus, WorkCompletion};
+use rustix::io::Errno;
 
 use super::{Context, check, is_nothing_yet, last, refused, set_nonblocking};
 
@@ -29,8 +30,7 @@ impl CompletionChannel {
         }
         let context = Rc::clone(context);
         let channel = Rc::new(Self { raw, context });
-        // SAFETY: the channel is live.
-        set_nonblocking(unsafe { (*channel.raw).fd })?;
+        set_nonblocking(channel.fd())?;
         Ok(channel)
     }
 
@@ -80,7 +80,8 @@ impl Cq {
         cqe: u32,
         number: u32,
     ) -> Result<Rc<Self>, VerbsError> {
-        let cqe = i32::try_from(cqe).map_err(|_| refused("ibv_create_cq", libc::EINVAL))?;
+        let cqe = i32::try_from(cqe)
+            .map_err(|_| refused("ibv_create_cq", Errno::INVAL.raw_os_error()))?;
         let number = ptr::without_provenance_mut(number as usize);
         // SAFETY: the context is open, the channel is of it and live, and the number is never used as a pointer.
         let raw = unsafe { ffi::ibv_create_cq(channel.context.raw, cqe, number, channel.raw, 0) };

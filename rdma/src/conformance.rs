@@ -1,4 +1,4 @@
-//! What every adapter has to do, as test cases that run on any implementation of [`Verbs`]: on real adapters, on emulated ones and on simulated
+//! What every adapter has to do, as test cases that run on any implementation of [`Verbs`](crate::Verbs): on real adapters, on emulated ones and on simulated
 //! ones. Only with the cargo feature `conformance`.
 //!
 //! A case is one program that both sides run; they find out who is who by [`Side::is_first`]. It gets along without a clock, a thread or a socket: it

@@ -9,6 +9,7 @@
 use sim_core::StepKind;
 
 use crate::facts::SharedLists;
+use crate::search::Way;
 use crate::state::State;
 use crate::wakeup::{Saved, Trees};
 use crate::{End, Event, Statistics};
@@ -40,7 +41,7 @@ impl Checkpoint {
         self.open().map_or(0, |(state, _)| state.statistics.traces)
     }
 
-    pub(crate) fn new(state: &State, found: &[(Vec<Event>, End)]) -> Self {
+    pub(crate) fn new(state: &State, found: &[Way]) -> Self {
         let mut words = vec![VERSION];
         let flags = u64::from(state.thorough);
         words.extend([flags, state.done as u64]);
@@ -83,7 +84,7 @@ impl Checkpoint {
     }
 
     /// What was kept.
-    pub(crate) fn open(&self) -> Option<(State, Vec<(Vec<Event>, End)>)> {
+    pub(crate) fn open(&self) -> Option<(State, Vec<Way>)> {
         let mut reader = Reader(&self.0);
         if reader.word()? != VERSION {
             return None;

@@ -79,17 +79,20 @@ pub trait Collector {
     fn keep(&mut self) {}
 }
 
+/// The events of a run with a finding, and how it ended.
+pub(crate) type Way = (Vec<Event>, End);
+
 /// What was found so far.
 #[derive(Debug)]
 struct Finder<'a> {
     options: &'a Options,
-    found: Vec<(Vec<Event>, End)>,
+    found: Vec<Way>,
     /// How many of them will not come again if the search goes on.
     kept: usize,
 }
 
 impl<'a> Finder<'a> {
-    const fn new(options: &'a Options, found: Vec<(Vec<Event>, End)>) -> Self {
+    const fn new(options: &'a Options, found: Vec<Way>) -> Self {
         Self {
             options,
             kept: found.len(),
@@ -99,7 +102,7 @@ impl<'a> Finder<'a> {
 }
 
 impl Collector for Finder<'_> {
-    type Seen = Option<(Vec<Event>, End)>;
+    type Seen = Option<Way>;
 
     fn look(run: &Run<'_>) -> Self::Seen {
         finding::is_finding(run.end).then(|| (run.path.events().to_vec(), run.end))

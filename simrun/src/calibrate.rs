@@ -77,7 +77,7 @@ fn results(command: &CalibrateCommand) -> Result<String, String> {
 }
 
 /// Writes a whole file or nothing: to a temporary name, then renamed.
-fn write(path: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }

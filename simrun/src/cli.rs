@@ -13,6 +13,7 @@ use crate::calibrate::{self, CalibrateCommand};
 use crate::check::{self, CheckArgs};
 use crate::entry::VERSION;
 use crate::graph::{self, GraphCommand};
+use crate::measure::{self, MeasureCommand};
 use crate::platform_command::{self, PlatformCommand};
 use crate::{new, package, status};
 
@@ -84,6 +85,8 @@ enum Sub {
     Graph(GraphCommand),
     /// Fit a network to measurements, and write it as a platform file
     Calibrate(CalibrateCommand),
+    /// Measure a network with ping-pongs, streams and their kin, for `calibrate`
+    Measure(MeasureCommand),
     /// Make a package of your own that runs at once
     New {
         /// The folder to make; its last part is the name of the package
@@ -131,6 +134,7 @@ pub fn simrun() -> ExitCode {
         Some(Sub::Platform(command)) => platform_command::run(&command),
         Some(Sub::Graph(command)) => graph::run(&command),
         Some(Sub::Calibrate(command)) => calibrate::run(&command),
+        Some(Sub::Measure(command)) => measure::run(&command),
         Some(Sub::New { name }) => new::new(&name),
         None => start(&cli.run, &arguments),
     }

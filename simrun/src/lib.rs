@@ -34,6 +34,7 @@ mod check;
 mod cli;
 mod entry;
 mod graph;
+mod measure;
 mod new;
 mod package;
 mod platform_command;

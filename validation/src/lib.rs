@@ -16,6 +16,7 @@ mod cross_check;
 mod error_summary;
 mod fit;
 mod interpolation;
+mod measure;
 mod platform_file;
 mod point;
 mod quantile;
@@ -34,11 +35,15 @@ pub use cross_check::CrossCheck;
 pub use error_summary::{ErrorSummary, Prediction};
 pub use fit::{Break, BreakKind, Fit, FitError, Line, Rules, Segment, fit, fit_line, rough_noise};
 pub use interpolation::Interpolation;
+pub use measure::{
+    Effort, Machine, MeasureOptions, Pause, Plan, Selection, Session, Task, Tell, measure,
+    measure_simulated, samples_as_csv, simulated_times,
+};
 pub use platform_file::{PlatformFacts, platform_file};
 pub use point::Point;
 pub use quantile::{median, quantile};
 pub use read::{BadLine, ReadError, read, read_file};
-pub use refine::{Refined, refine};
+pub use refine::{Refined, Refinement, refine};
 pub use report_page::{pictures, write_report};
 pub use sample::{Block, Kernel, Measurements, Set, Table};
 pub use sampling::{SizeSummary, Statistic, summarise};

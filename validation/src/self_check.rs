@@ -15,6 +15,12 @@ use run::{LogFilter, Options, Output, RankProgram, SendMode, Stream, simulate};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SimulationFailed(String);
 
+impl SimulationFailed {
+    pub(crate) fn new(why: impl fmt::Display) -> Self {
+        Self(why.to_string())
+    }
+}
+
 impl fmt::Display for SimulationFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the ping-pong cannot be simulated: {}", self.0)

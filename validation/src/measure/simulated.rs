@@ -12,7 +12,7 @@ use mpi::Comm;
 use platform::Platform;
 use run::{LogFilter, Options, Output, RankProgram, SendMode, Stream, simulate};
 
-use super::command::{Block, tell, told};
+use super::command::Block;
 use super::conductor::{Tell, measure};
 use super::kernels::{Bench, partner};
 use super::plan::{MeasureOptions, Pause, Selection};
@@ -41,7 +41,7 @@ pub fn measure_simulated(
     });
     let session = Rc::new(RefCell::new(Session::default()));
     let found = Rc::clone(&session);
-    run(platform, ranks, None, move |world| {
+    run(platform, ranks, (None, false), move |world| {
         measure(
             world,
             Rc::clone(&options),
@@ -64,7 +64,7 @@ pub fn simulated_times(
     let wanted: Rc<[(Kernel, u64)]> = wanted.into();
     let times = Rc::new(RefCell::new(Vec::new()));
     let found = Rc::clone(&times);
-    run(platform, 2, mode, move |world| {
+    run(platform, 2, (mode, true), move |world| {
         single(world, Rc::clone(&wanted), Rc::clone(&found))
     })?;
     Ok(times.take())
@@ -75,34 +75,31 @@ async fn single(
     wanted: Rc<[(Kernel, u64)]>,
     times: Rc<RefCell<Vec<f64>>>,
 ) -> mpi::Result<()> {
-    if world.rank() != 0 {
-        while let Some(block) = told(&world).await? {
-            partner(&world, &block).await?;
-        }
-        return Ok(());
-    }
     let mut bench = Bench::new(&world, Pause::Compute).await;
     for (kernel, size) in wanted.iter() {
-        // Longer than any message, so that it is there; simulated time costs nothing.
+        // All ranks know what comes, so nobody has to be told. The pause is longer than any message, so that it is there; simulated time costs
+        // nothing.
         let block = Block {
             kernel: *kernel,
             size: *size,
             repetitions: 1,
             delay_s: 10.0,
         };
-        tell(&world, Some(&block)).await?;
-        let found = bench.run(&block).await?;
-        times
-            .borrow_mut()
-            .extend(found.first().and_then(|(_, times)| times.first()));
+        if world.rank() == 0 {
+            let found = bench.run(&block).await?;
+            let first = found.first().and_then(|(_, times)| times.first());
+            times.borrow_mut().extend(first);
+        } else {
+            partner(&world, &block).await?;
+        }
     }
-    tell(&world, None).await
+    Ok(())
 }
 
 fn run<F, Fut>(
     platform: &Arc<Platform>,
     ranks: u32,
-    send_mode: Option<SendMode>,
+    (send_mode, phantom): (Option<SendMode>, bool),
     program: F,
 ) -> Result<(), SimulationFailed>
 where
@@ -114,6 +111,7 @@ where
     let options = Options {
         ranks: Some(ranks),
         send_mode,
+        phantom,
         ..Options::default()
     };
     let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));

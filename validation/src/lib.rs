@@ -54,7 +54,7 @@ pub use point::Point;
 pub use quantile::{median, quantile};
 pub use read::{BadLine, ReadError, read, read_file};
 pub use refine::{Refined, Refinement, refine};
-pub use report_page::{pictures, write_report};
+pub use report_page::{calibration_as_json, pictures, write_report};
 pub use sample::{Block, Kernel, Measurements, Set, Table};
 pub use sampling::{SizeSummary, Statistic, summarise};
 pub use self_check::{SimulationFailed, simulated_ping_pong};

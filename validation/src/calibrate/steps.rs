@@ -27,19 +27,7 @@ pub(super) fn finish(
     options: &CalibrateOptions,
 ) -> Result<Calibration, CalibrateError> {
     let threshold = threshold(&input, options);
-    let mut known: Vec<u64> = threshold.iter().chain(&options.breaks).copied().collect();
-    known.sort_unstable();
-    known.dedup();
-    let largest = input
-        .points
-        .iter()
-        .map(|point| point.size)
-        .max()
-        .unwrap_or(0);
-    input.rules.forced = known
-        .into_iter()
-        .filter(|at| *at > 0 && *at <= largest)
-        .collect();
+    force(&mut input, threshold, options);
     let (fitted, confidence) = fitted(&input, options)?;
     let line = fit_line(&input.points, &input.rules)?;
     let cross_check = CrossCheck::new(&input.points, &input.rules)?;
@@ -102,6 +90,17 @@ pub(super) fn finish(
     all.sort();
     calibration.warnings = all;
     Ok(calibration)
+}
+
+/// Makes the known thresholds breaks of the fit.
+fn force(input: &mut Input, threshold: Option<u64>, options: &CalibrateOptions) {
+    let sizes = input.points.iter().map(|point| point.size);
+    let largest = sizes.max().unwrap_or(0);
+    let mut known: Vec<u64> = threshold.iter().chain(&options.breaks).copied().collect();
+    known.retain(|at| *at > 0 && *at <= largest);
+    known.sort_unstable();
+    known.dedup();
+    input.rules.forced = known;
 }
 
 /// The error bands, and predictions of the sizes that were held back, as far as anything is predicted.

@@ -77,6 +77,20 @@ pub(crate) const fn is_finding(end: End) -> bool {
 }
 
 impl Finding {
+    /// The finding at the end of these events; `None` if the program does not take the same steps to the same end again.
+    pub(crate) fn again(stepper: &mut Stepper, events: &[Event], end: End) -> Option<Self> {
+        let finding = Self::of(stepper, events, end);
+        let is_whole = finding.steps.len() == events.len();
+        let is_stuck = stepper.next_able(0).is_none();
+        let has_failed = !stepper.failures().is_empty();
+        let is_same = match end {
+            End::Failed => has_failed,
+            End::Leftovers => is_whole && is_stuck && !stepper.leftovers().is_empty(),
+            _ => is_whole && is_stuck && !has_failed && !stepper.is_finished(),
+        };
+        is_same.then_some(finding)
+    }
+
     /// Runs the program along the events and writes down what happens, up to the first failure if there is one.
     pub(crate) fn of(stepper: &mut Stepper, events: &[Event], end: End) -> Self {
         let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
@@ -124,6 +138,9 @@ fn write_down(
             break;
         }
         let actor = u32::from(event.actor);
+        if !machine.stepper.has_step(actor) {
+            break;
+        }
         let branch = machine.stepper.branch_of(actor, event.choice).unwrap_or(0);
         let line = machine.stepper.line_of(actor);
         let name = machine.stepper.name_of(actor);
@@ -156,6 +173,7 @@ fn write_down(
 fn object(event: &Event) -> Option<u32> {
     match event.kind {
         StepKind::Join
+        | StepKind::TimedJoin
         | StepKind::Create
         | StepKind::Kill
         | StepKind::Suspend

@@ -57,11 +57,13 @@ mod options;
 mod path;
 mod player;
 mod progress;
+mod races;
 mod reversible;
 mod sampling;
 mod sdpor;
 mod search;
 mod statistics;
+mod wakeup;
 mod walk;
 
 pub use class::Class;

@@ -4,11 +4,15 @@
 //! The clock of an event says, for each actor, how many of that actor's events happen before it or are it. The *races*
 //! of an event are the earlier events that it depends on directly and no chain through a third event orders.
 //!
-//! Pushing costs one look at the table for each event that is not ordered before already, popping nothing.
+//! Pushing costs one look at the table for each event that is not ordered before already, and one look at the clock for each that
+//! came later than the first of those; popping costs nothing.
 
 use crate::independence::{Lists, dependent};
 use crate::machine::Step;
 use crate::{Class, Event};
+
+/// From so many events on it pays to count how many are not ordered before a new one, and to stop when all of those are found.
+const LONG: usize = 64;
 
 /// A run, or a beginning of one.
 #[derive(Clone, Debug, Default)]
@@ -122,17 +126,31 @@ impl Path {
                 *own = (*own).max(theirs);
             }
         }
+        // How many earlier events are not ordered before it, those that were looked at left out.
+        let (mut left, mut independent) = (usize::MAX, 0);
+        if position >= LONG {
+            left = unordered(&self.latest, &self.ranks, clock);
+        }
         let known = self.events.iter().zip(&self.ranks);
         for (other, (candidate, &rank)) in known.enumerate().rev() {
+            if left == 0 {
+                break;
+            }
             if clock[candidate.actor as usize] >= rank {
                 continue;
             }
-            if dependent(candidate, &event, lists) {
-                self.races.push(small(other));
-                let covered = &earlier[other * stride..(other + 1) * stride];
-                for (own, &theirs) in clock.iter_mut().zip(covered) {
-                    *own = (*own).max(theirs);
-                }
+            if !dependent(candidate, &event, lists) {
+                left -= 1;
+                independent += 1;
+                continue;
+            }
+            self.races.push(small(other));
+            let covered = &earlier[other * stride..(other + 1) * stride];
+            for (own, &theirs) in clock.iter_mut().zip(covered) {
+                *own = (*own).max(theirs);
+            }
+            if position >= LONG {
+                left = unordered(&self.latest, &self.ranks, clock) - independent;
             }
         }
         let rank = if previous == 0 {
@@ -202,6 +220,13 @@ impl Path {
     pub(crate) const fn stride(&self) -> usize {
         self.stride
     }
+}
+
+/// How many events are not ordered before one with this clock.
+fn unordered(latest: &[u32], ranks: &[u32], clock: &[u32]) -> usize {
+    let actors = latest.iter().zip(clock).filter(|(latest, _)| **latest > 0);
+    let counts = actors.map(|(&latest, &before)| ranks[latest as usize - 1] - before);
+    counts.sum::<u32>() as usize
 }
 
 fn small(number: usize) -> u32 {

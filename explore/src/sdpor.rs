@@ -10,7 +10,7 @@
 use sim_core::Executed;
 
 use crate::independence::dependent;
-use crate::odpor::stops_others;
+use crate::races::stops_others;
 use crate::reversible::{come_first, reversible};
 use crate::walk::Walk;
 use crate::{Event, Halt, Mutant};

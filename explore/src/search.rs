@@ -85,6 +85,8 @@ pub(crate) enum Halt {
     Again,
     /// The program did something else than before, here.
     NotDeterministic(Event),
+    /// What cannot be if the program takes the same steps again: a beginning that nothing should cover is covered.
+    Inconsistent,
     /// A step that should be possible is not.
     NotPossible { actor: u16, choice: u32 },
 }
@@ -121,6 +123,10 @@ impl Report {
     }
 }
 
+/// What a finding says that does not happen again.
+const NOT_AGAIN: &str =
+    "the program is not deterministic: the steps that led to a finding do not lead there again";
+
 /// Explores a program and reports what is wrong with it.
 #[must_use]
 pub fn check(mut stepper: Stepper, options: &Options) -> Report {
@@ -129,11 +135,14 @@ pub fn check(mut stepper: Stepper, options: &Options) -> Report {
         found: Vec::new(),
     };
     let (statistics, broken) = explore(&mut stepper, options, &mut finder);
-    let findings: Vec<Finding> = finder
-        .found
-        .into_iter()
-        .map(|(events, end)| Finding::of(&mut stepper, &events, end))
-        .collect();
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut broken = broken;
+    for (events, end) in finder.found {
+        match Finding::again(&mut stepper, &events, end) {
+            Some(finding) => findings.push(finding),
+            None => broken = broken.or_else(|| Some(NOT_AGAIN.to_owned())),
+        }
+    }
     let verdict = match broken {
         Some(text) => Verdict::Broken(text),
         None if statistics.failed + statistics.deadlocks + statistics.leftovers > 0 => {
@@ -182,6 +191,12 @@ pub fn explore(
                 event.actor + 1,
                 event.kind
             ));
+        }
+        Some(Halt::Inconsistent) => {
+            broken = Some(
+                "the program is not deterministic: a run that should be new was covered before"
+                    .to_owned(),
+            );
         }
         Some(Halt::NotPossible { actor, choice }) => {
             broken = Some(format!(

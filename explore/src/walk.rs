@@ -148,8 +148,21 @@ impl<'a> Walk<'a> {
         event
     }
 
-    /// The first step of the first actor that can take one.
-    pub(crate) fn first_step(&mut self) -> Option<(u16, u32)> {
+    /// Takes a step that was planned at the end of the path and adds it.
+    pub(crate) fn advance_as_planned(&mut self, planned: &Event) -> Result<Event, Halt> {
+        let executed = self.advance(planned.actor, planned.choice)?;
+        if Self::is_as_planned(planned, &executed) {
+            Ok(executed)
+        } else {
+            Err(Halt::NotDeterministic(executed))
+        }
+    }
+
+    /// The first step of the first actor that can take one, unless the run is too long already.
+    pub(crate) fn first_step_within_bounds(&self) -> Option<(u16, u32)> {
+        if self.is_too_deep() {
+            return None;
+        }
         let actor = self.next_able(0)?;
         let choice = self.machine.stepper.first_choice(u32::from(actor))?;
         Some((actor, choice))
@@ -254,13 +267,16 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether an executed event is the one that was planned.
-    pub(crate) fn is_as_planned(planned: &Event, executed: &Event) -> bool {
+    fn is_as_planned(planned: &Event, executed: &Event) -> bool {
         let unlocks =
             |event: &Event| matches!(event.kind, StepKind::MutexUnlock | StepKind::MutexCancel);
         let same_kind = planned.kind == executed.kind || (unlocks(planned) && unlocks(executed));
         let same_detail = planned.detail == executed.detail
             || executed.kind == StepKind::BarrierAsyncLock
-            || executed.kind == StepKind::SemaphoreWait;
+            || matches!(
+                executed.kind,
+                StepKind::SemaphoreWait | StepKind::TimedSemaphoreWait
+            );
         same_kind && planned.object == executed.object && same_detail
     }
 }

@@ -28,41 +28,30 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sim_core::{
-    ActivityId, CannotStart, Change, Control, DiskId, End, HostId, LinkState, PowerStates,
-    Resource, Span, Time, Work,
-};
+use sim_core::{ActivityId, CannotStart, HostId, Span, Time, Work};
 
+mod activity;
 mod control;
 mod disk;
 mod dynamics;
+mod laws;
 mod parallel;
+mod resource;
 mod timetable;
 mod ways;
 mod wifi;
 
+use activity::{Activities, Activity, Phase, Place, slowest};
 use dynamics::Dynamics;
+use laws::Laws;
 use parallel::Task;
 use ways::Ways;
 use wifi::Decaying;
 
 use super::agenda::Agenda;
 use super::ib::Contention;
-use super::loggops::LogGops;
-use super::parameters::{Compat, FluidParameters, NetworkParameters};
-use super::profile;
 use crate::solver::Solver;
 use crate::{Platform, Route};
-
-/// Activities this near to the current date, in seconds, end with it.
-const TOGETHER_S: f64 = 1e-12;
-/// The same in units of the distance between representable dates, for large dates.
-const TOGETHER_ULP: f64 = 8.0;
-/// The same in seconds for SimGrid: its `precision/timing`.
-const TOGETHER_SIMGRID_S: f64 = 1e-9;
-
-/// What would end later (after 3e12 years) stands still.
-const HORIZON_S: f64 = 1e20;
 
 /// The fluid model of a platform, with the parameters of its `[network]` table.
 #[derive(Debug)]
@@ -102,89 +91,6 @@ impl SizeFactors {
         bandwidth: f64::NAN,
         latency: f64::NAN,
     };
-}
-
-/// The parameters as the formula needs them.
-#[derive(Debug)]
-enum Laws {
-    Fluid {
-        parameters: FluidParameters,
-        weight_s: f64,
-        tcp_gamma: f64,
-        compat: Option<Compat>,
-    },
-    /// Each transfer lasts a time of its own, whatever the others do.
-    Alone(Alone),
-}
-
-/// How long a transfer lasts where there are no links.
-#[derive(Debug)]
-enum Alone {
-    Constant(Span),
-    Message(LogGops),
-}
-
-impl Alone {
-    fn duration(&self, bytes: f64) -> Span {
-        match self {
-            Self::Constant(duration) => *duration,
-            Self::Message(costs) => costs.alone(bytes),
-        }
-    }
-}
-
-/// All activities by slot, those that have ended included.
-#[derive(Default, Debug)]
-struct Activities(Vec<Activity>);
-
-/// An activity in progress.
-#[derive(Clone, Debug)]
-struct Activity {
-    id: ActivityId,
-    phase: Phase,
-    suspended: bool,
-    place: Place,
-    /// Of a computation.
-    threads: u32,
-    /// The hosts between which a transfer goes, if that matters to others.
-    between: Option<(u32, u32)>,
-    /// What a unit of the solver's rate is in flop or bytes.
-    scale: f64,
-    /// Work left, in units of the solver's rate, while it does not share.
-    remaining: f64,
-    /// Inverse of the penalty in sharing.
-    weight: f64,
-    /// The limit of the solver's rate.
-    bound: f64,
-    /// The limit that the platform sets: fatpipe links, window, one core.
-    limit: f64,
-    /// The slowest link when it started, where that stays a limit.
-    limit_kept: f64,
-    /// The limit that the caller sets.
-    wanted: f64,
-}
-
-/// Where an activity is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
-    Exec(HostId),
-    Transfer(HostId, HostId),
-    Io(DiskId),
-    /// See [`FlowModel::parallel`].
-    Parallel,
-}
-
-/// What an activity is doing.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Phase {
-    /// Nothing: the slot is free.
-    Idle,
-    /// It pays the latency, until the date if it is not suspended.
-    Latency { until: Time, left: Span },
-    /// It progresses.
-    Work,
-    /// It has failed, which is not yet reported.
-    Failed,
 }
 
 impl FlowModel {
@@ -496,297 +402,6 @@ fn check_amounts(work: &Work) -> Result<(), CannotStart> {
             "a priority or a rate limit must be above 0, not {limit}"
         ))),
         None => Ok(()),
-    }
-}
-
-impl Resource for FlowModel {
-    fn start(&mut self, id: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
-        // Nobody may have asked for the changes of links and speeds while nothing ran.
-        self.play(now);
-        let latency = match self.prepare(id, work) {
-            Ok(latency) => latency,
-            Err(error) => {
-                self.solver.forget(id.slot);
-                return Err(error);
-            }
-        };
-        self.meet(id.slot, now);
-        if !self.is_on(id.slot) {
-            self.fail(id.slot, now);
-            return Ok(());
-        }
-        if latency > Span::ZERO || self.activities.0[id.slot as usize].remaining == 0.0 {
-            self.pay(id.slot, latency, now);
-        } else {
-            self.enter(id.slot, now);
-        }
-        Ok(())
-    }
-
-    fn cancel(&mut self, id: ActivityId, now: Time) {
-        self.leave(id.slot, now);
-        self.finish(id.slot, now);
-    }
-
-    fn suspend(&mut self, id: ActivityId, now: Time) {
-        self.leave(id.slot, now);
-        self.activities.0[id.slot as usize].suspended = true;
-    }
-
-    fn resume(&mut self, id: ActivityId, now: Time) {
-        let activity = &mut self.activities.0[id.slot as usize];
-        if !std::mem::replace(&mut activity.suspended, false) {
-            return;
-        }
-        match activity.phase {
-            Phase::Idle | Phase::Failed => {}
-            Phase::Latency { left, .. } => self.pay(id.slot, left, now),
-            Phase::Work => self.enter(id.slot, now),
-        }
-    }
-
-    /// Changes priority or bound, of what has one.
-    fn update(&mut self, id: ActivityId, change: Change, now: Time) {
-        let activity = &mut self.activities.0[id.slot as usize];
-        match (change, activity.place) {
-            (Change::Priority(priority), Place::Exec(_)) => {
-                activity.weight = priority * f64::from(activity.threads);
-            }
-            (Change::Priority(priority), Place::Io(_)) => activity.weight = priority,
-            (Change::Bound(bound), Place::Exec(_) | Place::Transfer(..)) => {
-                activity.wanted = bound / activity.scale;
-            }
-            (Change::Priority(_), Place::Transfer(..) | Place::Parallel)
-            | (Change::Bound(_), Place::Io(_) | Place::Parallel) => return,
-        }
-        self.renew(id.slot, now);
-    }
-
-    fn remaining(&mut self, id: ActivityId, now: Time) -> f64 {
-        let activity = &self.activities.0[id.slot as usize];
-        let shares = activity.phase == Phase::Work && !activity.suspended;
-        let left = if shares {
-            self.solver.remaining(id.slot, now)
-        } else {
-            activity.remaining
-        };
-        left * activity.scale
-    }
-
-    fn next_date(&mut self, now: Time) -> Option<Time> {
-        self.decay(now);
-        self.weigh_tasks(now);
-        self.solver.solve(now);
-        if !self.dynamics.failed.is_empty() {
-            return Some(now);
-        }
-        let end_s = self.first_end_s();
-        let change = self.dynamics.timetable.next(end_s < f64::INFINITY);
-        let first_s = change.map_or(end_s, |change| end_s.min(change.as_secs()));
-        (first_s < HORIZON_S).then(|| Time::from_secs(first_s).max(now))
-    }
-
-    fn only_repeats(&self, since: Time, date: Time) -> bool {
-        self.dynamics.timetable.only_repeats(since, date)
-            && self.dynamics.failed.is_empty()
-            && self.first_end_s() == f64::INFINITY
-    }
-
-    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {
-        self.change(profile::Change::Host(host, on), now);
-        Ok(())
-    }
-
-    fn control(&mut self, control: Control, now: Time) -> Result<(), CannotStart> {
-        control::apply(self, control, now)
-    }
-
-    fn link_by_name(&self, name: &str) -> Option<u32> {
-        control::link_by_name(self, name)
-    }
-
-    fn link_state(&self, link: u32) -> Option<LinkState> {
-        control::link_state(self, link)
-    }
-
-    fn power_states(&self, host: HostId) -> Option<PowerStates> {
-        Some(control::power_states(self, host))
-    }
-
-    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
-        switched.append(&mut self.dynamics.switched);
-    }
-
-    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
-        self.play(now);
-        for slot in std::mem::take(&mut self.dynamics.failed) {
-            if self.activities.0[slot as usize].phase == Phase::Failed {
-                ended.push((self.activities.0[slot as usize].id, End::Failed));
-                self.finish(slot, now);
-            }
-        }
-        if self.first_end_s() > now.as_secs() {
-            return;
-        }
-        let together = Span::from_secs(self.laws.together_s().max(TOGETHER_ULP * now.ulp()));
-        let mut due = std::mem::take(&mut self.due);
-        self.solver.due(now + together, &mut due);
-        while let Some(slot) = self.agenda.pop_until(now + together) {
-            due.push(slot);
-        }
-        // What happens together happens in the order of the activities, not in that of any heap.
-        due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
-        for slot in due.drain(..) {
-            let activity = &mut self.activities.0[slot as usize];
-            let pays = matches!(activity.phase, Phase::Latency { .. });
-            if pays && activity.remaining > 0.0 {
-                self.enter(slot, now);
-                continue;
-            }
-            if !pays {
-                self.solver.leave(slot, now);
-            }
-            let activity = &mut self.activities.0[slot as usize];
-            activity.remaining = 0.0;
-            ended.push((activity.id, End::Done));
-            self.finish(slot, now);
-        }
-        self.due = due;
-    }
-}
-
-impl Activity {
-    const FREE: Self = Self {
-        id: ActivityId { number: 0, slot: 0 },
-        phase: Phase::Idle,
-        suspended: false,
-        place: Place::Exec(HostId(0)),
-        threads: 1,
-        between: None,
-        scale: 1.0,
-        remaining: 0.0,
-        weight: 1.0,
-        bound: f64::INFINITY,
-        limit: f64::INFINITY,
-        limit_kept: f64::INFINITY,
-        wanted: f64::INFINITY,
-    };
-
-    /// Sets the limit of the rate, given the penalty of the model.
-    fn set_bound(&mut self, penalty: f64) {
-        self.bound = self.limit.min(self.wanted) / penalty;
-    }
-
-    /// Finds the weight and the limit that the present state of the links gives to a transfer.
-    fn weigh(&mut self, laws: &Laws, links: &Dynamics, way: &Route, way_back: &Route) {
-        let Laws::Fluid {
-            parameters,
-            weight_s,
-            tcp_gamma,
-            compat,
-        } = laws
-        else {
-            return;
-        };
-        let latency = links.latency_s(way);
-        self.limit = self.limit_kept;
-        for (way, weight) in [(way, 1.0), (way_back, parameters.crosstraffic)] {
-            for hop in way.hops.iter().filter(|hop| hop.fatpipe) {
-                self.limit = self.limit.min(links.bandwidth(hop) / weight);
-            }
-        }
-        if *tcp_gamma > 0.0 && latency > 0.0 {
-            self.limit = self.limit.min(tcp_gamma / (2.0 * latency));
-        }
-        if self.between.is_some() {
-            self.limit = self.limit.min(slowest(way, links));
-        }
-        if parameters.rtt_penalty {
-            let slowness = |hop| laws.slowness(hop, links, *weight_s);
-            let slow = way.hops.iter().map(slowness);
-            let slowness: f64 = slow.sum();
-            self.weight = match latency + slowness {
-                _ if latency == 0.0 && compat.is_some() => 1.0,
-                0.0 => 1.0,
-                penalty => 1.0 / penalty,
-            };
-        }
-    }
-}
-
-/// The bandwidth of the slowest link of a way, but for the air of Wi-Fi zones.
-fn slowest(way: &Route, links: &Dynamics) -> f64 {
-    let wires = way.hops.iter().filter(|hop| !hop.air);
-    wires.fold(f64::INFINITY, |limit, hop| limit.min(links.bandwidth(hop)))
-}
-
-impl Laws {
-    fn new(network: &NetworkParameters) -> Self {
-        match &network.fluid {
-            Some(fluid) => Self::Fluid {
-                weight_s: fluid.weight_s.bytes() as f64,
-                tcp_gamma: fluid.tcp_gamma.bytes() as f64,
-                parameters: fluid.clone(),
-                compat: network.compat,
-            },
-            None => Self::Alone(match &network.loggops {
-                Some(costs) => Alone::Message(costs.clone()),
-                None => {
-                    let duration = network.duration.as_ref();
-                    Alone::Constant(Span::from_secs(duration.map_or(1.0, |all| all.as_secs())))
-                }
-            }),
-        }
-    }
-
-    /// Fills in the way of a transfer and, if its acknowledgements count, the way back.
-    fn find_ways(
-        &self,
-        platform: &Platform,
-        (from, to): (HostId, HostId),
-        way: &mut Route,
-        way_back: &mut Route,
-    ) -> Result<(), crate::NoRoute> {
-        platform.route_into(from, to, way)?;
-        way_back.clear();
-        if self.uses_way_back() {
-            platform.route_into(to, from, way_back)?;
-        }
-        Ok(())
-    }
-
-    /// Whether a transfer uses the links of the way back.
-    fn uses_way_back(&self) -> bool {
-        matches!(self, Self::Fluid { parameters, .. } if parameters.crosstraffic > 0.0)
-    }
-
-    /// Whether the quirks of the reference are asked for.
-    const fn is_compat(&self) -> bool {
-        matches!(
-            self,
-            Self::Fluid {
-                compat: Some(Compat::Simgrid41),
-                ..
-            }
-        )
-    }
-
-    /// Activities this near to the current date, in seconds, end with it.
-    const fn together_s(&self) -> f64 {
-        if self.is_compat() {
-            TOGETHER_SIMGRID_S
-        } else {
-            TOGETHER_S
-        }
-    }
-}
-
-impl Activities {
-    fn make_room(&mut self, slot: u32) {
-        let count = slot as usize + 1;
-        if self.0.len() < count {
-            self.0.resize(count, Activity::FREE);
-        }
     }
 }
 

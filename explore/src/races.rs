@@ -1,0 +1,187 @@
+//! What a run that is over tells of other classes: sequences of events that lead there, each with its place on the path.
+//!
+//! Each race that can be reversed yields one. It is *everything* after the first event of the race that does not happen after
+//! it, up to the end of the run, and then the second event. Shorter sequences lose classes: a subtree then trusts that a pending
+//! leaf covers what the leaf leaves to the subtree.
+//!
+//! Choices (draws, the members of a wait-any, several operations at a time) are steps of one actor in conflict. All others
+//! of a choice are told with the same tail, after every run; and a member that is completed only after the choice counts
+//! too.
+
+use sim_core::{Executed, StepKind};
+
+use crate::independence::Lists;
+use crate::reversible::{Verdict, come_first, reversible};
+use crate::walk::Walk;
+use crate::{Event, Halt, Mutant};
+
+/// Takes the sequences.
+pub(crate) trait Sink {
+    /// A sequence of events, from a place of the path on.
+    fn insert(&mut self, lists: &Lists, place: usize, sequence: &[Event]);
+}
+
+/// Looks at the races of runs; keeps its memory from one to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Races {
+    sequence: Vec<Event>,
+    offers: Vec<Event>,
+}
+
+impl Races {
+    /// Looks at the races of all events from a position on with earlier ones. The program is not at the end of the path any more if
+    /// something had to be tried.
+    pub(crate) fn look(
+        &mut self,
+        walk: &mut Walk<'_>,
+        from: usize,
+        sink: &mut impl Sink,
+    ) -> Result<(), Halt> {
+        for second in from..walk.path.len() {
+            for race in 0..walk.path.races(second).len() {
+                let first = walk.path.races(second)[race] as usize;
+                if walk.path.events()[first].actor == walk.path.events()[second].actor {
+                    continue;
+                }
+                self.reverse(walk, first, second, sink)?;
+            }
+            self.choose_otherwise(walk, second, sink)?;
+        }
+        Ok(())
+    }
+
+    fn reverse(
+        &mut self,
+        walk: &mut Walk<'_>,
+        first: usize,
+        second: usize,
+        sink: &mut impl Sink,
+    ) -> Result<(), Halt> {
+        let verdict = match walk.options.mutant {
+            Some(Mutant::SemaphoresNeverReverse)
+                if walk.path.events()[second].kind == StepKind::SemaphoreWait =>
+            {
+                Verdict::No
+            }
+            _ => reversible(&walk.path, &walk.machine.units, first, second),
+        };
+        if verdict == Verdict::No {
+            return Ok(());
+        }
+        let Some(last) = come_first(walk, verdict, first, second)? else {
+            return Ok(());
+        };
+        self.collect(walk, first, second);
+        self.sequence.push(last);
+        sink.insert(&walk.machine.lists, first, &self.sequence);
+        Ok(())
+    }
+
+    /// The events after `first` that do not happen after it, in order, and not `second`.
+    fn collect(&mut self, walk: &Walk<'_>, first: usize, second: usize) {
+        self.sequence.clear();
+        let end = match walk.options.mutant {
+            Some(Mutant::ShortSequences) => second,
+            _ => walk.path.len(),
+        };
+        for position in first + 1..end {
+            let past_only = walk.options.mutant == Some(Mutant::CausalPast)
+                && !walk.path.happens_before(position, second);
+            if position != second && !past_only && !walk.path.happens_before(first, position) {
+                self.sequence.push(walk.path.events()[position]);
+            }
+        }
+    }
+
+    /// Tells the other steps that the actor of an event could have taken, there or later.
+    fn choose_otherwise(
+        &mut self,
+        walk: &mut Walk<'_>,
+        position: usize,
+        sink: &mut impl Sink,
+    ) -> Result<(), Halt> {
+        let event = walk.path.events()[position];
+        let alternatives = walk.path.alternatives(position);
+        let short = walk.options.mutant == Some(Mutant::ShortChoices);
+        if event.kind == StepKind::Random && event.effects & Executed::SEVERAL == 0 {
+            for choice in (0..alternatives).filter(|&choice| choice != event.choice) {
+                self.collect_tail(walk, position, short);
+                self.sequence.push(Event { choice, ..event });
+                sink.insert(&walk.machine.lists, position, &self.sequence);
+            }
+        } else if event.effects & Executed::SEVERAL != 0 {
+            self.sequence.clear();
+            if walk.options.mutant != Some(Mutant::NoWaitAnyRule) {
+                self.collect_tail(walk, position, short);
+            }
+            self.tell_offers(walk, position, event.actor, Some(event.choice), sink)?;
+        }
+        if stops_others(event.kind) {
+            self.let_others_first(walk, position, sink)?;
+        }
+        Ok(())
+    }
+
+    fn collect_tail(&mut self, walk: &Walk<'_>, position: usize, short: bool) {
+        if short {
+            self.sequence.clear();
+        } else {
+            self.collect(walk, position, position);
+        }
+    }
+
+    /// Tells the sequence followed by each step that the actor can take then, but for one.
+    fn tell_offers(
+        &mut self,
+        walk: &mut Walk<'_>,
+        position: usize,
+        actor: u16,
+        without: Option<u32>,
+        sink: &mut impl Sink,
+    ) -> Result<(), Halt> {
+        let mut offers = std::mem::take(&mut self.offers);
+        offers.clear();
+        walk.offers_after(position, &self.sequence, actor, &mut offers)?;
+        let length = self.sequence.len();
+        for offer in &offers {
+            if Some(offer.choice) != without {
+                let several = Event {
+                    effects: Executed::SEVERAL,
+                    ..*offer
+                };
+                self.sequence.push(several);
+                sink.insert(&walk.machine.lists, position, &self.sequence);
+                self.sequence.truncate(length);
+            }
+        }
+        self.offers = offers;
+        Ok(())
+    }
+
+    /// What ends or stops other actors disables their steps, so no race with those shows: tells each step that another actor
+    /// could have taken before.
+    fn let_others_first(
+        &mut self,
+        walk: &mut Walk<'_>,
+        position: usize,
+        sink: &mut impl Sink,
+    ) -> Result<(), Halt> {
+        let actors = u16::try_from(walk.path.stride()).expect("an exploration has few actors");
+        for actor in 0..actors {
+            if actor == walk.path.events()[position].actor {
+                continue;
+            }
+            self.collect(walk, position, position);
+            self.tell_offers(walk, position, actor, None, sink)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an event may stop other actors.
+pub(crate) const fn stops_others(kind: StepKind) -> bool {
+    matches!(
+        kind,
+        StepKind::Kill | StepKind::Suspend | StepKind::SwitchHost
+    )
+}

@@ -1,0 +1,135 @@
+//! One activity in progress: where it is, what it is doing, and the limits and the weight that the links give it.
+
+use sim_core::{ActivityId, DiskId, HostId, Span, Time};
+
+use super::dynamics::Dynamics;
+use super::laws::Laws;
+use crate::Route;
+
+/// All activities by slot, those that have ended included.
+#[derive(Default, Debug)]
+pub(super) struct Activities(pub(super) Vec<Activity>);
+
+/// An activity in progress.
+#[derive(Clone, Debug)]
+pub(super) struct Activity {
+    pub(super) id: ActivityId,
+    pub(super) phase: Phase,
+    pub(super) suspended: bool,
+    pub(super) place: Place,
+    /// Of a computation.
+    pub(super) threads: u32,
+    /// The hosts between which a transfer goes, if that matters to others.
+    pub(super) between: Option<(u32, u32)>,
+    /// What a unit of the solver's rate is in flop or bytes.
+    pub(super) scale: f64,
+    /// Work left, in units of the solver's rate, while it does not share.
+    pub(super) remaining: f64,
+    /// Inverse of the penalty in sharing.
+    pub(super) weight: f64,
+    /// The limit of the solver's rate.
+    pub(super) bound: f64,
+    /// The limit that the platform sets: fatpipe links, window, one core.
+    pub(super) limit: f64,
+    /// The slowest link when it started, where that stays a limit.
+    pub(super) limit_kept: f64,
+    /// The limit that the caller sets.
+    pub(super) wanted: f64,
+}
+
+/// Where an activity is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    Exec(HostId),
+    Transfer(HostId, HostId),
+    Io(DiskId),
+    /// See [`FlowModel::parallel`](super::FlowModel).
+    Parallel,
+}
+
+/// What an activity is doing.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Phase {
+    /// Nothing: the slot is free.
+    Idle,
+    /// It pays the latency, until the date if it is not suspended.
+    Latency { until: Time, left: Span },
+    /// It progresses.
+    Work,
+    /// It has failed, which is not yet reported.
+    Failed,
+}
+
+impl Activity {
+    pub(super) const FREE: Self = Self {
+        id: ActivityId { number: 0, slot: 0 },
+        phase: Phase::Idle,
+        suspended: false,
+        place: Place::Exec(HostId(0)),
+        threads: 1,
+        between: None,
+        scale: 1.0,
+        remaining: 0.0,
+        weight: 1.0,
+        bound: f64::INFINITY,
+        limit: f64::INFINITY,
+        limit_kept: f64::INFINITY,
+        wanted: f64::INFINITY,
+    };
+
+    /// Sets the limit of the rate, given the penalty of the model.
+    pub(super) fn set_bound(&mut self, penalty: f64) {
+        self.bound = self.limit.min(self.wanted) / penalty;
+    }
+
+    /// Finds the weight and the limit that the present state of the links gives to a transfer.
+    pub(super) fn weigh(&mut self, laws: &Laws, links: &Dynamics, way: &Route, way_back: &Route) {
+        let Laws::Fluid {
+            parameters,
+            weight_s,
+            tcp_gamma,
+            compat,
+        } = laws
+        else {
+            return;
+        };
+        let latency = links.latency_s(way);
+        self.limit = self.limit_kept;
+        for (way, weight) in [(way, 1.0), (way_back, parameters.crosstraffic)] {
+            for hop in way.hops.iter().filter(|hop| hop.fatpipe) {
+                self.limit = self.limit.min(links.bandwidth(hop) / weight);
+            }
+        }
+        if *tcp_gamma > 0.0 && latency > 0.0 {
+            self.limit = self.limit.min(tcp_gamma / (2.0 * latency));
+        }
+        if self.between.is_some() {
+            self.limit = self.limit.min(slowest(way, links));
+        }
+        if parameters.rtt_penalty {
+            let slowness = |hop| laws.slowness(hop, links, *weight_s);
+            let slow = way.hops.iter().map(slowness);
+            let slowness: f64 = slow.sum();
+            self.weight = match latency + slowness {
+                _ if latency == 0.0 && compat.is_some() => 1.0,
+                0.0 => 1.0,
+                penalty => 1.0 / penalty,
+            };
+        }
+    }
+}
+
+/// The bandwidth of the slowest link of a way, but for the air of Wi-Fi zones.
+pub(super) fn slowest(way: &Route, links: &Dynamics) -> f64 {
+    let wires = way.hops.iter().filter(|hop| !hop.air);
+    wires.fold(f64::INFINITY, |limit, hop| limit.min(links.bandwidth(hop)))
+}
+
+impl Activities {
+    pub(super) fn make_room(&mut self, slot: u32) {
+        let count = slot as usize + 1;
+        if self.0.len() < count {
+            self.0.resize(count, Activity::FREE);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The parameters of a model as the formula needs them: which ways a transfer takes, and how near dates are the same date.
+
+use sim_core::{HostId, Span};
+
+use crate::model::loggops::LogGops;
+use crate::model::parameters::{Compat, FluidParameters, NetworkParameters};
+use crate::{Platform, Route};
+
+/// Activities this near to the current date, in seconds, end with it.
+const TOGETHER_S: f64 = 1e-12;
+/// The same in seconds for SimGrid: its `precision/timing`.
+const TOGETHER_SIMGRID_S: f64 = 1e-9;
+
+/// The parameters as the formula needs them.
+#[derive(Debug)]
+pub(super) enum Laws {
+    Fluid {
+        parameters: FluidParameters,
+        weight_s: f64,
+        tcp_gamma: f64,
+        compat: Option<Compat>,
+    },
+    /// Each transfer lasts a time of its own, whatever the others do.
+    Alone(Alone),
+}
+
+/// How long a transfer lasts where there are no links.
+#[derive(Debug)]
+pub(super) enum Alone {
+    Constant(Span),
+    Message(LogGops),
+}
+
+impl Alone {
+    pub(super) fn duration(&self, bytes: f64) -> Span {
+        match self {
+            Self::Constant(duration) => *duration,
+            Self::Message(costs) => costs.alone(bytes),
+        }
+    }
+}
+
+impl Laws {
+    pub(super) fn new(network: &NetworkParameters) -> Self {
+        match &network.fluid {
+            Some(fluid) => Self::Fluid {
+                weight_s: fluid.weight_s.bytes() as f64,
+                tcp_gamma: fluid.tcp_gamma.bytes() as f64,
+                parameters: fluid.clone(),
+                compat: network.compat,
+            },
+            None => Self::Alone(match &network.loggops {
+                Some(costs) => Alone::Message(costs.clone()),
+                None => {
+                    let duration = network.duration.as_ref();
+                    Alone::Constant(Span::from_secs(duration.map_or(1.0, |all| all.as_secs())))
+                }
+            }),
+        }
+    }
+
+    /// Fills in the way of a transfer and, if its acknowledgements count, the way back.
+    pub(super) fn find_ways(
+        &self,
+        platform: &Platform,
+        (from, to): (HostId, HostId),
+        way: &mut Route,
+        way_back: &mut Route,
+    ) -> Result<(), crate::NoRoute> {
+        platform.route_into(from, to, way)?;
+        way_back.clear();
+        if self.uses_way_back() {
+            platform.route_into(to, from, way_back)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a transfer uses the links of the way back.
+    pub(super) fn uses_way_back(&self) -> bool {
+        matches!(self, Self::Fluid { parameters, .. } if parameters.crosstraffic > 0.0)
+    }
+
+    /// Whether the quirks of the reference are asked for.
+    pub(super) const fn is_compat(&self) -> bool {
+        matches!(
+            self,
+            Self::Fluid {
+                compat: Some(Compat::Simgrid41),
+                ..
+            }
+        )
+    }
+
+    /// Activities this near to the current date, in seconds, end with it.
+    pub(super) const fn together_s(&self) -> f64 {
+        if self.is_compat() {
+            TOGETHER_SIMGRID_S
+        } else {
+            TOGETHER_S
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What the kernel asks of the model: activities that start, stop and end, and the date of the next end.
+//!
+//! *Not decided here*: how the work is shared, and what an activity costs.
+
+use sim_core::{
+    ActivityId, CannotStart, Change, Control, End, HostId, LinkState, PowerStates, Resource, Span,
+    Time, Work,
+};
+
+use super::activity::{Phase, Place};
+use super::{FlowModel, control};
+use crate::model::profile;
+
+/// The same in units of the distance between representable dates, for large dates.
+const TOGETHER_ULP: f64 = 8.0;
+/// What would end later (after 3e12 years) stands still.
+const HORIZON_S: f64 = 1e20;
+
+impl Resource for FlowModel {
+    fn start(&mut self, id: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
+        // Nobody may have asked for the changes of links and speeds while nothing ran.
+        self.play(now);
+        let latency = match self.prepare(id, work) {
+            Ok(latency) => latency,
+            Err(error) => {
+                self.solver.forget(id.slot);
+                return Err(error);
+            }
+        };
+        self.meet(id.slot, now);
+        if !self.is_on(id.slot) {
+            self.fail(id.slot, now);
+            return Ok(());
+        }
+        if latency > Span::ZERO || self.activities.0[id.slot as usize].remaining == 0.0 {
+            self.pay(id.slot, latency, now);
+        } else {
+            self.enter(id.slot, now);
+        }
+        Ok(())
+    }
+
+    fn cancel(&mut self, id: ActivityId, now: Time) {
+        self.leave(id.slot, now);
+        self.finish(id.slot, now);
+    }
+
+    fn suspend(&mut self, id: ActivityId, now: Time) {
+        self.leave(id.slot, now);
+        self.activities.0[id.slot as usize].suspended = true;
+    }
+
+    fn resume(&mut self, id: ActivityId, now: Time) {
+        let activity = &mut self.activities.0[id.slot as usize];
+        if !std::mem::replace(&mut activity.suspended, false) {
+            return;
+        }
+        match activity.phase {
+            Phase::Idle | Phase::Failed => {}
+            Phase::Latency { left, .. } => self.pay(id.slot, left, now),
+            Phase::Work => self.enter(id.slot, now),
+        }
+    }
+
+    /// Changes priority or bound, of what has one.
+    fn update(&mut self, id: ActivityId, change: Change, now: Time) {
+        let activity = &mut self.activities.0[id.slot as usize];
+        match (change, activity.place) {
+            (Change::Priority(priority), Place::Exec(_)) => {
+                activity.weight = priority * f64::from(activity.threads);
+            }
+            (Change::Priority(priority), Place::Io(_)) => activity.weight = priority,
+            (Change::Bound(bound), Place::Exec(_) | Place::Transfer(..)) => {
+                activity.wanted = bound / activity.scale;
+            }
+            (Change::Priority(_), Place::Transfer(..) | Place::Parallel)
+            | (Change::Bound(_), Place::Io(_) | Place::Parallel) => return,
+        }
+        self.renew(id.slot, now);
+    }
+
+    fn remaining(&mut self, id: ActivityId, now: Time) -> f64 {
+        let activity = &self.activities.0[id.slot as usize];
+        let shares = activity.phase == Phase::Work && !activity.suspended;
+        let left = if shares {
+            self.solver.remaining(id.slot, now)
+        } else {
+            activity.remaining
+        };
+        left * activity.scale
+    }
+
+    fn next_date(&mut self, now: Time) -> Option<Time> {
+        self.decay(now);
+        self.weigh_tasks(now);
+        self.solver.solve(now);
+        if !self.dynamics.failed.is_empty() {
+            return Some(now);
+        }
+        let end_s = self.first_end_s();
+        let change = self.dynamics.timetable.next(end_s < f64::INFINITY);
+        let first_s = change.map_or(end_s, |change| end_s.min(change.as_secs()));
+        (first_s < HORIZON_S).then(|| Time::from_secs(first_s).max(now))
+    }
+
+    fn only_repeats(&self, since: Time, date: Time) -> bool {
+        self.dynamics.timetable.only_repeats(since, date)
+            && self.dynamics.failed.is_empty()
+            && self.first_end_s() == f64::INFINITY
+    }
+
+    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {
+        self.change(profile::Change::Host(host, on), now);
+        Ok(())
+    }
+
+    fn control(&mut self, control: Control, now: Time) -> Result<(), CannotStart> {
+        control::apply(self, control, now)
+    }
+
+    fn link_by_name(&self, name: &str) -> Option<u32> {
+        control::link_by_name(self, name)
+    }
+
+    fn link_state(&self, link: u32) -> Option<LinkState> {
+        control::link_state(self, link)
+    }
+
+    fn power_states(&self, host: HostId) -> Option<PowerStates> {
+        Some(control::power_states(self, host))
+    }
+
+    fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
+        switched.append(&mut self.dynamics.switched);
+    }
+
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+        self.play(now);
+        for slot in std::mem::take(&mut self.dynamics.failed) {
+            if self.activities.0[slot as usize].phase == Phase::Failed {
+                ended.push((self.activities.0[slot as usize].id, End::Failed));
+                self.finish(slot, now);
+            }
+        }
+        if self.first_end_s() > now.as_secs() {
+            return;
+        }
+        let together = Span::from_secs(self.laws.together_s().max(TOGETHER_ULP * now.ulp()));
+        let mut due = std::mem::take(&mut self.due);
+        self.solver.due(now + together, &mut due);
+        while let Some(slot) = self.agenda.pop_until(now + together) {
+            due.push(slot);
+        }
+        // What happens together happens in the order of the activities, not in that of any heap.
+        due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
+        for slot in due.drain(..) {
+            let activity = &mut self.activities.0[slot as usize];
+            let pays = matches!(activity.phase, Phase::Latency { .. });
+            if pays && activity.remaining > 0.0 {
+                self.enter(slot, now);
+                continue;
+            }
+            if !pays {
+                self.solver.leave(slot, now);
+            }
+            let activity = &mut self.activities.0[slot as usize];
+            activity.remaining = 0.0;
+            ended.push((activity.id, End::Done));
+            self.finish(slot, now);
+        }
+        self.due = due;
+    }
+}

@@ -1,0 +1,235 @@
+//! What a request came to, and what happens to an adapter without having been asked for.
+
+use std::fmt;
+
+/// What a request came to. `ibv_poll_cq(3)`, `enum ibv_wc_status`, with the same numbers; IBA 11.6.2.
+///
+/// All but [`Success`](Self::Success) leave the queue pair in [`QpState::Err`](crate::QpState::Err), and all its other requests complete
+/// with [`WrFlushErr`](Self::WrFlushErr).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum WcStatus {
+    /// Done.
+    Success,
+    /// A message is longer than the receive or than a port can, or an atomic has not 8 bytes.
+    LocLenErr,
+    /// The queue pair cannot do that.
+    LocQpOpErr,
+    /// Of end-to-end contexts, which reliable datagrams would have.
+    LocEecOpErr,
+    /// A scatter/gather entry names memory that is not registered for it.
+    LocProtErr,
+    /// The queue pair went to the error state before the request was done.
+    WrFlushErr,
+    /// A memory window could not be bound.
+    MwBindErr,
+    /// The other side answered with what makes no sense.
+    BadRespErr,
+    /// Memory named by an RDMA WRITE with immediate that came is not registered for it.
+    LocAccessErr,
+    /// The other side refused the request: not allowed on its queue pair, too long, or malformed.
+    RemInvReqErr,
+    /// The key, the place or the rights of the memory named there are wrong.
+    RemAccessErr,
+    /// The other side could not do it.
+    RemOpErr,
+    /// No answer, although it was asked `retry_cnt` times again.
+    RetryExcErr,
+    /// The other side had no receive posted, although it was asked `rnr_retry` times again.
+    RnrRetryExcErr,
+    /// Of reliable datagrams.
+    LocRddViolErr,
+    /// Of reliable datagrams.
+    RemInvRdReqErr,
+    /// The other side gave up.
+    RemAbortErr,
+    /// Of end-to-end contexts.
+    InvEecnErr,
+    /// Of end-to-end contexts.
+    InvEecStateErr,
+    /// The adapter is broken.
+    FatalErr,
+    /// No response in time.
+    RespTimeoutErr,
+    /// Something else.
+    GeneralErr,
+    /// Of tag matching in the adapter.
+    TmErr,
+    /// Of tag matching in the adapter.
+    TmRndvIncomplete,
+}
+
+impl WcStatus {
+    /// All of them, each at the place of its number.
+    pub const ALL: [Self; 24] = [
+        Self::Success,
+        Self::LocLenErr,
+        Self::LocQpOpErr,
+        Self::LocEecOpErr,
+        Self::LocProtErr,
+        Self::WrFlushErr,
+        Self::MwBindErr,
+        Self::BadRespErr,
+        Self::LocAccessErr,
+        Self::RemInvReqErr,
+        Self::RemAccessErr,
+        Self::RemOpErr,
+        Self::RetryExcErr,
+        Self::RnrRetryExcErr,
+        Self::LocRddViolErr,
+        Self::RemInvRdReqErr,
+        Self::RemAbortErr,
+        Self::InvEecnErr,
+        Self::InvEecStateErr,
+        Self::FatalErr,
+        Self::RespTimeoutErr,
+        Self::GeneralErr,
+        Self::TmErr,
+        Self::TmRndvIncomplete,
+    ];
+
+    /// The number in `enum ibv_wc_status`.
+    #[must_use]
+    pub const fn code(self) -> u32 {
+        self as u32
+    }
+
+    /// The status with this number; [`GeneralErr`](Self::GeneralErr) for one that rdma-core has added since.
+    #[must_use]
+    pub fn from_code(code: u32) -> Self {
+        let at = usize::try_from(code).ok();
+        at.and_then(|at| Self::ALL.get(at).copied())
+            .unwrap_or(Self::GeneralErr)
+    }
+
+    /// Whether the request was done.
+    #[must_use]
+    pub fn is_success(self) -> bool {
+        self == Self::Success
+    }
+}
+
+impl fmt::Display for WcStatus {
+    /// In the words of `ibv_wc_status_str(3)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Success => "success",
+            Self::LocLenErr => "local length error",
+            Self::LocQpOpErr => "local QP operation error",
+            Self::LocEecOpErr => "local EE context operation error",
+            Self::LocProtErr => "local protection error",
+            Self::WrFlushErr => "Work Request Flushed Error",
+            Self::MwBindErr => "memory management operation error",
+            Self::BadRespErr => "bad response error",
+            Self::LocAccessErr => "local access error",
+            Self::RemInvReqErr => "remote invalid request error",
+            Self::RemAccessErr => "remote access error",
+            Self::RemOpErr => "remote operation error",
+            Self::RetryExcErr => "transport retry counter exceeded",
+            Self::RnrRetryExcErr => "RNR retry counter exceeded",
+            Self::LocRddViolErr => "local RDD violation error",
+            Self::RemInvRdReqErr => "remote invalid RD request",
+            Self::RemAbortErr => "aborted error",
+            Self::InvEecnErr => "invalid EE context number",
+            Self::InvEecStateErr => "invalid EE context state",
+            Self::FatalErr => "fatal error",
+            Self::RespTimeoutErr => "response timeout error",
+            Self::GeneralErr => "general error",
+            Self::TmErr => "TM error",
+            Self::TmRndvIncomplete => "TM software rendezvous",
+        })
+    }
+}
+
+/// Which kind of request it was. `ibv_poll_cq(3)`, `enum ibv_wc_opcode`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum WcOpcode {
+    /// A SEND, with or without immediate data.
+    Send,
+    /// An RDMA WRITE, with or without immediate data.
+    RdmaWrite,
+    /// An RDMA READ.
+    RdmaRead,
+    /// A compare and swap.
+    CompSwap,
+    /// A fetch and add.
+    FetchAdd,
+    /// A receive that a SEND used up.
+    Recv,
+    /// A receive that an RDMA WRITE with immediate used up.
+    RecvRdmaWithImm,
+}
+
+/// The end of a request. `ibv_poll_cq(3)`, `struct ibv_wc`; IBA 11.4.2.1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WorkCompletion {
+    /// What the request was given.
+    pub wr_id: u64,
+    /// What it came to.
+    pub status: WcStatus,
+    /// Which kind of request it was; `None` if it failed, because adapters do not tell then.
+    pub opcode: Option<WcOpcode>,
+    /// How many bytes arrived, for receives, reads and atomics that succeeded; 0 otherwise. After an RDMA WRITE with immediate the length of
+    /// what was written.
+    pub byte_len: u32,
+    /// Immediate data, for receives that brought some.
+    pub imm_data: Option<u32>,
+    /// The `qp_num` of the queue pair of the request.
+    pub qp_num: u32,
+    /// What the maker of the adapter says about an error; 0 if nothing.
+    pub vendor_err: u32,
+}
+
+/// What happened to an adapter without having been asked for. `ibv_get_async_event(3)`; IBA 11.6.3.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum AsyncEvent {
+    /// A completion queue overflowed, or is broken; its queue pairs too.
+    CqErr(crate::CompletionQueue),
+    /// A queue pair is broken.
+    QpFatal(crate::QueuePair),
+    /// A queue pair got an invalid request and is in the error state.
+    QpReqErr(crate::QueuePair),
+    /// A queue pair got a request without the rights to do it and is in the error state.
+    QpAccessErr(crate::QueuePair),
+    /// The first packet came to a queue pair that is ready to receive and not yet to send.
+    CommEst(crate::QueuePair),
+    /// A queue pair told to drain its send queue ([`QpState::Sqd`](crate::QpState::Sqd)) has done so.
+    SqDrained(crate::QueuePair),
+    /// The adapter is broken.
+    DeviceFatal,
+    /// A port came into use.
+    PortActive(
+        /// Which one.
+        u8,
+    ),
+    /// A port is no longer in use.
+    PortErr(
+        /// Which one.
+        u8,
+    ),
+    /// Another one, by its number in `enum ibv_event_type`.
+    Other(
+        /// The number.
+        u32,
+    ),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_have_the_numbers_of_rdma_core() {
+        for (code, status) in (0..).zip(WcStatus::ALL) {
+            assert_eq!(status.code(), code);
+            assert_eq!(WcStatus::from_code(code), status);
+        }
+        assert_eq!(WcStatus::WrFlushErr.code(), 5);
+        assert_eq!(WcStatus::RemAccessErr.code(), 10);
+        assert_eq!(WcStatus::RetryExcErr.code(), 12);
+        assert_eq!(WcStatus::RnrRetryExcErr.code(), 13);
+        assert_eq!(WcStatus::GeneralErr.code(), 21);
+        assert_eq!(WcStatus::from_code(1000), WcStatus::GeneralErr);
+    }
+}

@@ -1,0 +1,98 @@
+//! Why an adapter refuses a call. What goes wrong later with a request that it took is a [`WcStatus`](crate::WcStatus) instead.
+
+use std::fmt;
+
+use crate::RegionMemory;
+
+/// Why a call was refused. Nothing has changed then.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum VerbsError {
+    /// The adapter has nothing under that handle, or no longer.
+    NoSuchHandle {
+        /// What was looked for, such as `"queue pair"`.
+        what: &'static str,
+        /// The number.
+        handle: u32,
+    },
+    /// Something else still needs it (`EBUSY`): a queue pair of a completion queue, whatever is in a protection domain.
+    Busy {
+        /// What is still needed.
+        what: &'static str,
+    },
+    /// An argument that makes no sense (`EINVAL`), such as a transition that the state of the queue pair does not allow.
+    Invalid {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// There is no room (`ENOMEM`): a work queue is full, or the adapter has no more of something.
+    NoRoom {
+        /// Of what.
+        what: &'static str,
+    },
+    /// The adapter does not have that.
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// The operating system or the driver refused.
+    System {
+        /// The function of rdma-core that failed.
+        call: &'static str,
+        /// Its `errno`.
+        errno: i32,
+        /// What it means.
+        why: String,
+    },
+}
+
+impl fmt::Display for VerbsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchHandle { what, handle } => {
+                write!(f, "there is no {what} with the handle {handle}")
+            }
+            Self::Busy { what } => write!(f, "the {what} is still in use"),
+            Self::Invalid { why } => f.write_str(why),
+            Self::NoRoom { what } => write!(f, "no room: {what}"),
+            Self::Unsupported { what } => write!(f, "the adapter does not support {what}"),
+            Self::System { call, errno, why } => write!(f, "{call}: {why} (errno {errno})"),
+        }
+    }
+}
+
+impl std::error::Error for VerbsError {}
+
+/// Why a list of requests was not taken whole.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PostError {
+    /// How many of them were taken: those before the one at fault (`bad_wr`).
+    pub taken: usize,
+    /// What is wrong with that one.
+    pub error: VerbsError,
+}
+
+impl fmt::Display for PostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "request {} of the list: {}", self.taken, self.error)
+    }
+}
+
+impl std::error::Error for PostError {}
+
+/// Why memory was not registered, and the memory.
+#[derive(Debug)]
+pub struct RegisterError {
+    /// What is wrong.
+    pub error: VerbsError,
+    /// The memory, given back.
+    pub memory: RegionMemory,
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for RegisterError {}

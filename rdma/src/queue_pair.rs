@@ -1,0 +1,237 @@
+//! Queue pairs: how they are made, their states and their attributes.
+//!
+//! Which transition needs which attributes is in `ibv_modify_qp(3)` and IBA 11.2.4.2; the adapter checks it. [`prepare`](crate::prepare)
+//! and [`connect`](crate::connect) know the usual way.
+
+use std::fmt;
+
+use crate::{Access, CompletionQueue, Gid, Mtu, ProtectionDomain};
+
+/// The state of a queue pair. `ibv_modify_qp(3)`, `enum ibv_qp_state`, with the same numbers; IBA 10.3.1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum QpState {
+    /// New, or emptied: requests are refused or wait, and packets are dropped.
+    Reset,
+    /// Receives may be posted; nothing arrives yet.
+    Init,
+    /// Ready to receive.
+    Rtr,
+    /// Ready to send, too.
+    Rts,
+    /// Send queue drained: what has begun ends and nothing else begins.
+    Sqd,
+    /// Send queue error. A reliable connection never is in it.
+    Sqe,
+    /// Error: all requests complete with [`WcStatus::WrFlushErr`](crate::WcStatus::WrFlushErr).
+    Err,
+}
+
+impl QpState {
+    /// All of them, each at the place of its number.
+    pub const ALL: [Self; 7] = [
+        Self::Reset,
+        Self::Init,
+        Self::Rtr,
+        Self::Rts,
+        Self::Sqd,
+        Self::Sqe,
+        Self::Err,
+    ];
+
+    /// The number in `enum ibv_qp_state`.
+    #[must_use]
+    pub const fn code(self) -> u32 {
+        self as u32
+    }
+
+    /// The state with this number.
+    #[must_use]
+    pub fn from_code(code: u32) -> Option<Self> {
+        let at = usize::try_from(code).ok()?;
+        Self::ALL.get(at).copied()
+    }
+}
+
+impl fmt::Display for QpState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reset => "RESET",
+            Self::Init => "INIT",
+            Self::Rtr => "RTR",
+            Self::Rts => "RTS",
+            Self::Sqd => "SQD",
+            Self::Sqe => "SQE",
+            Self::Err => "ERR",
+        })
+    }
+}
+
+/// How large a queue pair is. `ibv_create_qp(3)`, `struct ibv_qp_cap`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QpCapabilities {
+    /// Requests outstanding on the send queue.
+    pub max_send_wr: u32,
+    /// Requests outstanding on the receive queue.
+    pub max_recv_wr: u32,
+    /// Scatter/gather entries of a request on the send queue.
+    pub max_send_sge: u32,
+    /// Scatter/gather entries of a request on the receive queue.
+    pub max_recv_sge: u32,
+    /// The most bytes that can be posted [inline](crate::Payload::Inline).
+    pub max_inline_data: u32,
+}
+
+impl Default for QpCapabilities {
+    fn default() -> Self {
+        Self {
+            max_send_wr: 64,
+            max_recv_wr: 64,
+            max_send_sge: 1,
+            max_recv_sge: 1,
+            max_inline_data: 0,
+        }
+    }
+}
+
+/// How to make a queue pair. `ibv_create_qp(3)`, `struct ibv_qp_init_attr`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QpInitAttributes {
+    /// Whose memory regions it may use.
+    pub pd: ProtectionDomain,
+    /// Where requests on the send queue complete.
+    pub send_cq: CompletionQueue,
+    /// Where receives complete; may be the same.
+    pub recv_cq: CompletionQueue,
+    /// How large it is, at least.
+    pub cap: QpCapabilities,
+    /// Whether each request on the send queue tells when it is over, whatever its flags.
+    pub sq_sig_all: bool,
+}
+
+/// The way to the other side. `ibv_create_ah(3)`, `struct ibv_ah_attr`; IBA 11.2.2.1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AddressVector {
+    /// The local identifier of the other port; 0 on Ethernet.
+    pub dlid: u16,
+    /// The service level: on Ethernet the priority.
+    pub sl: u8,
+    /// The global identifier of the other port and how to go there, if packets have global headers; always on Ethernet.
+    pub grh: Option<GlobalRoute>,
+    /// The port to leave by, from 1.
+    pub port_num: u8,
+}
+
+/// A global header. `struct ibv_global_route`; IBA 8.3.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GlobalRoute {
+    /// The other port.
+    pub dgid: Gid,
+    /// Which of the identifiers of our port is the source.
+    pub sgid_index: u8,
+    /// Packets with the same label stay in order, for switches; 0 for none.
+    pub flow_label: u32,
+    /// How many routers packets may pass: 1 leaves them in the subnet.
+    pub hop_limit: u8,
+    /// The priority at routers.
+    pub traffic_class: u8,
+}
+
+/// What to change in a queue pair: what is `Some`, and nothing else. `ibv_modify_qp(3)`, `struct ibv_qp_attr` with its mask; IBA 11.2.4.2.
+///
+/// Not there: what only unreliable services, path migration and resizing need.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct QpModify {
+    /// The state to go to.
+    pub qp_state: Option<QpState>,
+    /// The state in which it is assumed to be; refused if it is not.
+    pub cur_qp_state: Option<QpState>,
+    /// The place of the partition key in the port's table; 0 is the default.
+    pub pkey_index: Option<u16>,
+    /// The port to use, from 1.
+    pub port_num: Option<u8>,
+    /// What requests from the other side may do.
+    pub qp_access_flags: Option<Access>,
+    /// The largest payload of a packet on the whole way; both sides must say the same.
+    pub path_mtu: Option<Mtu>,
+    /// The way to the other side.
+    pub ah_attr: Option<AddressVector>,
+    /// The `qp_num` of the other side.
+    pub dest_qp_num: Option<u32>,
+    /// The first packet sequence number that comes (24 bits): the `sq_psn` of the other side.
+    pub rq_psn: Option<u32>,
+    /// The first packet sequence number that is sent (24 bits).
+    pub sq_psn: Option<u32>,
+    /// Reads and atomics of the other side that may be outstanding here.
+    pub max_dest_rd_atomic: Option<u8>,
+    /// Reads and atomics that may be outstanding there; not more than its `max_dest_rd_atomic`.
+    pub max_rd_atomic: Option<u8>,
+    /// How long the other side is told to wait when no receive is posted: a code from 0 to 31, see [`RcOptions`](crate::RcOptions). IBA
+    /// 9.7.5.2.8.
+    pub min_rnr_timer: Option<u8>,
+    /// How long to wait for an acknowledgement: 4.096 µs × 2^n, 0 for ever, at most 31. IBA 9.7.6.1.3.
+    pub timeout: Option<u8>,
+    /// How often to send again what was not acknowledged, 0 to 7, before the request fails with
+    /// [`WcStatus::RetryExcErr`](crate::WcStatus::RetryExcErr).
+    pub retry_cnt: Option<u8>,
+    /// How often to send again what met no receive, 0 to 6, before the request fails with
+    /// [`WcStatus::RnrRetryExcErr`](crate::WcStatus::RnrRetryExcErr); 7 is for ever.
+    pub rnr_retry: Option<u8>,
+    /// Whether to tell [`AsyncEvent::SqDrained`](crate::AsyncEvent::SqDrained); with [`QpState::Sqd`] only.
+    pub en_sqd_async_notify: Option<bool>,
+}
+
+impl QpModify {
+    /// Only to another state.
+    #[must_use]
+    pub fn to_state(state: QpState) -> Self {
+        Self {
+            qp_state: Some(state),
+            ..Self::default()
+        }
+    }
+}
+
+/// What a queue pair is at the moment. `ibv_query_qp(3)`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QpAttributes {
+    /// Its state.
+    pub qp_state: QpState,
+    /// How large it is: at least what was asked for.
+    pub cap: QpCapabilities,
+    /// The largest payload of a packet; `None` before it is set.
+    pub path_mtu: Option<Mtu>,
+    /// The `qp_num` of the other side; 0 before it is set.
+    pub dest_qp_num: u32,
+    /// The next packet sequence number that is expected.
+    pub rq_psn: u32,
+    /// The next packet sequence number that is sent.
+    pub sq_psn: u32,
+    /// What requests from the other side may do.
+    pub qp_access_flags: Access,
+    /// Reads and atomics that may be outstanding there.
+    pub max_rd_atomic: u8,
+    /// Reads and atomics of the other side that may be outstanding here.
+    pub max_dest_rd_atomic: u8,
+    /// See [`QpModify::min_rnr_timer`].
+    pub min_rnr_timer: u8,
+    /// See [`QpModify::timeout`].
+    pub timeout: u8,
+    /// See [`QpModify::retry_cnt`].
+    pub retry_cnt: u8,
+    /// See [`QpModify::rnr_retry`].
+    pub rnr_retry: u8,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_have_the_numbers_of_rdma_core() {
+        for (code, state) in (0..).zip(QpState::ALL) {
+            assert_eq!(state.code(), code);
+            assert_eq!(QpState::from_code(code), Some(state));
+        }
+        assert_eq!(QpState::from_code(7), None);
+    }
+}

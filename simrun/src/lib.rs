@@ -35,6 +35,7 @@ mod cli;
 mod entry;
 mod graph;
 mod measure;
+mod measure_real;
 mod new;
 mod package;
 mod platform_command;

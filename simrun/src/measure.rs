@@ -9,11 +9,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use validation::real::RANK_VARIABLE;
 use validation::{
     Effort, Machine, MeasureOptions, Selection, Session, Tell, measure_simulated, samples_as_csv,
 };
 
 use crate::entry::load;
+use crate::measure_real::{self, WayArgs};
 use crate::size::Size;
 use crate::{REVISION, status};
 
@@ -30,19 +32,24 @@ pub(crate) struct MeasureCommand {
 
     /// How many ranks; with more than 2 the others poll while two of them ping-pong
     #[arg(short = 'n', long = "ranks", value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..))]
-    ranks: u32,
+    pub(crate) ranks: u32,
 
     /// Where the samples go, as CSV
     #[arg(long, value_name = "FILE")]
-    out: PathBuf,
+    pub(crate) out: PathBuf,
 
     #[command(flatten)]
-    plan: PlanArgs,
+    pub(crate) plan: PlanArgs,
+
+    #[command(flatten)]
+    pub(crate) way: WayArgs,
 }
 
 /// What carries the messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Backend {
+pub(crate) enum Backend {
+    /// Sockets
+    Tcp,
     /// A simulated platform
     Simulated,
 }
@@ -60,7 +67,7 @@ pub(crate) struct PlanArgs {
 
     /// How often all processes are started again
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
-    sessions: u32,
+    pub(crate) sessions: u32,
 
     /// Seconds of each session, instead of the effort's
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -130,7 +137,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 impl PlanArgs {
     /// The options of session number `session`.
-    fn options(&self, session: u32) -> MeasureOptions {
+    pub(crate) fn options(&self, session: u32) -> MeasureOptions {
         let effort = match self.effort {
             EffortArg::Quick => Effort::Quick,
             EffortArg::Standard => Effort::Standard,
@@ -161,7 +168,11 @@ impl PlanArgs {
 
 /// Measures, writes the samples, and says what was found.
 pub(crate) fn run(command: &MeasureCommand) -> ExitCode {
+    if std::env::var_os(RANK_VARIABLE).is_some() {
+        return measure_real::be_rank(command);
+    }
     let sessions = match command.backend {
+        Backend::Tcp => measure_real::sessions(command),
         Backend::Simulated => simulated(command),
     };
     let sessions = match sessions {
@@ -198,7 +209,12 @@ fn head(command: &MeasureCommand) -> String {
         (Backend::Simulated, Some(path)) => {
             let _ = writeln!(text, "# backend: simulated\n# platform: {}", path.display());
         }
-        (Backend::Simulated, None) => text.push_str(&Machine::here().as_comments()),
+        (Backend::Simulated, None) => {}
+        (Backend::Tcp, _) => {
+            text.push_str("# backend: tcp\n");
+            text.push_str(&command.way.as_comments());
+            text.push_str(&Machine::here().as_comments());
+        }
     }
     let plan = &command.plan;
     let _ = writeln!(
@@ -210,7 +226,7 @@ fn head(command: &MeasureCommand) -> String {
 }
 
 /// Shows progress on a terminal, on one line that is written over.
-fn tell() -> Tell {
+pub(crate) fn tell() -> Tell {
     let is_terminal = std::io::stderr().is_terminal();
     Rc::new(move |elapsed, left, what| {
         if is_terminal {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::sample::Block;
+use crate::facts::Facts;
+use crate::read::{ReadError, read};
+use crate::sample::{Block, Measurements};
 
 /// What rank 0 found between one start of the processes and their end.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -46,6 +48,51 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Reads one session back from a file of samples, as [`samples_as_csv`] writes it.
+    ///
+    /// # Errors
+    /// [`ReadError`] with all mistakes in the text.
+    pub fn from_csv(file: &str, text: &str) -> Result<Self, ReadError> {
+        let facts = Facts::read(text);
+        let blocks = match read(file, text)? {
+            Measurements::Samples(blocks) => blocks,
+            Measurements::Table(_) => Vec::new(),
+        };
+        let micro = |key: &str| facts.number(key).unwrap_or(0.0) / 1e6;
+        let notes: Vec<String> = text
+            .lines()
+            .take_while(|line| line.starts_with('#'))
+            .filter_map(|line| line.strip_prefix("# session 1: "))
+            .map(str::to_owned)
+            .collect();
+        let (first, rest) = notes
+            .split_first()
+            .map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+        let mut numbers = first.split(' ').filter_map(|word| word.parse::<f64>().ok());
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a small count"
+        )]
+        let passes = numbers.next().unwrap_or(0.0) as u32;
+        Ok(Self {
+            blocks,
+            clock_step_s: micro("clock_step_us"),
+            clock_cost_s: micro("clock_cost_us"),
+            eager_threshold: facts.whole("eager_threshold"),
+            late_delay_s: micro("late_delay_us"),
+            ranks: facts
+                .whole("ranks")
+                .and_then(|ranks| u32::try_from(ranks).ok())
+                .unwrap_or(0),
+            passes,
+            elapsed_s: numbers.next().unwrap_or(0.0),
+            notes: rest.to_vec(),
+        })
+    }
+}
+
 /// The text of a file of samples. `head` comes first: lines `# key: value` that say where the samples come from.
 #[must_use]
 pub fn samples_as_csv(head: &str, sessions: &[Session]) -> String {
@@ -84,5 +131,39 @@ fn add(text: &mut String, block: &Block) {
             block.size,
             1e6 * time
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{Kernel, Set};
+
+    #[test]
+    fn a_session_is_read_as_it_was_written() {
+        let session = Session {
+            blocks: vec![Block {
+                session: 1,
+                number: 3,
+                kernel: Kernel::Stream(16),
+                size: 4096,
+                set: Set::Validation,
+                times_s: vec![1.25e-6, 2e-6],
+            }],
+            clock_step_s: 1e-8,
+            clock_cost_s: 2e-8,
+            eager_threshold: Some(16_384),
+            late_delay_s: 0.005,
+            ranks: 2,
+            passes: 7,
+            elapsed_s: 1.5,
+            notes: vec!["one: two".to_owned(), "three".to_owned()],
+        };
+        let text = samples_as_csv("# backend: tcp\n", std::slice::from_ref(&session));
+        let again = Session::from_csv("m.csv", &text).unwrap();
+        let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-12;
+        assert!(near(again.clock_cost_s, 2e-8) && near(again.late_delay_s, 0.005));
+        assert!(near(again.blocks[0].times_s[0], 1.25e-6));
+        assert_eq!(samples_as_csv("# backend: tcp\n", &[again]), text);
     }
 }

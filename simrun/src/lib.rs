@@ -32,6 +32,7 @@ mod args;
 mod calibrate;
 mod check;
 mod cli;
+mod compare;
 mod entry;
 mod graph;
 mod measure;

@@ -12,6 +12,7 @@
 
 mod bands;
 mod calibrate;
+mod compare;
 mod confidence;
 mod cross_check;
 mod error_summary;
@@ -38,6 +39,9 @@ mod warnings;
 
 pub use bands::Bands;
 pub use calibrate::{CalibrateError, CalibrateOptions, Calibration, Sentinel, calibrate};
+pub use compare::{
+    Comparison, Figure, Rounds, add_run, common_factor, read_rounds, rounds_as_csv, sentinel_times,
+};
 pub use confidence::{Confidence, Interval};
 pub use cross_check::CrossCheck;
 pub use error_summary::{ErrorSummary, Prediction};
@@ -55,7 +59,7 @@ pub use point::Point;
 pub use quantile::{median, quantile};
 pub use read::{BadLine, ReadError, read, read_file};
 pub use refine::{Refined, Refinement, refine};
-pub use report_page::{calibration_as_json, pictures, write_report};
+pub use report_page::{calibration_as_json, pictures, text_digest, write_report};
 pub use sample::{Block, Kernel, Measurements, Set, Table};
 pub use sampling::{SizeSummary, Statistic, summarise};
 pub use self_check::{SimulationFailed, simulated_ping_pong};

@@ -16,7 +16,7 @@ use report::{PlotError, plot_scatter, svg_of_scatter};
 
 use crate::calibrate::Calibration;
 
-pub use json::calibration_as_json;
+pub use json::{calibration_as_json, text_digest};
 pub use pictures::pictures;
 
 /// Writes `index.html`, `calibration.json`, `predictions.csv` and the pictures into a folder, which is made if it is not there. `command` is what makes it again.

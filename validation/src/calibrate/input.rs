@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sim_core::Digest;
 
 use super::{CalibrateError, CalibrateOptions, Sentinel};
+use crate::compare::sentinel_times;
 use crate::facts::Facts;
 use crate::fit::Rules;
 use crate::point::{Point, count};
@@ -32,6 +33,8 @@ pub(super) struct Input {
     pub(super) states: Vec<States>,
     pub(super) sessions: Vec<(u32, f64)>,
     pub(super) sentinels: Vec<Sentinel>,
+    /// Bytes and seconds.
+    pub(super) sentinel_times: Vec<(u64, f64)>,
     pub(super) rules: Rules,
     pub(super) facts: Facts,
     pub(super) digest: String,
@@ -103,6 +106,7 @@ fn of_table(benchmark: &str, rows: &[(u64, f64)]) -> Input {
         states: Vec::new(),
         sessions: Vec::new(),
         sentinels: Vec::new(),
+        sentinel_times: Vec::new(),
         rules: Rules::table(),
         facts: Facts::default(),
         digest: String::new(),
@@ -169,6 +173,7 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
         summaries,
         states,
         sentinels,
+        sentinel_times: sentinel_times(&speed.blocks),
         sessions: speed.factors,
         rules: Rules::samples(),
         facts: Facts::default(),

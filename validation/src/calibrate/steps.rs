@@ -40,7 +40,11 @@ pub(super) fn finish(
         copy.filter(|_| options.handshake == Handshake::InTable),
     );
     let facts = PlatformFacts {
-        sources: input.sources.clone(),
+        sources: said(
+            &input,
+            &Bands::new(&cross_check.piecewise, fitted.range().1),
+            &fitted,
+        ),
         eager_threshold: threshold,
         hosts: options.hosts,
         preset: options.preset,
@@ -90,6 +94,20 @@ pub(super) fn finish(
     all.sort();
     calibration.warnings = all;
     Ok(calibration)
+}
+
+/// What the file says of its measurements, and what a comparison needs: the band, and the sentinels, in microseconds.
+fn said(input: &Input, bands: &Bands, fitted: &Fit) -> Vec<String> {
+    let mut said = input.sources.clone();
+    said.push(format!("band_90: {:.4}", bands.at(fitted.range().1, 0.9)));
+    if !input.sentinel_times.is_empty() {
+        let each = input.sentinel_times.iter();
+        let each: Vec<String> = each
+            .map(|(size, time)| format!("{size}={:.4}", 1e6 * time))
+            .collect();
+        said.push(format!("sentinels: {}", each.join(" ")));
+    }
+    said
 }
 
 /// Makes the known thresholds breaks of the fit.

@@ -36,8 +36,9 @@ pub(super) fn predictions_as_csv(calibration: &Calibration) -> String {
     text
 }
 
-/// A text's digest.
-pub(super) fn digest(text: &str) -> String {
+/// The fingerprint of a text.
+#[must_use]
+pub fn text_digest(text: &str) -> String {
     let mut digest = Digest::default();
     digest.mix_str(text);
     format!("{:016x}", digest.value())
@@ -164,8 +165,8 @@ pub fn calibration_as_json(calibration: &Calibration) -> String {
         "facts": facts,
         "digests": {
             "measurements": calibration.digest,
-            "predictions": digest(&predictions_as_csv(calibration)),
-            "platform": digest(&calibration.platform),
+            "predictions": text_digest(&predictions_as_csv(calibration)),
+            "platform": text_digest(&calibration.platform),
         },
     });
     serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"

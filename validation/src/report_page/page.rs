@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::json::{digest, predictions_as_csv};
+use super::json::{predictions_as_csv, text_digest};
 use crate::calibrate::Calibration;
 use crate::confidence::Interval;
 use crate::error_summary::ErrorSummary;
@@ -68,8 +68,8 @@ pub(super) fn page(calibration: &Calibration, command: &str, svgs: &[(&str, Stri
          <h2>Platform file</h2>\n<pre>{}</pre>\n</html>",
         100.0 * calibration.self_check,
         calibration.digest,
-        digest(&predictions_as_csv(calibration)),
-        digest(&calibration.platform),
+        text_digest(&predictions_as_csv(calibration)),
+        text_digest(&calibration.platform),
         escaped(command),
         escaped(&calibration.platform)
     );

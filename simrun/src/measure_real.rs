@@ -105,7 +105,6 @@ pub(crate) fn be_rank(command: &MeasureCommand) -> ExitCode {
         .retain(|at| *at > 0 && *at <= options.size_max);
     let options = Rc::new(options);
     let session = Rc::new(RefCell::new(Session::default()));
-    let found = Rc::clone(&session);
     let progress: Tell = Rc::new(|elapsed, left, what| {
         // A line of its own, which the launcher writes over the last one.
         let _ = writeln!(
@@ -113,27 +112,28 @@ pub(crate) fn be_rank(command: &MeasureCommand) -> ExitCode {
             "{elapsed:.0} s, {left:.0} s left: {what}"
         );
     });
+    // Written by the rank itself, before it ends: after that the launcher may end the process at any time.
+    let path: Rc<std::path::Path> = left(command, number).into();
     let program = RankProgram::new(move |world| {
-        measure(
-            world,
-            Rc::clone(&options),
-            Rc::clone(&found),
-            Rc::clone(&progress),
-        )
+        let (options, progress) = (Rc::clone(&options), Rc::clone(&progress));
+        let (found, path) = (Rc::clone(&session), Rc::clone(&path));
+        async move {
+            let is_leader = world.rank() == 0;
+            measure(world, options, Rc::clone(&found), progress)
+                .await
+                .map_err(|error| error.to_string())?;
+            if is_leader {
+                let text = samples_as_csv("", &[found.take()]);
+                crate::calibrate::write(&path, &text)
+                    .map_err(|error| format!("{}: cannot write it: {error}", path.display()))?;
+            }
+            Ok::<(), String>(())
+        }
     });
     match validation::real::run_rank(&program, &command.way.options(), &ticket) {
-        Ok(true) => {}
-        Ok(false) => return ExitCode::from(status::FAILED),
-        Err(error) => return status::refuse(format_args!("rank {}: {error}", ticket.rank)),
-    }
-    if ticket.rank > 0 {
-        return ExitCode::SUCCESS;
-    }
-    let path = left(command, number);
-    let text = samples_as_csv("", &[session.take()]);
-    match crate::calibrate::write(&path, &text) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => status::refuse(format_args!("{}: cannot write it: {error}", path.display())),
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(status::FAILED),
+        Err(error) => status::refuse(format_args!("rank {}: {error}", ticket.rank)),
     }
 }
 

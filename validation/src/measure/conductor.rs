@@ -34,6 +34,8 @@ const LATE_REPETITIONS: u32 = 5;
 const LATE_MIN_S: f64 = 5e-3;
 /// The part of the time after which no pass begins, so that refinement has some.
 const PASSES_PART: f64 = 0.85;
+/// So many times the time limit, even the first pass ends: everything is measured once, if there is any way to.
+const FIRST_PASS: f64 = 4.0;
 /// What one block costs besides its samples, in seconds: telling the others.
 const BLOCK_S: f64 = 50e-6;
 
@@ -276,7 +278,8 @@ impl<'a> Conductor<'a> {
             if stopping.is_done(&task) {
                 continue;
             }
-            if self.elapsed() > end {
+            let patience = if number == 0 { FIRST_PASS * end } else { end };
+            if self.elapsed() > patience {
                 return Ok(true);
             }
             if let Some(block) = self.keep(task).await? {

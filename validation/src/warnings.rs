@@ -36,19 +36,20 @@ fn of_fit(fit: &Fit, points: &[Point]) -> Vec<Warning> {
             warnings.push(Warning::new(Code::Gap, text));
         }
     }
-    for two in points.windows(2) {
-        let is_break = fit.segment_of(two[0].size) != fit.segment_of(two[1].size);
-        let sigma = two[0].error.max(two[1].error).max(0.01);
-        let fall = 1.0 - two[1].time_s / two[0].time_s;
-        if !is_break && fall > FALL_SIGMAS * sigma {
-            let text = format!(
-                "the time falls by {:.1} % from {} B to {} B, where no break was found",
-                100.0 * fall,
-                two[0].size,
-                two[1].size
-            );
-            warnings.push(Warning::new(Code::NonMonotone, text));
-        }
+    let falls: Vec<String> = points
+        .windows(2)
+        .filter_map(|two| {
+            let is_break = fit.segment_of(two[0].size) != fit.segment_of(two[1].size);
+            let sigma = two[0].error.max(two[1].error).max(0.01);
+            let fall = 1.0 - two[1].time_s / two[0].time_s;
+            let (low, high) = (two[0].size, two[1].size);
+            (!is_break && fall > FALL_SIGMAS * sigma)
+                .then(|| format!("by {:.1} % from {low} B to {high} B", 100.0 * fall))
+        })
+        .collect();
+    if !falls.is_empty() {
+        let text = format!("the time falls where no break was found: {}", cut(&falls));
+        warnings.push(Warning::new(Code::NonMonotone, text));
     }
     warnings
 }

@@ -34,6 +34,8 @@ mod sampling;
 mod self_check;
 mod sharing;
 mod states;
+#[cfg(feature = "verbs")]
+pub mod verbs;
 mod warning;
 mod warnings;
 

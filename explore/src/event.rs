@@ -43,6 +43,10 @@ impl Event {
                     | StepKind::Test
                     | StepKind::TestAny
                     | StepKind::Probe
+                    | StepKind::Withdraw
+                    | StepKind::TimedJoin
+                    | StepKind::TimedSemaphoreWait
+                    | StepKind::TimedCondvarWait
                     | StepKind::MutexTest
                     | StepKind::MutexTryLock
             )

@@ -173,6 +173,7 @@ fn write_down(
 fn object(event: &Event) -> Option<u32> {
     match event.kind {
         StepKind::Join
+        | StepKind::TimedJoin
         | StepKind::Create
         | StepKind::Kill
         | StepKind::Suspend

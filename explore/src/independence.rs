@@ -15,10 +15,14 @@
 //! * A draw is not independent of a join of its actor: here it may be the actor's last event.
 //! * Cancelling depends on everything at the same mailbox or mutex. Ending, suspending and resuming actors, hosts and links
 //!   depend on everything.
+//! * A put or get that is withdrawn because its time is up is a cancellation. A wait with a time limit for a unit, a signal or the
+//!   end of an actor has a row of its own: it is a test of what it waits for, and takes its request back when it fails.
 //! * A delivery to a rank depends on the other deliveries to it and on its looks for what has arrived: with a delivery comes all
 //!   that the rank does until it waits again. What was sent is delivered after the step that sent it.
 //! * Events with hidden effects (a handle dropped, a state read without an operation) depend on everything but draws and
 //!   sleeps, and events that number new actors or objects on each other.
+
+use std::collections::BTreeMap;
 
 use sim_core::{Executed, StepKind};
 
@@ -62,7 +66,8 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, Cancel, CondvarAsyncLock,
         CondvarBroadcast, CondvarSignal, CondvarWait, Deliver, Device, MutexAsyncLock, MutexCancel,
         MutexTest, MutexTryLock, MutexUnlock, MutexWait, Probe, SemaphoreAsyncLock,
-        SemaphoreUnlock, SemaphoreWait, Test, TestAny, Wait, WaitAny,
+        SemaphoreUnlock, SemaphoreWait, Test, TestAny, TimedCondvarWait, TimedSemaphoreWait, Wait,
+        WaitAny, Withdraw,
     };
     &[
         (AsyncSend, AsyncSend, SameObject),
@@ -86,6 +91,15 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (Cancel, WaitAny, SameObject),
         (Cancel, Cancel, SameObject),
         (Cancel, TestAny, MailboxInList),
+        (Withdraw, AsyncSend, SameObject),
+        (Withdraw, AsyncReceive, SameObject),
+        (Withdraw, Probe, SameObject),
+        (Withdraw, Test, SameObject),
+        (Withdraw, Wait, SameObject),
+        (Withdraw, WaitAny, SameObject),
+        (Withdraw, Cancel, SameObject),
+        (Withdraw, Withdraw, SameObject),
+        (Withdraw, TestAny, MailboxInList),
         (MutexAsyncLock, MutexAsyncLock, SameObject),
         (MutexAsyncLock, MutexTryLock, SameObject),
         (MutexTryLock, MutexTryLock, SameObject),
@@ -100,6 +114,7 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (MutexCancel, MutexCancel, SameObject),
         (SemaphoreAsyncLock, SemaphoreAsyncLock, SameObject),
         (SemaphoreUnlock, SemaphoreWait, SameObject),
+        (SemaphoreUnlock, TimedSemaphoreWait, SameObject),
         (BarrierAsyncLock, BarrierAsyncLock, Arrivals),
         (BarrierAsyncLock, BarrierWait, SameRound),
         (CondvarAsyncLock, CondvarAsyncLock, SameObject),
@@ -116,6 +131,13 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (CondvarWait, MutexAsyncLock, MutexOfCondvar),
         (CondvarWait, MutexTryLock, MutexOfCondvar),
         (CondvarWait, MutexCancel, MutexOfCondvar),
+        (TimedCondvarWait, CondvarSignal, SameObject),
+        (TimedCondvarWait, CondvarBroadcast, SameObject),
+        (TimedCondvarWait, CondvarWait, SameMutexes),
+        (TimedCondvarWait, TimedCondvarWait, SameMutexes),
+        (TimedCondvarWait, MutexAsyncLock, MutexOfCondvar),
+        (TimedCondvarWait, MutexTryLock, MutexOfCondvar),
+        (TimedCondvarWait, MutexCancel, MutexOfCondvar),
         (Deliver, Deliver, SameObject),
         (Deliver, Device, SameObject),
     ]
@@ -144,14 +166,33 @@ pub(crate) const fn is_global(kind: StepKind) -> bool {
 }
 
 /// Whether a pair of kinds is called dependent although both orders of two such steps that are both possible lead to the same:
-/// two probes; what only enables the other (the release of a semaphore and a wait for it); and what depends on everything. It
-/// costs runs and loses nothing.
+/// two probes; what only enables the other (the release of a semaphore and a wait for it, a signal and the wait for it, a
+/// waiter that leaves the queue of a mutex); joining and leaving the queue of a
+/// mutex; a wait that can happen, and a cancellation at its mailbox, which changes only the names of others; a join with a limit, of which only the last step of its target matters; and what depends on everything. It costs runs
+/// and loses nothing.
 #[must_use]
 pub fn is_conservative(first: StepKind, second: StepKind) -> bool {
     let pair = (first.min(second), first.max(second));
     matches!(
         pair,
-        (StepKind::Probe, StepKind::Probe) | (StepKind::SemaphoreWait, StepKind::SemaphoreUnlock)
+        (StepKind::Probe, StepKind::Probe)
+            | (StepKind::SemaphoreWait, StepKind::SemaphoreUnlock)
+            | (StepKind::MutexAsyncLock, StepKind::MutexCancel)
+            | (StepKind::Wait | StepKind::WaitAny, StepKind::Cancel)
+            | (
+                StepKind::MutexWait | StepKind::MutexCancel,
+                StepKind::MutexCancel
+            )
+            | (StepKind::BarrierAsyncLock, StepKind::BarrierWait)
+            | (
+                StepKind::MutexCancel,
+                StepKind::CondvarAsyncLock | StepKind::CondvarWait | StepKind::TimedCondvarWait
+            )
+            | (
+                StepKind::CondvarWait,
+                StepKind::CondvarSignal | StepKind::CondvarBroadcast
+            )
+            | (_, StepKind::TimedJoin)
     ) || is_global(first)
         || is_global(second)
 }
@@ -178,6 +219,13 @@ const TABLE: [[Rule; KINDS]; KINDS] = {
     table
 };
 
+/// The pairs of kinds that the table calls dependent, the smaller kind first, without those that depend on everything.
+pub fn dependent_pairs() -> impl Iterator<Item = (StepKind, StepKind)> {
+    let pair =
+        |&(first, second, _): &(StepKind, StepKind, Rule)| (first.min(second), first.max(second));
+    ROWS.iter().map(pair)
+}
+
 /// The rule for a pair of kinds; the order does not matter.
 #[must_use]
 #[inline]
@@ -185,30 +233,35 @@ pub const fn rule(first: StepKind, second: StepKind) -> Rule {
     TABLE[first as usize][second as usize]
 }
 
-/// The lists of communications that tests are about, each with its number, for the whole of an exploration.
+/// The lists of communications that tests are about, each with its number, for the whole of an exploration. The number of a
+/// list is made of its members, so that it is the same in every search: it is part of what tells classes apart.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
-    all: Vec<Vec<(u32, u32)>>,
+    all: BTreeMap<u32, Vec<(u32, u32)>>,
 }
 
 impl Lists {
     /// The number of a list of communications, each given as mailbox and place.
-    ///
-    /// # Panics
-    /// If there are 2^32 of them.
     pub fn number(&mut self, list: &[(u32, u32)]) -> u32 {
-        let known = self.all.iter().position(|other| other == list);
-        let number = known.unwrap_or_else(|| {
-            self.all.push(list.to_vec());
-            self.all.len() - 1
-        });
-        u32::try_from(number).expect("lists are counted in 32 bits")
+        let mix = |hash: u32, word: u32| (hash ^ word).wrapping_mul(0x9e37_79b1).rotate_left(13);
+        let hash = list
+            .iter()
+            .fold(7, |hash, &(mailbox, place)| mix(mix(hash, mailbox), place));
+        let mut number = hash;
+        while self.all.get(&number).is_some_and(|other| other != list) {
+            number = number.wrapping_add(1);
+        }
+        self.all.entry(number).or_insert_with(|| list.to_vec());
+        number
     }
 
     /// The communications of a list.
+    ///
+    /// # Panics
+    /// If no list has this number.
     #[must_use]
     pub fn get(&self, number: u32) -> &[(u32, u32)] {
-        &self.all[number as usize]
+        &self.all[&number]
     }
 }
 
@@ -242,7 +295,7 @@ fn have_effects(first: &Event, second: &Event) -> bool {
             && (other.effects & Executed::HIDDEN != 0
                 || !matches!(
                     other.kind,
-                    StepKind::Random | StepKind::Sleep | StepKind::Yield
+                    StepKind::Random | StepKind::Sleep | StepKind::Yield | StepKind::TimeUp
                 ))
     };
     touches(first, second)
@@ -257,7 +310,10 @@ const fn is_same_object(first: &Event, second: &Event) -> bool {
 }
 
 const fn is_about_actor(kind: StepKind) -> bool {
-    matches!(kind, StepKind::Join | StepKind::Create)
+    matches!(
+        kind,
+        StepKind::Join | StepKind::TimedJoin | StepKind::Create
+    )
 }
 
 /// A join depends on what its target does, a creation on what the child does; and a join on the creation of its target,
@@ -270,7 +326,7 @@ fn about_actors(first: &Event, second: &Event) -> bool {
         || about(second, first)
         || (is_about_actor(first.kind)
             && is_about_actor(second.kind)
-            && first.kind != second.kind
+            && (first.kind == StepKind::Create) != (second.kind == StepKind::Create)
             && first.object == second.object)
 }
 
@@ -307,7 +363,7 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
         Rule::MutexOfCondvar => {
             let is_condvar = matches!(
                 first.kind,
-                StepKind::CondvarAsyncLock | StepKind::CondvarWait
+                StepKind::CondvarAsyncLock | StepKind::CondvarWait | StepKind::TimedCondvarWait
             );
             if is_condvar {
                 first.detail == second.object
@@ -356,9 +412,9 @@ mod tests {
 
     #[test]
     fn sends_and_receives_commute_and_pure_kinds_depend_on_nothing() {
-        use StepKind::{AsyncReceive, AsyncSend, Random, Sleep, Yield};
+        use StepKind::{AsyncReceive, AsyncSend, Random, Sleep, TimeUp, Yield};
         assert_eq!(rule(AsyncSend, AsyncReceive), Rule::Never);
-        for kind in [Random, Sleep, Yield] {
+        for kind in [Random, Sleep, Yield, TimeUp] {
             for other in StepKind::ALL {
                 let global = GLOBAL.contains(&other);
                 assert_eq!(

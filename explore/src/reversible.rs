@@ -51,7 +51,8 @@ pub fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Ve
             | StepKind::Resume
             | StepKind::SwitchHost
             | StepKind::Control
-            | StepKind::Cancel => Verdict::Try,
+            | StepKind::Cancel
+            | StepKind::Withdraw => Verdict::Try,
             _ => Verdict::Yes,
         },
     }
@@ -87,7 +88,8 @@ fn semaphore(path: &Path, units: &[u32], release: usize, wait: usize) -> Verdict
     let needed = path.events()[wait].detail;
     let mut units = units[semaphore as usize];
     for (position, event) in path.events()[..wait].iter().enumerate() {
-        if event.effects & Executed::HIDDEN != 0 {
+        let may_withdraw = event.kind == StepKind::TimedSemaphoreWait && event.object == semaphore;
+        if may_withdraw || event.effects & Executed::HIDDEN != 0 {
             // Requests may have been withdrawn.
             return Verdict::Try;
         }

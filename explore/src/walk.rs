@@ -273,7 +273,10 @@ impl<'a> Walk<'a> {
         let same_kind = planned.kind == executed.kind || (unlocks(planned) && unlocks(executed));
         let same_detail = planned.detail == executed.detail
             || executed.kind == StepKind::BarrierAsyncLock
-            || executed.kind == StepKind::SemaphoreWait;
+            || matches!(
+                executed.kind,
+                StepKind::SemaphoreWait | StepKind::TimedSemaphoreWait
+            );
         same_kind && planned.object == executed.object && same_detail
     }
 }

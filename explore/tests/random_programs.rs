@@ -158,7 +158,7 @@ fn family(family: Family) {
 
 #[test]
 fn common_programs() {
-    assert_eq!(Family::ALL.len(), 5, "a test for each family");
+    assert_eq!(Family::ALL.len(), 10, "a test for each family");
     family(Family::Common);
 }
 
@@ -180,4 +180,29 @@ fn programs_that_create_actors() {
 #[test]
 fn programs_that_end_and_suspend_actors() {
     family(Family::Global);
+}
+
+#[test]
+fn programs_whose_waits_for_messages_have_limits() {
+    family(Family::Timeouts);
+}
+
+#[test]
+fn programs_whose_waits_for_signals_have_limits() {
+    family(Family::TimedLocks);
+}
+
+#[test]
+fn programs_over_one_mailbox() {
+    family(Family::OneMailbox);
+}
+
+#[test]
+fn programs_over_one_mutex() {
+    family(Family::OneMutex);
+}
+
+#[test]
+fn programs_whose_hosts_and_links_fail() {
+    family(Family::Failures);
 }

@@ -24,5 +24,5 @@ pub use explorable::{explorable, stepper, without_panic_messages};
 pub use mapping::{MapFile, Mapping, MappingError};
 pub use output::{Around, LogFilter, Output, Stream};
 pub use panic_hook::with_quiet_panics;
-pub use program::{Program, RankProgram, RootProgram, Stage};
+pub use program::{Program, RankFuture, RankProgram, RootProgram, Stage};
 pub use record::{BlockedRecord, FailureRecord, Folder, Origin, Record, RecordError};

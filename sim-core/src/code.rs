@@ -47,6 +47,11 @@ impl Kinds {
     pub(crate) const SUBSCRIBED: Self = Self::of(&[WAIT, WAIT_ANY, JOIN]);
     /// Tests and probes.
     pub(crate) const POLLS: Self = Self::of(&[TEST, TEST_ANY, PROBE, MUTEX_TEST, MUTEX_TRY_LOCK]);
+    /// Those of [`Kinds::TIMED`] whose time limit is a choice of an explorer.
+    pub(crate) const LIMITED: Self =
+        Self::of(&[JOIN, WAIT, WAIT_ANY, SEMAPHORE_WAIT, CONDVAR_WAIT]);
+    /// Waits for work that takes time: it may be up also when the work could have ended.
+    pub(crate) const TAKES_TIME: Self = Self::of(&[WAIT, WAIT_ANY]);
     /// Each activity of a list is a branch.
     pub(crate) const WAITS_FOR_ANY: Self = Self::of(&[WAIT_ANY]);
     /// They may tell the actor that an activity has ended.
@@ -97,7 +102,8 @@ impl Kinds {
 /// One transition: kind, mark of ownership and up to three numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Code {
-    /// The kind in the lowest 8 bits, `owned` in bit 8, a mark in bit 9, what a control changes in bits 10 and 11, the first number in the upper half.
+    /// The kind in the lowest 8 bits, `owned` in bit 8, a mark in bit 9, what a control changes in bits 10 and 11, a time limit
+    /// for an explorer in bit 12, the first number in the upper half.
     head: u64,
     /// The second number, and the third in the upper half.
     tail: u64,
@@ -137,6 +143,18 @@ impl Code {
     #[inline]
     pub(crate) const fn is_marked(self) -> bool {
         self.head >> 9 & 1 == 1
+    }
+
+    /// A wait whose time may be up at any moment, for an explorer.
+    #[inline]
+    pub(crate) const fn limited(mut self) -> Self {
+        self.head |= 1 << 12;
+        self
+    }
+
+    #[inline]
+    pub(crate) const fn is_limited(self) -> bool {
+        self.head >> 12 & 1 == 1
     }
 
     #[inline]

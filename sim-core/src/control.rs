@@ -200,6 +200,12 @@ impl Actor {
         Some(self.power_states(host)?.speed)
     }
 
+    /// Switches a link on or off by its number.
+    #[track_caller]
+    pub(crate) fn switch_link(&self, link: u32, on: bool) -> Operation<'_, ()> {
+        operation(&self.kernel, Control::Link { link, on })
+    }
+
     fn power_states(&self, host: HostId) -> Option<PowerStates> {
         let kernel = self.kernel.borrow();
         kernel.resource.power_states(host)

@@ -45,11 +45,21 @@ pub enum StepKind {
     Control,
     /// A device hands something over to an actor.
     Deliver,
+    /// The time of a wait for an activity, or for any of several, is up. The activity goes on.
+    TimeUp,
+    /// The time of a put or a get is up: it is withdrawn.
+    Withdraw,
+    /// A join with a time limit: it succeeds if its target has ended, and otherwise its time is up.
+    TimedJoin,
+    /// A wait for a unit with a time limit: if there is none, its time is up and the request is withdrawn.
+    TimedSemaphoreWait,
+    /// A wait for a signal with a time limit: if there is none, its time is up. The mutex is asked for in any case.
+    TimedCondvarWait,
 }
 
 impl StepKind {
     /// All kinds, in the order of their numbers, which begin at 1.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 40] = [
         Self::Yield,
         Self::Sleep,
         Self::Random,
@@ -85,7 +95,25 @@ impl StepKind {
         Self::SwitchHost,
         Self::Control,
         Self::Deliver,
+        Self::TimeUp,
+        Self::Withdraw,
+        Self::TimedJoin,
+        Self::TimedSemaphoreWait,
+        Self::TimedCondvarWait,
     ];
+
+    /// The kind of a wait of this kind with a time limit that may be up at any moment; `up` if it is.
+    #[inline]
+    pub(crate) const fn limited(self, up: bool, owned: bool) -> Self {
+        match self {
+            Self::Join => Self::TimedJoin,
+            Self::SemaphoreWait => Self::TimedSemaphoreWait,
+            Self::CondvarWait => Self::TimedCondvarWait,
+            Self::Wait if up && owned => Self::Withdraw,
+            Self::Wait | Self::WaitAny if up => Self::TimeUp,
+            other => other,
+        }
+    }
 
     /// The kind with this number.
     ///
@@ -121,11 +149,16 @@ impl Footprint {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offer {
     /// Which of the actor's steps: its name in [`Stepper::execute`](crate::Stepper::execute). For a draw the value, for a
-    /// wait-any the position of the member; the position of the operation, for an actor that waits in several, in the
+    /// wait-any the position of the member, and [`Offer::TIME_UP`] for the end of its time; the position of the operation, for an actor that waits in several, in the
     /// highest 8 bits.
     pub choice: u32,
     /// What it touches.
     pub footprint: Footprint,
+}
+
+impl Offer {
+    /// The choice that the time of a wait is up, for an actor that waits in one operation.
+    pub const TIME_UP: u32 = (1 << 24) - 1;
 }
 
 /// A step that was executed.

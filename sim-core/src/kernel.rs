@@ -170,6 +170,8 @@ pub struct Kernel {
     pub(crate) step: u32,
     /// Whether an explorer takes the steps.
     pub(crate) stepped: bool,
+    /// Whether the explorer may let the time of a wait be up.
+    pub(crate) timeouts: bool,
     /// Records of the rarer things of actors, to be used again.
     #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
     pub(crate) spare_extras: Vec<Box<actors::Extra>>,
@@ -245,6 +247,7 @@ impl Kernel {
             effects: std::cell::Cell::default(),
             step: NONE,
             stepped: false,
+            timeouts: false,
             spare_extras: Vec::new(),
         }
     }
@@ -333,7 +336,7 @@ impl Kernel {
     fn park(
         &mut self,
         actor: u32,
-        code: Code,
+        mut code: Code,
         timeout: Span,
         location: &'static Location<'static>,
         waker: &Waker,
@@ -341,7 +344,7 @@ impl Kernel {
         let timer = if timeout.as_secs() == f64::INFINITY {
             0
         } else {
-            self.set_timeout(actor, code, timeout)
+            self.set_timeout(actor, &mut code, timeout)
         };
         // The turn that a new actor takes with its first operation is not yet the one that it gives away.
         let fired = match code {
@@ -376,7 +379,10 @@ impl Kernel {
 
     /// Sets the timer of an operation with a time limit, if the limit applies; returns its number, 0 if there is none.
     #[inline]
-    fn set_timeout(&mut self, actor: u32, code: Code, timeout: Span) -> u64 {
+    fn set_timeout(&mut self, actor: u32, code: &mut Code, timeout: Span) -> u64 {
+        if self.timeouts && code.is_among(Kinds::LIMITED) {
+            *code = code.limited();
+        }
         if self.clock == Clock::Timed && code.is_among(Kinds::TIMED) {
             self.set_timer(self.now + timeout, u64::from(actor))
         } else {

@@ -110,7 +110,20 @@ impl Subject<'_> {
         let (options, program) = (self.args.run_options(), Rc::clone(&self.program));
         let console = Rc::clone(&gate) as Rc<dyn Console>;
         let stepper = run::stepper(self.platform.as_ref(), program, &options, Some(console));
-        Ok((stepper.map_err(status::refuse)?, gate))
+        let mut stepper = stepper.map_err(status::refuse)?;
+        if self.args.timeouts {
+            stepper.allow_timeouts();
+        }
+        if self.args.failures > 0 {
+            let allowed = stepper.allow_failures(self.args.failures, &self.args.may_fail);
+            allowed.map_err(|unknown| {
+                let names = unknown.join(", ");
+                status::refuse(format_args!(
+                    "--may-fail: there is no host and no link called {names}"
+                ))
+            })?;
+        }
+        Ok((stepper, gate))
     }
 
     /// A shorter way to a finding, followed in a program that has not been searched, as a replay will.

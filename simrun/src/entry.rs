@@ -16,6 +16,7 @@ use sim_core::{Outcome, Progress, Time};
 use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
 use crate::check::{self, CheckArgs};
 use crate::platform_command::warn;
+use crate::real::{self, RealArgs};
 use crate::{App, REVISION, progress, status, summary};
 
 /// Runs a program with the arguments of the process; `main!` calls this.
@@ -26,6 +27,11 @@ pub fn run_app<Shape, A: App<Shape>>(name: &'static str, app: A) -> ExitCode {
         && first == "check"
     {
         return check_app(name, app, rest);
+    }
+    if let [first, rest @ ..] = &arguments[..]
+        && first == "real"
+    {
+        return real_app(name, app, rest);
     }
     let parsed = command::<RunArgs>(name, A::command(), EXIT_STATUS)
         .try_get_matches_from(&arguments)
@@ -46,6 +52,19 @@ fn check_app<Shape, A: App<Shape>>(name: &'static str, app: A, arguments: &[OsSt
         .and_then(|args| Ok((app.bind(name, &args.arguments)?, args)));
     match parsed {
         Ok((program, args)) => check::run(name, Rc::from(program), &args),
+        Err(error) => status::show(&error),
+    }
+}
+
+/// Runs a program for real: what follows `real`.
+fn real_app<Shape, A: App<Shape>>(name: &'static str, app: A, arguments: &[OsString]) -> ExitCode {
+    let parsed = command::<RealArgs>(name, A::command(), real::EXIT_STATUS)
+        .override_usage(format!("{name} real [OPTIONS] [-- ARGUMENTS OF {name}]"))
+        .try_get_matches_from(arguments)
+        .and_then(|matches| RealArgs::from_arg_matches(&matches))
+        .and_then(|args| Ok((app.bind(name, &args.arguments)?, args)));
+    match parsed {
+        Ok((program, args)) => real::run(name, &*program, &args, arguments),
         Err(error) => status::show(&error),
     }
 }

@@ -20,6 +20,7 @@ mod platform_file;
 mod point;
 mod quantile;
 mod read;
+pub mod real;
 mod refine;
 mod report_page;
 mod sample;

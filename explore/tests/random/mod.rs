@@ -1,5 +1,7 @@
 //! Random small programs over all kinds of transitions, for tests that compare searches.
 
+mod wire;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -53,6 +55,17 @@ pub(crate) enum Op {
     Suspend(usize),
     Resume(usize),
     NewMailbox,
+    PutInTime(usize),
+    GetInTime(usize),
+    WaitInTime,
+    WaitAnyInTime,
+    AcquireInTime,
+    CondvarWaitInTime(usize),
+    JoinInTime,
+    SwitchHost(bool),
+    SwitchWire(bool),
+    /// Does nothing: a host or the wire of such a program may fail at any moment.
+    MayFail,
 }
 
 /// Which steps a program may have.
@@ -64,16 +77,29 @@ pub(crate) enum Family {
     Rare,
     Actors,
     Global,
+    Timeouts,
+    TimedLocks,
+    /// All that can be done with one mailbox.
+    OneMailbox,
+    /// All that can be done with one mutex and a condition variable.
+    OneMutex,
+    /// Hosts and a link go off and on.
+    Failures,
 }
 
 impl Family {
     /// All of them; the first ones are those that nearly all programs belong to.
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Common,
         Self::Condvars,
         Self::Rare,
         Self::Actors,
         Self::Global,
+        Self::Timeouts,
+        Self::TimedLocks,
+        Self::OneMailbox,
+        Self::OneMutex,
+        Self::Failures,
     ];
 
     fn ops(self) -> Vec<Op> {
@@ -83,6 +109,11 @@ impl Family {
             Self::Rare => (COMMON, RARE),
             Self::Actors => (COMMON, ACTORS),
             Self::Global => (COMMON, GLOBAL),
+            Self::Timeouts => (COMMON, TIMEOUTS),
+            Self::TimedLocks => (LOCKS, TIMED_LOCKS),
+            Self::OneMailbox => (ONE_MAILBOX, &[]),
+            Self::OneMutex => (ONE_MUTEX, &[]),
+            Self::Failures => (COMMON, FAILURES),
         };
         some.iter().chain(more).copied().collect()
     }
@@ -167,6 +198,87 @@ const GLOBAL: &[Op] = &[
     Op::Resume(1),
     Op::Spawn,
 ];
+const TIMEOUTS: &[Op] = &[
+    Op::PutInTime(0),
+    Op::GetInTime(0),
+    Op::GetInTime(1),
+    Op::WaitInTime,
+    Op::WaitAnyInTime,
+    Op::AcquireInTime,
+    Op::PutDetached(0),
+    Op::Cancel,
+    Op::TestAny,
+    Op::Probe(0),
+    Op::GetInTime(0),
+    Op::AcquireInTime,
+    Op::FailIfOdd,
+];
+const TIMED_LOCKS: &[Op] = &[
+    Op::Lock(0),
+    Op::CondvarWaitInTime(0),
+    Op::Lock(1),
+    Op::Lock(1),
+    Op::CondvarWaitInTime(1),
+    Op::CondvarWait(1),
+    Op::CondvarWait(0),
+    Op::Signal,
+    Op::Broadcast,
+    Op::MutexCancel(0),
+    Op::TryLock(0),
+    Op::Lock(0),
+    Op::CondvarWaitInTime(0),
+    Op::Signal,
+    Op::AcquireInTime,
+    Op::Spawn,
+    Op::JoinInTime,
+    Op::Join,
+];
+const ONE_MAILBOX: &[Op] = &[
+    Op::Send(0),
+    Op::Receive(0),
+    Op::Send(0),
+    Op::Receive(0),
+    Op::Test,
+    Op::TestAny,
+    Op::Cancel,
+    Op::Cancel,
+    Op::WaitAny,
+    Op::Wait,
+    Op::Probe(0),
+    Op::GetInTime(0),
+    Op::WaitInTime,
+];
+const ONE_MUTEX: &[Op] = &[
+    Op::Lock(0),
+    Op::LockAsync(0),
+    Op::LockAsync(0),
+    Op::MutexTest(0),
+    Op::MutexTest(0),
+    Op::MutexCancel(0),
+    Op::MutexWait(0),
+    Op::TryLock(0),
+    Op::Unlock(0),
+    Op::Lock(0),
+    Op::CondvarWait(0),
+    Op::CondvarWait(0),
+    Op::CondvarWaitInTime(0),
+    Op::CondvarWaitInTime(0),
+    Op::Signal,
+    Op::Broadcast,
+    Op::Broadcast,
+];
+const FAILURES: &[Op] = &[
+    Op::SwitchHost(false),
+    Op::SwitchHost(true),
+    Op::SwitchWire(false),
+    Op::SwitchWire(true),
+    Op::SwitchWire(false),
+    Op::MayFail,
+    Op::MayFail,
+    Op::FailIfOdd,
+    Op::PutDetached(1),
+    Op::Get(1),
+];
 
 /// The programs of some actors.
 pub(crate) type Program = Vec<Vec<Op>>;
@@ -178,7 +290,12 @@ pub(crate) fn program(family: Family, number: u64) -> Program {
     let actors = 2 + stream.below(3);
     (0..actors)
         .map(|_| {
-            let length = 2 + stream.below(if actors == 4 { 3 } else { 5 });
+            let length = match (actors, family) {
+                // Much of this does nothing, and is left out.
+                (_, Family::OneMutex) => 4 + stream.below(5),
+                (4, _) => 2 + stream.below(3),
+                _ => 2 + stream.below(5),
+            };
             (0..length)
                 .map(|_| ops[usize::try_from(stream.below(ops.len() as u64)).expect("few")])
                 .collect()
@@ -199,8 +316,21 @@ struct Objects {
 /// The program under an explorer.
 pub(crate) fn stepper(program: &Program) -> Stepper {
     let program = program.clone();
-    Stepper::on_one_host(move |simulation| start(simulation, &program))
+    let may_fail = program.iter().flatten().any(|op| *op == Op::MayFail);
+    let mut stepper = Stepper::new(wire::two_hosts, move |simulation| {
+        start(simulation, &program);
+    });
+    if may_fail {
+        let names = ["host-1", "wire"].map(str::to_owned);
+        stepper.allow_failures(1, &names).expect("both are there");
+    }
+    // Only some families have waits with limits.
+    stepper.allow_timeouts();
+    stepper
 }
+
+/// How long waits with a limit take at most.
+const LIMIT: Span = Span::ZERO;
 
 pub(crate) fn start(simulation: &mut Simulation, program: &Program) {
     let objects = Objects {
@@ -211,9 +341,14 @@ pub(crate) fn start(simulation: &mut Simulation, program: &Program) {
         condvar: simulation.new_condvar(),
         actors: Rc::default(),
     };
+    let on_two_hosts = program
+        .iter()
+        .flatten()
+        .any(|op| matches!(op, Op::SwitchHost(_) | Op::SwitchWire(_) | Op::MayFail));
     for (number, ops) in (0..).zip(program) {
         let (ops, own) = (ops.clone(), objects.clone());
-        let actor = simulation.spawn_anonymous(0, move |me| execute(me, own, ops, number));
+        let host = u32::from(on_two_hosts && number % 2 == 1);
+        let actor = simulation.spawn_anonymous(host, move |me| execute(me, own, ops, number));
         objects.actors.borrow_mut().push(actor);
     }
 }
@@ -287,6 +422,27 @@ impl Hands {
                 let message = mailbox(from).get().await;
                 self.latest = message.ok().and_then(|message| message.word()).unwrap_or(6);
             }
+            Op::PutInTime(to) => {
+                let put = mailbox(to).put_timeout(self.number, 1.0, LIMIT).await;
+                self.latest = u64::from(put.is_err());
+            }
+            Op::GetInTime(from) => {
+                let message = mailbox(from).get_timeout(LIMIT).await;
+                self.latest = message.ok().and_then(|message| message.word()).unwrap_or(7);
+            }
+            Op::WaitInTime if !self.works.is_empty() => {
+                let message = self.works[0].wait_timeout(LIMIT).await;
+                self.latest = u64::from(message.is_err());
+            }
+            Op::WaitAnyInTime if !self.works.is_empty() => {
+                let all: Vec<_> = self.works.iter().collect();
+                if let Ok(over) = self.me.wait_any_timeout(&all, LIMIT).await {
+                    self.latest = over as u64;
+                    self.works.remove(over);
+                } else {
+                    self.latest = 9;
+                }
+            }
             Op::Probe(at) => self.latest = u64::from(mailbox(at).probe().await),
             Op::Wait if !self.works.is_empty() => {
                 let work = self.works.remove(0);
@@ -356,6 +512,10 @@ impl Hands {
                 let (condvar, mutex) = (&self.objects.condvar, &self.objects.mutexes[number]);
                 condvar.wait(mutex).await.expect("no time is up");
             }
+            Op::CondvarWaitInTime(number) if self.owned[number] => {
+                let (condvar, mutex) = (&self.objects.condvar, &self.objects.mutexes[number]);
+                self.latest = u64::from(condvar.wait_timeout(mutex, LIMIT).await.is_err());
+            }
             _ => {}
         }
     }
@@ -363,6 +523,10 @@ impl Hands {
     async fn others(&mut self, op: Op) {
         match op {
             Op::Acquire => self.objects.semaphore.acquire().await,
+            Op::AcquireInTime => {
+                let acquired = self.objects.semaphore.acquire_timeout(LIMIT).await;
+                self.latest = u64::from(acquired.is_err());
+            }
             Op::Release => self.objects.semaphore.release().await,
             Op::ReadSemaphore => self.latest = u64::from(self.objects.semaphore.value()),
             Op::Barrier => self.objects.barrier.wait().await,
@@ -372,6 +536,15 @@ impl Hands {
             Op::Signal => self.objects.condvar.signal().await,
             Op::Broadcast => self.objects.condvar.broadcast().await,
             Op::Random => self.latest = u64::from(self.me.random(2).await),
+            Op::SwitchHost(on) => self.me.switch_host(HostId(1), on).await,
+            Op::SwitchWire(on) => {
+                let wire = self.me.link_by_name("wire").expect("there is one");
+                if on {
+                    wire.turn_on().await;
+                } else {
+                    wire.turn_off().await;
+                }
+            }
             Op::Sleep => self.me.sleep(Span::from_secs(1.0)).await,
             Op::Yield => self.me.yield_now().await,
             _ => {}
@@ -391,6 +564,9 @@ impl Hands {
                     .push(self.me.spawn("child", HostId(0), program).await);
             }
             Op::Join if !self.children.is_empty() => self.children.remove(0).join().await,
+            Op::JoinInTime if !self.children.is_empty() => {
+                self.latest = u64::from(self.children[0].join_timeout(LIMIT).await.is_err());
+            }
             Op::NewMailbox => {
                 let own = self.me.new_mailbox();
                 own.put_detached(1, 1.0).await;

@@ -261,7 +261,12 @@ impl Kernel {
         record.number = number;
         record.status = Status::Ready;
         if self.clock == Clock::Untimed {
-            self.finish_activity(slot, End::Done);
+            let end = if self.host_states.links_changed {
+                self.try_work(ActivityId { number, slot }, work)
+            } else {
+                End::Done
+            };
+            self.finish_activity(slot, end);
         } else if let Err(error) = self
             .resource
             .start(ActivityId { number, slot }, work, self.now)

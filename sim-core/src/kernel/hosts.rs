@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use super::{Kernel, Stop};
 use crate::simulation::Body;
-use crate::{Actor, ActorId, Control, HostId, Transition};
+use crate::{ActivityId, Actor, ActorId, Control, End, HostId, Transition, Work};
 
 /// Makes the future of an actor, each time from the beginning.
 pub(crate) type Again = Rc<dyn Fn(Actor) -> Body>;
@@ -34,6 +34,10 @@ struct Restart {
 pub(crate) struct HostStates {
     off: BTreeSet<HostId>,
     restarts: Vec<Restart>,
+    /// The actor plus one that no host takes with it: the one that lets hosts fail.
+    pub(crate) sheltered: u32,
+    /// In an untimed run: something may be off in the resource.
+    pub(crate) links_changed: bool,
 }
 
 impl fmt::Debug for HostStates {
@@ -78,6 +82,13 @@ impl Kernel {
 
     /// Changes the resource as an actor wants; what fails by that ends at this date.
     pub(crate) fn change_resource(&mut self, transition: Transition) {
+        if self.clock == crate::Clock::Untimed {
+            if let Transition::SwitchHost { host, on } = transition {
+                // Nothing runs on it, and the resource need not know.
+                return self.host_switched(HostId(host), on);
+            }
+            self.host_states.links_changed = true;
+        }
         let changed = match transition {
             Transition::SwitchHost { host, on } => {
                 self.resource.switch_host(HostId(host), on, self.now)
@@ -113,15 +124,39 @@ impl Kernel {
         let mut switched = Vec::new();
         self.resource.take_switched(&mut switched);
         for (host, on) in switched {
-            self.digest.mix(u64::from(host.0) << 8 | u64::from(on), 3);
-            self.progress += 1;
-            if on {
-                self.host_states.off.remove(&host);
-                self.restart_on(host);
-            } else if self.host_states.off.insert(host) {
-                self.kill_on(host);
-            }
+            self.host_switched(host, on);
         }
+    }
+
+    fn host_switched(&mut self, host: HostId, on: bool) {
+        self.digest.mix(u64::from(host.0) << 8 | u64::from(on), 3);
+        self.progress += 1;
+        if on {
+            self.host_states.off.remove(&host);
+            self.restart_on(host);
+        } else if self.host_states.off.insert(host) {
+            self.kill_on(host);
+        }
+    }
+
+    /// How work would end that begins where no time passes: as failed if what it needs is off, otherwise well.
+    #[cold]
+    pub(crate) fn try_work(&mut self, activity: ActivityId, work: &Work) -> End {
+        if self.resource.start(activity, work, self.now).is_err() {
+            return End::Done;
+        }
+        let mut ended = std::mem::take(&mut self.ended);
+        // A model says that nothing can move at all only when it is asked for the next date.
+        let _ = self.resource.next_date(self.now);
+        self.resource.advance(self.now, &mut ended);
+        let end = ended.iter().find(|(other, _)| *other == activity);
+        let end = end.map(|&(_, end)| end);
+        ended.clear();
+        self.ended = ended;
+        if end.is_none() {
+            self.resource.cancel(activity, self.now);
+        }
+        end.unwrap_or(End::Done)
     }
 
     fn kill_on(&mut self, host: HostId) {
@@ -129,7 +164,8 @@ impl Kernel {
             restart.down |= restart.host == host && !self.actors[restart.actor as usize].dead;
         }
         let on_host = |(index, record): (usize, &super::ActorRecord)| {
-            (record.host == host && record.created && !record.dead)
+            let dies = index + 1 != self.host_states.sheltered as usize;
+            (dies && record.host == host && record.created && !record.dead)
                 .then(|| u32::try_from(index).expect("actors are counted in 32 bits"))
         };
         let doomed: Vec<u32> = self.actors.iter().enumerate().filter_map(on_host).collect();

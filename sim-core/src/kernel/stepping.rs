@@ -7,7 +7,7 @@
 
 use super::{Kernel, NONE, Slot, SlotState, Status, activities::Kind};
 use crate::code::{Code, Kinds};
-use crate::{ActorId, End, Executed, Footprint, Offer, StepKind, Time, Transition};
+use crate::{ActorId, Answer, End, Executed, Footprint, Offer, StepKind, Time, Transition};
 
 /// What happens besides transitions, as flags of [`Executed`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -114,7 +114,7 @@ impl Kernel {
     fn is_open(&self, actor: u32, slot: &Slot) -> bool {
         match slot.state {
             SlotState::Free | SlotState::Answered => false,
-            _ if slot.code.is_among(Kinds::FREE) => true,
+            _ if slot.code.is_among(Kinds::FREE) || slot.code.is_limited() => true,
             SlotState::Fired if slot.code.is_among(Kinds::LATER) => true,
             _ if slot.code.is_among(Kinds::POLLS) => self.is_enabled(actor, slot.code, false),
             state => self.is_enabled(actor, slot.code, state == SlotState::Fired),
@@ -140,6 +140,7 @@ impl Kernel {
         let record = &self.actors[actor as usize];
         !record.has_more()
             && !record.first.code.is_among(Kinds::WAITS_FOR_ANY)
+            && !record.first.code.is_limited()
             && self.has_step(actor)
     }
 
@@ -170,8 +171,9 @@ impl Kernel {
                 footprint: self.footprint(actor, slot.code, branch),
             });
         };
+        let may_expire = slot.code.is_limited() && slot.code.is_among(Kinds::TAKES_TIME);
         match slot.code.transition() {
-            Transition::Random { limit } => (0..limit).for_each(offer),
+            Transition::Random { limit } => (0..limit).for_each(&mut offer),
             Transition::WaitAny { list } => {
                 for (member, &activity) in (0..).zip(&self.lists[list as usize]) {
                     if self.has_ended(activity) {
@@ -179,8 +181,51 @@ impl Kernel {
                     }
                 }
             }
+            Transition::Wait { activity, .. } if may_expire && !self.has_ended(activity) => {}
             _ => offer(0),
         }
+        if may_expire {
+            offer(Offer::TIME_UP);
+        }
+    }
+
+    /// Executes a step of a wait with a time limit that may be up at any moment. Work takes time, so waiting for it can end in
+    /// both ways, unless the other side of a communication knows already that it is over; everything else is waited for as long
+    /// as it is not there.
+    #[cold]
+    pub(crate) fn execute_limited(&mut self, actor: u32, code: Code) -> u64 {
+        let up = if code.is_among(Kinds::TAKES_TIME) {
+            self.branch == Offer::TIME_UP && !self.is_over_for_good(actor, code)
+        } else {
+            !self.is_enabled(actor, code, false)
+        };
+        if !up {
+            return self.execute(actor, code);
+        }
+        if let Transition::Wait {
+            activity,
+            owned: true,
+        } = code.transition()
+            && self.has_ended(activity)
+        {
+            // It was on its way, and is withdrawn there: the other side will see that.
+            self.activities.get_mut(activity).end = End::Cancelled;
+        }
+        self.expire(actor, code).code()
+    }
+
+    /// Whether a put or a get is over in a way that its actor cannot withdraw from any more.
+    fn is_over_for_good(&self, actor: u32, code: Code) -> bool {
+        let Transition::Wait {
+            activity,
+            owned: true,
+        } = code.transition()
+        else {
+            return false;
+        };
+        let record = self.activities.get(activity);
+        let others = if record.source == actor { 2 } else { 1 };
+        record.status == Status::Ended && (record.end != End::Done || record.known & others != 0)
     }
 
     /// What the next step of an actor that waits in one operation would touch, whether or not it can be taken.
@@ -199,7 +244,7 @@ impl Kernel {
         if record.dead || record.suspended || !record.started {
             return None;
         }
-        if !record.has_more() && choice >> BRANCH_BITS == 0 {
+        if !record.has_more() && choice >> BRANCH_BITS == 0 && !record.first.code.is_limited() {
             let slot = &record.first;
             if !self.is_open(actor, slot) {
                 return None;
@@ -221,7 +266,9 @@ impl Kernel {
         let slot = *record.slots().get((choice >> BRANCH_BITS) as usize)?;
         let branch = choice & BRANCH_MASK;
         let branch = match slot.code.transition() {
-            Transition::WaitAny { list } => self.rank_of_ended(list, branch)?,
+            Transition::WaitAny { list } if branch != Offer::TIME_UP => {
+                self.rank_of_ended(list, branch)?
+            }
             _ => branch,
         };
         let all = u32::try_from(offers.len()).expect("offers are counted in 32 bits");
@@ -243,7 +290,7 @@ impl Kernel {
         };
         let (actor, ticket) = self.actors.iter().enumerate().find_map(woken)?;
         self.actors[actor as usize].bring_forward(ticket);
-        self.answer(actor, ticket, crate::Answer::Done);
+        self.answer(actor, ticket, Answer::Done);
         Some(actor)
     }
 
@@ -263,7 +310,10 @@ impl Kernel {
     /// which costs a stall of 4 ns.)
     #[inline(always)]
     pub(crate) fn footprint(&self, actor: u32, code: Code, branch: u32) -> Footprint {
-        let kind = StepKind::from_number(code.kind());
+        let mut kind = StepKind::from_number(code.kind());
+        if code.is_limited() {
+            kind = kind.limited(branch == Offer::TIME_UP, code.is_owned());
+        }
         let (object, detail) = match kind {
             StepKind::AsyncSend => {
                 let mailbox = &self.mailboxes.records[code.object() as usize];
@@ -273,7 +323,9 @@ impl Kernel {
                 let mailbox = &self.mailboxes.records[code.object() as usize];
                 (code.object(), mailbox.receives.wrapping_add(1))
             }
-            StepKind::Wait | StepKind::Test | StepKind::Cancel => self.place_of(code.object()),
+            StepKind::Wait | StepKind::Test | StepKind::Cancel | StepKind::Withdraw => {
+                self.place_of(code.object())
+            }
             StepKind::WaitAny => {
                 let list = &self.lists[code.object() as usize];
                 list.get(branch as usize)
@@ -282,15 +334,19 @@ impl Kernel {
             StepKind::Device => (actor, 0),
             StepKind::TestAny => (code.object(), 0),
             StepKind::SemaphoreWait
+            | StepKind::TimedSemaphoreWait
             | StepKind::BarrierWait
             | StepKind::CondvarAsyncLock
             | StepKind::CondvarWait
+            | StepKind::TimedCondvarWait
             | StepKind::Control => (code.object(), code.detail()),
             StepKind::BarrierAsyncLock => {
                 let round = self.barriers[code.object() as usize].round;
                 (code.object(), round << 1 | u32::from(code.is_owned()))
             }
-            StepKind::Yield | StepKind::Sleep | StepKind::Random => (Footprint::NOTHING, 0),
+            StepKind::Yield | StepKind::Sleep | StepKind::Random | StepKind::TimeUp => {
+                (Footprint::NOTHING, 0)
+            }
             _ => (code.object(), 0),
         };
         Footprint {
@@ -302,6 +358,9 @@ impl Kernel {
 
     /// Notes that an actor has been told that an activity has ended.
     pub(crate) fn note_known(&mut self, actor: u32, code: Code, answer: u64) {
+        if answer == const { Answer::Timeout.code() } {
+            return;
+        }
         let slot = match code.transition() {
             Transition::Wait { activity, .. } => activity,
             Transition::Test { activity } if answer == YES => activity,
@@ -328,12 +387,16 @@ impl Kernel {
         record.kind != Kind::Comm || as_sender || as_receiver
     }
 
-    /// The mailbox and the place of a communication; nothing for other activities, and for a communication that was cancelled:
-    /// another one has its place.
+    /// The mailbox and the place of a communication; nothing for other activities, and for a communication that was cancelled
+    /// before it had met another: another one has its place.
     fn place_of(&self, activity: u32) -> (u32, u32) {
         let record = self.activities.get(activity);
         match record.kind {
-            Kind::Comm if record.status == Status::Ended && record.end != End::Done => {
+            Kind::Comm
+                if record.status == Status::Ended
+                    && record.end != End::Done
+                    && (record.source == NONE || record.destination == NONE) =>
+            {
                 (Footprint::NOTHING, 0)
             }
             Kind::Comm if record.status != Status::Free => (record.mailbox, record.place),

@@ -8,7 +8,13 @@
 //! An actor that fails ends alone, so that what the others could still do is explored as well; the failures of a run are
 //! kept in order.
 //!
-//! *Not modelled*: timeouts, which never expire where no time passes.
+//! Time limits never expire where no time passes, unless the explorer [asks for it](Stepper::allow_timeouts). Then the time of a
+//! wait for an activity may be up at any moment before the wait ends, whether or not the activity could have ended: work takes
+//! time that the explorer does not know. A wait for an actor, a unit of a semaphore or a signal with a limit does not wait: it
+//! succeeds if what it waits for is there when its turn comes, and otherwise its time is up; the order of the steps decides.
+//!
+//! *Not modelled*: transfers in flight. A communication is over when both sides have posted it, so cancelling it then, or
+//! the end of one of its actors, comes too late; only a put or a get with a time limit can be withdrawn after that.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -18,9 +24,16 @@ use super::{Simulation, panic_message};
 use crate::code::Kinds;
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
 use crate::{
-    ActorId, Answer, Clock, Device, Digest, Executed, Failure, Footprint, Offer, Outcome,
-    QueueHead, StepKind, Transition, WaitGraph,
+    Actor, ActorId, Answer, Clock, Device, Digest, Executed, Failure, Footprint, HostId, Offer,
+    Outcome, QueueHead, StepKind, Transition, WaitGraph,
 };
+
+/// Something that may fail.
+#[derive(Clone, Copy, Debug)]
+enum MayFail {
+    Host(HostId),
+    Link(u32),
+}
 
 /// A program under an explorer.
 pub struct Stepper {
@@ -33,6 +46,10 @@ pub struct Stepper {
     failures_before: usize,
     /// A change of the resource cannot be taken back.
     stale: bool,
+    /// Whether the time of a wait may be up.
+    timeouts: bool,
+    /// What may fail, and how much of it in one run.
+    failures_allowed: (u32, Rc<[MayFail]>),
     /// The step that is being executed.
     latest: Executed,
     /// The communications that it tests, if it tests a list.
@@ -54,6 +71,8 @@ impl Stepper {
             failures: Vec::new(),
             failures_before: 0,
             stale: false,
+            timeouts: false,
+            failures_allowed: (0, Rc::from([])),
             latest: Executed {
                 footprint: Footprint {
                     kind: StepKind::Yield,
@@ -76,6 +95,76 @@ impl Stepper {
         Self::new(|| Simulation::with_constant_model(1), start)
     }
 
+    /// Lets the time of each wait with a limit be up, as another step of the actor, and begins anew.
+    pub fn allow_timeouts(&mut self) {
+        self.timeouts = true;
+        self.restart();
+    }
+
+    /// Lets up to `most` of the hosts and links called so fail in a run, at any moment; of all hosts if no name is given. Begins
+    /// anew.
+    ///
+    /// A failure is a step of an actor of its own, *failures*: it draws what fails next, or that nothing more does, and then
+    /// switches it off, and is itself on no host that fails. What fails stays off. The actors of a host end. Transfers over a
+    /// link fail that both sides have posted after it went off; those before are over, see above.
+    ///
+    /// # Errors
+    /// The names of which there is neither a host nor a link.
+    pub fn allow_failures(&mut self, most: u32, names: &[String]) -> Result<(), Vec<String>> {
+        let (mut all, mut unknown) = (Vec::new(), Vec::new());
+        {
+            let kernel = self.simulation.kernel.borrow();
+            let hosts = 0..kernel.hosts.count();
+            if names.is_empty() {
+                all.extend(hosts.clone().map(|host| MayFail::Host(HostId(host))));
+            }
+            for name in names {
+                let host = hosts
+                    .clone()
+                    .find(|&host| kernel.hosts.name(HostId(host)) == *name);
+                if let Some(host) = host {
+                    all.push(MayFail::Host(HostId(host)));
+                } else if let Some(link) = kernel.resource.link_by_name(name) {
+                    all.push(MayFail::Link(link));
+                } else {
+                    unknown.push(name.clone());
+                }
+            }
+        }
+        if !unknown.is_empty() {
+            return Err(unknown);
+        }
+        self.failures_allowed = (most, all.into());
+        self.restart();
+        Ok(())
+    }
+
+    /// Starts the actor that lets hosts and links fail.
+    fn let_fail(&mut self) {
+        let (most, all) = self.failures_allowed.clone();
+        if most == 0 || all.is_empty() {
+            return;
+        }
+        let kernel = Rc::clone(&self.simulation.kernel);
+        let program = move |me: Actor| async move {
+            let mut left = all.to_vec();
+            for _ in 0..most {
+                let number = u32::try_from(left.len()).expect("few things fail");
+                let pick = me.random(number + 1).await as usize;
+                let Some(pick) = pick.checked_sub(1).filter(|&pick| pick < left.len()) else {
+                    break;
+                };
+                match left.remove(pick) {
+                    MayFail::Host(host) => me.switch_host(host, false).await,
+                    MayFail::Link(link) => me.switch_link(link, false).await,
+                }
+            }
+        };
+        let actor = self.simulation.spawn("failures", 0, program);
+        actor.daemonize();
+        kernel.borrow_mut().host_states.sheltered = actor.id.0 + 1;
+    }
+
     /// Begins anew.
     pub fn restart(&mut self) {
         self.device = None;
@@ -94,8 +183,10 @@ impl Stepper {
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
             (kernel.chosen, kernel.stepped) = (true, true);
+            kernel.timeouts = self.timeouts;
         }
         (self.start)(&mut self.simulation);
+        self.let_fail();
         self.device
             .clone_from(&self.simulation.kernel.borrow().device);
         self.settle();
@@ -266,8 +357,9 @@ impl Stepper {
             let code = slot.code;
             let polls = code.is_among(Kinds::POLLS);
             let awaited = polls && kernel.has_asked(actor, code.transition());
-            let several =
-                code.is_among(Kinds::WAITS_FOR_ANY) || kernel.actors[actor as usize].has_more();
+            let several = code.is_among(Kinds::WAITS_FOR_ANY)
+                || (code.is_limited() && code.is_among(Kinds::TAKES_TIME))
+                || kernel.actors[actor as usize].has_more();
             self.latest = Executed {
                 footprint: kernel.footprint(actor, code, choice & BRANCH_MASK),
                 answer: 0,
@@ -281,7 +373,11 @@ impl Stepper {
                 kernel.places_of(list, &mut self.tested);
             }
             kernel.branch = branch;
-            let answer = kernel.execute_slot(actor, code, slot.state == SlotState::Fired);
+            let answer = if code.is_limited() {
+                kernel.execute_limited(actor, code)
+            } else {
+                kernel.execute_slot(actor, code, slot.state == SlotState::Fired)
+            };
             kernel.branch = 0;
             if code.is_among(Kinds::TELLS_END) {
                 kernel.note_known(actor, code, answer);
@@ -303,7 +399,7 @@ impl Stepper {
             {
                 device.goes_on(ActorId(actor));
             }
-            self.stale |= matches!(kind, StepKind::SwitchHost | StepKind::Control);
+            self.stale |= kind == StepKind::Control;
             let paused = kernel.pauses(actor, code);
             if !paused {
                 kernel.current = actor;

@@ -71,6 +71,23 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
     send_mode: Option<SendMode>,
 
+    /// Let the time of waits with a limit be up at any moment; without it no time passes
+    #[arg(long)]
+    pub(super) timeouts: bool,
+
+    /// Let up to N hosts or links fail in each run, at any moment
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) failures: u32,
+
+    /// What may fail: names of hosts and links; without it each host
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        requires = "failures"
+    )]
+    pub(super) may_fail: Vec<String>,
+
     /// Take these steps instead of searching: ACTOR or ACTOR/BRANCH, joined by ';'
     #[arg(long, value_name = "STEPS", value_parser = schedule)]
     pub(super) replay: Option<Schedule>,
@@ -276,6 +293,15 @@ impl CheckArgs {
                 write!(command, " --send-mode threshold={}", Size(bytes))
             }
         };
+        if self.timeouts {
+            command.push_str(" --timeouts");
+        }
+        if self.failures > 0 {
+            let _ = write!(command, " --failures {}", self.failures);
+        }
+        if !self.may_fail.is_empty() {
+            let _ = write!(command, " --may-fail {}", quoted(&self.may_fail.join(",")));
+        }
         let _ = write!(command, " --replay '{replay}'");
         if !self.arguments.is_empty() {
             command.push_str(" --");

@@ -41,6 +41,11 @@ pub(super) const fn operation(kind: StepKind) -> &'static str {
         StepKind::SwitchHost => "switch host",
         StepKind::Control => "control",
         StepKind::Deliver => "deliver",
+        StepKind::TimeUp => "time is up",
+        StepKind::Withdraw => "withdraw",
+        StepKind::TimedJoin => "join in time",
+        StepKind::TimedSemaphoreWait => "acquire in time",
+        StepKind::TimedCondvarWait => "wake up in time",
     }
 }
 
@@ -52,6 +57,7 @@ pub(super) fn object(step: &FindingStep) -> String {
     let what = match step.kind {
         StepKind::Create
         | StepKind::Join
+        | StepKind::TimedJoin
         | StepKind::Kill
         | StepKind::Suspend
         | StepKind::Resume => "actor",
@@ -63,7 +69,8 @@ pub(super) fn object(step: &FindingStep) -> String {
         | StepKind::Test
         | StepKind::Wait
         | StepKind::WaitAny
-        | StepKind::Cancel => "mailbox",
+        | StepKind::Cancel
+        | StepKind::Withdraw => "mailbox",
         StepKind::TestAny => "list",
         StepKind::MutexAsyncLock
         | StepKind::MutexTest
@@ -71,16 +78,22 @@ pub(super) fn object(step: &FindingStep) -> String {
         | StepKind::MutexWait
         | StepKind::MutexUnlock
         | StepKind::MutexCancel => "mutex",
-        StepKind::SemaphoreAsyncLock | StepKind::SemaphoreWait | StepKind::SemaphoreUnlock => {
-            "semaphore"
-        }
+        StepKind::SemaphoreAsyncLock
+        | StepKind::SemaphoreWait
+        | StepKind::TimedSemaphoreWait
+        | StepKind::SemaphoreUnlock => "semaphore",
         StepKind::BarrierAsyncLock | StepKind::BarrierWait => "barrier",
         StepKind::CondvarAsyncLock
         | StepKind::CondvarWait
+        | StepKind::TimedCondvarWait
         | StepKind::CondvarSignal
         | StepKind::CondvarBroadcast => "condition",
         StepKind::SwitchHost => "host",
-        StepKind::Control | StepKind::Yield | StepKind::Sleep | StepKind::Random => "object",
+        StepKind::Control
+        | StepKind::Yield
+        | StepKind::Sleep
+        | StepKind::Random
+        | StepKind::TimeUp => "object",
     };
     format!("{what} {number}")
 }

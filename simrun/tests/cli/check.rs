@@ -467,3 +467,36 @@ fn a_program_alone_checks_itself() {
     let through = simrun(&format!("check {} --help", program("checked")));
     assert_eq!((through.status, through.stdout), (0, help.stdout));
 }
+
+#[test]
+fn limits_and_failures_are_explored_on_request() {
+    for (case, options, kind) in [
+        ("limit", "--timeouts", "panic"),
+        ("remote", "--failures 1 --may-fail host-1", "deadlock"),
+        ("remote", "--failures 1", "deadlock"),
+        (
+            "limit",
+            "--failures 1 --may-fail cable --platform platforms/two-hosts.toml",
+            "panic",
+        ),
+    ] {
+        let plain = check(case, "");
+        assert_eq!(plain.status, 0, "{plain:?}");
+        let program = program("checked");
+        let ran = simrun(&format!(
+            "check --format json {options} {program} -- --case {case}"
+        ));
+        assert_eq!(ran.status, 1, "{ran:?}");
+        let finding = &ran.json()["findings"][0];
+        assert_eq!(finding["kind"], kind, "{ran:?}");
+        let again = shell(finding["command"].as_str().unwrap());
+        assert_eq!(again.status, 1, "{again:?}");
+        assert!(again.stdout.contains(kind), "{again:?}");
+    }
+    let ran = check("remote", "--failures 1 --may-fail host-1,wire");
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(
+        ran.stderr.contains("no host and no link called wire"),
+        "{ran:?}"
+    );
+}

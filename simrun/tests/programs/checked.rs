@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use sim_core::{Actor, Level};
+use sim_core::{Actor, HostId, Level, Span};
 
 #[derive(clap::Parser, Clone)]
 struct Args {
@@ -31,6 +31,10 @@ enum Case {
     Stillborn,
     /// Prints and logs in every run.
     Chatter,
+    /// Waits for a message for at most a second, and panics without it.
+    Limit,
+    /// Waits for an actor on the second host without a limit.
+    Remote,
 }
 
 thread_local! {
@@ -61,6 +65,25 @@ async fn users(me: &Actor) {
             mutex.unlock().await;
         })
         .await;
+    }
+}
+
+async fn remote(me: &Actor, case: Case) {
+    let (mailbox, same) = (me.new_mailbox(), me.new_mailbox());
+    let (from, answers) = (mailbox.clone(), same.clone());
+    me.spawn("answering", HostId(1), move |_| async move {
+        drop(from.get().await);
+        answers.put_detached(1, 1.0).await;
+    })
+    .await;
+    mailbox.put_detached(0, 1.0).await;
+    match case {
+        Case::Limit => drop(
+            same.get_timeout(Span::from_secs(1.0))
+                .await
+                .expect("in time"),
+        ),
+        _ => drop(same.get().await),
     }
 }
 
@@ -96,6 +119,7 @@ async fn checked(me: Actor, args: Args) -> Result<(), String> {
             me.log(Level::Warn, format_args!("chatter"));
             users(&me).await;
         }
+        Case::Limit | Case::Remote => remote(&me, args.case).await,
     }
     Ok(())
 }

@@ -1,0 +1,231 @@
+//! Promise: with time limits and failures allowed, exactly what can happen by them is found, and nothing without asking for
+//! it.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use explore::{Options, Reduction, Report, Verdict, check};
+use sim_core::{ActivityError, Actor, Simulation, Span, Stepper};
+
+/// What actors have seen, over all runs.
+type Seen = Rc<RefCell<BTreeSet<String>>>;
+
+/// Explores with all searches, which must agree; the report of the optimal one and what the actors noted.
+fn explored(
+    allow: fn(&mut Stepper),
+    program: impl Fn(&mut Simulation, &Seen) + Clone + 'static,
+) -> (Report, BTreeSet<String>) {
+    let search = |reduction| {
+        let (seen, program) = (Seen::default(), program.clone());
+        let notes = Rc::clone(&seen);
+        let build = || Simulation::with_constant_model(2);
+        let mut stepper = Stepper::new(build, move |simulation| program(simulation, &notes));
+        allow(&mut stepper);
+        let options = Options {
+            reduction,
+            ..Options::default()
+        };
+        let report = check(stepper, &options);
+        assert!(!matches!(report.verdict, Verdict::Broken(_)), "{report:?}");
+        (report, seen.take())
+    };
+    let (report, seen) = search(Reduction::Odpor);
+    for judge in [Reduction::None, Reduction::Sleep, Reduction::Sdpor] {
+        let (other, all) = search(judge);
+        assert_eq!(all, seen, "{judge:?}");
+        assert_eq!(other.verdict, report.verdict, "{judge:?}");
+    }
+    assert_eq!(report.statistics.blocked, 0);
+    (report, seen)
+}
+
+/// Counts of runs that finish and that end in a deadlock.
+const fn ends(report: &Report) -> (u64, u64) {
+    (report.statistics.finished, report.statistics.deadlocks)
+}
+
+fn nothing(_: &mut Stepper) {}
+
+fn set(all: &[&str]) -> BTreeSet<String> {
+    all.iter().map(|&text| text.to_owned()).collect()
+}
+
+fn a_get_with_a_limit(simulation: &mut Simulation, seen: &Seen) {
+    let mailbox = simulation.new_mailbox();
+    let (from, notes) = (mailbox.clone(), Rc::clone(seen));
+    simulation.spawn("sender", 0, move |_| async move {
+        let end = mailbox.put(1, 8.0).await;
+        notes.borrow_mut().insert(format!("put: {end:?}"));
+    });
+    let notes = Rc::clone(seen);
+    simulation.spawn("receiver", 1, move |_| async move {
+        let end = from.get_timeout(Span::from_secs(1.0)).await;
+        let end = end.map(|message| message.word());
+        notes.borrow_mut().insert(format!("get: {end:?}"));
+    });
+}
+
+/// The time is up before the message is there (the sender then waits for ever), on its way (the sender sees that), or too late
+/// to matter: the sender knows already that it was received. Or it is not up.
+#[test]
+fn a_get_with_a_limit_ends_in_each_possible_way() {
+    let (report, seen) = explored(nothing, a_get_with_a_limit);
+    assert_eq!((ends(&report), report.verdict), ((1, 0), Verdict::Ok));
+    assert_eq!(seen, set(&["put: Ok(())", "get: Ok(Some(1))"]));
+    let (report, seen) = explored(Stepper::allow_timeouts, a_get_with_a_limit);
+    assert_eq!(ends(&report), (3, 1));
+    let cancelled = format!("put: Err({:?})", ActivityError::Cancelled);
+    let late = format!("get: Err({:?})", ActivityError::TimedOut);
+    let all = ["put: Ok(())", "get: Ok(Some(1))", &cancelled, &late];
+    assert_eq!(seen, set(&all));
+}
+
+/// A unit that is there is got: no time passes before the wait. One that has to be given back may come too late.
+#[test]
+fn an_acquire_with_a_limit_waits_only_for_what_is_not_there() {
+    for (units, orders) in [(1, 1), (0, 2)] {
+        let (report, seen) = explored(Stepper::allow_timeouts, move |simulation, seen| {
+            let semaphore = simulation.new_semaphore(units);
+            let (same, notes) = (semaphore.clone(), Rc::clone(seen));
+            simulation.spawn("taker", 0, move |_| async move {
+                let got = same.acquire_timeout(Span::ZERO).await.is_ok();
+                notes.borrow_mut().insert(got.to_string());
+            });
+            simulation.spawn("giver", 0, move |me| async move {
+                me.yield_now().await;
+                if units == 0 {
+                    semaphore.release().await;
+                }
+            });
+        });
+        assert_eq!(ends(&report), (orders, 0), "{units} units");
+        let all: &[&str] = if units == 0 {
+            &["false", "true"]
+        } else {
+            &["true"]
+        };
+        assert_eq!(seen, set(all));
+    }
+}
+
+/// The end of an actor, or of its time: before each of its two steps, or after both.
+#[test]
+fn a_join_with_a_limit_comes_before_each_step_of_its_target_and_after() {
+    let (report, seen) = explored(Stepper::allow_timeouts, |simulation, seen| {
+        let target = simulation.spawn("target", 0, |me| async move {
+            me.yield_now().await;
+            me.yield_now().await;
+        });
+        let notes = Rc::clone(seen);
+        simulation.spawn("joiner", 0, move |_| async move {
+            let ended = target.join_timeout(Span::ZERO).await.is_ok();
+            notes.borrow_mut().insert(ended.to_string());
+        });
+    });
+    assert_eq!(ends(&report), (3, 0));
+    assert_eq!(seen, set(&["false", "true"]));
+}
+
+/// A computation takes time that the explorer does not know.
+#[test]
+fn work_may_take_longer_than_a_limit() {
+    let (report, seen) = explored(Stepper::allow_timeouts, |simulation, seen| {
+        let notes = Rc::clone(seen);
+        simulation.spawn_anonymous(0, move |me| async move {
+            let works = [me.start_execution(1e9), me.start_execution(1e9)];
+            let [one, other] = &works;
+            let first = me.wait_any_timeout(&[one, other], Span::ZERO).await;
+            notes.borrow_mut().insert(format!("any: {first:?}"));
+            let end = one.wait_timeout(Span::ZERO).await.is_ok();
+            notes.borrow_mut().insert(format!("one: {end}"));
+        });
+    });
+    // Three ends of the first wait, two of the second.
+    assert_eq!(ends(&report), (6, 0));
+    let first = ["any: Ok(0)", "any: Ok(1)", "any: Err(TimedOut)"];
+    assert_eq!(seen, &set(&first) | &set(&["one: true", "one: false"]));
+}
+
+/// A worker that answers a master.
+async fn worker(me: Actor, answers: sim_core::Mailbox) {
+    me.yield_now().await;
+    answers.put_detached(1, 8.0).await;
+}
+
+fn host_1_fails(stepper: &mut Stepper) {
+    stepper
+        .allow_failures(1, &["host-1".to_owned()])
+        .expect("there is such a host");
+}
+
+/// Nothing fails; or the host does before the first step of the worker, between its two, or after.
+#[test]
+fn a_host_may_fail_at_any_moment() {
+    let program = |simulation: &mut Simulation, seen: &Seen| {
+        let answers = simulation.new_mailbox();
+        let (same, notes) = (answers.clone(), Rc::clone(seen));
+        simulation.spawn("worker", 1, move |me| worker(me, answers));
+        simulation.spawn("master", 0, move |_| async move {
+            let got = same.get().await.is_ok();
+            notes.borrow_mut().insert(got.to_string());
+        });
+    };
+    assert_eq!(explored(nothing, program).0.verdict, Verdict::Ok);
+    let (report, seen) = explored(host_1_fails, program);
+    assert_eq!(report.findings[0].kind.name(), "deadlock");
+    assert_eq!(seen, set(&["true"]));
+    // The way there is what matters only: the draw that something fails, and the failure.
+    let shortest = report.findings.iter().map(|found| found.steps.len()).min();
+    assert!(shortest.is_some_and(|steps| steps <= 4), "{shortest:?}");
+}
+
+/// With a limit the master goes on without the worker.
+#[test]
+fn a_master_that_does_not_wait_for_ever_survives() {
+    let (report, seen) = explored(
+        |stepper| {
+            stepper.allow_timeouts();
+            host_1_fails(stepper);
+        },
+        |simulation, seen| {
+            let answers = simulation.new_mailbox();
+            let (same, notes) = (answers.clone(), Rc::clone(seen));
+            simulation.spawn("worker", 1, move |me| worker(me, answers));
+            simulation.spawn("master", 0, move |_| async move {
+                let got = same.get_timeout(Span::from_secs(1.0)).await.is_ok();
+                notes.borrow_mut().insert(got.to_string());
+            });
+        },
+    );
+    assert_eq!(report.verdict, Verdict::Ok);
+    assert_eq!(seen, set(&["false", "true"]));
+}
+
+/// Each of two hosts has an actor that waits for ever. With one failure one of them goes on waiting; with two, both may be
+/// gone.
+#[test]
+fn failures_are_bounded() {
+    let program = |simulation: &mut Simulation| {
+        for host in 0..2 {
+            let mailbox = simulation.new_mailbox();
+            simulation.spawn_anonymous(host, move |_| async move { drop(mailbox.get().await) });
+        }
+    };
+    for (most, finished) in [(1, 0), (2, 2)] {
+        let mut stepper = Stepper::new(|| Simulation::with_constant_model(2), program);
+        stepper.allow_failures(most, &[]).expect("all hosts");
+        let statistics = check(stepper, &Options::default()).statistics;
+        assert!(statistics.deadlocks > 0);
+        // In the order of the failures.
+        assert_eq!(statistics.finished > 0, finished > 0, "{statistics:?}");
+    }
+}
+
+#[test]
+fn names_of_nothing_are_told() {
+    let mut stepper = Stepper::on_one_host(|_| {});
+    let names = ["host-0", "host-9", "wire"].map(str::to_owned);
+    let unknown = stepper.allow_failures(1, &names);
+    assert_eq!(unknown, Err(vec!["host-9".to_owned(), "wire".to_owned()]));
+}

@@ -85,7 +85,7 @@ pub struct Annex {
     pub memory: Option<Memory>,
     /// With a CTS: the message has been fetched. With data: they are in the place that the CTS named.
     pub elsewhere: bool,
-    /// With an RTS: the message stands only for its length.
+    /// With an RTS, and nothing else: the message stands only for its length.
     pub phantom: bool,
 }
 
@@ -334,11 +334,8 @@ pub fn encode_with(packet: &Packet, annex: &Annex) -> Head {
     let mut flags = 0;
     let mut set = |flag, is_set| flags |= if is_set { flag } else { 0 };
     set(HAS_RETURNED, packet.returned.is_some());
-    let is_phantom = packet.payload.is_phantom() && !packet.payload.is_empty();
-    set(
-        IS_PHANTOM,
-        shape.flags & IS_PHANTOM != 0 && (is_phantom || annex.phantom),
-    );
+    let is_phantom = packet.payload.is_phantom() && payload_of(packet) > 0;
+    set(IS_PHANTOM, is_phantom || annex.phantom);
     set(HAS_MEMORY, annex.memory.is_some());
     set(IS_ELSEWHERE, annex.elsewhere);
     set(

@@ -121,7 +121,6 @@ pub struct Outcome {
     pub steps: u64,
 }
 
-
 type Body = Pin<Box<dyn Future<Output = Result<()>>>>;
 
 /// Enough for anything that ends.

@@ -12,10 +12,10 @@ fn run(script: &str, tools: &[&str], arguments: &[&str]) -> Output {
     let name = format!("softroce {script} {tools:?} {arguments:?}").replace('/', "");
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
+    fs::create_dir_all(&folder).expect("a folder");
     for tool in tools {
         let here = Path::new("/usr/bin").join(tool);
-        symlink(here, folder.join(tool)).unwrap();
+        symlink(here, folder.join(tool)).expect("a link");
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("softroce")
@@ -23,7 +23,7 @@ fn run(script: &str, tools: &[&str], arguments: &[&str]) -> Output {
     let mut command = Command::new("/bin/bash");
     command.arg(script).args(arguments).env("PATH", &folder);
     command.env("SOFTROCE_DIR", folder.join("cache"));
-    command.output().unwrap()
+    command.output().expect("bash runs")
 }
 
 #[track_caller]

@@ -42,7 +42,7 @@ struct Found {
     place: Option<String>,
     /// A command that shows it again.
     command: String,
-    /// It is no mistake under the send mode that was asked for: the program needs sends that do not wait.
+    /// There is no such mistake under the send mode of the platform: the program needs sends that do not wait.
     needs_buffering: bool,
 }
 

@@ -67,7 +67,8 @@ pub(crate) struct CheckArgs {
     seed: u64,
 
     /// When a send waits for its receive: eager (never), rendezvous (always) or
-    /// threshold=SIZE (from SIZE on); without it as the platform says
+    /// threshold=SIZE (from SIZE on); without it as the platform says, and if nothing is
+    /// wrong with that, again with rendezvous: a deadlock there is found, too
     #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
     pub(super) send_mode: Option<SendMode>,
 

@@ -1,6 +1,6 @@
 //! What a search or a replay prints for programs: one JSON object.
 
-use explore::{Critical, End, FindingStep, Followed, Report, Verdict};
+use explore::{Bound, Critical, End, FindingStep, Followed, Verdict};
 use serde_json::{Value, json};
 
 use super::search::Searched;
@@ -16,8 +16,7 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         kept_in,
     } = searched;
     let statistics = &report.statistics;
-    let bounds = bounds(report);
-    let verdict = match report.verdict {
+    let verdict = match searched.verdict() {
         Verdict::Ok => "ok",
         Verdict::Found => "found",
         Verdict::Bounded => "bounded",
@@ -26,9 +25,9 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
     pretty(&json!({
         "program": name,
         "verdict": verdict,
-        "message": text::verdict(report),
-        "exhaustive": report.is_exhaustive(),
-        "bounds": bounds,
+        "message": text::verdict(searched),
+        "exhaustive": searched.is_exhaustive(),
+        "bounds": names(searched.bounds()),
         "traces": statistics.traces,
         "finished": statistics.finished,
         "deadlocks": statistics.deadlocks,
@@ -48,7 +47,7 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         "unbuffered": unbuffered.as_ref().map(|report| json!({
             "message": text::unbuffered(report).trim_start(),
             "exhaustive": report.is_exhaustive(),
-            "bounds": self::bounds(report),
+            "bounds": names(report.statistics.bounds.iter()),
             "traces": report.statistics.traces,
             "deadlocks": report.statistics.deadlocks,
             "transitions": report.statistics.transitions,
@@ -58,12 +57,10 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
     }))
 }
 
-/// The names of the bounds that were hit.
-fn bounds(report: &Report) -> Vec<String> {
-    let bounds = report.statistics.bounds.iter();
-    bounds
-        .map(|bound| format!("{bound:?}").to_lowercase())
-        .collect()
+/// The names of bounds that were hit.
+fn names(bounds: impl IntoIterator<Item = Bound>) -> Vec<String> {
+    let name = |bound: Bound| format!("{bound:?}").to_lowercase();
+    bounds.into_iter().map(name).collect()
 }
 
 /// A replay.
@@ -99,7 +96,7 @@ fn finding(found: &Found) -> Value {
     let cycle = found.states.cycle().unwrap_or_default();
     json!({
         "kind": found.kind(),
-        "severity": if found.needs_buffering { "warning" } else { "error" },
+        "severity": "error",
         "message": found.message(),
         "replay": found.finding.replay.to_string(),
         "command": found.command,

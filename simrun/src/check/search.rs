@@ -1,7 +1,7 @@
 //! A search from the command line: where it begins, what is made of its findings, and where it is kept if it is interrupted.
 //!
 //! If nothing is found in a program of ranks whose send mode was left open, another search looks for what happens when every send
-//! waits for its receive. What is found only there is a warning: the program relies on buffers that MPI does not promise.
+//! waits for its receive. A deadlock that is found only there is a finding: the program relies on buffers that MPI does not promise.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,6 +30,38 @@ pub(super) struct Searched {
     pub(super) unbuffered: Option<Report>,
     /// The file in which the search is kept, if it is.
     pub(super) kept_in: Option<String>,
+}
+
+impl Searched {
+    /// The answer of both searches.
+    pub(super) fn verdict(&self) -> Verdict {
+        match (&self.report.verdict, &self.unbuffered) {
+            (Verdict::Ok, Some(report)) => match &report.verdict {
+                Verdict::Broken(text) => Verdict::Broken(text.clone()),
+                _ if report.statistics.deadlocks > 0 => Verdict::Found,
+                _ if report.statistics.bounds.is_empty() => Verdict::Ok,
+                _ => Verdict::Bounded,
+            },
+            (verdict, _) => verdict.clone(),
+        }
+    }
+
+    /// Whether all orders were covered, in both searches.
+    pub(super) fn is_exhaustive(&self) -> bool {
+        self.report.is_exhaustive() && self.unbuffered.as_ref().is_none_or(Report::is_exhaustive)
+    }
+
+    /// The bounds that were hit, in either search.
+    pub(super) fn bounds(&self) -> Vec<Bound> {
+        let reports = std::iter::once(&self.report).chain(&self.unbuffered);
+        let mut bounds = Vec::new();
+        for bound in reports.flat_map(|report| report.statistics.bounds.iter()) {
+            if !bounds.contains(&bound) {
+                bounds.push(bound);
+            }
+        }
+        bounds
+    }
 }
 
 /// Searches, and shows what was found.
@@ -237,10 +269,8 @@ fn broken_search(panic: &(dyn Any + Send)) -> ExitCode {
 
 /// The exit status that a search deserves.
 fn status_of(searched: &Searched) -> u8 {
-    let reports = std::iter::once(&searched.report).chain(&searched.unbuffered);
-    let mut bounds = reports.flat_map(|report| report.statistics.bounds.iter());
-    let is_interrupted = bounds.any(|bound| bound == Bound::Interrupt);
-    match searched.report.verdict {
+    let is_interrupted = searched.bounds().contains(&Bound::Interrupt);
+    match searched.verdict() {
         _ if is_interrupted => status::INTERRUPTED,
         Verdict::Ok => 0,
         Verdict::Found | Verdict::Broken(_) => status::FAILED,

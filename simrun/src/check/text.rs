@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use explore::{Critical, End, FindingKind, FindingStep, Followed, Report, Statistics, Verdict};
+use explore::{
+    Bound, Critical, End, FindingKind, FindingStep, Followed, Report, Statistics, Verdict,
+};
 use sim_core::{ActorId, Schedule};
 
 use super::search::Searched;
@@ -14,7 +16,7 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
     let mut text = format!(
         "{}{name}: {}\n{}",
         findings(&searched.found, searched.is_cut),
-        verdict(&searched.report),
+        verdict(searched),
         counts(&searched.report.statistics)
     );
     if let Some(report) = &searched.unbuffered {
@@ -33,45 +35,45 @@ pub(super) fn unbuffered(report: &Report) -> String {
     let traces = summary::count(statistics.traces, "trace");
     if statistics.deadlocks > 0 {
         let wrong = statistics.deadlocks;
-        format!("  warning: if sends are not buffered, {wrong} of {traces} deadlocked")
+        format!("  if sends are not buffered, {wrong} of {traces} deadlocked")
     } else if statistics.bounds.is_empty() {
         format!("  no deadlock either if sends are not buffered ({traces})")
     } else {
-        let bounds: Vec<String> = statistics
-            .bounds
-            .iter()
-            .map(|bound| bound.to_string())
-            .collect();
         format!(
             "  if sends are not buffered not all orders were explored: {}",
-            bounds.join(", ")
+            joined(statistics.bounds.iter())
         )
     }
 }
 
 /// The answer in words.
-pub(super) fn verdict(report: &Report) -> String {
-    let statistics = &report.statistics;
-    let bounds: Vec<String> = statistics
-        .bounds
-        .iter()
-        .map(|bound| bound.to_string())
-        .collect();
+pub(super) fn verdict(searched: &Searched) -> String {
+    let statistics = &searched.report.statistics;
+    let bounds = searched.bounds();
     let rest = if bounds.is_empty() {
         "all orders were explored".to_owned()
     } else {
-        format!("not all orders were explored: {}", bounds.join(", "))
+        format!("not all orders were explored: {}", joined(bounds))
     };
-    match &report.verdict {
+    match &searched.verdict() {
         Verdict::Ok => format!("nothing found; {rest}"),
         Verdict::Bounded => format!("nothing found, but {rest}"),
         Verdict::Broken(text) => text.clone(),
+        Verdict::Found if searched.report.verdict == Verdict::Ok => {
+            format!("right only if sends are buffered; {rest}")
+        }
         Verdict::Found => {
             let wrong = statistics.deadlocks + statistics.failed + statistics.leftovers;
             let traces = summary::count(statistics.traces, "trace");
             format!("{wrong} of {traces} wrong; {rest}")
         }
     }
+}
+
+/// Bounds in words.
+fn joined(bounds: impl IntoIterator<Item = Bound>) -> String {
+    let bounds = bounds.into_iter().map(|bound| bound.to_string());
+    bounds.collect::<Vec<String>>().join(", ")
 }
 
 /// The counts of a search.
@@ -121,7 +123,7 @@ fn finding(found: &Found) -> String {
     let kind = found.finding.kind.name();
     let message = found.message();
     let prefix = if found.needs_buffering {
-        "warning: this works only because sends are buffered, which MPI does not promise\n"
+        "this works only because sends are buffered, which MPI does not promise\n"
     } else {
         ""
     };

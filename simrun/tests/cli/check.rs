@@ -311,21 +311,21 @@ fn a_search_of_something_else_is_refused() {
 }
 
 #[test]
-fn sends_that_need_buffers_are_a_warning() {
+fn sends_that_need_buffers_are_found() {
     let ranks = program("cases");
     let ran = simrun(&format!(
         "check -n 2 --format json {ranks} -- --case head-to-head"
     ));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    assert_eq!(ran.status, 1, "{ran:?}");
     let found = ran.json();
     assert_eq!(
         (&found["verdict"], &found["exhaustive"]),
-        (&"ok".into(), &true.into())
+        (&"found".into(), &true.into())
     );
     let finding = &found["findings"][0];
     assert_eq!(
         (&finding["kind"], &finding["severity"]),
-        (&"buffering".into(), &"warning".into())
+        (&"buffering".into(), &"error".into())
     );
     assert!(found["unbuffered"]["deadlocks"].as_u64().unwrap() > 0);
     let command = finding["command"].as_str().unwrap();
@@ -336,13 +336,19 @@ fn sends_that_need_buffers_are_a_warning() {
     let ran = simrun(&format!("check -n 2 {ranks} -- --case head-to-head"));
     assert!(
         ran.stdout
-            .starts_with("warning: this works only because sends are buffered"),
+            .starts_with("this works only because sends are buffered"),
         "{ran:?}"
     );
-    // Who says what sends do is not warned.
+    assert!(
+        ran.stdout
+            .contains("right only if sends are buffered; all orders were explored")
+    );
+    // Who says what sends do asks for nothing else.
     let eager =
         format!("check -n 2 --send-mode eager --format json {ranks} -- --case head-to-head");
-    let found = simrun(&eager).json();
+    let ran = simrun(&eager);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let found = ran.json();
     assert_eq!(found["findings"], serde_json::json!([]));
     assert_eq!(found["unbuffered"], serde_json::Value::Null);
 }

@@ -9,13 +9,14 @@
 use sim_core::StepKind;
 
 use crate::facts::SharedLists;
+use crate::orders::{Known, Order, Orders};
 use crate::search::Way;
 use crate::state::State;
 use crate::wakeup::{Saved, Trees};
 use crate::{End, Event, Statistics};
 
 /// The version of the numbers.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// How far an interrupted search has come.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,12 +39,13 @@ impl Checkpoint {
     /// Runs so far.
     #[must_use]
     pub fn traces(&self) -> u64 {
-        self.open().map_or(0, |(state, _)| state.statistics.traces)
+        self.open()
+            .map_or(0, |(state, _, _)| state.statistics.traces)
     }
 
-    pub(crate) fn new(state: &State, found: &[Way]) -> Self {
+    pub(crate) fn new(state: &State, found: &[Way], orders: &Orders) -> Self {
         let mut words = vec![VERSION];
-        let flags = u64::from(state.thorough);
+        let flags = u64::from(state.thorough) | u64::from(state.facts.watched) << 1;
         words.extend([flags, state.done as u64]);
         events(&mut words, &state.path);
         let saved = state.trees.save();
@@ -80,17 +82,27 @@ impl Checkpoint {
             words.push(*end as u64);
             events(&mut words, way);
         }
+        words.push(orders.0.len() as u64);
+        for known in &orders.0 {
+            words.push(u64::from(known.actor));
+            order(&mut words, &known.first);
+            words.push(u64::from(known.other.is_some()));
+            if let Some(other) = &known.other {
+                order(&mut words, other);
+            }
+        }
         Self(words)
     }
 
     /// What was kept.
-    pub(crate) fn open(&self) -> Option<(State, Vec<Way>)> {
+    pub(crate) fn open(&self) -> Option<(State, Vec<Way>, Orders)> {
         let mut reader = Reader(&self.0);
         if reader.word()? != VERSION {
             return None;
         }
         let mut state = State::new();
-        state.thorough = reader.flag()?;
+        let flags = reader.word()?;
+        (state.thorough, state.facts.watched) = (flags & 1 == 1, flags & 2 == 2);
         state.done = reader.small()?;
         state.path = reader.events()?;
         let sleep = reader.events()?;
@@ -132,7 +144,23 @@ impl Checkpoint {
             let end = *End::ALL.get(reader.small()?)?;
             found.push((reader.events()?, end));
         }
-        reader.0.is_empty().then_some((state, found))
+        let mut orders = Orders::default();
+        for _ in 0..reader.count()? {
+            let actor = u32::try_from(reader.word()?)
+                .ok()
+                .filter(|&actor| actor > 0)?;
+            let first = reader.order()?;
+            let other = match reader.word()? {
+                0 => None,
+                _ => Some(reader.order()?),
+            };
+            orders.0.push(Known {
+                actor,
+                first,
+                other,
+            });
+        }
+        reader.0.is_empty().then_some((state, found, orders))
     }
 }
 
@@ -140,6 +168,13 @@ impl Checkpoint {
 fn numbers(words: &mut Vec<u64>, list: impl ExactSizeIterator<Item = u64>) {
     words.push(list.len() as u64);
     words.extend(list);
+}
+
+/// Adds an order in which messages came.
+fn order(words: &mut Vec<u64>, order: &Order) {
+    let sources = order.sources.iter();
+    numbers(words, sources.map(|&source| u64::from(source)));
+    events(words, &order.events);
 }
 
 /// Adds a list of events.
@@ -188,13 +223,18 @@ impl<'a> Reader<'a> {
         (count <= self.0.len()).then_some(count)
     }
 
-    fn flag(&mut self) -> Option<bool> {
-        self.word().map(|word| word == 1)
-    }
-
     fn numbers(&mut self) -> Option<&'a [u64]> {
         let count = self.count()?;
         self.take(count)
+    }
+
+    fn order(&mut self) -> Option<Order> {
+        let sources = self.numbers()?.iter().copied();
+        let sources: Option<Vec<u32>> = sources.map(|word| u32::try_from(word).ok()).collect();
+        Some(Order {
+            sources: sources?,
+            events: self.events()?,
+        })
     }
 
     fn events(&mut self) -> Option<Vec<Event>> {

@@ -12,19 +12,20 @@ pub enum FindingKind {
     Deadlock(WaitGraph),
     /// The same, and at least one of them asks the same again and again.
     Livelock(WaitGraph),
-    /// An actor panicked or returned an error.
+    /// An actor panicked or returned an error, or an invariant did not hold after its step.
     Failure(Failure),
     /// Messages that nobody received, or operations that never ended, in words.
     Leftovers(Vec<String>),
 }
 
 impl FindingKind {
-    /// A short name: `deadlock`, `livelock`, `panic`, `error` or `leftovers`.
+    /// A short name: `deadlock`, `livelock`, `panic`, `error`, `invariant` or `leftovers`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Deadlock(_) => "deadlock",
             Self::Livelock(_) => "livelock",
+            Self::Failure(failure) if failure.invariant.is_some() => "invariant",
             Self::Failure(failure) if failure.panicked => "panic",
             Self::Failure(_) => "error",
             Self::Leftovers(_) => "leftovers",

@@ -63,14 +63,18 @@ pub fn follow(stepper: &mut Stepper, schedule: &Schedule) -> Followed {
     }
 }
 
-/// The schedule that takes the same steps as a finding, for a program that is begun for the first time.
+/// The schedule that takes the same steps as those of a search, for a program that is begun for the first time.
 ///
 /// Queues of a device have numbers by the order in which they were first used, over all runs of a search. They have names
 /// that do not depend on that. `None` if the steps are not possible.
-pub fn schedule_alone(stepper: &mut Stepper, finding: &Finding) -> Option<Schedule> {
+pub fn schedule_alone(
+    stepper: &mut Stepper,
+    steps: &[FindingStep],
+    replay: &Schedule,
+) -> Option<Schedule> {
     stepper.restart();
     let mut schedule = Schedule::default();
-    for (step, choice) in finding.steps.iter().zip(&finding.replay.0) {
+    for (step, choice) in steps.iter().zip(&replay.0) {
         let mut actor = choice.actor.number() - 1;
         if step.kind == StepKind::Deliver {
             let mut next = stepper.next_able(stepper.actors());

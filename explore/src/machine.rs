@@ -86,6 +86,10 @@ impl Machine {
             self.places.clear();
             self.places.extend_from_slice(self.stepper.tested());
         }
+        if !self.facts.watched && self.stepper.has_invariants() {
+            self.facts.watched = true;
+            return Err(Halt::Again);
+        }
         let event = self.event(actor, choice, executed.footprint, executed.effects);
         self.note_effects(&event)?;
         self.note_mutexes(actor, &executed);
@@ -161,6 +165,10 @@ impl Machine {
         {
             event.effects |= effects;
         }
+        if self.facts.watched {
+            // Whatever it does, an invariant may look at it.
+            event.effects |= Executed::HIDDEN;
+        }
         event
     }
 
@@ -168,7 +176,7 @@ impl Machine {
     #[inline]
     fn note_effects(&mut self, event: &Event) -> Result<(), Halt> {
         let effects = event.effects & (Executed::HIDDEN | Executed::ALLOCATES);
-        if effects == 0 || !event.has_open_end() {
+        if effects == 0 || !event.has_open_end() || self.facts.watched {
             return Ok(());
         }
         if self.facts.note_effects(event.actor, effects) {

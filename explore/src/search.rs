@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use sim_core::{Schedule, Stepper};
 
 use crate::drive::{self, Ended, Through};
+use crate::orders::{Orders, ReceiveOrder, Taken};
 use crate::state::State;
 use crate::{Checkpoint, Event, Finding, Options, Path, Statistics, Threads, finding};
 
@@ -87,14 +88,17 @@ pub(crate) type Way = (Vec<Event>, End);
 struct Finder<'a> {
     options: &'a Options,
     found: Vec<Way>,
+    /// In which orders actors take what comes from anybody. Runs that come again say nothing new.
+    orders: Orders,
     /// How many of them will not come again if the search goes on.
     kept: usize,
 }
 
 impl<'a> Finder<'a> {
-    const fn new(options: &'a Options, found: Vec<Way>) -> Self {
+    const fn new(options: &'a Options, found: Vec<Way>, orders: Orders) -> Self {
         Self {
             options,
+            orders,
             kept: found.len(),
             found,
         }
@@ -102,14 +106,18 @@ impl<'a> Finder<'a> {
 }
 
 impl Collector for Finder<'_> {
-    type Seen = Option<Way>;
+    type Seen = (Option<Way>, Option<Box<Taken>>);
 
     fn look(run: &Run<'_>) -> Self::Seen {
-        finding::is_finding(run.end).then(|| (run.path.events().to_vec(), run.end))
+        let found = finding::is_finding(run.end).then(|| (run.path.events().to_vec(), run.end));
+        (found, Taken::in_run(run))
     }
 
-    fn collect(&mut self, seen: Self::Seen) -> ControlFlow<()> {
-        let Some(found) = seen else {
+    fn collect(&mut self, (found, taken): Self::Seen) -> ControlFlow<()> {
+        if let Some(taken) = taken {
+            self.orders.note(&taken);
+        }
+        let Some(found) = found else {
             return ControlFlow::Continue(());
         };
         if self.found.len() < self.options.findings_max {
@@ -124,6 +132,7 @@ impl Collector for Finder<'_> {
 
     fn forget(&mut self) {
         self.found.clear();
+        self.orders = Orders::default();
         self.kept = 0;
     }
 
@@ -152,6 +161,8 @@ pub struct Report {
     pub verdict: Verdict,
     /// What was found, in the order in which it was found; at most [`Options::findings_max`].
     pub findings: Vec<Finding>,
+    /// Who takes messages from any source in an order that is not determined: warnings, without influence on the verdict.
+    pub receive_orders: Vec<ReceiveOrder>,
     /// What was counted.
     pub statistics: Statistics,
     /// From where the search can go on, if it was the optimal depth-first one and a bound stopped it.
@@ -173,7 +184,7 @@ const NOT_AGAIN: &str =
 /// Explores a program and reports what is wrong with it.
 #[must_use]
 pub fn check(stepper: Stepper, options: &Options) -> Report {
-    let mut finder = Finder::new(options, Vec::new());
+    let mut finder = Finder::new(options, Vec::new(), Orders::default());
     let ended = drive::alone(stepper, options, &mut Through(&mut finder));
     report(ended, finder)
 }
@@ -190,9 +201,10 @@ pub fn check_on_threads(
     options: &Options,
     from: Option<&Checkpoint>,
 ) -> Report {
-    let (state, found) = from.and_then(Checkpoint::open).unzip();
-    let mut finder = Finder::new(options, found.unwrap_or_default());
-    let state = state.unwrap_or_else(State::new);
+    let opened = from.and_then(Checkpoint::open);
+    let (state, found, orders) =
+        opened.unwrap_or_else(|| (State::new(), Vec::new(), Orders::default()));
+    let mut finder = Finder::new(options, found, orders);
     let ended = drive::together(threads, options, state, &mut finder);
     report(ended, finder)
 }
@@ -206,7 +218,7 @@ fn report(ended: Ended, finder: Finder<'_>) -> Report {
     } = ended;
     let checkpoint = state
         .filter(|_| broken.is_none())
-        .map(|state| Checkpoint::new(&state, &finder.found[..finder.kept]));
+        .map(|state| Checkpoint::new(&state, &finder.found[..finder.kept], &finder.orders));
     let mut findings: Vec<Finding> = Vec::new();
     for (events, end) in finder.found {
         match Finding::again(&mut stepper, &events, end) {
@@ -214,6 +226,15 @@ fn report(ended: Ended, finder: Finder<'_>) -> Report {
             None => broken = broken.or_else(|| Some(NOT_AGAIN.to_owned())),
         }
     }
+    let mut receive_orders = Vec::new();
+    for known in &finder.orders.0 {
+        match ReceiveOrder::of(&mut stepper, known) {
+            Some(Ok(order)) => receive_orders.push(order),
+            Some(Err(())) => broken = broken.or_else(|| Some(NOT_AGAIN.to_owned())),
+            None => {}
+        }
+    }
+    receive_orders.sort_by_key(|order| order.actor);
     let verdict = match broken {
         Some(text) => Verdict::Broken(text),
         None if statistics.failed + statistics.deadlocks + statistics.leftovers > 0 => {
@@ -225,6 +246,7 @@ fn report(ended: Ended, finder: Finder<'_>) -> Report {
     Report {
         verdict,
         findings,
+        receive_orders,
         statistics,
         checkpoint,
     }

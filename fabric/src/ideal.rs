@@ -15,12 +15,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
+use std::panic::Location;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mpi::channel::{Event, Interest, Packet, Settings, Token};
 use mpi::{Envelope, Process};
-use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, QueueHead};
+use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, QueueHead, Received};
 
 use crate::flow::{begins, message};
 use crate::ranks::{Carrier, Ranks, actor};
@@ -140,6 +141,8 @@ pub struct Ideal {
     numbers: QueueNumbers,
     queues: RefCell<Queues>,
     looks: Vec<Cell<Look>>,
+    /// What came to receives and probes from any source.
+    received: RefCell<Vec<Received>>,
     /// The ranks' processes, for what they leave unfinished.
     processes: RefCell<Vec<std::rc::Weak<Process>>>,
 }
@@ -158,6 +161,7 @@ impl Ideal {
             numbers,
             queues: RefCell::default(),
             looks: vec![Cell::new(Look::No); ranks as usize],
+            received: RefCell::default(),
             processes: RefCell::default(),
         });
         port.attach(Rc::clone(&ideal) as Rc<dyn Device>);
@@ -230,6 +234,10 @@ impl Device for Ideal {
         if let Some(look) = self.looks.get(stopped.number() as usize - 1) {
             look.set(Look::Granted);
         }
+    }
+
+    fn received(&self) -> Vec<Received> {
+        self.received.borrow().clone()
     }
 
     fn queue_name(&self, queue: u32) -> String {
@@ -319,6 +327,14 @@ impl Carrier for Ideal {
             }
         }
         false
+    }
+
+    fn note_source(&self, rank: u32, source: u32, location: &'static Location<'static>) {
+        self.received.borrow_mut().push(Received {
+            by: actor(rank),
+            from: actor(source),
+            location,
+        });
     }
 
     fn parked(&self, rank: u32, _: Interest) {

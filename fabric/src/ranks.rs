@@ -66,6 +66,9 @@ pub(crate) trait Carrier: Device {
         true
     }
 
+    /// A receive or a probe of the rank from any source has got or seen a message of another.
+    fn note_source(&self, _rank: u32, _source: u32, _location: &'static Location<'static>) {}
+
     /// The rank has nothing to do until the next event of that kind.
     fn parked(&self, _rank: u32, _interest: Interest) {}
 
@@ -393,6 +396,10 @@ impl<C: Carrier> Channel for RankChannel<C> {
 
     fn may_look(&self) -> bool {
         self.device.may_look(self.rank)
+    }
+
+    fn note_source(&self, source: u32, location: &'static Location<'static>) {
+        self.device.note_source(self.rank, source, location);
     }
 
     fn timer(&self, seconds: f64, token: Token) {

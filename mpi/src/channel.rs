@@ -15,6 +15,7 @@
 //! Units: seconds, flop, bytes.
 
 use std::fmt;
+use std::panic::Location;
 use std::task::Waker;
 
 use crate::connection::Failure;
@@ -454,6 +455,12 @@ pub trait Channel {
     /// a model checker let it wait: whether a look comes before or after an arrival is then a choice.
     fn may_look(&self) -> bool {
         true
+    }
+
+    /// A receive or a probe from any source, at this place of the program, has got or seen a message of a rank. Channels under a
+    /// model checker remember it, because another order may be possible.
+    fn note_source(&self, source: u32, location: &'static Location<'static>) {
+        let _ = (source, location);
     }
 
     /// Tells [`Event::Elapsed`] after so many seconds.

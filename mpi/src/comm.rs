@@ -442,6 +442,7 @@ impl Comm {
             };
             let attempt = move |_: &Process, engine: &mut Engine| engine.probe(&pattern);
             let status = Call::new(&self.process, location, Waits::Probe(pattern), attempt).await;
+            self.process.note_source(&pattern, status.source, location);
             Ok(self.told(status))
         }
     }
@@ -474,6 +475,9 @@ impl Comm {
                     .then_some(None),
             };
             let found = Call::new(&self.process, location, Waits::Iprobe(pattern), attempt).await;
+            if let Some(status) = &found {
+                self.process.note_source(&pattern, status.source, location);
+            }
             Ok(found.map(|status| self.told(status)))
         }
     }

@@ -85,6 +85,16 @@ impl Comm {
         }
     }
 
+    fn note_source(
+        &self,
+        pattern: &Pattern,
+        found: &Unexpected,
+        location: &'static Location<'static>,
+    ) {
+        let source = found.envelope.source as usize;
+        self.process().note_source(pattern, source, location);
+    }
+
     /// Waits for a message and takes it: `MPI_Mprobe`.
     ///
     /// # Errors
@@ -104,6 +114,7 @@ impl Comm {
             let attempt = move |_: &Process, engine: &mut Engine| engine.extract(&pattern);
             let waits = Waits::Probe(pattern);
             let content = Call::new(self.process(), location, waits, attempt).await;
+            self.note_source(&pattern, &content, location);
             Ok(self.message(Some(content)))
         }
     }
@@ -128,6 +139,9 @@ impl Comm {
                 move |process: &Process, engine: &mut Engine| try_extract(process, engine, pattern);
             let waits = Waits::Iprobe(pattern);
             let content = Call::new(self.process(), location, waits, attempt).await;
+            if let Some(content) = &content {
+                self.note_source(&pattern, content, location);
+            }
             Ok(content.map(|content| self.message(Some(content))))
         }
     }

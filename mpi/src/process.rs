@@ -205,6 +205,19 @@ impl Process {
         false
     }
 
+    /// A probe with this pattern has seen a message of a rank.
+    pub(crate) fn note_source(
+        &self,
+        pattern: &Pattern,
+        source: usize,
+        location: &'static Location<'static>,
+    ) {
+        if pattern.source.is_none() {
+            let source = u32::try_from(source).expect("ranks are counted in 32 bits");
+            self.channel.note_source(source, location);
+        }
+    }
+
     /// The date at which the rank is, in seconds.
     pub(crate) fn now(&self) -> f64 {
         // An event that has not been handled cannot make the rank busy.

@@ -64,6 +64,11 @@ pub trait Device {
         let _ = actor;
     }
 
+    /// What came in this run where an actor takes what comes from anybody, in order. Empty for a device that does not remember it.
+    fn received(&self) -> Vec<Received> {
+        Vec::new()
+    }
+
     /// A queue in words.
     fn queue_name(&self, queue: u32) -> String {
         format!("queue {queue}")
@@ -77,6 +82,17 @@ pub trait Device {
     /// What a parked actor waits for, in words; `None` if the device does not know the actor. The names of actor and
     /// host are filled in by the kernel.
     fn describe(&self, actor: ActorId) -> Option<Blocked>;
+}
+
+/// What came to an actor that would have taken the same from others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// Who took it.
+    pub by: ActorId,
+    /// From whom it came.
+    pub from: ActorId,
+    /// Where the program asked for it.
+    pub location: &'static Location<'static>,
 }
 
 /// What would arrive next from a queue of a device.

@@ -172,6 +172,8 @@ pub struct Kernel {
     pub(crate) stepped: bool,
     /// Whether the explorer may let the time of a wait be up.
     pub(crate) timeouts: bool,
+    /// The invariants, if there are any.
+    pub(crate) watch: Option<Box<crate::invariant::Watch>>,
     /// Records of the rarer things of actors, to be used again.
     #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
     pub(crate) spare_extras: Vec<Box<actors::Extra>>,
@@ -248,6 +250,7 @@ impl Kernel {
             step: NONE,
             stepped: false,
             timeouts: false,
+            watch: None,
             spare_extras: Vec::new(),
         }
     }

@@ -51,8 +51,10 @@ pub struct Failure {
     pub time: Time,
     /// The panic's message or the error's text.
     pub message: String,
-    /// Whether it panicked; otherwise it returned an error.
+    /// Whether it panicked; otherwise it returned an error, or violated an invariant.
     pub panicked: bool,
+    /// The name of the invariant that did not hold after it had gone on, if that is why.
+    pub invariant: Option<String>,
 }
 
 impl fmt::Display for Failure {

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use crate::device::DevicePort;
+use crate::invariant;
 use crate::kernel::{Again, Hosts, NONE, Shared, SlotState, Stop};
 use crate::mailbox::Mailbox;
 use crate::sync::{Barrier, Condvar, Mutex, Semaphore};
@@ -181,6 +182,10 @@ impl Simulation {
         let names: Vec<String> = (0..hosts).map(|host| format!("host-{host}")).collect();
         let model = crate::Constant::new(crate::Span::from_micros(1.0), 1e9);
         Self::new(Box::new(model), Rc::new(names), 0)
+    }
+
+    pub(crate) const fn shared(&self) -> &Shared {
+        &self.kernel
     }
 
     /// Lets time pass, or not; see [`Clock`].
@@ -521,6 +526,9 @@ impl Simulation {
             kernel.current = NONE;
             let record = &mut kernel.actors[actor as usize];
             record.body = self.running.take();
+            if let Some(watch) = &mut kernel.watch {
+                watch.actor = actor;
+            }
             match result {
                 Poll::Pending => {
                     if record.has_more() {
@@ -529,6 +537,7 @@ impl Simulation {
                         return Some(kernel.foreign_future(actor));
                     }
                     let calm = kernel.dying.is_empty() && kernel.stop.is_none();
+                    let calm = calm && kernel.watch.is_none();
                     if calm && self.polls < POLLS_BETWEEN_LOOKS {
                         self.polls += 1;
                         return None;
@@ -560,7 +569,11 @@ impl Simulation {
                     .as_ref()
                     .is_some_and(|flag| flag.load(Ordering::Relaxed));
                 let finished = (kernel.live == 0).then_some(Outcome::Finished);
+                let looks = stop.is_none() && kernel.watch.is_some();
+                drop(kernel);
+                let violated = looks.then(|| invariant::violated(&self.kernel)).flatten();
                 return stop
+                    .or(violated.map(Outcome::Failed))
                     .or(finished)
                     .or(interrupted.then_some(Outcome::Interrupted));
             }
@@ -661,6 +674,8 @@ impl Simulation {
         for hook in hooks {
             let _ = catch_unwind(AssertUnwindSafe(|| hook(true)));
         }
+        let watch = self.kernel.borrow_mut().watch.take();
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(watch)));
         // Messages that nobody got may hold handles, and those the kernel.
         let messages = self.kernel.borrow_mut().activities.take_messages();
         for message in messages {
@@ -691,7 +706,7 @@ fn outcome_of(stop: Stop) -> Outcome {
     }
 }
 
-fn panic_message(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a text".to_owned())

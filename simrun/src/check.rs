@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use explore::{Critical, End, Finding, Followed};
+use explore::{Critical, End, Finding, FindingStep, Followed, ReceiveOrder};
 use platform::Platform;
 use run::{Output, Program, QueueNumbers, RunError, SendMode, Stream};
 use sim_core::{ActorId, Console, Level, LogLine, Schedule, Stepper, WaitGraph};
@@ -71,6 +71,32 @@ impl Found {
             Some(place) if self.finding.kind.name() == "panic" => format!("{message} (at {place})"),
             _ => message.to_owned(),
         }
+    }
+}
+
+/// A rank receives in an order that is not determined.
+struct Warning {
+    order: ReceiveOrder,
+    /// For each of the two orders the steps of a run that has it, and a command that shows it.
+    commands: Vec<(String, String)>,
+}
+
+impl Warning {
+    /// What is not determined, in one sentence.
+    fn message(&self) -> String {
+        let ReceiveOrder {
+            name,
+            position,
+            line,
+            orders: [one, other],
+            ..
+        } = &self.order;
+        format!(
+            "the order in which {name} receives is not determined: message {} from any source, at {line}, is from {} or from {}",
+            position + 1,
+            one.names[*position],
+            other.names[*position],
+        )
     }
 }
 
@@ -145,12 +171,15 @@ impl Subject<'_> {
 
     /// A shorter way to a finding, followed in a program that has not been searched, as a replay will.
     fn again(&self, finding: &Finding) -> Result<Found, ExitCode> {
-        let shorter = self.alone(finding, |stepper, schedule| {
+        let way = (&finding.steps[..], &finding.replay);
+        let shorter = self.alone(way, |stepper, schedule| {
             let found = explore::follow(stepper, schedule).finding?;
             Some(explore::minimise(stepper, &found))
         })?;
         let shorter = shorter.as_ref().unwrap_or(finding);
-        let schedule = self.alone(shorter, |_, schedule| Some(schedule.clone()))?;
+        let schedule = self.alone((&shorter.steps, &shorter.replay), |_, schedule| {
+            Some(schedule.clone())
+        })?;
         let again = match schedule {
             Some(schedule) => self.follow(&schedule, false)?.1,
             None => None,
@@ -166,15 +195,33 @@ impl Subject<'_> {
         })
     }
 
-    /// Calls `f` with the schedule of a finding, in a program that is begun for the first time.
+    /// A warning, with commands that replay its two runs.
+    fn warning(&self, order: &ReceiveOrder) -> Result<Warning, ExitCode> {
+        let mut commands = Vec::new();
+        for taken in &order.orders {
+            let run = (&taken.steps[..], &taken.replay);
+            let schedule = self.alone(run, |_, schedule| Some(schedule.clone()))?;
+            let schedule = schedule.as_ref().unwrap_or(&taken.replay);
+            let command = self
+                .args
+                .replay_command(self.name, schedule, self.send_mode);
+            commands.push((schedule.to_string(), command));
+        }
+        Ok(Warning {
+            order: order.clone(),
+            commands,
+        })
+    }
+
+    /// Calls `f` with the schedule of such steps, in a program that is begun for the first time.
     fn alone<T>(
         &self,
-        finding: &Finding,
+        (steps, replay): (&[FindingStep], &Schedule),
         f: impl FnOnce(&mut Stepper, &Schedule) -> Option<T>,
     ) -> Result<Option<T>, ExitCode> {
         let (mut stepper, _) = self.stepper()?;
         let (result, _) = run::with_quiet_panics(|| {
-            let schedule = explore::schedule_alone(&mut stepper, finding)?;
+            let schedule = explore::schedule_alone(&mut stepper, steps, replay)?;
             f(&mut stepper, &schedule)
         });
         Ok(result)

@@ -83,9 +83,13 @@ impl Engine {
             };
         }
         let place = &mut self.operations[receive as usize].state;
-        let State::Posted { buffer, .. } = std::mem::replace(place, State::Elapsing) else {
+        let State::Posted { pattern, buffer } = std::mem::replace(place, State::Elapsing) else {
             unreachable!("only posted receives are matched");
         };
+        if pattern.source.is_none() {
+            let location = self.operations[receive as usize].location;
+            channel.note_source(envelope.source, location);
+        }
         match content {
             Content::Eager(message) => {
                 self.owe(channel, receive, message.len());

@@ -413,6 +413,7 @@ impl Kernel {
             time: self.now,
             message,
             panicked,
+            invariant: None,
         }
     }
 

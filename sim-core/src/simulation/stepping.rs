@@ -25,7 +25,7 @@ use crate::code::Kinds;
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
 use crate::{
     Actor, ActorId, Answer, Clock, Device, Digest, Executed, Failure, Footprint, HostId, Offer,
-    Outcome, QueueHead, StepKind, Transition, WaitGraph,
+    Outcome, QueueHead, Received, StepKind, Transition, WaitGraph,
 };
 
 /// Something that may fail.
@@ -507,6 +507,12 @@ impl Stepper {
         &self.failures
     }
 
+    /// Whether an invariant has been stated in the run so far.
+    #[must_use]
+    pub fn has_invariants(&self) -> bool {
+        self.simulation.kernel.borrow().watch.is_some()
+    }
+
     /// Whether every actor that is not a daemon has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
@@ -584,6 +590,13 @@ impl Stepper {
         device.map_or_else(Vec::new, |device| device.leftovers())
     }
 
+    /// What came in this run where an actor takes what comes from anybody, as far as the device knows, in order.
+    #[must_use]
+    pub fn received(&self) -> Vec<Received> {
+        let device = self.device.as_ref();
+        device.map_or_else(Vec::new, |device| device.received())
+    }
+
     /// A fingerprint of all objects: who waits where, and what has been posted. What actors know is not in it.
     #[must_use]
     pub fn object_digest(&self) -> Digest {
@@ -634,6 +647,10 @@ impl Simulation {
         let messages = self.kernel.borrow_mut().activities.take_messages();
         if !messages.is_empty() {
             drop(catch_unwind(AssertUnwindSafe(|| drop(messages))));
+        }
+        let watch = self.kernel.borrow_mut().watch.take();
+        if watch.is_some() {
+            drop(catch_unwind(AssertUnwindSafe(|| drop(watch))));
         }
         let mut kernel = self.kernel.borrow_mut();
         kernel.device = None;

@@ -4,13 +4,14 @@ use explore::{Bound, Critical, End, FindingStep, Followed, Verdict};
 use serde_json::{Value, json};
 
 use super::search::Searched;
-use super::{CRITICAL_BUDGET, Found, text, words};
+use super::{CRITICAL_BUDGET, Found, Warning, text, words};
 
 /// A search.
 pub(super) fn of_search(name: &str, searched: &Searched) -> String {
     let Searched {
         report,
         found,
+        warnings,
         is_cut,
         unbuffered,
         kept_in,
@@ -44,6 +45,7 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         "wall_s": statistics.seconds,
         "findings": found.iter().map(finding).collect::<Vec<Value>>(),
         "has_other_findings": is_cut,
+        "warnings": warnings.iter().map(warning).collect::<Vec<Value>>(),
         "unbuffered": unbuffered.as_ref().map(|report| json!({
             "message": text::unbuffered(report).trim_start(),
             "exhaustive": report.is_exhaustive(),
@@ -104,6 +106,29 @@ fn finding(found: &Found) -> Value {
         "critical": critical(found.critical),
         "actors": actors.collect::<Vec<Value>>(),
         "cycle": cycle.iter().map(|actor| actor.number()).collect::<Vec<u32>>(),
+    })
+}
+
+/// A warning. Warnings are no findings: scripts that count those count mistakes.
+fn warning(warning: &Warning) -> Value {
+    let order = &warning.order;
+    let pairs = order.orders.iter().zip(&warning.commands);
+    let orders = pairs.map(|(taken, (replay, command))| {
+        json!({
+            "sources": taken.names,
+            "replay": replay,
+            "command": command,
+        })
+    });
+    json!({
+        "kind": "receive-order",
+        "severity": "warning",
+        "message": warning.message(),
+        "actor": order.actor.number(),
+        "name": order.name,
+        "line": order.line,
+        "position": order.position + 1,
+        "orders": orders.collect::<Vec<Value>>(),
     })
 }
 

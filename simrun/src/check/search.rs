@@ -13,7 +13,7 @@ use run::{QueueNumbers, SendMode};
 use serde_json::Value;
 
 use super::resume::{self, Kept};
-use super::{Found, Subject, json, print, text};
+use super::{Found, Subject, Warning, json, print, text};
 use crate::args::Format;
 use crate::{entry, progress, status};
 
@@ -24,6 +24,7 @@ const SHOWN_MAX: usize = 5;
 pub(super) struct Searched {
     pub(super) report: Report,
     pub(super) found: Vec<Found>,
+    pub(super) warnings: Vec<Warning>,
     /// There are findings that are not shown.
     pub(super) is_cut: bool,
     /// The search under rendezvous, if there was one.
@@ -104,12 +105,16 @@ pub(super) fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
     let report = report?;
     let mut searched = Searched {
         found: Vec::new(),
+        warnings: Vec::new(),
         is_cut: false,
         unbuffered: None,
         kept_in: None,
         report,
     };
     searched.is_cut = add_findings(subject, &searched.report, &mut searched.found)?;
+    for order in &searched.report.receive_orders {
+        searched.warnings.push(subject.warning(order)?);
+    }
     if let Some((subject, report)) = unbuffered {
         searched.is_cut |= add_unbuffered(&subject, &report?, &mut searched)?;
     }

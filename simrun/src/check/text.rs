@@ -8,14 +8,15 @@ use explore::{
 use sim_core::{ActorId, Schedule};
 
 use super::search::Searched;
-use super::{CRITICAL_BUDGET, Found, words};
+use super::{CRITICAL_BUDGET, Found, Warning, words};
 use crate::summary;
 
 /// A search: its findings, the verdict, and the counts.
 pub(super) fn of_search(name: &str, searched: &Searched) -> String {
     let mut text = format!(
-        "{}{name}: {}\n{}",
+        "{}{}{name}: {}\n{}",
         findings(&searched.found, searched.is_cut),
+        warnings(&searched.warnings),
         verdict(searched),
         counts(&searched.report.statistics)
     );
@@ -118,6 +119,26 @@ pub(super) fn findings(found: &[Found], is_cut: bool) -> String {
     text
 }
 
+/// What is no mistake by itself.
+fn warnings(warnings: &[Warning]) -> String {
+    let mut text = String::new();
+    for warning in warnings {
+        let _ = writeln!(text, "warning: {}", warning.message());
+        for (taken, (_, command)) in warning.order.orders.iter().zip(&warning.commands) {
+            let mut names: Vec<&str> = taken.names.iter().map(String::as_str).collect();
+            // Enough to see the difference.
+            let shown = (warning.order.position + 3).min(names.len());
+            if shown < names.len() {
+                names.truncate(shown);
+                names.push("...");
+            }
+            let _ = writeln!(text, "  from {}:\n    {command}", names.join(", "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
 /// What is wrong, the way there, where everybody was then, and how to see it again.
 fn finding(found: &Found) -> String {
     let kind = found.finding.kind.name();
@@ -129,6 +150,13 @@ fn finding(found: &Found) -> String {
     };
     // A deadlock tells where everybody is.
     let (mut text, tells_states) = match (&found.finding.kind, message.strip_prefix(kind)) {
+        (FindingKind::Failure(failure), _) if failure.invariant.is_some() => {
+            let text = format!(
+                "{kind}: {message} after the last step, of {}\n",
+                failure.name
+            );
+            (text, false)
+        }
         (FindingKind::Failure(failure), _) => {
             (format!("{kind} of {}: {message}\n", failure.name), false)
         }

@@ -299,7 +299,7 @@ fn a_search_of_something_else_is_refused() {
         text.replace("\"traces\"", "\"trace\"")
             .replacen("[1,", "[2,", 1),
         text[..text.len() / 2].to_owned(),
-        text.replacen("\"search\":[1,", "\"search\":[1,7,", 1),
+        text.replacen("\"search\":[2,", "\"search\":[2,7,", 1),
         String::new(),
         "{}".to_owned(),
     ] {
@@ -351,6 +351,79 @@ fn sends_that_need_buffers_are_found() {
     let found = ran.json();
     assert_eq!(found["findings"], serde_json::json!([]));
     assert_eq!(found["unbuffered"], serde_json::Value::Null);
+}
+
+#[test]
+fn an_order_of_receives_that_is_not_determined_is_a_warning() {
+    let farm = program("cases");
+    let search = format!("check -n 3 --format json {farm} -- --case any-source");
+    let ran = simrun(&search);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let found = ran.json();
+    assert_eq!(
+        (&found["verdict"], &found["findings"]),
+        (&"ok".into(), &serde_json::json!([]))
+    );
+    let warnings = found["warnings"].as_array().unwrap();
+    let [warning] = &warnings[..] else {
+        panic!("one rank receives from any source: {found}")
+    };
+    assert_eq!(
+        (&warning["kind"], &warning["severity"], &warning["name"]),
+        (&"receive-order".into(), &"warning".into(), &"rank 0".into())
+    );
+    assert_eq!(warning["position"], 1);
+    let orders = warning["orders"].as_array().unwrap();
+    assert_eq!(
+        orders[0]["sources"],
+        serde_json::json!(["rank 1", "rank 2"])
+    );
+    assert_eq!(
+        orders[1]["sources"],
+        serde_json::json!(["rank 2", "rank 1"])
+    );
+    for order in orders {
+        let again = shell(order["command"].as_str().unwrap());
+        assert_eq!(again.status, 0, "{again:?}");
+    }
+    // The same on two threads.
+    let other = simrun(&search.replace("-n 3", "-n 3 --threads 2")).json();
+    assert_eq!(other["warnings"][0]["message"], warning["message"]);
+    assert_eq!(
+        other["warnings"][0]["orders"][1]["replay"],
+        orders[1]["replay"]
+    );
+    let ran = simrun(&format!("check -n 3 {farm} -- --case any-source"));
+    assert!(
+        ran.stdout.starts_with(
+            "warning: the order in which rank 0 receives is not determined: message 1"
+        ),
+        "{ran:?}"
+    );
+    let ran = simrun(&format!("check -n 3 --quiet {farm} -- --case any-source"));
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, ""));
+    // A ring knows its neighbours.
+    let ran = simrun(&format!(
+        "check -n 2 --format json {farm} -- --case head-to-head"
+    ));
+    assert_eq!(ran.json()["warnings"], serde_json::json!([]));
+}
+
+#[test]
+fn an_invariant_is_looked_at_in_every_order() {
+    let found = check("invariant", "-n 2 --format json");
+    assert_eq!(found.status, 1, "{found:?}");
+    let found = found.json();
+    let finding = &found["findings"][0];
+    assert_eq!(finding["kind"], "invariant");
+    let again = shell(finding["command"].as_str().unwrap());
+    assert_eq!(again.status, 1);
+    assert!(
+        again
+            .stdout
+            .starts_with("invariant: the invariant \"at most one inside\" does not hold"),
+        "{again:?}"
+    );
 }
 
 #[test]

@@ -19,6 +19,8 @@ enum Case {
     Abort,
     /// Ranks 0 and 1 both send first and receive then.
     HeadToHead,
+    /// Rank 0 receives from any source what each of the others sends.
+    AnySource,
     /// Rank 0 sends a message that rank 1 does not receive.
     Unreceived,
     /// Rank 0 sends four messages to rank 1 and waits for them; rank 1 receives them after a second.
@@ -97,6 +99,12 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
             world.sleep(1e-3).await;
             world.abort(7).await;
         }
+        (Case::AnySource, 0) => {
+            for _ in 1..world.size() {
+                world.recv(&mut message, mpi::ANY_SOURCE, 0).await?;
+            }
+        }
+        (Case::AnySource, _) => world.send(&message, 0, 0).await?,
         (Case::HeadToHead, 0 | 1) => {
             world.send(&message, 1 - rank, 0).await?;
             world.recv(&mut message, 1 - rank, 0).await?;

@@ -1,6 +1,7 @@
 //! What a model checker may meet in an actor program, one case per run, for the tests of `simrun check`.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use sim_core::{Actor, HostId, Level, Span};
 
@@ -33,6 +34,8 @@ enum Case {
     Chatter,
     /// Waits for a message for at most a second, and panics without it.
     Limit,
+    /// Two actors are in the same place, and nothing keeps them from it.
+    Invariant,
     /// Waits for an actor on the second host without a limit.
     Remote,
 }
@@ -63,6 +66,22 @@ async fn users(me: &Actor) {
         me.spawn("user", me.host(), move |_| async move {
             mutex.lock().await;
             mutex.unlock().await;
+        })
+        .await;
+    }
+}
+
+async fn inside(me: &Actor) {
+    let inside = Rc::new(Cell::new(0));
+    let same = Rc::clone(&inside);
+    me.invariant("at most one inside", move || same.get() <= 1);
+    for _ in 0..me.count() {
+        let inside = Rc::clone(&inside);
+        me.spawn("visitor", me.host(), move |me: Actor| async move {
+            me.yield_now().await;
+            inside.set(inside.get() + 1);
+            me.yield_now().await;
+            inside.set(inside.get() - 1);
         })
         .await;
     }
@@ -105,6 +124,7 @@ async fn checked(me: Actor, args: Args) -> Result<(), String> {
             });
             tester.await.join().await;
         }
+        Case::Invariant => inside(&me).await,
         Case::Users => users(&me).await,
         Case::Endless => while me.random(2).await < 2 {},
         Case::Memory => {

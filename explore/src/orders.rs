@@ -1,0 +1,197 @@
+//! In which orders actors take messages that could come from anybody.
+//!
+//! A receive or a probe from any source takes what comes first. If two runs give an actor its messages in different orders, what it
+//! computes may depend on chance: no mistake by itself, but worth a warning. Compared are the sources, for each actor alone, with those
+//! of the runs before; a run that ended early and has only the beginning of another's order has no other order.
+//!
+//! *Not modelled*: why the orders differ. A program that draws numbers may ask for other messages.
+
+use sim_core::{ActorId, Schedule, Stepper};
+
+use crate::search::Run;
+use crate::{End, Event, Finding, FindingStep};
+
+/// What came from any source in one run, and the run.
+#[derive(Clone, Debug)]
+pub(crate) struct Taken {
+    /// By whom and from whom, in order.
+    list: Vec<(u32, u32)>,
+    events: Vec<Event>,
+}
+
+impl Taken {
+    /// Nothing if nobody has taken anything from any source.
+    pub(crate) fn in_run(run: &Run<'_>) -> Option<Box<Self>> {
+        let received = run.stepper.received();
+        if received.is_empty() {
+            return None;
+        }
+        let pair = |one: &sim_core::Received| (one.by.number(), one.from.number());
+        Some(Box::new(Self {
+            list: received.iter().map(pair).collect(),
+            events: run.path.events().to_vec(),
+        }))
+    }
+
+    fn sources_of(&self, actor: u32) -> Vec<u32> {
+        let own = self.list.iter().filter(|&&(by, _)| by == actor);
+        own.map(|&(_, from)| from).collect()
+    }
+}
+
+/// One order, and a run that has it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Order {
+    pub(crate) sources: Vec<u32>,
+    pub(crate) events: Vec<Event>,
+}
+
+/// What is known of one actor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Known {
+    pub(crate) actor: u32,
+    /// The longest of those that agree.
+    pub(crate) first: Order,
+    /// The first that does not.
+    pub(crate) other: Option<Order>,
+}
+
+/// The orders of all actors, so far.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Orders(pub(crate) Vec<Known>);
+
+impl Orders {
+    /// Compares a run with those before. A run that comes again changes nothing.
+    pub(crate) fn note(&mut self, taken: &Taken) {
+        let mut actors: Vec<u32> = taken.list.iter().map(|&(by, _)| by).collect();
+        actors.sort_unstable();
+        actors.dedup();
+        for actor in actors {
+            let known = self.0.iter().position(|known| known.actor == actor);
+            if known.is_some_and(|index| self.0[index].other.is_some()) {
+                continue;
+            }
+            let order = Order {
+                sources: taken.sources_of(actor),
+                events: Vec::new(),
+            };
+            let with_events = |order: Order| Order {
+                events: taken.events.clone(),
+                ..order
+            };
+            let Some(index) = known else {
+                self.0.push(Known {
+                    actor,
+                    first: with_events(order),
+                    other: None,
+                });
+                continue;
+            };
+            let known = &mut self.0[index];
+            if difference(&known.first.sources, &order.sources).is_some() {
+                known.other = Some(with_events(order));
+            } else if order.sources.len() > known.first.sources.len() {
+                known.first = with_events(order);
+            }
+        }
+    }
+}
+
+/// Where two orders differ first; nowhere if one is the beginning of the other.
+fn difference(one: &[u32], other: &[u32]) -> Option<usize> {
+    one.iter().zip(other).position(|(one, other)| one != other)
+}
+
+/// An actor that takes messages from any source in an order that is not determined.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReceiveOrder {
+    /// The actor.
+    pub actor: ActorId,
+    /// Its name.
+    pub name: String,
+    /// The how manyth of its messages from any source is the first that may be another, from 0.
+    pub position: usize,
+    /// The source line where it takes that message, as `file:line`.
+    pub line: String,
+    /// Two orders.
+    pub orders: [TakenOrder; 2],
+}
+
+/// One order in which an actor takes messages, and a run in which it does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TakenOrder {
+    /// From whom, message by message.
+    pub sources: Vec<ActorId>,
+    /// Their names.
+    pub names: Vec<String>,
+    /// The decisions of the run.
+    pub replay: Schedule,
+    /// Its steps.
+    pub steps: Vec<FindingStep>,
+}
+
+impl ReceiveOrder {
+    /// What is known of an actor, if it has two orders; an error if a run does not have the same order again.
+    pub(crate) fn of(stepper: &mut Stepper, known: &Known) -> Option<Result<Self, ()>> {
+        let other = known.other.as_ref()?;
+        let position = difference(&known.first.sources, &other.sources)?;
+        let actor = ActorId::from_number(known.actor);
+        let mut line = String::new();
+        let mut again = |order: &Order| {
+            let way = Finding::of(stepper, &order.events, End::Finished);
+            let received = stepper.received().into_iter();
+            let own: Vec<_> = received.filter(|one| one.by == actor).collect();
+            let at = own.get(position)?.location;
+            line = format!("{}:{}", at.file(), at.line());
+            let sources: Vec<ActorId> = own.iter().map(|one| one.from).collect();
+            let numbers = sources.iter().map(|source| source.number());
+            let name = |source: &ActorId| stepper.name_of(source.number() - 1);
+            numbers
+                .eq(order.sources.iter().copied())
+                .then(|| TakenOrder {
+                    names: sources.iter().map(name).collect(),
+                    sources,
+                    replay: way.replay,
+                    steps: way.steps,
+                })
+        };
+        let orders = again(other).zip(again(&known.first));
+        let name = stepper.name_of(known.actor - 1);
+        Some(orders.ok_or(()).map(|(other, first)| Self {
+            actor,
+            name,
+            position,
+            line,
+            orders: [first, other],
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(list: &[(u32, u32)]) -> Taken {
+        Taken {
+            list: list.to_vec(),
+            events: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_order_is_another_only_if_it_differs_where_both_have_messages() {
+        let mut orders = Orders::default();
+        orders.note(&taken(&[(1, 2), (4, 9)]));
+        orders.note(&taken(&[(1, 2), (1, 3)]));
+        orders.note(&taken(&[(4, 9), (1, 2)]));
+        assert!(orders.0.iter().all(|known| known.other.is_none()));
+        assert_eq!(orders.0[0].first.sources, [2, 3], "the longest");
+        orders.note(&taken(&[(1, 2), (1, 4)]));
+        let other = orders.0[0].other.as_ref().map(|order| &order.sources[..]);
+        assert_eq!(other, Some(&[2, 4][..]));
+        assert_eq!(orders.0[1].other, None);
+        let before = orders.clone();
+        orders.note(&taken(&[(1, 3)]));
+        assert_eq!(orders, before, "one warning is enough");
+    }
+}

@@ -1,0 +1,126 @@
+//! Conditions that have to hold all the time: invariants of a program.
+//!
+//! An invariant is looked at whenever an actor has gone as far as it can, up to its next operation or its end, from the moment on at
+//! which it was stated. One that does not hold is a failure of that actor, which ends a run. Under an explorer, where the others go
+//! on, each invariant is violated once per run.
+//!
+//! What the actors do between two operations is one step: a condition that fails in between and holds again at the next operation
+//! is not seen. *Not modelled*: invariants of ranks, which have no memory in common to state them about.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::kernel::{NONE, Shared};
+use crate::simulation::panic_message;
+use crate::{Actor, Failure, Simulation};
+
+/// A condition and its name.
+pub(crate) struct Invariant {
+    name: String,
+    holds: Box<dyn Fn() -> bool>,
+}
+
+/// The invariants of a run.
+pub(crate) struct Watch {
+    list: Vec<Invariant>,
+    /// The actor that was polled last; `NONE` before the first.
+    pub(crate) actor: u32,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.list.iter().map(|invariant| &invariant.name);
+        f.debug_list().entries(names).finish()
+    }
+}
+
+impl Actor {
+    /// States that a condition holds whenever an actor waits, from now on.
+    ///
+    /// ```
+    /// use std::cell::Cell;
+    /// use std::rc::Rc;
+    ///
+    /// use sim_core::{Outcome, Simulation};
+    ///
+    /// let mut simulation = Simulation::with_constant_model(1);
+    /// simulation.spawn("worker", 0, |me| async move {
+    ///     let open = Rc::new(Cell::new(0));
+    ///     let same = Rc::clone(&open);
+    ///     me.invariant("at most one is open", move || same.get() <= 1);
+    ///     open.set(2);
+    ///     me.sleep(1.0).await;
+    /// });
+    /// let Outcome::Failed(failure) = simulation.run().outcome else { panic!() };
+    /// assert_eq!(failure.invariant.as_deref(), Some("at most one is open"));
+    /// ```
+    ///
+    /// What it reads is made anew in each run, like everything that actors share. Under a model checker a program with an invariant
+    /// has a run for every order of its steps: any two steps could matter to the condition, so none are left out.
+    pub fn invariant(&self, name: &str, holds: impl Fn() -> bool + 'static) {
+        state(&self.kernel, name, Box::new(holds));
+    }
+}
+
+impl Simulation {
+    /// States that a condition holds whenever an actor waits; see [`Actor::invariant`].
+    pub fn invariant(&mut self, name: &str, holds: impl Fn() -> bool + 'static) {
+        state(self.shared(), name, Box::new(holds));
+    }
+}
+
+fn state(kernel: &Shared, name: &str, holds: Box<dyn Fn() -> bool>) {
+    let mut kernel = kernel.borrow_mut();
+    let watch = kernel.watch.get_or_insert_with(|| {
+        Box::new(Watch {
+            list: Vec::new(),
+            actor: NONE,
+        })
+    });
+    watch.list.push(Invariant {
+        name: name.to_owned(),
+        holds,
+    });
+}
+
+/// The first invariant that does not hold, as a failure of the actor that was polled last. It is not looked at again.
+#[cold]
+pub(crate) fn violated(kernel: &Shared) -> Option<Failure> {
+    let (mut list, actor) = {
+        let mut kernel = kernel.borrow_mut();
+        let watch = kernel.watch.as_mut().filter(|watch| watch.actor != NONE)?;
+        (std::mem::take(&mut watch.list), watch.actor)
+    };
+    // The conditions are code of the program: the kernel is free meanwhile.
+    let mut found = None;
+    for (position, invariant) in list.iter().enumerate() {
+        match catch_unwind(AssertUnwindSafe(|| (invariant.holds)())) {
+            Ok(true) => continue,
+            Ok(false) => {
+                let message = format!("the invariant \"{}\" does not hold", invariant.name);
+                found = Some((position, message));
+            }
+            Err(panic) => {
+                let text = panic_message(&*panic);
+                let message = format!("the invariant \"{}\" panicked: {text}", invariant.name);
+                found = Some((position, message));
+            }
+        }
+        break;
+    }
+    let gone = found.map(|(position, message)| (list.remove(position), message));
+    let mut kernel = kernel.borrow_mut();
+    if let Some(watch) = &mut kernel.watch {
+        list.append(&mut watch.list);
+        watch.list = list;
+    }
+    let (invariant, message) = gone?;
+    if !kernel.actors[actor as usize].dead {
+        kernel.actors[actor as usize].killed = true;
+        kernel.dying.push(actor);
+    }
+    let mut failure = kernel.failure(actor, message, false);
+    drop(kernel);
+    failure.invariant = Some(invariant.name);
+    Some(failure)
+}

@@ -65,6 +65,7 @@ mod search;
 mod statistics;
 mod wakeup;
 mod walk;
+pub mod worlds;
 
 pub use class::Class;
 pub use critical::{Critical, critical};

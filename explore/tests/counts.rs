@@ -152,3 +152,25 @@ fn draws_are_branches() {
         (36, 36, 1)
     );
 }
+
+/// With n waiters: k of them have the mutex before the broadcast, in any of n!/(n-k)! orders; they ask for it again after the
+/// broadcast, and the others for the first time, in any of n! orders. Sums: 2, 10, 96. (A published program of this name has
+/// 480 classes for 3; its text is not known here.)
+#[test]
+fn waiters_for_a_broadcast() {
+    check_judged(|| programs::broadcast(1), 2, 0);
+    check_judged(|| programs::broadcast(2), 10, 0);
+    check(programs::broadcast(3), 96, 0);
+    check(programs::broadcast(4), 65 * 24, 0);
+}
+
+/// Published: 2, and a violation. Which of the two messages is taken first is the only choice.
+#[test]
+fn any_of_two_messages() {
+    check_judged(|| programs::wait_any(false), 2, 0);
+    let (statistics, seen) = classes(programs::wait_any(true), Reduction::Odpor);
+    assert_eq!(
+        (statistics.finished, statistics.failed, seen.len()),
+        (1, 1, 2)
+    );
+}

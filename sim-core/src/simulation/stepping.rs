@@ -360,11 +360,16 @@ impl Stepper {
             let several = code.is_among(Kinds::WAITS_FOR_ANY)
                 || (code.is_limited() && code.is_among(Kinds::TAKES_TIME))
                 || kernel.actors[actor as usize].has_more();
+            let of_device = kernel.branch_of(actor, code, choice & BRANCH_MASK);
+            let several = several || of_device.is_some();
             self.latest = Executed {
-                footprint: kernel.footprint(actor, code, choice & BRANCH_MASK),
+                footprint: of_device.map_or_else(
+                    || kernel.footprint(actor, code, choice & BRANCH_MASK),
+                    |branch| branch.footprint(actor),
+                ),
                 answer: 0,
                 alternatives,
-                cause: QueueHead::BEFORE,
+                cause: of_device.map_or(QueueHead::BEFORE, |branch| branch.cause),
                 effects: if awaited { Executed::AWAITED } else { 0 }
                     | if several { Executed::SEVERAL } else { 0 },
             };
@@ -398,6 +403,12 @@ impl Stepper {
                 && let Some(device) = &self.device
             {
                 device.goes_on(ActorId(actor));
+                if let Some(branch) = of_device {
+                    let taken = device.take_branch(kernel, ActorId(actor), branch.number);
+                    if let Err(message) = taken {
+                        kernel.fail(actor, message, false);
+                    }
+                }
             }
             self.stale |= kind == StepKind::Control;
             let paused = kernel.pauses(actor, code);

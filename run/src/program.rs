@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use fabric::Fabric;
@@ -18,7 +19,14 @@ pub trait Program {
 
     /// Puts the program's actors on the stage.
     fn start(&self, stage: &mut Stage<'_>);
+
+    /// The whole life of one rank, for whoever polls it: it connects if that comes first, runs, and finalizes. `None` if the program
+    /// is not made of ranks.
+    fn rank(&self, process: Rc<Process>) -> Option<RankFuture>;
 }
+
+/// One rank's future, and the text of the error with which it failed.
+pub type RankFuture = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 
 /// Where a program starts.
 pub struct Stage<'a> {
@@ -91,6 +99,16 @@ where
             });
         }
     }
+
+    fn rank(&self, process: Rc<Process>) -> Option<RankFuture> {
+        let start = Rc::clone(&self.0);
+        Some(Box::pin(async move {
+            process.init().await;
+            start(process.world()).await.into_result()?;
+            process.finalize().await;
+            Ok(())
+        }))
+    }
 }
 
 /// An `async fn` of a root actor.
@@ -121,6 +139,10 @@ where
     fn start(&self, stage: &mut Stage<'_>) {
         let host = stage.hosts[0];
         stage.simulation.spawn("root", host.0, |me| (self.0)(me));
+    }
+
+    fn rank(&self, _: Rc<Process>) -> Option<RankFuture> {
+        None
     }
 }
 

@@ -14,6 +14,7 @@ use crate::check::{self, CheckArgs};
 use crate::entry::VERSION;
 use crate::graph::{self, GraphCommand};
 use crate::platform_command::{self, PlatformCommand};
+use crate::real::{self, RealArgs};
 use crate::{new, package, status};
 
 const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun COMMAND";
@@ -24,6 +25,10 @@ simrun APP without a command means simrun run APP; simrun APP --help shows also 
 const ABOUT_CHECK: &str = "\
 APP is the folder of a package, such as apps/philosophers, which is built first, or a built program.
 simrun check APP --help shows also the arguments of APP.";
+
+const ABOUT_REAL: &str = "\
+APP is the folder of a package, such as apps/ring, which is built first, or a built program.
+simrun real APP --help shows also the arguments of APP.";
 
 /// Simulates message-passing programs on machines that do not exist
 #[derive(Parser)]
@@ -58,11 +63,22 @@ struct CheckCommand {
     options: CheckArgs,
 }
 
+#[derive(clap::Args)]
+struct RealCommand {
+    /// The folder of a package, or a built program
+    #[arg(value_name = "APP", hide = true)]
+    app: Option<PathBuf>,
+
+    #[command(flatten)]
+    options: RealArgs,
+}
+
 /// What is to be done with a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Run,
     Check,
+    Real,
 }
 
 #[derive(Subcommand)]
@@ -77,6 +93,11 @@ enum Sub {
     #[command(before_help = ABOUT_CHECK, after_help = check::EXIT_STATUS)]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Check(Box<CheckCommand>),
+    /// Run a program for real, over a network
+    #[command(override_usage = "simrun real [OPTIONS] APP [-- ARGUMENTS OF APP]")]
+    #[command(before_help = ABOUT_REAL, after_help = real::EXIT_STATUS)]
+    #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
+    Real(Box<RealCommand>),
     /// Look at platform files
     #[command(subcommand)]
     Platform(PlatformCommand),
@@ -108,6 +129,7 @@ pub fn simrun() -> ExitCode {
             let named = match arguments.first().and_then(|first| first.to_str()) {
                 Some("run") => Some(Mode::Run),
                 Some("check") => Some(Mode::Check),
+                Some("real") => Some(Mode::Real),
                 _ => None,
             };
             let rest = &arguments[usize::from(named.is_some())..];
@@ -127,6 +149,10 @@ pub fn simrun() -> ExitCode {
         Some(Sub::Check(check)) => {
             let quiet = check.options.quiet;
             start_app(check.app.as_deref(), Mode::Check, quiet, &arguments[1..])
+        }
+        Some(Sub::Real(real)) => {
+            let quiet = real.options.quiet;
+            start_app(real.app.as_deref(), Mode::Real, quiet, &arguments[1..])
         }
         Some(Sub::Platform(command)) => platform_command::run(&command),
         Some(Sub::Graph(command)) => graph::run(&command),
@@ -165,6 +191,9 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
         let called = [&simrun, "check", &app.to_string_lossy()].map(check::quoted);
         command.args(["check", "--called-as", &called.join(" ")]);
     }
+    if mode == Mode::Real {
+        command.arg("real");
+    }
     let error = command.args(without_app(arguments, mode)).exec();
     status::refuse(format_args!(
         "{}: cannot start it: {error}: expected a program that is built with simrun",
@@ -186,6 +215,7 @@ fn first_plain(arguments: &[OsString], mode: Mode) -> Option<usize> {
     let command = match mode {
         Mode::Run => RunArgs::augment_args(clap::Command::new("run")),
         Mode::Check => CheckArgs::augment_args(clap::Command::new("check")),
+        Mode::Real => RealArgs::augment_args(clap::Command::new("real")),
     };
     let takes_value = |is_it: &dyn Fn(&clap::Arg) -> bool| {
         let option = command.get_arguments().find(|option| is_it(option));

@@ -38,6 +38,7 @@ mod new;
 mod package;
 mod platform_command;
 mod progress;
+mod real;
 mod size;
 mod status;
 mod summary;

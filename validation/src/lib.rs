@@ -20,11 +20,14 @@ mod platform_file;
 mod point;
 mod quantile;
 mod read;
+pub mod real;
 mod refine;
 mod report_page;
 mod sample;
 mod sampling;
 mod self_check;
+#[cfg(feature = "verbs")]
+pub mod verbs;
 mod warning;
 mod warnings;
 

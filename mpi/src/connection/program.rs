@@ -60,6 +60,24 @@ impl Connector {
         self.kick(peer);
     }
 
+    /// The connection on which a packet to a peer would be written at once, by [`Connector::send`] and with nothing before it. Who
+    /// writes it there without asking saves the way through the machines; the peer counts as used.
+    pub fn written_at_once(&mut self, now: f64, peer: Peer) -> Option<ConnectionId> {
+        let vc = self.vcs.get_mut(&peer)?;
+        let id = vc.connection?;
+        let connection = &self.connections[&id];
+        let is_free = self.phase == Phase::Running
+            && matches!(vc.state, State::Active | State::RemoteClose)
+            && vc.queue.is_empty()
+            && connection.state == socket::State::Connected
+            && connection.writing.is_none()
+            && connection.outbox.is_empty();
+        if is_free {
+            vc.last_use = Moment::at(now);
+        }
+        is_free.then_some(id)
+    }
+
     /// Opens a connection before anything is sent; does nothing if there is one.
     pub fn open(&mut self, now: f64, peer: Peer) {
         self.set_time(now);

@@ -13,6 +13,7 @@ mod mapping;
 mod new_package;
 mod output;
 mod protocols;
+mod real;
 mod record;
 mod support;
 mod usage;

@@ -1,0 +1,37 @@
+//! Running a program for real: each rank is a process, its packets travel on a real network, and time is the wall clock's.
+//!
+//! * [`launch`]: starts the ranks, hears them, and ends them; its [`RealRun`] says what happened.
+//! * [`run_rank`]: one rank, in its own process.
+//!
+//! Inside, the parts that every back end shares come first: `clock` and `local` (what a rank has besides a network), `executor` (runs
+//! it), `connections` over `link`, `frame` and `porter` (connects it), `auth` and `gate` (who may), `control` and `coordinator` (where all
+//! meet). `tcp` is the back end over sockets.
+
+mod auth;
+mod children;
+mod clock;
+mod connections;
+mod control;
+mod coordinator;
+mod executor;
+mod frame;
+mod gate;
+mod launcher;
+mod link;
+mod local;
+mod os;
+mod outcome;
+mod porter;
+mod rank;
+mod tcp;
+mod ticket;
+
+pub use connections::Connecting;
+pub use control::{RankConnections, RankFailure, RankReport};
+pub use launcher::{Launch, Listener, launch};
+pub use local::Compute;
+pub use os::cores;
+pub use outcome::{RealFailure, RealOutcome, RealRun};
+pub use rank::{Backend, RankOptions, run_rank};
+pub use tcp::Wait;
+pub use ticket::{Ticket, VARIABLE as RANK_VARIABLE};

@@ -1,0 +1,347 @@
+//! Who may talk to us: a challenge and a response from either side, over a secret of the run.
+//!
+//! The side that connects sends a nonce; the side that accepts answers with its own nonce and a code over both, which shows that it knows
+//! the secret; the side that connects shows the same with another code. A code is HMAC-SHA256 (RFC 2104) over who speaks, what the
+//! connection is for, and both nonces, so no code is good for another connection, purpose or direction. Codes are compared in constant time.
+//! The secret is never sent.
+//!
+//! ```text
+//! connect → accept   magic (8)  nonce (16)
+//! accept → connect   magic (8)  nonce (16)  code (32)
+//! connect → accept   code (32)
+//! ```
+//!
+//! Each step has a fixed length, so nothing that a stranger sends makes us keep more than 56 bytes; how long a stranger may take
+//! is up to who drives the handshake. No I/O here.
+//!
+//! *Not modelled*: secrecy and integrity of what follows. Who can read and change the network between the machines of a run can read and
+//! change its messages, as with other MPI libraries.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use rustix::rand::{GetRandomFlags, getrandom};
+use sha2::Sha256;
+
+/// The first bytes from either side. The digit is the version of everything that is said on a connection.
+const MAGIC: [u8; 8] = *b"simrun 1";
+const NONCE: usize = 16;
+const CODE: usize = 32;
+
+/// What is read at most before the other side is known.
+pub(super) const UNKNOWN_MAX: usize = MAGIC.len() + NONCE + CODE;
+
+/// 128 bits that all processes of a run know, and nobody else.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret([u8; 16]);
+
+impl Secret {
+    /// A new one.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub fn random() -> std::io::Result<Self> {
+        random().map(Self)
+    }
+
+    /// As 32 digits, for the pipe or the file by which processes get it.
+    pub fn to_hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Reads 32 digits.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let mut bytes = [0; 16];
+        if text.len() != 32 || !text.is_ascii() {
+            return None;
+        }
+        for (byte, at) in bytes.iter_mut().zip((0..).step_by(2)) {
+            *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+impl fmt::Debug for Secret {
+    /// Secrets do not get into logs.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+fn random<const N: usize>() -> std::io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    let mut filled = 0;
+    while filled < N {
+        filled += getrandom(&mut bytes[filled..], GetRandomFlags::empty())?;
+    }
+    Ok(bytes)
+}
+
+/// What a connection is for; the other side must mean the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Purpose {
+    /// Between a rank and the coordinator of the run.
+    Control,
+    /// From some rank to this one.
+    Rank(u32),
+}
+
+impl Purpose {
+    const fn bytes(self) -> [u8; 5] {
+        match self {
+            Self::Control => [0, 0, 0, 0, 0],
+            Self::Rank(rank) => {
+                let [a, b, c, d] = rank.to_le_bytes();
+                [1, a, b, c, d]
+            }
+        }
+    }
+}
+
+/// Which side of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Side {
+    /// It was opened here.
+    Connects,
+    /// It was opened by the other side.
+    Accepts,
+}
+
+/// The other side is not one of this run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Refused {
+    /// It does not speak our language, or another version of it.
+    Magic,
+    /// It does not know the secret, or means something else.
+    Code,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Magic => "it is no simrun of this version",
+            Self::Code => "it does not know the secret of this run",
+        })
+    }
+}
+
+/// One side of a handshake.
+#[derive(Debug)]
+pub(super) struct Handshake {
+    side: Side,
+    purpose: Purpose,
+    secret: Secret,
+    nonce: [u8; NONCE],
+    /// What came of the step that is awaited.
+    input: [u8; UNKNOWN_MAX],
+    filled: usize,
+    /// How long that step is; 0 when nothing is awaited any more.
+    awaited: usize,
+    theirs: [u8; NONCE],
+    output: Vec<u8>,
+}
+
+impl Handshake {
+    /// Begins.
+    ///
+    /// # Errors
+    /// If the system has no random numbers.
+    pub(super) fn new(side: Side, purpose: Purpose, secret: &Secret) -> std::io::Result<Self> {
+        let nonce = random()?;
+        let (output, awaited) = match side {
+            Side::Connects => ([&MAGIC[..], &nonce].concat(), UNKNOWN_MAX),
+            Side::Accepts => (Vec::new(), MAGIC.len() + NONCE),
+        };
+        Ok(Self {
+            side,
+            purpose,
+            secret: secret.clone(),
+            nonce,
+            input: [0; UNKNOWN_MAX],
+            filled: 0,
+            awaited,
+            theirs: [0; NONCE],
+            output,
+        })
+    }
+
+    /// What is to be sent now.
+    pub(super) fn take_output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.output)
+    }
+
+    /// Where the next bytes are to be read to: never more than belong to the handshake. Empty when it is over.
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        &mut self.input[self.filled..self.awaited]
+    }
+
+    /// So many bytes were read into the [space](Self::space).
+    ///
+    /// # Errors
+    /// [`Refused`] if the other side is not one of this run.
+    pub(super) fn filled(&mut self, count: usize) -> Result<(), Refused> {
+        self.filled += count;
+        let magic = self.filled.min(MAGIC.len());
+        let has_magic = !(self.side == Side::Accepts && self.awaited == CODE);
+        if has_magic && self.input[..magic] != MAGIC[..magic] {
+            return Err(Refused::Magic);
+        }
+        if self.filled < self.awaited {
+            return Ok(());
+        }
+        self.filled = 0;
+        self.step()
+    }
+
+    /// Whether the other side is known to be one of this run.
+    pub(super) const fn is_done(&self) -> bool {
+        self.awaited == 0
+    }
+
+    fn step(&mut self) -> Result<(), Refused> {
+        if self.side == Side::Accepts && self.awaited == CODE {
+            self.verify(Side::Connects, 0)?;
+            self.awaited = 0;
+            return Ok(());
+        }
+        self.theirs
+            .copy_from_slice(&self.input[MAGIC.len()..][..NONCE]);
+        if self.side == Side::Accepts {
+            self.output.extend(MAGIC);
+            self.output.extend(self.nonce);
+            let code = self.code(Side::Accepts).finalize().into_bytes();
+            self.output.extend(code);
+            self.awaited = CODE;
+        } else {
+            self.verify(Side::Accepts, MAGIC.len() + NONCE)?;
+            let code = self.code(Side::Connects).finalize().into_bytes();
+            self.output.extend(code);
+            self.awaited = 0;
+        }
+        Ok(())
+    }
+
+    /// Checks the other side's code.
+    fn verify(&self, speaker: Side, at: usize) -> Result<(), Refused> {
+        let code = self.code(speaker);
+        code.verify_slice(&self.input[at..at + CODE])
+            .map_err(|_| Refused::Code)
+    }
+
+    /// What the side that is named has to show.
+    fn code(&self, speaker: Side) -> Hmac<Sha256> {
+        let mut code =
+            Hmac::new_from_slice(&self.secret.0).expect("HMAC takes keys of every length");
+        let (connects, accepts) = match self.side {
+            Side::Connects => (&self.nonce, &self.theirs),
+            Side::Accepts => (&self.theirs, &self.nonce),
+        };
+        code.update(match speaker {
+            Side::Connects => b"connects",
+            Side::Accepts => b"accepts.",
+        });
+        code.update(&self.purpose.bytes());
+        code.update(connects);
+        code.update(accepts);
+        code
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lets two sides talk, a few bytes at a time; what each thinks of the other in the end.
+    fn talk(mut a: Handshake, mut b: Handshake, chunk: usize) -> [Result<bool, Refused>; 2] {
+        for _ in 0..4 {
+            for (from, to) in [(0, 1), (1, 0)] {
+                let sides = [&mut a, &mut b];
+                let output = sides[from].take_output();
+                let [a, b] = sides;
+                let receiver = if to == 0 { a } else { b };
+                let mut rest = &output[..];
+                while !rest.is_empty() {
+                    let space = receiver.space();
+                    let count = chunk.min(rest.len()).min(space.len());
+                    assert!(count > 0, "nothing is sent beyond the handshake");
+                    space[..count].copy_from_slice(&rest[..count]);
+                    if let Err(refused) = receiver.filled(count) {
+                        let other = Ok(false);
+                        return if to == 0 {
+                            [Err(refused), other]
+                        } else {
+                            [other, Err(refused)]
+                        };
+                    }
+                    rest = &rest[count..];
+                }
+            }
+        }
+        [Ok(a.is_done()), Ok(b.is_done())]
+    }
+
+    fn side(side: Side, purpose: Purpose, secret: &Secret) -> Handshake {
+        Handshake::new(side, purpose, secret).unwrap()
+    }
+
+    #[test]
+    fn who_knows_the_secret_gets_in_however_the_bytes_come() {
+        let secret = Secret::random().unwrap();
+        for chunk in [1, 7, 56] {
+            let a = side(Side::Connects, Purpose::Rank(3), &secret);
+            let b = side(Side::Accepts, Purpose::Rank(3), &secret);
+            assert_eq!(talk(a, b, chunk), [Ok(true), Ok(true)], "{chunk}");
+        }
+    }
+
+    #[test]
+    fn another_secret_or_purpose_is_refused_by_the_first_who_can_know() {
+        let (secret, other) = (Secret::random().unwrap(), Secret::random().unwrap());
+        let a = side(Side::Connects, Purpose::Control, &secret);
+        let b = side(Side::Accepts, Purpose::Control, &other);
+        assert_eq!(talk(a, b, 56), [Err(Refused::Code), Ok(false)]);
+        let a = side(Side::Connects, Purpose::Rank(1), &secret);
+        let b = side(Side::Accepts, Purpose::Rank(2), &secret);
+        assert_eq!(talk(a, b, 56), [Err(Refused::Code), Ok(false)]);
+    }
+
+    #[test]
+    fn garbage_is_refused_at_its_first_wrong_byte() {
+        let secret = Secret::random().unwrap();
+        let mut server = side(Side::Accepts, Purpose::Control, &secret);
+        server.space()[0] = b'G';
+        assert_eq!(server.filled(1), Err(Refused::Magic));
+        let mut server = side(Side::Accepts, Purpose::Control, &secret);
+        server.space()[..8].copy_from_slice(b"simrun 2");
+        assert_eq!(server.filled(8), Err(Refused::Magic));
+        assert!(
+            server.take_output().is_empty(),
+            "strangers do not get a code to look at before their nonce is complete"
+        );
+    }
+
+    #[test]
+    fn a_replayed_or_reflected_code_is_refused() {
+        let secret = Secret::random().unwrap();
+        // The accepting side's own answer, sent back to it.
+        let mut server = side(Side::Accepts, Purpose::Control, &secret);
+        server.space()[..24].copy_from_slice(&[&MAGIC[..], &[7; 16]].concat());
+        assert_eq!(server.filled(24), Ok(()));
+        let answer = server.take_output();
+        server.space().copy_from_slice(&answer[24..]);
+        assert_eq!(server.filled(32), Err(Refused::Code));
+        assert!(!server.is_done());
+    }
+
+    #[test]
+    fn secrets_travel_as_digits_and_not_into_logs() {
+        let secret = Secret::random().unwrap();
+        assert_eq!(Secret::from_hex(&secret.to_hex()), Some(secret.clone()));
+        assert_ne!(Some(&secret), Secret::random().ok().as_ref());
+        assert!(!format!("{secret:?}").contains(&secret.to_hex()));
+        for wrong in ["", "12", &"g".repeat(32), &"é".repeat(16)] {
+            assert_eq!(Secret::from_hex(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The processes of a run: starting them, hearing them line by line, ending them.
+//!
+//! A process gets its [ticket](super::ticket) on its standard input, so that the secret is on no command line and in no environment. It
+//! leads a process group of its own: Ctrl-C reaches only the launcher, which ends all of them with what they have started.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use mio::unix::pipe::Receiver;
+use mio::{Interest, Registry, Token};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// So many of a process's last lines are kept.
+const LAST_LINES: usize = 5;
+
+/// A longer line is broken.
+const LINE_MAX: usize = 1 << 20;
+
+/// A rank's process.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    /// Its standard output and its standard error.
+    pipes: [Option<Pipe>; 2],
+    last: VecDeque<String>,
+    status: Option<ExitStatus>,
+}
+
+#[derive(Debug)]
+struct Pipe {
+    receiver: Receiver,
+    rest: Vec<u8>,
+}
+
+impl Process {
+    /// Starts a process that reads `ticket`; the events of its two pipes have the tokens from `first` on.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub(super) fn start(
+        command: &[OsString],
+        environment: &[(&str, &str)],
+        ticket: &str,
+        (registry, first): (&Registry, usize),
+    ) -> io::Result<Self> {
+        let (program, arguments) = command
+            .split_first()
+            .ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()?;
+        let mut pipes = [None, None];
+        let receivers = [
+            child.stdout.take().map(Receiver::from),
+            child.stderr.take().map(Receiver::from),
+        ];
+        for (place, receiver) in receivers.into_iter().enumerate() {
+            let Some(mut receiver) = receiver else {
+                continue;
+            };
+            receiver.set_nonblocking(true)?;
+            registry.register(&mut receiver, Token(first + place), Interest::READABLE)?;
+            let rest = Vec::new();
+            pipes[place] = Some(Pipe { receiver, rest });
+        }
+        if let Some(mut input) = child.stdin.take() {
+            // If it does not read, it will not come, and that is told by name. The pipe holds a ticket without anybody reading.
+            let _ = input.write_all(ticket.as_bytes());
+        }
+        Ok(Self {
+            child,
+            pipes,
+            last: VecDeque::new(),
+            status: None,
+        })
+    }
+
+    /// Hears what has been written to one of its pipes; `line` gets each line without its end.
+    pub(super) fn hear(&mut self, place: usize, line: &mut impl FnMut(&[u8])) {
+        let Some(pipe) = &mut self.pipes[place] else {
+            return;
+        };
+        let mut chunk = [0; 16 * 1024];
+        let mut all = Vec::new();
+        let ended = loop {
+            match pipe.receiver.read(&mut chunk) {
+                Ok(0) => break true,
+                Ok(count) => {
+                    pipe.rest.extend_from_slice(&chunk[..count]);
+                    lines(&mut pipe.rest, &mut |text| all.push(text.to_vec()));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => break true,
+            }
+        };
+        if ended {
+            let rest = std::mem::take(&mut pipe.rest);
+            all.extend(Some(rest).filter(|rest| !rest.is_empty()));
+            self.pipes[place] = None;
+        }
+        for text in &all {
+            line(text);
+            if self.last.len() == LAST_LINES {
+                self.last.pop_front();
+            }
+            self.last
+                .push_back(String::from_utf8_lossy(text).into_owned());
+        }
+    }
+
+    /// What it wrote last.
+    pub(super) fn last_lines(&self) -> Vec<String> {
+        self.last.iter().cloned().collect()
+    }
+
+    /// How it has ended, if it has.
+    pub(super) fn status(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() {
+            self.status = self.child.try_wait().ok().flatten();
+        }
+        self.status
+    }
+
+    /// Ends it with everything that it has started.
+    pub(super) fn kill(&mut self) {
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // Without a process left in it there is no such group.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        if self.status.is_none() {
+            self.status = self.child.wait().ok();
+        }
+    }
+}
+
+/// Takes the complete lines out of what was read.
+fn lines(rest: &mut Vec<u8>, line: &mut impl FnMut(&[u8])) {
+    let mut begin = 0;
+    while let Some(length) = rest[begin..].iter().position(|&byte| byte == b'\n') {
+        line(&rest[begin..begin + length]);
+        begin += length + 1;
+    }
+    rest.drain(..begin);
+    if rest.len() > LINE_MAX {
+        line(rest);
+        rest.clear();
+    }
+}
+
+/// How a process has ended, in words.
+pub(super) fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("its process ended with status {code}"),
+        (None, Some(signal)) => {
+            let name = signal_hook::low_level::signal_name(signal);
+            let name = name.map_or_else(String::new, |name| format!(" ({name})"));
+            format!("its process was killed by signal {signal}{name}")
+        }
+        (None, None) => "its process ended".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_taken_when_they_are_complete_and_never_lost() {
+        let mut rest = b"one\ntwo\n\nthr".to_vec();
+        let mut all = Vec::new();
+        let mut take = |text: &[u8]| all.push(String::from_utf8_lossy(text).into_owned());
+        lines(&mut rest, &mut take);
+        rest.extend_from_slice(b"ee\n");
+        lines(&mut rest, &mut take);
+        assert_eq!(all, ["one", "two", "", "three"]);
+        assert!(rest.is_empty());
+        let mut endless = vec![b'x'; LINE_MAX + 1];
+        let mut length = 0;
+        lines(&mut endless, &mut |text| length = text.len());
+        assert_eq!((length, endless.len()), (LINE_MAX + 1, 0));
+    }
+
+    #[test]
+    fn an_end_is_told_by_status_or_signal() {
+        let ended = |raw| describe(ExitStatus::from_raw(raw));
+        assert_eq!(ended(3 << 8), "its process ended with status 3");
+        assert_eq!(ended(9), "its process was killed by signal 9 (SIGKILL)");
+    }
+}

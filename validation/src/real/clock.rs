@@ -1,0 +1,127 @@
+//! The wall clock of real runs: the only place that reads one.
+//!
+//! It is the system's monotonic clock, which all processes of one machine share and which nobody sets. A run's time begins at an
+//! *origin* on that clock. Processes on other machines have clocks of their own, told apart by the number that each boot gets: there the
+//! origin is the moment at which they heard of the start.
+//!
+//! *Not modelled*: the difference between the clocks of two machines. Durations are right everywhere; dates of different machines differ by
+//! what the message about the start took.
+
+use std::time::Duration;
+
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
+    timerfd_create, timerfd_settime,
+};
+
+/// Nanoseconds on the monotonic clock of this machine.
+#[expect(
+    clippy::cast_sign_loss,
+    reason = "the monotonic clock begins at 0 and the nanoseconds of a second are positive"
+)]
+pub(super) fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// The moment that lies so far after now, in nanoseconds.
+pub(super) fn after(span: Duration) -> u64 {
+    monotonic_ns().saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// How long it is until a moment; zero if it has passed.
+pub(super) fn until(moment_ns: u64) -> Duration {
+    Duration::from_nanos(moment_ns.saturating_sub(monotonic_ns()))
+}
+
+/// How long ago a moment was, in seconds; 0 if it is still to come.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "52 bits of nanoseconds are 52 days"
+)]
+pub(super) fn seconds_since(moment_ns: u64) -> f64 {
+    monotonic_ns().saturating_sub(moment_ns) as f64 * 1e-9
+}
+
+/// Waits for a moment, the last part of it awake.
+pub(super) fn wait_until(moment_ns: u64) {
+    const AWAKE: Duration = Duration::from_micros(200);
+    if let Some(span) = until(moment_ns).checked_sub(AWAKE) {
+        #[expect(clippy::disallowed_methods, reason = "real time passes here")]
+        std::thread::sleep(span);
+    }
+    while monotonic_ns() < moment_ns {
+        std::hint::spin_loop();
+    }
+}
+
+/// The number of this boot, which is different on every machine; empty where the system does not tell.
+pub(super) fn boot() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    text.map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+/// The time of a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    origin_ns: u64,
+}
+
+impl Clock {
+    /// A clock that shows 0 at this moment of [`monotonic_ns`].
+    pub(super) const fn starting_at(origin_ns: u64) -> Self {
+        Self { origin_ns }
+    }
+
+    /// Seconds since the origin.
+    pub(super) fn now(self) -> f64 {
+        seconds_since(self.origin_ns)
+    }
+}
+
+/// Wakes who polls at a date, to the nanosecond: the timeout of polling itself is in whole milliseconds.
+#[derive(Debug)]
+pub(super) struct Alarm(OwnedFd);
+
+impl Alarm {
+    /// An alarm that is told of by this token.
+    ///
+    /// # Errors
+    /// If the system has no descriptor left.
+    pub(super) fn new(registry: &Registry, token: Token) -> std::io::Result<Self> {
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK)?;
+        registry.register(&mut SourceFd(&timer.as_raw_fd()), token, Interest::READABLE)?;
+        Ok(Self(timer))
+    }
+
+    /// Goes off after so long, once. Returns how long to poll besides: no time at all if that cannot be set.
+    pub(super) fn set(&self, span: Duration) -> Option<Duration> {
+        let timespec = |span: Duration| Timespec::try_from(span).ok();
+        let value = timespec(span.max(Duration::from_nanos(1)))?;
+        let once = Itimerspec {
+            it_interval: timespec(Duration::ZERO)?,
+            it_value: value,
+        };
+        let set = timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &once);
+        set.err().map(|_| Duration::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_passes_and_begins_at_the_origin() {
+        let clock = Clock::starting_at(monotonic_ns());
+        let first = clock.now();
+        assert!((0.0..1.0).contains(&first), "{first}");
+        assert!(clock.now() >= first);
+        let future = Clock::starting_at(after(Duration::from_secs(3600)));
+        assert!(future.now() <= 0.0, "before the start it is 0");
+        assert_eq!(until(0), Duration::ZERO);
+    }
+}

@@ -1,0 +1,726 @@
+//! The connections of a rank over real sockets: the machines of [`mpi::connection`], with the inputs that sockets give.
+//!
+//! Sockets are opened and let in by the [porter](super::porter), so that the other end of each is known here. On each socket travel the
+//! messages of the connection (handshake, close protocol) and, if the back end has no better way, the packets: a [`Carrier`] can add bytes to
+//! the request and the answer, and carry packets elsewhere. So a message of the connection tells how many packets were sent before
+//! it, and is kept until they are there.
+//!
+//! A packet on a connection that is in use does not go through the machines, which would let it pass anyway.
+//!
+//! *Loss*: a stream that ends before the close protocol is over means that the peer is lost; so does a peer that writes what no peer writes.
+//!
+//! *Not modelled*: the address of a rank is that of the book; a rank does not move.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+use mpi::channel::{Event, Header, Packet};
+use mpi::connection::virtual_connection::State as VcState;
+use mpi::connection::{
+    ConnectionId, Connector, Failure, Group, Input, MESSAGE_LENGTH, Message, Output, Peer,
+    Settings as ConnectorSettings,
+};
+
+use super::link::{Arrived, Broken, Link};
+use super::local::Local;
+use super::porter::{News, Order, Porter};
+
+/// What a back end does about connections.
+pub(super) trait Carrier: fmt::Debug {
+    /// What goes with the request to connect to a rank.
+    fn asks(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
+        let _ = (connection, peer);
+        Vec::new()
+    }
+
+    /// What goes with the answer that accepts the request of a rank, which came with these bytes.
+    fn answers(&mut self, connection: ConnectionId, peer: u32, asked: &[u8]) -> Vec<u8> {
+        let _ = (connection, peer, asked);
+        Vec::new()
+    }
+
+    /// The connection is in use from now on; at the side that asked, the answer came with these bytes.
+    fn opened(&mut self, connection: ConnectionId, peer: u32, answer: &[u8]) {
+        let _ = (connection, peer, answer);
+    }
+
+    /// Carries a packet, or gives it back to be written to the socket.
+    fn carry(&mut self, connection: ConnectionId, packet: Packet) -> Option<Packet> {
+        let _ = connection;
+        Some(packet)
+    }
+
+    /// The connection is not in use any more.
+    fn closed(&mut self, connection: ConnectionId) {
+        let _ = connection;
+    }
+}
+
+/// Packets travel on the sockets.
+#[derive(Debug, Default)]
+pub(super) struct InStream;
+
+impl Carrier for InStream {}
+
+/// How ranks get connected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Connecting {
+    /// All pairs before the program begins; otherwise a pair at its first message.
+    pub is_static: bool,
+    /// The limit of descriptors and the like.
+    pub connector: ConnectorSettings,
+}
+
+/// A socket of a connection.
+#[derive(Debug)]
+struct End {
+    /// `None` until it is open.
+    link: Option<Link>,
+    /// Whose it is, as far as that is known.
+    peer: Option<u32>,
+    /// The machine wants to read.
+    reads: bool,
+    /// Messages that have come, with the number of packets that were sent before each.
+    messages: std::collections::VecDeque<(Message, u64)>,
+    /// Bytes of the back end that came with a request or an answer.
+    private: Vec<u8>,
+    /// Packets on this connection.
+    sent: u64,
+    received: u64,
+    in_use: bool,
+    /// The stream has ended.
+    has_ended: bool,
+    /// It is to be closed when everything is written.
+    closes: bool,
+    /// Somebody has to look at it.
+    is_listed: bool,
+}
+
+/// Packets that wait for a connection, by number.
+#[derive(Debug, Default)]
+struct Waiting {
+    places: Vec<Option<Packet>>,
+    free: Vec<usize>,
+}
+
+/// What is remembered of a peer.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Known {
+    /// How long messages waited for the connection, in seconds.
+    pub waited: f64,
+    /// How often it came into use.
+    pub opened: u64,
+}
+
+/// The connections of a rank.
+#[derive(Debug)]
+pub(super) struct Connections<C> {
+    local: Rc<Local>,
+    how: Connecting,
+    porter: Porter,
+    registry: Registry,
+    cards: Vec<String>,
+    connector: Connector,
+    listener: ConnectionId,
+    /// By connection.
+    ends: Vec<Option<End>>,
+    /// Ends to look at.
+    listed: Vec<ConnectionId>,
+    waiting: Waiting,
+    /// The packet that the machine has just read.
+    arriving: Option<Packet>,
+    since: BTreeMap<u32, f64>,
+    known: BTreeMap<u32, Known>,
+    lost: std::collections::BTreeSet<u32>,
+    carrier: C,
+    opens: bool,
+    finalizes: bool,
+}
+
+/// Tokens of sockets begin here.
+pub(super) const FIRST_SOCKET: usize = 1;
+
+impl Waiting {
+    fn insert(&mut self, packet: Packet) -> u64 {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() - 1
+        });
+        self.places[place] = Some(packet);
+        place as u64
+    }
+
+    fn take(&mut self, number: u64) -> Option<Packet> {
+        let place = usize::try_from(number).ok()?;
+        let packet = self.places.get_mut(place)?.take();
+        if packet.is_some() {
+            self.free.push(place);
+        }
+        packet
+    }
+}
+
+impl End {
+    fn new(link: Option<Link>, peer: Option<u32>) -> Self {
+        Self {
+            link,
+            peer,
+            reads: false,
+            messages: std::collections::VecDeque::new(),
+            private: Vec::new(),
+            sent: 0,
+            received: 0,
+            in_use: false,
+            has_ended: false,
+            closes: false,
+            is_listed: false,
+        }
+    }
+}
+
+const fn member(rank: u32) -> Peer {
+    Peer::Member { group: 0, rank }
+}
+
+fn rank_of(peer: Peer) -> u32 {
+    match peer {
+        Peer::Member { rank, .. } => rank,
+        Peer::Temporary(_) => unreachable!("ranks do not connect to ports"),
+    }
+}
+
+impl<C: Carrier> Connections<C> {
+    /// The connections of a rank to those whose addresses are in `cards`, by rank.
+    pub(super) fn new(
+        local: Rc<Local>,
+        how: Connecting,
+        porter: Porter,
+        registry: Registry,
+        cards: Vec<String>,
+        carrier: C,
+    ) -> Self {
+        let (rank, size) = (local.me().rank, local.me().size);
+        let mut connector = Connector::new(Group::of_ranks("world", size), rank, how.connector);
+        let listener = connector.listen();
+        Self {
+            local,
+            how,
+            porter,
+            registry,
+            cards,
+            connector,
+            listener,
+            ends: Vec::new(),
+            listed: Vec::new(),
+            waiting: Waiting::default(),
+            arriving: None,
+            since: BTreeMap::new(),
+            known: BTreeMap::new(),
+            lost: std::collections::BTreeSet::new(),
+            carrier,
+            opens: false,
+            finalizes: false,
+        }
+    }
+
+    /// A packet of the message layer for another rank.
+    pub(super) fn post(&mut self, peer: u32, packet: Packet) {
+        let now = self.local.now();
+        if let Some(connection) = self.connector.written_at_once(now, member(peer)) {
+            return self.write_packet(connection, packet);
+        }
+        self.since.entry(peer).or_insert(now);
+        let number = self.waiting.insert(packet);
+        self.connector.send(now, member(peer), number);
+        self.go_on();
+    }
+
+    fn end(&mut self, connection: ConnectionId) -> Option<&mut End> {
+        self.ends.get_mut(connection as usize)?.as_mut()
+    }
+
+    fn list(&mut self, connection: ConnectionId) {
+        if let Some(end) = self.end(connection)
+            && !std::mem::replace(&mut end.is_listed, true)
+        {
+            self.listed.push(connection);
+        }
+    }
+
+    fn insert(&mut self, connection: ConnectionId, end: End) {
+        let place = connection as usize;
+        if self.ends.len() <= place {
+            self.ends.resize_with(place + 1, || None);
+        }
+        self.ends[place] = Some(end);
+    }
+
+    fn write_packet(&mut self, connection: ConnectionId, packet: Packet) {
+        let local = Rc::clone(&self.local);
+        let Some(packet) = self.carrier.carry(connection, packet) else {
+            if let Some(end) = self.end(connection) {
+                end.sent += 1;
+            }
+            return;
+        };
+        if let Some(end) = self.end(connection)
+            && let Some(link) = &mut end.link
+        {
+            end.sent += 1;
+            link.send(packet, &mut |token| local.tell(Event::Sent(token)));
+        }
+    }
+
+    /// Does what the machines want, and hands what the sockets have to them, until there is nothing left.
+    fn go_on(&mut self) {
+        loop {
+            while let Some(output) = self.connector.poll() {
+                self.obey(output);
+            }
+            let Some(connection) = self.listed.pop() else {
+                break;
+            };
+            if let Some(end) = self.end(connection) {
+                end.is_listed = false;
+                self.pump(connection);
+            }
+        }
+    }
+
+    fn input(&mut self, connection: ConnectionId, input: Input) {
+        self.connector.handle(self.local.now(), connection, input);
+    }
+
+    fn obey(&mut self, output: Output) {
+        match output {
+            Output::Connect {
+                connection, peer, ..
+            } => self.connect(connection, rank_of(peer)),
+            Output::Write {
+                connection,
+                messages,
+            } => {
+                if let [Message::Data(number)] = *messages {
+                    if let Some(packet) = self.waiting.take(number) {
+                        self.write_packet(connection, packet);
+                    }
+                } else {
+                    self.write_messages(connection, &messages);
+                }
+                self.input(connection, Input::WriteDone);
+            }
+            Output::Read { connection } => {
+                if let Some(end) = self.end(connection) {
+                    end.reads = true;
+                }
+                self.list(connection);
+            }
+            Output::Close { connection } if connection == self.listener => {
+                self.porter.order(Order::Shut);
+                self.input(connection, Input::Closed);
+            }
+            Output::Close { connection } => {
+                if let Some(end) = self.end(connection) {
+                    end.closes = true;
+                }
+                self.list(connection);
+            }
+            Output::Deliver { peer, .. } => {
+                if let Some(packet) = self.arriving.take() {
+                    self.deliver(rank_of(peer), packet);
+                }
+            }
+            Output::Completed { .. } => {}
+            Output::Finalized => self.local.nudge(),
+            Output::Failed { peer, packet, why } => self.failed(rank_of(peer), packet, why),
+            Output::Opened { connection, peer } => self.opened(connection, rank_of(peer)),
+            Output::PortAccepted { .. } => unreachable!("ranks do not connect to ports"),
+            Output::Illegal(what) => self.local.log(
+                mpi::Level::Error,
+                format_args!("a connection does what it must not: {what}"),
+            ),
+        }
+    }
+
+    fn deliver(&self, source: u32, packet: Packet) {
+        self.local.tell(Event::Packet { source, packet });
+    }
+
+    fn connect(&mut self, connection: ConnectionId, peer: u32) {
+        self.insert(connection, End::new(None, Some(peer)));
+        let address = self.cards.get(peer as usize);
+        match address.and_then(|card| card.parse::<SocketAddr>().ok()) {
+            Some(address) => self.porter.order(Order::Connect {
+                connection,
+                peer,
+                address,
+            }),
+            None => self.not_connected(connection),
+        }
+    }
+
+    fn not_connected(&mut self, connection: ConnectionId) {
+        if let Some(place) = self.ends.get_mut(connection as usize)
+            && place.take().is_some()
+        {
+            self.input(connection, Input::ConnectError);
+        }
+    }
+
+    /// Writes messages of the handshake or of the close protocol.
+    fn write_messages(&mut self, connection: ConnectionId, messages: &[Message]) {
+        let Some(end) = self
+            .ends
+            .get_mut(connection as usize)
+            .and_then(Option::as_mut)
+        else {
+            return;
+        };
+        let mut bytes = end.sent.to_le_bytes().to_vec();
+        bytes.extend(messages.iter().flat_map(Message::encode));
+        match (messages, end.peer) {
+            ([Message::OpenReq { .. }, ..], Some(peer)) => {
+                bytes.extend(self.carrier.asks(connection, peer));
+            }
+            ([Message::OpenResp { verdict }, ..], Some(peer)) if verdict.accepts() => {
+                let asked = std::mem::take(&mut end.private);
+                bytes.extend(self.carrier.answers(connection, peer, &asked));
+            }
+            _ => {}
+        }
+        if let Some(link) = &mut end.link {
+            link.send_messages(bytes);
+        }
+    }
+
+    fn opened(&mut self, connection: ConnectionId, peer: u32) {
+        let known = self.known.entry(peer).or_default();
+        known.opened += 1;
+        if self.opens {
+            self.local.nudge();
+        }
+        if let Some(since) = self.since.remove(&peer) {
+            known.waited += self.local.now() - since;
+        }
+        if let Some(end) = self
+            .ends
+            .get_mut(connection as usize)
+            .and_then(Option::as_mut)
+        {
+            end.peer = Some(peer);
+            end.in_use = true;
+            let answer = std::mem::take(&mut end.private);
+            self.carrier.opened(connection, peer, &answer);
+        }
+    }
+
+    fn failed(&mut self, peer: u32, number: u64, why: Failure) {
+        self.since.remove(&peer);
+        let Some(packet) = self.waiting.take(number) else {
+            return;
+        };
+        // Nobody misses what a rank that has ended would have been told.
+        let is_missed = !matches!(
+            packet.header,
+            Header::Credits | Header::Ack { .. } | Header::CancelResponse { .. }
+        );
+        if is_missed {
+            self.local.tell(Event::Refused { peer, packet, why });
+        } else if let Some(token) = packet.notify {
+            self.local.tell(Event::Sent(token));
+        }
+    }
+
+    /// Reads what has come on a socket, writes what waits, closes it if that is wanted.
+    fn pump(&mut self, connection: ConnectionId) {
+        while let Some(input) = self.next_input(connection) {
+            self.input(connection, input);
+            while let Some(output) = self.connector.poll() {
+                self.obey(output);
+            }
+        }
+        self.check_lost(connection);
+        let Some(end) = self.end(connection) else {
+            return;
+        };
+        let is_written = end.link.as_ref().is_none_or(Link::is_written);
+        if end.closes && is_written {
+            let end = self.ends[connection as usize].take();
+            if let Some(mut end) = end {
+                if end.in_use {
+                    self.carrier.closed(connection);
+                }
+                if let Some(link) = &mut end.link {
+                    let _ = self.registry.deregister(link.stream());
+                }
+            }
+            self.input(connection, Input::Closed);
+        }
+    }
+
+    /// What the machine is to read next; packets on a connection in use are handed over on the way.
+    fn next_input(&mut self, connection: ConnectionId) -> Option<Input> {
+        let Self {
+            ends,
+            local,
+            arriving,
+            ..
+        } = self;
+        let end = ends.get_mut(connection as usize)?.as_mut()?;
+        while end.reads {
+            if let Some((_, after)) = end.messages.front()
+                && *after <= end.received
+            {
+                end.reads = false;
+                return end
+                    .messages
+                    .pop_front()
+                    .map(|(message, _)| Input::Read(message));
+            }
+            if end.has_ended {
+                end.reads = false;
+                return Some(Input::Eof);
+            }
+            match end.link.as_mut()?.next() {
+                Ok(None) => return None,
+                Ok(Some(Arrived::Packet(packet))) => {
+                    end.received += 1;
+                    match end.peer {
+                        Some(source) if end.in_use && is_from(source, &packet) => {
+                            local.tell(Event::Packet { source, packet });
+                        }
+                        _ if end.in_use => end.has_ended = true,
+                        _ => {
+                            end.reads = false;
+                            *arriving = Some(packet);
+                            return Some(Input::Read(Message::Data(0)));
+                        }
+                    }
+                }
+                Ok(Some(Arrived::Messages(bytes))) => match decode(&bytes) {
+                    Some((messages, after, private)) => {
+                        if let Some(&Message::OpenReq { rank, .. }) = messages.first() {
+                            end.peer.get_or_insert(rank);
+                        }
+                        end.private = private;
+                        end.messages
+                            .extend(messages.into_iter().map(|message| (message, after)));
+                    }
+                    None => end.has_ended = true,
+                },
+                Err(broken) => {
+                    end.has_ended = true;
+                    tell_broken(local, end.peer, &broken);
+                }
+            }
+        }
+        None
+    }
+
+    /// Tells of a peer that has been lost with its connection.
+    fn check_lost(&mut self, connection: ConnectionId) {
+        let ended = self.end(connection).filter(|end| end.has_ended);
+        let Some(peer) = ended.and_then(|end| end.peer) else {
+            return;
+        };
+        if self.connector.state(member(peer)) == VcState::Moribund && self.lost.insert(peer) {
+            self.known.entry(peer).or_default();
+            self.since.remove(&peer);
+            self.local.tell(Event::Lost { peer });
+        }
+    }
+
+    /// There is something to do for a socket, or room to write.
+    pub(super) fn socket_event(&mut self, token: Token, readable: bool, writable: bool) {
+        let Ok(connection) = ConnectionId::try_from(token.0 - FIRST_SOCKET) else {
+            return;
+        };
+        let local = Rc::clone(&self.local);
+        if let Some(link) = self.end(connection).and_then(|end| end.link.as_mut()) {
+            link.readable |= readable;
+            if writable {
+                link.write(&mut |token| local.tell(Event::Sent(token)));
+            }
+        }
+        self.list(connection);
+        self.go_on();
+    }
+
+    /// Looks at all sockets whether something has come, without having been told so.
+    pub(super) fn look(&mut self) {
+        let local = Rc::clone(&self.local);
+        for place in 0..self.ends.len() {
+            if let Some(end) = &mut self.ends[place]
+                && let Some(link) = &mut end.link
+                && end.in_use
+            {
+                link.readable = true;
+                if !link.is_written() {
+                    link.write(&mut |token| local.tell(Event::Sent(token)));
+                }
+                let connection = ConnectionId::try_from(place).unwrap_or(ConnectionId::MAX);
+                self.pump(connection);
+            }
+        }
+        self.go_on();
+    }
+
+    /// The number of sockets, open or not.
+    pub(super) fn sockets(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Handles what the porter has to say.
+    pub(super) fn hear(&mut self) {
+        while let Some(news) = self.porter.news() {
+            match news {
+                News::Connected(connection, stream) => self.connected(connection, stream),
+                News::NotConnected(connection) => self.not_connected(connection),
+                News::Accepted(stream) => self.accepted(stream),
+                News::Lost(rank) => self.peer_lost(rank),
+                News::Over | News::Book(_) => {}
+            }
+            self.go_on();
+        }
+    }
+
+    fn link(&self, connection: ConnectionId, mut stream: TcpStream) -> Option<Link> {
+        let both = Interest::READABLE | Interest::WRITABLE;
+        let token = Token(FIRST_SOCKET + connection as usize);
+        stream.set_nodelay(true).ok()?;
+        self.registry.register(&mut stream, token, both).ok()?;
+        Some(Link::new(stream))
+    }
+
+    fn connected(&mut self, connection: ConnectionId, stream: TcpStream) {
+        let link = self.link(connection, stream);
+        match (link, self.end(connection)) {
+            (Some(link), Some(end)) => {
+                end.link = Some(link);
+                self.input(connection, Input::ConnectDone);
+            }
+            (None, Some(_)) => self.not_connected(connection),
+            // It was given up meanwhile.
+            (_, None) => {}
+        }
+    }
+
+    fn accepted(&mut self, stream: TcpStream) {
+        if self.finalizes && self.connector.is_finalized() {
+            return;
+        }
+        let connection = self.connector.accept(self.local.now());
+        let link = self.link(connection, stream);
+        let mut end = End::new(link, None);
+        end.has_ended = end.link.is_none();
+        self.insert(connection, end);
+    }
+
+    fn peer_lost(&mut self, rank: u32) {
+        if rank == self.local.me().rank || !self.lost.insert(rank) {
+            return;
+        }
+        self.connector.peer_failed(self.local.now(), member(rank));
+        self.go_on();
+        self.known.entry(rank).or_default();
+        self.since.remove(&rank);
+        self.local.tell(Event::Lost { peer: rank });
+    }
+
+    /// Opens all connections, if that has to be done before the program; true when it is done.
+    pub(super) fn open_all(&mut self) -> bool {
+        if !self.how.is_static {
+            return true;
+        }
+        let (rank, size) = (self.local.me().rank, self.local.me().size);
+        if !std::mem::replace(&mut self.opens, true) {
+            for peer in (0..rank).rev() {
+                self.connector.open(self.local.now(), member(peer));
+                self.go_on();
+            }
+        }
+        self.known.len() + 1 >= size as usize
+    }
+
+    /// Ends all connections; true when that is done.
+    pub(super) fn close_all(&mut self) -> bool {
+        if !std::mem::replace(&mut self.finalizes, true) {
+            self.connector.finalize(self.local.now());
+            self.go_on();
+        }
+        self.connector.is_finalized()
+    }
+
+    /// Who speaks with the coordinator.
+    pub(super) const fn porter(&self) -> &Porter {
+        &self.porter
+    }
+
+    /// What has happened to the connections.
+    pub(super) fn statistics(&self) -> mpi::ConnectionStatistics {
+        let known = self.known.values();
+        mpi::ConnectionStatistics {
+            counts: self.connector.counts(),
+            reopened: known
+                .clone()
+                .map(|peer| peer.opened.saturating_sub(1))
+                .sum(),
+            waited: self
+                .known
+                .iter()
+                .filter(|(_, known)| known.waited > 0.0)
+                .map(|(&peer, known)| (peer, known.waited))
+                .collect(),
+            peers: known.filter(|peer| peer.opened > 0).count(),
+        }
+    }
+}
+
+/// Whether a packet names as its source the rank from which it came.
+const fn is_from(source: u32, packet: &Packet) -> bool {
+    match packet.header {
+        Header::Eager { envelope }
+        | Header::Rts { envelope, .. }
+        | Header::Detached { envelope }
+        | Header::EagerFirst { envelope, .. }
+        | Header::Synchronous { envelope, .. }
+        | Header::CancelRequest { envelope, .. } => envelope.source == source,
+        _ => true,
+    }
+}
+
+fn tell_broken(local: &Local, peer: Option<u32>, broken: &Broken) {
+    let who = peer.map_or_else(|| "somebody".to_owned(), |rank| format!("rank {rank}"));
+    match broken {
+        Broken::End => {}
+        Broken::Frame(bad) => local.log(mpi::Level::Error, format_args!("from {who}: {bad}")),
+        Broken::Memory(length) => local.log(
+            mpi::Level::Error,
+            format_args!("from {who}: no memory for a message of {length} bytes"),
+        ),
+    }
+}
+
+type Messages = (Vec<Message>, u64, Vec<u8>);
+
+/// Reads the payload of a frame with messages: these, how many packets were sent before them, and what a back end has added.
+pub(super) fn decode(bytes: &[u8]) -> Option<Messages> {
+    let (after, rest) = bytes.split_first_chunk()?;
+    let (first, rest) = rest.split_first_chunk::<MESSAGE_LENGTH>()?;
+    let after = u64::from_le_bytes(*after);
+    let first = Message::decode(first)?;
+    let Message::OpenReq { group_length, .. } = first else {
+        return Some((vec![first], after, rest.to_vec()));
+    };
+    let (name, private) = rest.split_at_checked(group_length as usize)?;
+    let name = Message::Group(String::from_utf8(name.to_vec()).ok()?);
+    Some((vec![first, name], after, private.to_vec()))
+}
+
+/// Shared by the channel of the rank and by who drives it.
+pub(super) type Shared<C> = Rc<RefCell<Connections<C>>>;

@@ -1,0 +1,131 @@
+//! What a rank and the coordinator of its run say to each other, after the handshake: JSON with its length before it (4 bytes, little-endian).
+//!
+//! The coordinator is the launcher, or in an allocation a thread of rank 0. Order: the rank says [`FromRank::Here`]; when all are here, they
+//! get the [`ToRank::Book`] of addresses and the moment to begin; at the end the rank says [`FromRank::Ended`] and is told
+//! [`ToRank::Over`] when nobody needs it any more.
+
+use std::io::{self, ErrorKind};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// The longest message: a book of 100 000 addresses.
+pub(super) const LENGTH_MAX: usize = 16 << 20;
+
+/// What a rank says.
+#[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
+pub(super) enum FromRank {
+    /// It has started.
+    Here {
+        /// Which one it is.
+        rank: u32,
+        /// How many it thinks there are.
+        size: u32,
+        /// Where it listens for others.
+        card: String,
+        /// The name of its host.
+        host: String,
+        /// The number of its host's boot: who has the same one has the same clock.
+        boot: String,
+        /// The revision of the program.
+        revision: String,
+    },
+    /// It is over with its program.
+    Ended(RankReport),
+}
+
+/// How a rank ended.
+#[derive(Clone, PartialEq, Default, Serialize, Deserialize, Debug)]
+pub struct RankReport {
+    /// When, in seconds since the start.
+    pub time_s: f64,
+    /// Messages that it has sent.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: f64,
+    /// Packets that came, timers and computations that ended.
+    pub events: u64,
+    /// Why it failed, if it did.
+    pub failure: Option<RankFailure>,
+    /// What it left unfinished.
+    pub leftovers: Vec<String>,
+    /// What happened to its connections.
+    pub connections: RankConnections,
+    /// How long messages waited for the connection to another rank, in seconds.
+    pub waited: Vec<(u32, f64)>,
+}
+
+/// Why a rank failed.
+#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub struct RankFailure {
+    /// The panic's message or the error's text.
+    pub message: String,
+    /// Whether it panicked.
+    pub panicked: bool,
+    /// It had heard before that others are lost, which may be the reason.
+    pub after_loss: bool,
+}
+
+/// How often what happened to the connections of a rank.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+#[expect(missing_docs, reason = "the names are those of the record of a run")]
+pub struct RankConnections {
+    pub opened: u64,
+    pub reopened: u64,
+    pub refused: u64,
+    pub discarded: u64,
+    pub closed: u64,
+    pub evicted: u64,
+    pub idle: u64,
+    pub broken: u64,
+}
+
+/// What the coordinator says.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub(super) enum ToRank {
+    /// All ranks are here.
+    Book {
+        /// Where they listen, by rank.
+        cards: Vec<String>,
+        /// The boot of the coordinator's host.
+        boot: String,
+        /// The moment of the start on the clock of that host, in nanoseconds.
+        start_ns: u64,
+    },
+    /// A rank is lost.
+    Lost {
+        /// Which one.
+        rank: u32,
+    },
+    /// The run ends now, because of somebody else.
+    Stop,
+    /// Everybody is over.
+    Over,
+}
+
+/// A message in bytes.
+pub(super) fn encode(message: &impl Serialize) -> Vec<u8> {
+    let json = serde_json::to_vec(message).expect("messages have only keys that JSON knows");
+    let length = u32::try_from(json.len()).expect("a message is shorter than 4 GiB");
+    [&length.to_le_bytes()[..], &json].concat()
+}
+
+/// Takes a message out of what was read; `None` if it is not complete.
+///
+/// # Errors
+/// If it is none.
+pub(super) fn decode<M: DeserializeOwned>(input: &mut Vec<u8>) -> io::Result<Option<M>> {
+    let Some((length, rest)) = input.split_first_chunk() else {
+        return Ok(None);
+    };
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > LENGTH_MAX {
+        return Err(ErrorKind::InvalidData.into());
+    }
+    let Some(json) = rest.get(..length) else {
+        return Ok(None);
+    };
+    let message = serde_json::from_slice(json)?;
+    input.drain(..4 + length);
+    Ok(Some(message))
+}

@@ -1,0 +1,307 @@
+//! Where all ranks of a run meet: it lets them in, gives each the addresses of all, tells them of losses, and collects how they ended.
+//!
+//! It runs in the launcher, or in an allocation in a thread of rank 0. It decides nothing: whoever runs it asks what has happened.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mio::event::Event;
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+
+use super::auth::{Purpose, Secret};
+use super::clock;
+use super::control::{self, FromRank, RankReport, ToRank};
+use super::gate::{Gate, STRANGERS_MAX};
+
+/// From the moment at which all are here to the start: the message about it arrives meanwhile.
+const LEAD: Duration = Duration::from_millis(5);
+
+/// A control connection.
+#[derive(Debug)]
+struct Control {
+    stream: TcpStream,
+    input: Vec<u8>,
+    unsent: Vec<u8>,
+    /// Who speaks there, once it has said so.
+    rank: Option<u32>,
+}
+
+/// What is known of a rank.
+#[derive(Debug, Default)]
+pub(super) struct Member {
+    /// The token of its connection, while there is one.
+    control: Option<usize>,
+    /// Where it listens for others.
+    card: String,
+    /// The name of its host.
+    pub host: String,
+    /// How it ended.
+    pub report: Option<RankReport>,
+    /// Whether it has ever arrived.
+    pub arrived: bool,
+    /// Its connection ended before it had said how it ended.
+    pub is_lost: bool,
+}
+
+/// The meeting point.
+#[derive(Debug)]
+pub(super) struct Coordinator {
+    registry: Registry,
+    gate: Gate,
+    controls: BTreeMap<usize, Control>,
+    next: usize,
+    revision: String,
+    members: Vec<Member>,
+    start_ns: Option<u64>,
+    /// What is wrong with somebody who came.
+    complaint: Option<String>,
+}
+
+impl Coordinator {
+    /// Opens the meeting point for so many ranks; it uses all tokens from `first` on.
+    ///
+    /// # Errors
+    /// If the address cannot be listened at.
+    pub(super) fn open(
+        registry: &Registry,
+        first: usize,
+        address: SocketAddr,
+        (size, revision): (u32, &str),
+        secret: &Secret,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            registry: registry.try_clone()?,
+            gate: Gate::open(registry, first, address, Purpose::Control, secret)?,
+            controls: BTreeMap::new(),
+            next: first + STRANGERS_MAX + 1,
+            revision: revision.to_owned(),
+            members: (0..size).map(|_| Member::default()).collect(),
+            start_ns: None,
+            complaint: None,
+        })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.gate.address()
+    }
+
+    /// The ranks.
+    pub(super) fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// When the run has started, on this machine's clock in nanoseconds.
+    pub(super) const fn start_ns(&self) -> Option<u64> {
+        self.start_ns
+    }
+
+    /// What is wrong with somebody who came, and knows the secret.
+    pub(super) fn complaint(&self) -> Option<&str> {
+        self.complaint.as_deref()
+    }
+
+    /// Whether all ranks have said how they ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.members.iter().all(|member| member.report.is_some())
+    }
+
+    /// The ranks that have not arrived.
+    pub(super) fn missing(&self) -> Vec<u32> {
+        let all = (0..).zip(&self.members);
+        let missing = all.filter(|(_, member)| !member.arrived);
+        missing.map(|(rank, _)| rank).collect()
+    }
+
+    /// Sends strangers away who have taken too long; how long it is until that is to be done again.
+    pub(super) fn expire(&mut self) -> Option<Duration> {
+        self.gate.expire()
+    }
+
+    /// Handles an event of one of its tokens.
+    pub(super) fn handle(&mut self, event: &Event) {
+        if !self.gate.owns(event.token()) {
+            return self.hear(event.token().0);
+        }
+        let mut known = Vec::new();
+        self.gate
+            .handle(&self.registry, event, &mut |stream| known.push(stream));
+        for mut stream in known {
+            let both = Interest::READABLE | Interest::WRITABLE;
+            let token = self.next;
+            self.next += 1;
+            if self
+                .registry
+                .register(&mut stream, Token(token), both)
+                .is_ok()
+            {
+                let control = Control {
+                    stream,
+                    input: Vec::new(),
+                    unsent: Vec::new(),
+                    rank: None,
+                };
+                self.controls.insert(token, control);
+                self.hear(token);
+            }
+        }
+    }
+
+    /// Reads what a rank has to say, and writes what could not be written before.
+    fn hear(&mut self, token: usize) {
+        let Some(control) = self.controls.get_mut(&token) else {
+            return;
+        };
+        let ended = control.read() | control.write().is_err();
+        loop {
+            let Some(control) = self.controls.get_mut(&token) else {
+                return;
+            };
+            match control::decode(&mut control.input) {
+                Ok(Some(message)) => self.take(token, message),
+                Ok(None) => break,
+                Err(_) => return self.part(token),
+            }
+        }
+        if ended {
+            self.part(token);
+        }
+    }
+
+    /// The connection is gone.
+    fn part(&mut self, token: usize) {
+        let Some(mut control) = self.controls.remove(&token) else {
+            return;
+        };
+        let _ = self.registry.deregister(&mut control.stream);
+        if let Some(rank) = control.rank {
+            let member = &mut self.members[rank as usize];
+            member.control = None;
+            member.is_lost = member.report.is_none();
+        }
+    }
+
+    fn take(&mut self, token: usize, message: FromRank) {
+        let known = self.controls.get(&token).and_then(|control| control.rank);
+        match (message, known) {
+            (
+                FromRank::Here {
+                    rank,
+                    size,
+                    card,
+                    host,
+                    revision,
+                    ..
+                },
+                None,
+            ) => {
+                if let Some(complaint) = self.complain(rank, size, &revision) {
+                    self.complaint.get_or_insert(complaint);
+                    return self.part(token);
+                }
+                if let Some(control) = self.controls.get_mut(&token) {
+                    control.rank = Some(rank);
+                }
+                let member = &mut self.members[rank as usize];
+                (member.card, member.host) = (card, host);
+                (member.control, member.arrived) = (Some(token), true);
+                self.start_if_all_are_here();
+            }
+            (FromRank::Ended(report), Some(rank)) => {
+                self.members[rank as usize].report = Some(report);
+                self.tell(rank, &ToRank::Over);
+            }
+            // Nobody of ours says that.
+            (FromRank::Here { .. }, Some(_)) | (FromRank::Ended(_), None) => self.part(token),
+        }
+    }
+
+    /// What is wrong with somebody who wants to be this rank.
+    fn complain(&self, rank: u32, size: u32, revision: &str) -> Option<String> {
+        let expected = self.members.len();
+        if size as usize != expected {
+            return Some(format!(
+                "rank {rank} is one of {size} ranks, but this run has {expected}"
+            ));
+        }
+        if revision != self.revision {
+            return Some(format!(
+                "rank {rank} is of revision {revision}, but this program of revision {}",
+                self.revision
+            ));
+        }
+        match self.members.get(rank as usize) {
+            None => Some(format!("there is no rank {rank} of {size}")),
+            Some(member) if member.arrived => Some(format!("rank {rank} came twice")),
+            Some(_) => None,
+        }
+    }
+
+    fn start_if_all_are_here(&mut self) {
+        if self.start_ns.is_some() || self.members.iter().any(|member| !member.arrived) {
+            return;
+        }
+        let start_ns = clock::after(LEAD);
+        self.start_ns = Some(start_ns);
+        let cards = self.members.iter().map(|member| member.card.clone());
+        self.tell_all(&ToRank::Book {
+            cards: cards.collect(),
+            boot: clock::boot(),
+            start_ns,
+        });
+    }
+
+    /// Says something to a rank, if it can still hear.
+    pub(super) fn tell(&mut self, rank: u32, message: &ToRank) {
+        let token = self.members[rank as usize].control;
+        if let Some(control) = token.and_then(|token| self.controls.get_mut(&token)) {
+            control.unsent.extend(control::encode(message));
+            // If it cannot be written, that will be read as the end.
+            let _ = control.write();
+        }
+    }
+
+    /// Says something to everybody who can still hear.
+    pub(super) fn tell_all(&mut self, message: &ToRank) {
+        for rank in 0..u32::try_from(self.members.len()).unwrap_or(u32::MAX) {
+            self.tell(rank, message);
+        }
+    }
+}
+
+impl Control {
+    /// Reads what there is; whether that is all that ever comes.
+    fn read(&mut self) -> bool {
+        let mut chunk = [0; 4096];
+        loop {
+            if self.input.len() > control::LENGTH_MAX {
+                return true;
+            }
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return true,
+                Ok(count) => self.input.extend_from_slice(&chunk[..count]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return true,
+            }
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        while !self.unsent.is_empty() {
+            match self.stream.write(&self.unsent) {
+                Ok(written) => drop(self.unsent.drain(..written)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! Runs one rank: polls its program, and while that has nothing to do, its device.
+//!
+//! As in a simulation, a parked rank handles each event without its program, which is polled only when what it waits for may be over.
+//!
+//! A program that waits for something else than the message layer, such as a timer of another library, is polled when that wakes it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use mpi::Process;
+use run::RankFuture;
+
+use super::control::RankFailure;
+use super::local::Local;
+
+/// What carries the packets of a rank.
+pub(super) trait Device {
+    /// The rank's own part.
+    fn local(&self) -> &Local;
+
+    /// Lets packets move, and waits until there is an event, or until `woken` is true and the device was [woken](Self::waker).
+    fn wait(&self, woken: &AtomicBool);
+
+    /// What ends the wait from another thread.
+    fn waker(&self) -> Arc<mio::Waker>;
+}
+
+/// Notes that somebody has woken the program.
+struct Alarm {
+    woken: AtomicBool,
+    device: Arc<mio::Waker>,
+    owner: std::thread::ThreadId,
+}
+
+impl Wake for Alarm {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let was = self.woken.swap(true, Ordering::AcqRel);
+        // The rank itself is not asleep.
+        if !was && std::thread::current().id() != self.owner {
+            let _ = self.device.wake();
+        }
+    }
+}
+
+/// Runs a rank to its end.
+///
+/// # Errors
+/// Why it failed.
+pub(super) fn run(
+    process: &Process,
+    mut future: RankFuture,
+    device: &dyn Device,
+) -> Result<(), RankFailure> {
+    let alarm = Arc::new(Alarm {
+        woken: AtomicBool::new(false),
+        device: device.waker(),
+        owner: std::thread::current().id(),
+    });
+    let waker = Waker::from(Arc::clone(&alarm));
+    let mut context = Context::from_waker(&waker);
+    let local = device.local();
+    let fail = |message: String, panicked| RankFailure {
+        message,
+        panicked,
+        after_loss: local.knows_of_loss(),
+    };
+    loop {
+        alarm.woken.store(false, Ordering::Release);
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
+        if let Some(code) = local.aborted() {
+            return Err(fail(format!("called abort with code {code}"), false));
+        }
+        match polled {
+            Ok(Poll::Ready(result)) => return result.map_err(|text| fail(text, false)),
+            Ok(Poll::Pending) => {}
+            Err(payload) => return Err(fail(text_of(&*payload), true)),
+        }
+        while !alarm.woken.load(Ordering::Acquire) {
+            if !local.is_ready() && !local.is_nudged() {
+                device.wait(&alarm.woken);
+            }
+            if local.take_nudge() || (local.is_ready() && process.progress()) {
+                local.wake();
+                break;
+            }
+        }
+    }
+}
+
+/// The message of a panic.
+fn text_of(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}

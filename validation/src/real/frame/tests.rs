@@ -1,0 +1,202 @@
+//! Frames are read as they were written, in whatever pieces, and nothing else is read: neither damaged frames nor garbage.
+
+use mpi::Buffer;
+
+use super::*;
+
+const ENVELOPE_OF_A_MESSAGE: Envelope = Envelope {
+    context: 4,
+    source: 3,
+    tag: 2_000_000_000,
+    ready: true,
+};
+
+/// A header of each kind, with large numbers.
+fn headers() -> Vec<Header> {
+    let envelope = ENVELOPE_OF_A_MESSAGE;
+    let (length, offset) = (u64::MAX, u64::MAX - 1);
+    let (send, receive) = (u32::MAX, u32::MAX - 1);
+    let detached = true;
+    vec![
+        Header::Eager { envelope },
+        Header::Rts {
+            envelope,
+            length,
+            send,
+            detached,
+        },
+        Header::Detached { envelope },
+        Header::Cts { send, receive },
+        Header::Data { receive },
+        Header::EagerFirst { envelope, length },
+        Header::EagerNext { offset },
+        Header::DataPart {
+            receive,
+            offset,
+            length,
+        },
+        Header::Credits,
+        Header::Synchronous { envelope, send },
+        Header::Ack { send },
+        Header::CancelRequest { envelope, send },
+        Header::CancelResponse { send },
+    ]
+}
+
+fn packets() -> Vec<Packet> {
+    let returned = Returned {
+        credits: 1,
+        eager_packets: 2,
+        messages: 3,
+        bytes: u64::MAX,
+    };
+    let packet = |(header, returned): (Header, Option<Returned>)| Packet {
+        header,
+        payload: Buffer::from(vec![7; 5]),
+        notify: None,
+        returned: returned.map(Box::new),
+    };
+    let both = |header| [(header, None), (header, Some(returned))];
+    headers().into_iter().flat_map(both).map(packet).collect()
+}
+
+#[test]
+fn every_kind_of_packet_is_read_as_it_was_written() {
+    for packet in packets() {
+        let head = encode(&packet);
+        let (frame, payload, length) = decode(head.bytes()).unwrap().unwrap();
+        let returned = packet.returned.as_deref().copied();
+        let header = packet.header;
+        let expected = Frame::Packet {
+            header,
+            returned,
+            phantom: false,
+        };
+        assert_eq!(frame, expected);
+        let control = header.is_control() && !matches!(header, Header::Detached { .. });
+        assert_eq!(payload, if control { 0 } else { 5 }, "{header:?}");
+        assert_eq!(length, head.bytes().len());
+        for cut in 0..length {
+            assert_eq!(
+                decode(&head.bytes()[..cut]),
+                Ok(None),
+                "{header:?} up to {cut}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_layout_is_fixed() {
+    let packet = Packet {
+        header: Header::Synchronous {
+            envelope: ENVELOPE_OF_A_MESSAGE,
+            send: 0x0102_0304,
+        },
+        payload: Buffer::from(vec![0; 258]),
+        notify: None,
+        returned: None,
+    };
+    let expected = [
+        10, IS_READY, 0, 0, 4, 3, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 0, 0x94,
+        0x35, 0x77,
+    ];
+    assert_eq!(encode(&packet).bytes(), expected);
+}
+
+#[test]
+fn phantoms_and_messages_are_told_apart() {
+    let mut packet = packets().swap_remove(0);
+    packet.payload = Buffer::phantom(1 << 20);
+    let (frame, payload, _) = decode(encode(&packet).bytes()).unwrap().unwrap();
+    assert!(matches!(frame, Frame::Packet { phantom: true, .. }));
+    assert_eq!(payload, 1 << 20);
+    let (frame, payload, _) = decode(encode_messages(17).bytes()).unwrap().unwrap();
+    assert_eq!((frame, payload), (Frame::Messages, 17));
+}
+
+#[test]
+fn what_nobody_writes_is_refused() {
+    let head = encode(&packets()[0]).bytes().to_vec();
+    let with = |at: usize, byte: u8| {
+        let mut bytes = head.clone();
+        bytes[at] = byte;
+        decode(&bytes)
+    };
+    assert_eq!(with(0, 0), Err(BadFrame::Kind(0)));
+    assert_eq!(with(0, 15), Err(BadFrame::Kind(15)));
+    assert_eq!(with(1, 128), Err(BadFrame::Flags(128)));
+    assert_eq!(with(1, IS_DETACHED), Err(BadFrame::Flags(IS_DETACHED)));
+    assert_eq!(with(2, 1), Err(BadFrame::NotZero));
+    assert_eq!(
+        with(4, 1),
+        Err(BadFrame::NotZero),
+        "an operation where there is none"
+    );
+    assert_eq!(with(15, 1), Err(BadFrame::Length(5 + (1 << 56))));
+    let mut messages = encode_messages(usize::MAX).bytes().to_vec();
+    assert_eq!(decode(&messages), Err(BadFrame::Length(u64::MAX)));
+    messages[1] = HAS_RETURNED;
+    assert_eq!(decode(&messages), Err(BadFrame::Flags(HAS_RETURNED)));
+    let acknowledgement = packets()
+        .into_iter()
+        .find(|packet| matches!(packet.header, Header::Ack { .. }));
+    let mut bytes = encode(&acknowledgement.unwrap()).bytes().to_vec();
+    bytes[8] = 1;
+    assert_eq!(decode(&bytes), Err(BadFrame::Length(1)));
+}
+
+/// What is read from these bytes is what would be written for it; panics if not.
+fn check(bytes: &[u8]) {
+    let Ok(Some((frame, payload, length))) = decode(bytes) else {
+        return;
+    };
+    assert!(length <= bytes.len().min(HEAD_MAX) && payload <= PAYLOAD_MAX);
+    let again = match frame {
+        Frame::Messages => encode_messages(usize::try_from(payload).unwrap()),
+        Frame::Packet {
+            header,
+            returned,
+            phantom,
+        } => {
+            let mut head = encode(&Packet {
+                header,
+                payload: Buffer::phantom(payload),
+                notify: None,
+                returned: returned.map(Box::new),
+            });
+            head.bytes[1] = head.bytes[1] & !IS_PHANTOM | if phantom { IS_PHANTOM } else { 0 };
+            head
+        }
+    };
+    assert_eq!(again.bytes(), &bytes[..length], "{frame:?}");
+}
+
+#[test]
+fn ten_thousand_damaged_frames_are_read_exactly_or_refused() {
+    let mut state = 1_u64;
+    // Knuth's MMIX generator: enough to damage bytes.
+    let mut random = move |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    let corpus: Vec<Vec<u8>> = packets()
+        .iter()
+        .map(|packet| encode(packet).bytes().to_vec())
+        .collect();
+    for _ in 0..10_000 {
+        let mut bytes = corpus[random(corpus.len())].clone();
+        for _ in 0..=random(4) {
+            let at = random(bytes.len());
+            match random(4) {
+                0 => bytes[at] ^= 1 << random(8),
+                1 => bytes[at] = u8::try_from(random(256)).unwrap(),
+                2 => bytes.truncate(at.max(1)),
+                _ => bytes.insert(at, u8::try_from(random(256)).unwrap()),
+            }
+        }
+        check(&bytes);
+    }
+}

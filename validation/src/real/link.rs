@@ -1,0 +1,382 @@
+//! One end of a connection to another rank: a socket that does not block, what is being read from it, and what waits to be written.
+//!
+//! Small payloads are read together with what follows them and copied once; a payload that is not complete is read straight into the buffer
+//! that the program will get. Payloads are written from where they are, many frames with one call.
+//!
+//! *Not modelled*: time, and whether anybody wants to read. Who drives the link decides.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IoSlice, Write};
+
+use mio::net::TcpStream;
+use mpi::Buffer;
+use mpi::channel::{Packet, Token};
+use rustix::buffer::spare_capacity;
+use rustix::net::{RecvFlags, recv};
+
+use super::frame::{self, BadFrame, Frame, Head};
+
+/// So much is read at once while no payload is awaited.
+const READ: usize = 64 * 1024;
+
+/// So many frames are written with one call at most.
+const BATCH: usize = 16;
+
+/// What a phantom is on the way.
+static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+
+/// What was read.
+#[derive(Debug)]
+pub(super) enum Arrived {
+    /// A packet; its notification is nobody's here.
+    Packet(Packet),
+    /// Messages of the connection, with what a back end has added, and how many packets were sent before them.
+    Messages(Vec<u8>),
+}
+
+/// Why nothing more can be read.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// The stream has ended, or broke.
+    End,
+    /// The peer has written what no peer writes.
+    Frame(BadFrame),
+    /// There is no memory for a payload of so many bytes.
+    Memory(u64),
+}
+
+/// A payload of which a part is still to come.
+#[derive(Debug)]
+struct Partial {
+    frame: Frame,
+    bytes: Vec<u8>,
+    length: usize,
+    /// The bytes are counted and not kept.
+    skipped: usize,
+}
+
+/// A frame that is to be written.
+#[derive(Debug)]
+struct Outgoing {
+    head: Head,
+    payload: Buffer,
+    written: u64,
+    notify: Option<Token>,
+}
+
+/// An authenticated socket.
+#[derive(Debug)]
+pub(super) struct Link {
+    stream: TcpStream,
+    input: Vec<u8>,
+    start: usize,
+    end: usize,
+    partial: Option<Partial>,
+    queue: VecDeque<Outgoing>,
+    /// Nothing can be written any more.
+    is_deaf: bool,
+    /// There may be something to read.
+    pub readable: bool,
+}
+
+impl Link {
+    /// The link over a socket whose other end is known.
+    pub(super) const fn new(stream: TcpStream) -> Self {
+        Self {
+            stream,
+            input: Vec::new(),
+            start: 0,
+            end: 0,
+            partial: None,
+            queue: VecDeque::new(),
+            is_deaf: false,
+            readable: true,
+        }
+    }
+
+    /// The socket, to be told of.
+    pub(super) const fn stream(&mut self) -> &mut TcpStream {
+        &mut self.stream
+    }
+
+    /// Whether everything is written that ever will be.
+    pub(super) fn is_written(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Sends a packet, as far as the system takes it now.
+    pub(super) fn send(&mut self, packet: Packet, told: &mut impl FnMut(Token)) {
+        let head = frame::encode(&packet);
+        let payload = if frame::payload_of(&packet) == packet.payload.len() {
+            packet.payload
+        } else {
+            Buffer::phantom(0)
+        };
+        self.push(head, payload, packet.notify, told);
+    }
+
+    /// Sends messages of the connection.
+    pub(super) fn send_messages(&mut self, bytes: Vec<u8>) {
+        let head = frame::encode_messages(bytes.len());
+        self.push(head, Buffer::from(bytes), None, &mut |_| {});
+    }
+
+    fn push(
+        &mut self,
+        head: Head,
+        payload: Buffer,
+        notify: Option<Token>,
+        told: &mut impl FnMut(Token),
+    ) {
+        if self.is_deaf {
+            return;
+        }
+        self.queue.push_back(Outgoing {
+            head,
+            payload,
+            written: 0,
+            notify,
+        });
+        if self.queue.len() == 1 {
+            self.write(told);
+        }
+    }
+
+    /// Writes what the system takes now, and tells of what has left.
+    pub(super) fn write(&mut self, told: &mut impl FnMut(Token)) {
+        while !self.queue.is_empty() {
+            let (result, offered) = {
+                let mut slices = [IoSlice::new(&[]); 2 * BATCH];
+                let (count, offered) = gather(&self.queue, &mut slices);
+                (self.stream.write_vectored(&slices[..count]), offered)
+            };
+            match result {
+                Ok(written) => {
+                    self.wrote(written, told);
+                    if written < offered {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => {
+                    // What the peer has written before can still be read; its end tells the rest.
+                    self.is_deaf = true;
+                    self.queue.clear();
+                }
+            }
+        }
+    }
+
+    fn wrote(&mut self, mut written: usize, told: &mut impl FnMut(Token)) {
+        while let Some(first) = self.queue.front_mut() {
+            let left = first.length() - first.written;
+            if (written as u64) < left {
+                first.written += written as u64;
+                return;
+            }
+            written -= usize::try_from(left).expect("no more is written than fits into memory");
+            if let Some(token) = first.notify {
+                told(token);
+            }
+            self.queue.pop_front();
+            if written == 0 {
+                return;
+            }
+        }
+    }
+
+    /// What has arrived next; `None` if it is not complete.
+    ///
+    /// # Errors
+    /// [`Broken`] when nothing more will come.
+    pub(super) fn next(&mut self) -> Result<Option<Arrived>, Broken> {
+        loop {
+            if let Some(arrived) = self.take()? {
+                return Ok(Some(arrived));
+            }
+            if !self.readable {
+                return Ok(None);
+            }
+            self.read()?;
+        }
+    }
+
+    /// Reads once.
+    fn read(&mut self) -> Result<(), Broken> {
+        if self.input.is_empty() {
+            self.input = vec![0; READ];
+        }
+        let (result, offered) = match &mut self.partial {
+            Some(partial) if partial.is_kept() => {
+                let offered = partial.length - partial.bytes.len();
+                let spare = spare_capacity(&mut partial.bytes);
+                (
+                    recv(&self.stream, spare, RecvFlags::empty()).map(|(count, _)| count),
+                    offered,
+                )
+            }
+            _ => {
+                let space = &mut self.input[self.end..];
+                let offered = space.len();
+                (
+                    recv(&self.stream, space, RecvFlags::empty()).map(|(count, _)| count),
+                    offered,
+                )
+            }
+        };
+        match result.map_err(io::Error::from) {
+            Ok(0) => Err(Broken::End),
+            Ok(count) => {
+                if !self.partial.as_ref().is_some_and(Partial::is_kept) {
+                    self.end += count;
+                }
+                // A stream that gave less than was asked for is empty; it is told of when it is not any more (epoll(7)).
+                self.readable = count == offered;
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.readable = false;
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+            Err(_) => Err(Broken::End),
+        }
+    }
+
+    /// Takes a frame out of what was read.
+    fn take(&mut self) -> Result<Option<Arrived>, Broken> {
+        if let Some(mut partial) = self.partial.take() {
+            if !partial.is_kept() {
+                let count = (self.end - self.start).min(partial.length - partial.skipped);
+                partial.skipped += count;
+                self.consume(count);
+            }
+            if partial.is_complete() {
+                return Ok(Some(partial.arrived()));
+            }
+            self.partial = Some(partial);
+            return Ok(None);
+        }
+        let found = frame::decode(&self.input[self.start..self.end]).map_err(Broken::Frame)?;
+        let Some((frame, length, head)) = found else {
+            self.make_space();
+            return Ok(None);
+        };
+        self.consume(head);
+        let mut partial = Partial::new(frame, length)?;
+        let count = (self.end - self.start).min(partial.length);
+        if partial.is_kept() {
+            partial
+                .bytes
+                .extend_from_slice(&self.input[self.start..self.start + count]);
+        } else {
+            partial.skipped = count;
+        }
+        self.consume(count);
+        if partial.is_complete() {
+            return Ok(Some(partial.arrived()));
+        }
+        self.partial = Some(partial);
+        Ok(None)
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.start += count;
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
+    /// Makes sure that a head fits behind what was read.
+    fn make_space(&mut self) {
+        if READ - self.end < frame::HEAD_MAX {
+            self.input.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+    }
+}
+
+impl Outgoing {
+    fn length(&self) -> u64 {
+        self.head.bytes().len() as u64 + self.payload.len()
+    }
+}
+
+/// What is to be written next; how many slices, and how many bytes they have.
+fn gather<'a>(queue: &'a VecDeque<Outgoing>, slices: &mut [IoSlice<'a>]) -> (usize, usize) {
+    let (mut count, mut offered) = (0, 0);
+    for frame in queue.iter().take(slices.len() / 2) {
+        let head = frame.head.bytes();
+        let written = usize::try_from(frame.written).unwrap_or(usize::MAX);
+        let in_head = written.min(head.len());
+        let rest = frame.payload.len() - (frame.written - in_head as u64);
+        let payload = match frame.payload.bytes() {
+            Some(bytes) => &bytes[written - in_head..],
+            // More zeros follow with the next call.
+            None => {
+                &ZEROS[..usize::try_from(rest)
+                    .unwrap_or(ZEROS.len())
+                    .min(ZEROS.len())]
+            }
+        };
+        for slice in [&head[in_head..], payload] {
+            if !slice.is_empty() {
+                slices[count] = IoSlice::new(slice);
+                count += 1;
+                offered += slice.len();
+            }
+        }
+        if payload.len() as u64 != rest {
+            break;
+        }
+    }
+    (count, offered)
+}
+
+impl Partial {
+    fn new(frame: Frame, length: u64) -> Result<Self, Broken> {
+        let mut partial = Self {
+            frame,
+            bytes: Vec::new(),
+            length: usize::try_from(length).map_err(|_| Broken::Memory(length))?,
+            skipped: 0,
+        };
+        if partial.is_kept() {
+            let reserved = partial.bytes.try_reserve_exact(partial.length);
+            // Reading fills the capacity, which therefore must not be more than what is to be read.
+            if reserved.is_err() || partial.bytes.capacity() != partial.length {
+                return Err(Broken::Memory(length));
+            }
+        }
+        Ok(partial)
+    }
+
+    const fn is_kept(&self) -> bool {
+        !matches!(self.frame, Frame::Packet { phantom: true, .. })
+    }
+
+    const fn is_complete(&self) -> bool {
+        self.bytes.len() + self.skipped == self.length
+    }
+
+    fn arrived(self) -> Arrived {
+        match self.frame {
+            Frame::Messages => Arrived::Messages(self.bytes),
+            Frame::Packet {
+                header,
+                returned,
+                phantom,
+            } => Arrived::Packet(Packet {
+                header,
+                payload: if phantom {
+                    Buffer::phantom(self.length as u64)
+                } else {
+                    Buffer::from(self.bytes)
+                },
+                notify: None,
+                returned: returned.map(Box::new),
+            }),
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What a rank of a real run has irrespective of what carries its packets: its place in the world, its clock and timers, its computations,
+//! its output, and whom to wake.
+//!
+//! A computation of f flop takes f divided by the host's speed that the run was given. It *burns* that time on its core, where nothing else
+//! of the rank goes on meanwhile, as in a program that calls no library; or it *sleeps*, and messages go on arriving. Several
+//! computations are done one after another.
+//!
+//! *Not modelled*: what a computation would take on this machine: the program only says how many flop it has.
+
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::fmt;
+use std::io::Write;
+use std::task::Waker;
+
+use mpi::channel::{Event, Header, Level, Settings, Token};
+use run::LogFilter;
+
+use super::clock::{self, Clock};
+
+/// How computations pass the time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Compute {
+    /// On the core.
+    #[default]
+    Burn,
+    /// Asleep.
+    Sleep,
+}
+
+/// What a rank is told about itself.
+#[derive(Clone, Debug)]
+pub(super) struct Me {
+    /// Its number.
+    pub rank: u32,
+    /// The number of ranks.
+    pub size: u32,
+    /// The name of its host.
+    pub host: String,
+    /// The parameters of the message layer.
+    pub settings: Settings,
+    /// How computations pass the time.
+    pub compute: Compute,
+    /// The speed of a host in flop per second.
+    pub flop_per_s: f64,
+    /// Which log lines are wanted.
+    pub log: LogFilter,
+}
+
+/// How much has happened at a rank.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Tally {
+    /// Messages that it has sent.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: f64,
+    /// Events that it has handled.
+    pub events: u64,
+}
+
+/// The part of a rank that every back end shares.
+#[derive(Debug)]
+pub(super) struct Local {
+    me: Me,
+    clock: Clock,
+    /// By date and number: timers of one date end in the order in which they were set.
+    timers: RefCell<BinaryHeap<Reverse<(u64, u64, Token)>>>,
+    timers_set: Cell<u64>,
+    /// Until when the rank computes asleep.
+    computes_until_ns: Cell<u64>,
+    ready: RefCell<VecDeque<Event>>,
+    parked: RefCell<Vec<Waker>>,
+    aborted: Cell<Option<i32>>,
+    knows_of_loss: Cell<bool>,
+    nudged: Cell<bool>,
+    tally: Cell<Tally>,
+}
+
+impl Local {
+    /// The rank, whose time has begun at that clock's origin.
+    pub(super) fn new(me: Me, clock: Clock) -> Self {
+        Self {
+            me,
+            clock,
+            timers: RefCell::default(),
+            timers_set: Cell::new(0),
+            computes_until_ns: Cell::new(0),
+            ready: RefCell::default(),
+            parked: RefCell::default(),
+            aborted: Cell::new(None),
+            knows_of_loss: Cell::new(false),
+            nudged: Cell::new(false),
+            tally: Cell::default(),
+        }
+    }
+
+    /// What it was told about itself.
+    pub(super) const fn me(&self) -> &Me {
+        &self.me
+    }
+
+    /// Seconds since the start.
+    pub(super) fn now(&self) -> f64 {
+        self.clock.now()
+    }
+
+    /// Something that the message layer is to hear of.
+    pub(super) fn tell(&self, event: Event) {
+        if matches!(event, Event::Lost { .. }) {
+            self.knows_of_loss.set(true);
+        }
+        self.ready.borrow_mut().push_back(event);
+    }
+
+    /// Whether there is something to hear.
+    pub(super) fn is_ready(&self) -> bool {
+        !self.ready.borrow().is_empty()
+    }
+
+    /// Something has happened to connections that the rank may wait for.
+    pub(super) fn nudge(&self) {
+        self.nudged.set(true);
+    }
+
+    /// Whether it has since this was asked the last time.
+    pub(super) fn take_nudge(&self) -> bool {
+        self.nudged.replace(false)
+    }
+
+    /// Whether it has.
+    pub(super) const fn is_nudged(&self) -> bool {
+        self.nudged.get()
+    }
+
+    /// The next thing to hear.
+    pub(super) fn next(&self) -> Option<Event> {
+        let event = self.ready.borrow_mut().pop_front()?;
+        let mut tally = self.tally.get();
+        tally.events += 1;
+        self.tally.set(tally);
+        Some(event)
+    }
+
+    /// A packet is being posted: counts the message that it begins, if it does.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "messages of 2^53 bytes and more may be off by one"
+    )]
+    pub(super) fn count(&self, header: &Header, payload: u64) {
+        if let Some(length) = header.begins(payload) {
+            let mut tally = self.tally.get();
+            tally.messages += 1;
+            tally.bytes += length as f64;
+            self.tally.set(tally);
+        }
+    }
+
+    /// How much has happened.
+    pub(super) const fn tally(&self) -> Tally {
+        self.tally.get()
+    }
+
+    /// Whether it has heard that somebody is lost.
+    pub(super) const fn knows_of_loss(&self) -> bool {
+        self.knows_of_loss.get()
+    }
+
+    /// Tells [`Event::Elapsed`] after so many seconds.
+    pub(super) fn timer(&self, seconds: f64, token: Token) {
+        if seconds > 0.0 {
+            self.set_timer(
+                clock::monotonic_ns().saturating_add(nanoseconds(seconds)),
+                token,
+            );
+        } else {
+            self.tell(Event::Elapsed(token));
+        }
+    }
+
+    fn set_timer(&self, date_ns: u64, token: Token) {
+        let number = self.timers_set.get();
+        self.timers_set.set(number + 1);
+        self.timers
+            .borrow_mut()
+            .push(Reverse((date_ns, number, token)));
+    }
+
+    /// Computes, and tells [`Event::Elapsed`] when that is over.
+    pub(super) fn compute(&self, flops: f64, token: Token) {
+        let span = nanoseconds(flops / self.me.flop_per_s);
+        match self.me.compute {
+            Compute::Burn => {
+                let end = clock::monotonic_ns().saturating_add(span);
+                while clock::monotonic_ns() < end {
+                    std::hint::spin_loop();
+                }
+                self.tell(Event::Elapsed(token));
+            }
+            Compute::Sleep => {
+                let begin = self.computes_until_ns.get().max(clock::monotonic_ns());
+                let end = begin.saturating_add(span);
+                self.computes_until_ns.set(end);
+                self.set_timer(end, token);
+            }
+        }
+    }
+
+    /// Tells of the timers that are over; when the next one will be.
+    pub(super) fn expire(&self) -> Option<u64> {
+        let mut timers = self.timers.borrow_mut();
+        while let Some(&Reverse((date, _, token))) = timers.peek() {
+            if date > clock::monotonic_ns() {
+                return Some(date);
+            }
+            timers.pop();
+            self.tell(Event::Elapsed(token));
+        }
+        None
+    }
+
+    /// Whom to wake when the rank goes on.
+    pub(super) fn park(&self, waker: &Waker) {
+        let mut parked = self.parked.borrow_mut();
+        if !parked.iter().any(|other| other.will_wake(waker)) {
+            parked.push(waker.clone());
+        }
+    }
+
+    /// Wakes everybody.
+    pub(super) fn wake(&self) {
+        let parked = std::mem::take(&mut *self.parked.borrow_mut());
+        parked.into_iter().for_each(Waker::wake);
+    }
+
+    /// The program ends the run.
+    pub(super) fn abort(&self, code: i32) {
+        self.aborted.set(Some(code));
+    }
+
+    /// With what code it does.
+    pub(super) const fn aborted(&self) -> Option<i32> {
+        self.aborted.get()
+    }
+
+    /// Prints a line, in one piece.
+    pub(super) fn print(&self, text: fmt::Arguments<'_>) {
+        let line = format!("{text}\n");
+        let mut stdout = std::io::stdout().lock();
+        // Whoever started us reads it; when that is gone, so are we.
+        let _ = stdout
+            .write_all(line.as_bytes())
+            .and_then(|()| stdout.flush());
+    }
+
+    /// Writes a line to the log if it is wanted, as a simulated run does.
+    pub(super) fn log(&self, level: Level, text: fmt::Arguments<'_>) {
+        let (name, level) = match level {
+            Level::Error => ("error", sim_core::Level::Error),
+            Level::Warn => ("warn", sim_core::Level::Warn),
+            Level::Info => ("info", sim_core::Level::Info),
+            Level::Debug => ("debug", sim_core::Level::Debug),
+            Level::Trace => ("trace", sim_core::Level::Trace),
+        };
+        let Me {
+            rank, host, log, ..
+        } = &self.me;
+        if log.wants(level, *rank) {
+            let line = format!(
+                "[{:.9}] [rank {rank} on {host}] {name}: {text}\n",
+                self.now()
+            );
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        }
+    }
+}
+
+/// Seconds in nanoseconds; what is longer than 500 years is as good as for ever.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates, and spans are not negative"
+)]
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}

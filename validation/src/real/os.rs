@@ -1,0 +1,58 @@
+//! What only some systems can do: to end with the process that started us, and to keep to one core.
+
+use std::io;
+
+/// The name of this machine.
+pub(super) fn host_name() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
+}
+
+/// Lets this process be killed when `parent`, who has started it, ends.
+///
+/// # Errors
+/// If that has happened already.
+pub(super) fn end_with(parent: Option<u32>) -> io::Result<()> {
+    let Some(parent) = parent else { return Ok(()) };
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    // It may have ended before.
+    if std::os::unix::process::parent_id() == parent {
+        Ok(())
+    } else {
+        Err(io::Error::other("the launcher has ended"))
+    }
+}
+
+/// Keeps this thread, and those that it starts, to one of the cores that the process may use: the one with this number, counted
+/// round.
+///
+/// # Errors
+/// If the system refuses or cannot do that.
+#[cfg(target_os = "linux")]
+pub(super) fn pin(number: u32) -> io::Result<()> {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let allowed = sched_getaffinity(None)?;
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU)
+        .filter(|&core| allowed.is_set(core))
+        .collect();
+    let core = cores[number as usize % cores.len()];
+    let mut only = CpuSet::new();
+    only.set(core);
+    sched_setaffinity(None, &only)?;
+    Ok(())
+}
+
+/// There is no such call here.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn pin(_: u32) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The number of cores that this process may use.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,91 @@
+//! How a real run ended, as a value.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::control::RankReport;
+
+/// How a run ended.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RealOutcome {
+    /// All ranks have finished.
+    Finished,
+    /// A rank failed or died.
+    Failed(RealFailure),
+    /// Ranks did not come.
+    Missing {
+        /// Which ones.
+        ranks: Vec<u32>,
+        /// How long they were waited for.
+        waited: Duration,
+        /// What is wrong with somebody who came instead.
+        complaint: Option<String>,
+    },
+    /// Stopped from outside.
+    Interrupted,
+    /// Nobody wanted to hear more of what the ranks print.
+    Unheard,
+}
+
+/// A rank that failed or died.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RealFailure {
+    /// Which one.
+    pub rank: u32,
+    /// The name of its host, if it has said so.
+    pub host: String,
+    /// When, in seconds since the start; `None` if it never started.
+    pub time_s: Option<f64>,
+    /// What happened to it.
+    pub message: String,
+    /// Whether it panicked; otherwise it returned an error or died.
+    pub panicked: bool,
+    /// Its last lines.
+    pub last_lines: Vec<String>,
+}
+
+impl fmt::Display for RealFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            rank,
+            host,
+            message,
+            ..
+        } = self;
+        write!(f, "rank {rank}")?;
+        if !host.is_empty() {
+            write!(f, " on host {host}")?;
+        }
+        f.write_str(if self.panicked {
+            " panicked"
+        } else {
+            " failed"
+        })?;
+        if let Some(time_s) = self.time_s {
+            write!(f, " at {time_s:.6} s")?;
+        }
+        write!(f, ": {message}")?;
+        if !self.last_lines.is_empty() {
+            f.write_str("\nits last lines:")?;
+        }
+        for line in &self.last_lines {
+            write!(f, "\n  {line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What happened in a run.
+#[derive(Clone, Debug)]
+pub struct RealRun {
+    /// How it ended.
+    pub outcome: RealOutcome,
+    /// How each rank ended, as far as it has said so.
+    pub reports: Vec<Option<RankReport>>,
+    /// The host of each rank, as far as it has said so.
+    pub hosts: Vec<String>,
+    /// From the start of all ranks to the end of the last one, in seconds.
+    pub measured_s: f64,
+    /// How long all of it took, in seconds.
+    pub wall_s: f64,
+}

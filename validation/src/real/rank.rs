@@ -1,0 +1,205 @@
+//! A process that is a rank: it comes to the coordinator, waits for the others, runs its part of the program, and says how it ended.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mio::Poll;
+use mpi::{Process, Settings, Variant};
+use run::{LogFilter, Program, with_quiet_panics};
+
+use super::auth::{Handshake, Purpose, Secret, Side};
+use super::clock::{self, Clock};
+use super::connections::Connecting;
+use super::control::{FromRank, RankConnections, RankFailure, RankReport, ToRank};
+use super::executor;
+use super::local::{Compute, Local, Me};
+use super::os;
+use super::porter::{self, News, Order, Porter};
+use super::tcp::{Sockets, TcpChannel, WAKE, Wait};
+use super::ticket::Ticket;
+
+/// How long the coordinator may take to answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What carries packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Backend {
+    /// Sockets.
+    #[default]
+    Tcp,
+}
+
+/// What can be chosen about a real run, the same at every rank.
+#[derive(Clone, Debug)]
+pub struct RankOptions {
+    /// What carries packets.
+    pub backend: Backend,
+    /// Messages shorter than this many bytes are sent eagerly; the others by rendezvous.
+    pub eager_threshold: u64,
+    /// How a rank waits.
+    pub wait: Wait,
+    /// How ranks get connected.
+    pub connecting: Connecting,
+    /// How computations pass the time.
+    pub compute: Compute,
+    /// The speed of a host in flop per second.
+    pub flop_per_s: f64,
+    /// Whether each rank keeps to a core of its own.
+    pub pin: bool,
+    /// Which log lines are wanted.
+    pub log: LogFilter,
+    /// Which revision the program is of.
+    pub revision: String,
+}
+
+/// Runs one rank of a program, and says whether it finished.
+///
+/// # Errors
+/// If it cannot come to the coordinator, or has no sockets.
+pub fn run_rank(program: &dyn Program, options: &RankOptions, ticket: &Ticket) -> io::Result<bool> {
+    os::end_with(ticket.parent)?;
+    if options.pin {
+        os::pin(ticket.local_rank)?;
+    }
+    let secret = ticket.secret().ok_or(ErrorKind::InvalidData)?;
+    let mut control = TcpStream::connect_timeout(&ticket.coordinator, PATIENCE)?;
+    control.set_nodelay(true)?;
+    control.set_read_timeout(Some(PATIENCE))?;
+    introduce(&mut control, &secret)?;
+    // Others reach this rank where it reaches the coordinator: by the loopback if that is on the loopback.
+    let address = SocketAddr::new(control.local_addr()?.ip(), 0);
+    let poll = Poll::new()?;
+    let waker = Arc::new(mio::Waker::new(poll.registry(), WAKE)?);
+    let (porter, address) =
+        porter::start(control, ticket.rank, address, &secret, Arc::clone(&waker))?;
+    let host = os::host_name();
+    porter.order(Order::Tell(FromRank::Here {
+        rank: ticket.rank,
+        size: ticket.size,
+        card: address.to_string(),
+        host: host.clone(),
+        boot: clock::boot(),
+        revision: options.revision.clone(),
+    }));
+    let (cards, clock) = begin(&porter)?;
+    let me = Me {
+        rank: ticket.rank,
+        size: ticket.size,
+        host,
+        settings: settings(options),
+        compute: options.compute,
+        flop_per_s: options.flop_per_s,
+        log: options.log.clone(),
+    };
+    let local = Rc::new(Local::new(me, clock));
+    let how = (options.connecting, options.wait);
+    let sockets = Sockets::new(Rc::clone(&local), (poll, waker), porter, cards, how)?;
+    let process = Process::new(Box::new(TcpChannel(Rc::clone(&sockets))));
+    let future = program
+        .rank(Rc::clone(&process))
+        .ok_or(ErrorKind::Unsupported)?;
+    let (ended, place) = with_quiet_panics(|| executor::run(&process, future, &*sockets));
+    let report = report(&process, &local, ended, place);
+    let finished = report.failure.is_none();
+    let connections = sockets.connections().borrow();
+    let porter = connections.porter();
+    porter.order(Order::Tell(FromRank::Ended(report)));
+    while !matches!(porter.wait(), None | Some(News::Over)) {}
+    Ok(finished)
+}
+
+/// The parameters of the message layer.
+fn settings(options: &RankOptions) -> Settings {
+    Settings {
+        tells_eager_sends: true,
+        transfer_threshold: options.eager_threshold,
+        variant: Variant::Stream,
+        ..Settings::new(options.eager_threshold)
+    }
+}
+
+/// Shows the coordinator that this process knows the secret, and has it show the same.
+fn introduce(control: &mut TcpStream, secret: &Secret) -> io::Result<()> {
+    let mut handshake = Handshake::new(Side::Connects, Purpose::Control, secret)?;
+    loop {
+        control.write_all(&handshake.take_output())?;
+        if handshake.is_done() {
+            return Ok(());
+        }
+        let count = control.read(handshake.space())?;
+        if count == 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        let refused = |refused| io::Error::new(ErrorKind::PermissionDenied, format!("{refused}"));
+        handshake.filled(count).map_err(refused)?;
+    }
+}
+
+/// Waits for all others and for the start.
+fn begin(porter: &Porter) -> io::Result<(Vec<String>, Clock)> {
+    loop {
+        match porter.wait() {
+            Some(News::Book(ToRank::Book {
+                cards,
+                boot,
+                start_ns,
+            })) => {
+                if boot.is_empty() || boot != clock::boot() {
+                    return Ok((cards, Clock::starting_at(clock::monotonic_ns())));
+                }
+                clock::wait_until(start_ns);
+                return Ok((cards, Clock::starting_at(start_ns)));
+            }
+            Some(_) => {}
+            None => return Err(ErrorKind::ConnectionAborted.into()),
+        }
+    }
+}
+
+fn report(
+    process: &Process,
+    local: &Local,
+    ended: Result<(), RankFailure>,
+    place: Option<String>,
+) -> RankReport {
+    let time_s = local.now();
+    let tally = local.tally();
+    let statistics = process.connection_statistics();
+    let counts = statistics
+        .as_ref()
+        .map(|all| all.counts)
+        .unwrap_or_default();
+    let failure = ended.err().map(|failure| match place {
+        Some(place) if failure.panicked => RankFailure {
+            message: format!("{} (at {place})", failure.message),
+            ..failure
+        },
+        _ => failure,
+    });
+    RankReport {
+        time_s,
+        messages: tally.messages,
+        bytes: tally.bytes,
+        events: tally.events,
+        leftovers: if failure.is_none() {
+            process.leftovers()
+        } else {
+            Vec::new()
+        },
+        failure,
+        connections: RankConnections {
+            opened: counts.opened,
+            reopened: statistics.as_ref().map_or(0, |all| all.reopened),
+            refused: counts.refused,
+            discarded: counts.discarded,
+            closed: counts.closed,
+            evicted: counts.evicted,
+            idle: counts.idle,
+            broken: counts.broken,
+        },
+        waited: statistics.map(|all| all.waited).unwrap_or_default(),
+    }
+}

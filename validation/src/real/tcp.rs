@@ -1,0 +1,273 @@
+//! TCP: packets travel on the sockets of the connections, in the order in which they were posted.
+//!
+//! The operating system takes what is written and orders, repeats and limits it. A send is over when the system has taken its last byte.
+//! A rank that waits lets packets move; one that computes does not, but the system goes on with what it has taken: `progress = "polling"`.
+//!
+//! While it waits, a rank *blocks*, which leaves the core to others and costs a wake-up, or it *spins*, which is faster if each rank has a core.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
+use std::time::Duration;
+
+use mio::{Events, Poll, Token};
+use mpi::channel::{Event, Interest, Level, Packet, Settings};
+use mpi::{Channel, ConnectionStatistics};
+
+use super::clock::{self, Alarm};
+use super::connections::{Carrier, Connecting, Connections, InStream, Shared};
+use super::executor::Device;
+use super::local::Local;
+use super::porter::Porter;
+
+/// How a rank waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Wait {
+    /// Asleep, until the system wakes it.
+    #[default]
+    Block,
+    /// By looking again and again.
+    Spin,
+}
+
+/// What wakes the rank from other threads.
+pub(super) const WAKE: Token = Token(0);
+
+/// What wakes it at a date.
+const ALARM: Token = Token(usize::MAX);
+
+/// So many sockets are looked at one by one; more of them by asking the system which ones have something.
+const LOOKS_MAX: usize = 4;
+
+/// While spinning, the system is asked what happened elsewhere after so many looks.
+const LOOKS_BETWEEN_POLLS: u32 = 64;
+
+/// A rank that calls without ever waiting looks at its sockets this often.
+const LOOK_INTERVAL_NS: u64 = 20_000;
+
+/// The sockets of a rank, and how it waits for them.
+pub(super) struct Sockets<C> {
+    local: Rc<Local>,
+    connections: Shared<C>,
+    poll: RefCell<(Poll, Events)>,
+    waker: Arc<mio::Waker>,
+    alarm: Alarm,
+    wait: Wait,
+    looked_ns: Cell<u64>,
+    looks: Cell<u32>,
+}
+
+impl<C> fmt::Debug for Sockets<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sockets")
+            .field("wait", &self.wait)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Sockets<InStream> {
+    /// The sockets of a rank that is to be connected with the others as `how` says.
+    ///
+    /// # Errors
+    /// If the system has no descriptors left.
+    pub(super) fn new(
+        local: Rc<Local>,
+        (poll, waker): (Poll, Arc<mio::Waker>),
+        porter: Porter,
+        cards: Vec<String>,
+        (how, wait): (Connecting, Wait),
+    ) -> io::Result<Rc<Self>> {
+        let registry = poll.registry().try_clone()?;
+        let alarm = Alarm::new(&registry, ALARM)?;
+        let connections =
+            Connections::new(Rc::clone(&local), how, porter, registry, cards, InStream);
+        Ok(Rc::new(Self {
+            local,
+            connections: Rc::new(RefCell::new(connections)),
+            poll: RefCell::new((poll, Events::with_capacity(256))),
+            waker,
+            alarm,
+            wait,
+            looked_ns: Cell::new(0),
+            looks: Cell::new(0),
+        }))
+    }
+}
+
+impl<C: Carrier> Sockets<C> {
+    /// The connections.
+    pub(super) const fn connections(&self) -> &Shared<C> {
+        &self.connections
+    }
+
+    /// Handles what the system has to tell, after at most so long.
+    fn poll(&self, timeout: Option<Duration>) {
+        let (poll, events) = &mut *self.poll.borrow_mut();
+        if poll.poll(events, timeout).is_err() {
+            return;
+        }
+        let mut connections = self.connections.borrow_mut();
+        for event in &*events {
+            if event.token() != WAKE && event.token() != ALARM {
+                let readable = event.is_readable() || event.is_read_closed() || event.is_error();
+                connections.socket_event(event.token(), readable, event.is_writable());
+            }
+        }
+        connections.hear();
+    }
+
+    /// Waits until the system has something to tell, or until that moment.
+    fn sleep_until(&self, moment_ns: Option<u64>) {
+        let Some(moment_ns) = moment_ns else {
+            return self.poll(None);
+        };
+        // Polling by itself has a resolution of milliseconds.
+        let timeout = self.alarm.set(clock::until(moment_ns));
+        self.poll(timeout);
+    }
+
+    /// Looks once whether something has come.
+    fn look(&self) {
+        let looks = self.looks.get().wrapping_add(1);
+        self.looks.set(looks);
+        let few = self.connections.borrow().sockets() <= LOOKS_MAX;
+        if few && !looks.is_multiple_of(LOOKS_BETWEEN_POLLS) {
+            let mut connections = self.connections.borrow_mut();
+            connections.look();
+            connections.hear();
+        } else {
+            self.poll(Some(Duration::ZERO));
+        }
+    }
+
+    /// Lets packets move while the program calls without waiting.
+    fn look_now_and_then(&self) {
+        let now = clock::monotonic_ns();
+        if now - self.looked_ns.get() > LOOK_INTERVAL_NS {
+            self.looked_ns.set(now);
+            self.poll(Some(Duration::ZERO));
+        }
+    }
+}
+
+impl<C: Carrier> Device for Sockets<C> {
+    fn local(&self) -> &Local {
+        &self.local
+    }
+
+    fn wait(&self, woken: &AtomicBool) {
+        loop {
+            let timer = self.local.expire();
+            if self.local.is_ready() || self.local.is_nudged() || woken.load(Ordering::Acquire) {
+                break;
+            }
+            match self.wait {
+                Wait::Block => self.sleep_until(timer),
+                Wait::Spin => self.look(),
+            }
+        }
+        self.looked_ns.set(clock::monotonic_ns());
+    }
+
+    fn waker(&self) -> Arc<mio::Waker> {
+        Arc::clone(&self.waker)
+    }
+}
+
+/// A rank's channel over sockets.
+#[derive(Debug)]
+pub(super) struct TcpChannel<C>(pub Rc<Sockets<C>>);
+
+impl<C: Carrier> Channel for TcpChannel<C> {
+    fn rank(&self) -> u32 {
+        self.0.local.me().rank
+    }
+
+    fn size(&self) -> u32 {
+        self.0.local.me().size
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.0.local.me().settings
+    }
+
+    fn now(&self) -> f64 {
+        self.0.local.now()
+    }
+
+    fn max_packet(&self) -> u64 {
+        super::frame::PAYLOAD_MAX
+    }
+
+    fn post(&self, peer: u32, mut packet: Packet) {
+        let local = &self.0.local;
+        local.count(&packet.header, packet.payload.len());
+        if peer != local.me().rank {
+            return self.0.connections.borrow_mut().post(peer, packet);
+        }
+        let notify = packet.notify.take();
+        local.tell(Event::Packet {
+            source: peer,
+            packet,
+        });
+        if let Some(token) = notify {
+            local.tell(Event::Sent(token));
+        }
+    }
+
+    fn pull(&self, _: u32, _: Packet) {
+        unreachable!("messages are announced here, and not pulled");
+    }
+
+    fn poll_event(&self) -> Option<Event> {
+        if !self.0.local.is_ready() {
+            self.0.look_now_and_then();
+            self.0.local.expire();
+        }
+        self.0.local.next()
+    }
+
+    fn timer(&self, seconds: f64, token: mpi::channel::Token) {
+        self.0.local.timer(seconds, token);
+    }
+
+    fn compute(&self, flops: f64, token: mpi::channel::Token) {
+        self.0.local.compute(flops, token);
+    }
+
+    fn park(&self, waker: &Waker, _: Interest) {
+        self.0.local.park(waker);
+    }
+
+    fn open(&self) -> bool {
+        self.0.connections.borrow_mut().open_all()
+    }
+
+    fn close(&self) -> bool {
+        self.0.connections.borrow_mut().close_all()
+    }
+
+    fn connected(&self) -> Option<ConnectionStatistics> {
+        Some(self.0.connections.borrow().statistics())
+    }
+
+    fn host_name(&self) -> String {
+        self.0.local.me().host.clone()
+    }
+
+    fn print(&self, text: fmt::Arguments<'_>) {
+        self.0.local.print(text);
+    }
+
+    fn log(&self, level: Level, text: fmt::Arguments<'_>) {
+        self.0.local.log(level, text);
+    }
+
+    fn abort(&self, code: i32) {
+        self.0.local.abort(code);
+    }
+}

@@ -1,0 +1,103 @@
+//! What a process needs to know to become a rank: one line of JSON on its standard input.
+
+use std::io::{self, BufRead, ErrorKind};
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::auth::Secret;
+
+/// The variable that tells a program to be a rank, and where its ticket is.
+pub const VARIABLE: &str = "SIMRUN_RANK";
+
+/// The only place so far.
+pub(super) const ON_INPUT: &str = "stdin";
+
+/// No ticket is longer.
+const LENGTH_MAX: u64 = 4096;
+
+/// What a process needs to know.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
+pub struct Ticket {
+    /// Which rank it is.
+    pub rank: u32,
+    /// How many there are.
+    pub size: u32,
+    /// Which of the ranks of its host it is, from 0.
+    pub local_rank: u32,
+    /// Where the coordinator listens.
+    pub coordinator: SocketAddr,
+    /// Who started it on the same machine, if it is to end with it.
+    pub parent: Option<u32>,
+    /// The secret of the run, as digits.
+    secret: String,
+}
+
+impl Ticket {
+    /// The ticket of a rank.
+    pub fn new(
+        (rank, size, local_rank): (u32, u32, u32),
+        coordinator: SocketAddr,
+        parent: Option<u32>,
+        secret: &Secret,
+    ) -> Self {
+        Self {
+            rank,
+            size,
+            local_rank,
+            coordinator,
+            parent,
+            secret: secret.to_hex(),
+        }
+    }
+
+    /// The secret of the run.
+    pub fn secret(&self) -> Option<Secret> {
+        Secret::from_hex(&self.secret)
+    }
+
+    /// The line.
+    pub(super) fn to_line(&self) -> String {
+        let json = serde_json::to_string(self).expect("a ticket has only keys that JSON knows");
+        json + "\n"
+    }
+
+    /// Reads the line.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn read(input: impl BufRead) -> io::Result<Self> {
+        let mut line = String::new();
+        input.take(LENGTH_MAX).read_line(&mut line)?;
+        let ticket: Self = serde_json::from_str(&line)?;
+        if ticket.rank >= ticket.size || ticket.secret().is_none() {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        Ok(ticket)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticket_is_read_as_it_was_written_and_nothing_else_is() {
+        let secret = Secret::random().unwrap();
+        let address = "127.0.0.1:4000".parse().unwrap();
+        let ticket = Ticket::new((1, 2, 1), address, Some(7), &secret);
+        let line = ticket.to_line();
+        assert_eq!(Ticket::read(line.as_bytes()).unwrap(), ticket);
+        assert_eq!(ticket.secret(), Some(secret));
+        let wrong = [
+            String::new(),
+            "{}\n".to_owned(),
+            line.replace("\"rank\":1", "\"rank\":2"),
+            line.replace("\"secret\":\"", "\"secret\":\"00"),
+            "x".repeat(100_000),
+        ];
+        for text in wrong {
+            assert!(Ticket::read(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+}

@@ -80,12 +80,12 @@ pub fn stepper<W: World + 'static>(make: impl Fn() -> W + 'static) -> (Stepper, 
 async fn waits(port: DevicePort) {
     let mut parked: Option<Parked> = None;
     poll_fn(|_| {
-        if !parked.is_some_and(|parked| !port.is_woken(parked)) {
+        if parked.is_none_or(|parked| port.is_woken(parked)) {
             parked = Some(port.park(Location::caller()));
         }
-        Poll::Pending
+        Poll::<()>::Pending
     })
-    .await
+    .await;
 }
 
 /// A world as a device.

@@ -1,8 +1,5 @@
 //! Small programs with known numbers of classes.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use sim_core::Stepper;
 
 /// So many actors lock and unlock one mutex.
@@ -158,51 +155,6 @@ pub(crate) fn draws() -> Stepper {
             } else {
                 Ok(())
             }
-        });
-    })
-}
-
-/// So many actors wait for a flag under a mutex and a condition variable; one more sets it and wakes all.
-pub(crate) fn broadcast(waiters: u32) -> Stepper {
-    Stepper::on_one_host(move |simulation| {
-        let (mutex, condvar) = (simulation.new_mutex(), simulation.new_condvar());
-        // Used only by who has the mutex.
-        let flag = Rc::new(Cell::new(false));
-        for _ in 0..waiters {
-            let (mutex, condvar, flag) = (mutex.clone(), condvar.clone(), Rc::clone(&flag));
-            simulation.spawn_anonymous(0, move |_| async move {
-                mutex.lock().await;
-                while !flag.get() {
-                    condvar.wait(&mutex).await.expect("no limit");
-                }
-                mutex.unlock().await;
-            });
-        }
-        simulation.spawn_anonymous(0, move |_| async move {
-            mutex.lock().await;
-            flag.set(true);
-            condvar.broadcast().await;
-            mutex.unlock().await;
-        });
-    })
-}
-
-/// One actor waits for any of two messages, then for the other; `bugged`: it fails unless the first one comes first.
-pub(crate) fn wait_any(bugged: bool) -> Stepper {
-    Stepper::on_one_host(move |simulation| {
-        let mailboxes = [simulation.new_mailbox(), simulation.new_mailbox()];
-        for mailbox in mailboxes.clone() {
-            simulation.spawn_anonymous(0, move |_| async move { mailbox.put(1, 1.0).await });
-        }
-        simulation.spawn_anonymous(0, move |me| async move {
-            let [one, other] = &mailboxes;
-            let gets = [one.get_async().await, other.get_async().await];
-            let first = me.wait_any(&[&gets[0], &gets[1]]).await;
-            if bugged && first == 1 {
-                return Err("the second one came first".to_owned());
-            }
-            let rest = gets[1 - first].wait().await;
-            rest.map(drop).map_err(|error| error.to_string())
         });
     })
 }

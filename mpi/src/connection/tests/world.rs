@@ -250,21 +250,7 @@ impl World {
                 (socket.reported, socket.reported_at) = (true, now);
                 self.input(number, 0, Input::ConnectDone);
             }
-            Choice::ConnectError(number) => {
-                let socket = self.socket(number);
-                (socket.reported, socket.failed) = (true, true);
-                self.input(number, 0, Input::ConnectError);
-                let socket = self.socket(number);
-                let connection = socket.sides[0].connection;
-                let process = socket.sides[0].process;
-                let connector = &self.processes[process].connector;
-                let lives = connector
-                    .connections()
-                    .any(|(id, _)| Some(id) == connection);
-                let now = self.now;
-                let end = &mut self.socket(number).sides[0];
-                (end.closed, end.closed_at) = (!lives, now);
-            }
+            Choice::ConnectError(number) => self.refused(number),
             Choice::Accept(number) => {
                 let process = self.socket(number).sides[1].process;
                 let connection = self.processes[process].connector.accept(0.0);
@@ -320,6 +306,23 @@ impl World {
             .retain(|_, socket| !socket.sides.iter().all(|side| gone(side, socket)));
     }
 
+    /// A connect has failed.
+    fn refused(&mut self, number: usize) {
+        let socket = self.socket(number);
+        (socket.reported, socket.failed) = (true, true);
+        self.input(number, 0, Input::ConnectError);
+        let socket = self.socket(number);
+        let connection = socket.sides[0].connection;
+        let process = socket.sides[0].process;
+        let connector = &self.processes[process].connector;
+        let lives = connector
+            .connections()
+            .any(|(id, _)| Some(id) == connection);
+        let now = self.now;
+        let end = &mut self.socket(number).sides[0];
+        (end.closed, end.closed_at) = (!lives, now);
+    }
+
     fn socket(&mut self, number: usize) -> &mut Socket {
         self.sockets.get_mut(&number).unwrap()
     }
@@ -363,28 +366,7 @@ impl World {
             Output::Connect {
                 connection, card, ..
             } => {
-                let server: usize = card.parse().unwrap();
-                let free = (0..).find(|number| !self.sockets.contains_key(number));
-                let number = if self.own_numbers {
-                    let opened = &mut self.processes[index].opened;
-                    *opened += 1;
-                    assert!(*opened < 32, "so few are opened");
-                    (index * 4 + server) * 32 + *opened
-                } else {
-                    free.unwrap()
-                };
-                let side = |process, connection| Side {
-                    process,
-                    connection,
-                    ..Side::default()
-                };
-                let socket = Socket {
-                    sides: [side(index, Some(connection)), side(server, None)],
-                    reported: false,
-                    reported_at: Stamp::default(),
-                    failed: false,
-                };
-                self.sockets.insert(number, socket);
+                self.open(index, connection, card.parse().unwrap());
             }
             Output::Write {
                 connection,
@@ -436,6 +418,31 @@ impl World {
             Output::PortAccepted { .. } | Output::Opened { .. } => {}
             Output::Illegal(what) => self.wrong(format!("process {index}: {what}")),
         }
+    }
+
+    /// A process opens a socket to another one.
+    fn open(&mut self, index: usize, connection: ConnectionId, server: usize) {
+        let free = (0..).find(|number| !self.sockets.contains_key(number));
+        let number = if self.own_numbers {
+            let opened = &mut self.processes[index].opened;
+            *opened += 1;
+            assert!(*opened < 32, "so few are opened");
+            (index * 4 + server) * 32 + *opened
+        } else {
+            free.unwrap()
+        };
+        let side = |process, connection| Side {
+            process,
+            connection,
+            ..Side::default()
+        };
+        let socket = Socket {
+            sides: [side(index, Some(connection)), side(server, None)],
+            reported: false,
+            reported_at: Stamp::default(),
+            failed: false,
+        };
+        self.sockets.insert(number, socket);
     }
 
     fn find(&self, process: usize, connection: ConnectionId) -> (usize, usize) {

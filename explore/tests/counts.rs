@@ -217,6 +217,5 @@ fn any_of_two_messages() {
     check_judged(|| wait_any(false), 2, 0);
     // An actor that fails gives up its other get, which its sender sees sooner or later.
     let (statistics, _) = classes(wait_any(true), Reduction::Odpor);
-    assert_eq!(statistics.finished, 1);
-    assert!(statistics.failed > 0);
+    assert!(statistics.finished > 0 && statistics.failed > 0);
 }

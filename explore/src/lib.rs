@@ -43,6 +43,7 @@
 //! the simulation's, no iteration over hash maps. The search notices a program that does not take the same steps again and
 //! stops ([`Verdict::Broken`]).
 
+mod checkpoint;
 mod class;
 mod clock;
 mod critical;
@@ -74,6 +75,7 @@ mod wakeup;
 mod walk;
 pub mod worlds;
 
+pub use checkpoint::Checkpoint;
 pub use class::Class;
 pub use critical::{Critical, critical};
 pub(crate) use drive::Halt;

@@ -37,6 +37,10 @@ enum Case {
     Stuck,
     /// Rank 0 prints a line per simulated second, for ever.
     Chatter,
+    /// For 1.5 s, every rank sends to one rank after another.
+    Crowd,
+    /// Rank 1 dies; the others wait for it.
+    Lost,
     /// Every rank prints its host.
     Hosts,
     /// Every rank writes a line of each level to the log, and prints one.
@@ -112,6 +116,28 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
             world.println(format_args!("running"));
             loop {
                 std::hint::spin_loop();
+            }
+        }
+        (Case::Crowd, _) => {
+            for round in 0..30 {
+                world.sleep(0.05).await;
+                let (size, step) = (world.size(), 1 + round % 2);
+                let (to, from) = ((rank + step) % size, (rank + size - step) % size);
+                let sent = message.clone();
+                world.sendrecv(&sent, to, 0, &mut message, from, 0).await?;
+            }
+        }
+        (Case::Lost, 1) => {
+            // Connected first, so that the connection breaks.
+            world.send(&message, 0, 0).await?;
+            std::process::abort();
+        }
+        (Case::Lost, _) => {
+            if rank == 0 {
+                world.recv(&mut message, 1, 0).await?;
+            }
+            if let Err(error) = world.recv(&mut message, 1, 0).await {
+                world.println(format_args!("rank 1 is lost: {:?}", error.class()));
             }
         }
         (Case::Hosts, _) => world.println(format_args!("{rank} {}", world.host_name())),

@@ -7,9 +7,10 @@ use crate::{check, message};
 /// Tags select, wildcards take what came first, and messages of one sender do not overtake each other.
 pub(crate) async fn matching(world: &Comm) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
+    let mut sends = Vec::new();
     if rank == 1 {
         for (number, tag) in [(0, 5), (1, 6), (2, 5), (3, 7)] {
-            world.send(&message(world, number, 100), 0, tag).await?;
+            sends.push(world.isend(message(world, number, 100), 0, tag)?);
         }
     }
     if rank == 0 {
@@ -23,6 +24,7 @@ pub(crate) async fn matching(world: &Comm) -> Result<()> {
         assert_eq!((status.source, status.tag), (1, 6));
         check(&buffer, 1, 100);
     }
+    waitall(&mut sends).await?;
     world.barrier().await?;
     // Many senders, one receiver with wildcards: each sender's messages come in its order.
     const EACH: u64 = 50;

@@ -10,8 +10,9 @@ pub(crate) async fn communicators(world: &Comm) -> Result<()> {
     let twin = world.dup().await?;
     assert_eq!(world.compare(&twin), Comparison::Congruent);
     if rank == 0 {
-        world.send(&message(world, 1, 10), 1, 5).await?;
+        let mut sending = world.isend(message(world, 1, 10), 1, 5)?;
         twin.send(&message(world, 2, 11), 1, 5).await?;
+        sending.wait().await?;
     } else if rank == 1 {
         let mut buffer = world.buffer(11);
         let status = twin.recv(&mut buffer, ANY_SOURCE, ANY_TAG).await?;

@@ -62,6 +62,9 @@ fn attack(address: SocketAddr, stop: &AtomicBool) -> u32 {
             break;
         };
         count += 1;
+        // Not so often that the machine has no port left for anybody.
+        #[expect(clippy::disallowed_methods, reason = "a test of real processes")]
+        thread::sleep(Duration::from_millis(1));
         let _ = stream.set_read_timeout(Some(Duration::from_millis(1)));
         let _ = match count % 6 {
             // A port scan.

@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 
 use sim_core::Stepper;
 
+use crate::clock::Stopwatch;
 use crate::finding::is_finding;
 use crate::walk::Walk;
 use crate::{Event, Finding, Observer, Options, Run, minimise, none};
@@ -62,7 +63,7 @@ fn has_correct_run(stepper: &mut Stepper, prefix: &[Event], budget: u64) -> Opti
     };
     let mut correct = Correct(false);
     let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
-    let mut walk = Walk::new(own, &options, &mut correct);
+    let mut walk = Walk::new(own, &options, &mut correct, Stopwatch::start());
     let result = loop {
         walk.machine.restart();
         match none::run_from(&mut walk, prefix) {

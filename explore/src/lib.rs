@@ -44,16 +44,21 @@
 //! stops ([`Verdict::Broken`]).
 
 mod class;
+mod clock;
 mod critical;
+mod drive;
 mod event;
+mod facts;
 mod finding;
 mod follow;
 pub mod independence;
+mod jobs;
 mod machine;
 mod minimise;
 mod none;
 mod odpor;
 mod options;
+mod parallel;
 mod path;
 mod player;
 mod progress;
@@ -62,12 +67,15 @@ mod reversible;
 mod sampling;
 mod sdpor;
 mod search;
+mod state;
 mod statistics;
+mod threads;
 mod wakeup;
 mod walk;
 
 pub use class::Class;
 pub use critical::{Critical, critical};
+pub(crate) use drive::Halt;
 pub use event::Event;
 pub use finding::{Finding, FindingKind, FindingStep};
 pub use follow::{Followed, follow, schedule_alone};
@@ -77,6 +85,9 @@ pub use path::Path;
 pub use player::{Played, Player};
 pub use progress::Progress;
 pub use reversible::{Verdict as Reversibility, reversible};
-pub(crate) use search::Halt;
-pub use search::{End, Observer, Report, Run, Verdict, check, explore, replay};
+pub use search::{
+    Collector, End, Observer, Report, Run, Verdict, check, check_on_threads, explore,
+    explore_on_threads, replay,
+};
 pub use statistics::{Bound, Bounds, Statistics};
+pub use threads::Threads;

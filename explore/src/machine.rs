@@ -6,6 +6,7 @@
 
 use sim_core::{Executed, Footprint, Offer, QueueHead, StepKind, Stepper};
 
+use crate::facts::{Facts, SharedLists};
 use crate::independence::{CROWDED, Lists};
 use crate::{Event, Halt};
 
@@ -14,12 +15,11 @@ use crate::{Event, Halt};
 pub(crate) struct Machine {
     pub(crate) stepper: Stepper,
     pub(crate) lists: Lists,
-    /// By barrier: the actors that have used it, over all runs.
-    users: Vec<Vec<u16>>,
-    crowded: Vec<bool>,
-    /// By actor: the effects that those of its steps may have whose answers may change. All such steps of the actor are taken
-    /// to have them, whatever the answer: what depends on what must not depend on answers.
-    wary: Vec<u8>,
+    pub(crate) facts: Facts,
+    /// Whether who uses which barrier is noted here; otherwise somebody else notes it who sees the runs of other threads too.
+    pub(crate) notes_users: bool,
+    /// The lists of all threads.
+    pub(crate) shared_lists: SharedLists,
     /// By semaphore: its units at first.
     pub(crate) units: Vec<u32>,
     /// Which actors know that they own which mutexes, in the present run.
@@ -45,9 +45,9 @@ impl Machine {
         Self {
             stepper,
             lists: Lists::default(),
-            users: Vec::new(),
-            crowded: Vec::new(),
-            wary: Vec::new(),
+            facts: Facts::default(),
+            notes_users: true,
+            shared_lists: SharedLists::default(),
             units: Vec::new(),
             held: Vec::new(),
             transitions: 0,
@@ -89,8 +89,11 @@ impl Machine {
         let event = self.event(actor, choice, executed.footprint, executed.effects);
         self.note_effects(&event)?;
         self.note_mutexes(actor, &executed);
-        if event.kind == StepKind::BarrierAsyncLock {
-            self.note_user(actor, event.object)?;
+        if event.kind == StepKind::BarrierAsyncLock && self.notes_users {
+            let size = self.stepper.barrier_size(event.object);
+            if self.facts.note_user(actor, event.object, size) {
+                return Err(Halt::Again);
+            }
         }
         if event.kind == StepKind::SemaphoreWait {
             self.note_semaphore(event.object);
@@ -139,8 +142,10 @@ impl Machine {
             StepKind::MutexUnlock if !self.held.contains(&(actor, object)) => {
                 kind = StepKind::MutexCancel;
             }
-            StepKind::TestAny => object = self.lists.number(&self.places),
-            StepKind::BarrierAsyncLock if self.is_crowded(object) => detail |= CROWDED,
+            StepKind::TestAny => {
+                object = self.shared_lists.number(&self.places, &mut self.lists);
+            }
+            StepKind::BarrierAsyncLock if self.facts.is_crowded(object) => detail |= CROWDED,
             _ => {}
         }
         let mut event = Event {
@@ -152,7 +157,7 @@ impl Machine {
             choice,
         };
         if event.has_open_end()
-            && let Some(effects) = self.wary.get(actor as usize)
+            && let Some(effects) = self.facts.wary.get(actor as usize)
         {
             event.effects |= effects;
         }
@@ -166,21 +171,10 @@ impl Machine {
         if effects == 0 || !event.has_open_end() {
             return Ok(());
         }
-        let actor = event.actor as usize;
-        if actor >= self.wary.len() {
-            self.wary.resize(actor + 1, 0);
+        if self.facts.note_effects(event.actor, effects) {
+            return Err(Halt::Again);
         }
-        if effects & !self.wary[actor] == 0 {
-            return Ok(());
-        }
-        self.wary[actor] |= effects;
-        Err(Halt::Again)
-    }
-
-    fn is_crowded(&self, barrier: u32) -> bool {
-        self.crowded
-            .get(barrier as usize)
-            .is_some_and(|&crowded| crowded)
+        Ok(())
     }
 
     /// Keeps track of who knows that it owns a mutex.
@@ -213,23 +207,5 @@ impl Machine {
             self.units.resize(index + 1, 0);
         }
         self.units[index] = self.stepper.initial_units(semaphore);
-    }
-
-    /// Notes who uses a barrier.
-    fn note_user(&mut self, actor: u16, barrier: u32) -> Result<(), Halt> {
-        let index = barrier as usize;
-        if index >= self.users.len() {
-            self.users.resize_with(index + 1, Vec::new);
-            self.crowded.resize(index + 1, false);
-        }
-        if self.crowded[index] || self.users[index].contains(&actor) {
-            return Ok(());
-        }
-        self.users[index].push(actor);
-        if self.users[index].len() > self.stepper.barrier_size(barrier) as usize {
-            self.crowded[index] = true;
-            return Err(Halt::Again);
-        }
-        Ok(())
     }
 }

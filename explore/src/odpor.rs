@@ -8,6 +8,7 @@
 
 use crate::independence::Lists;
 use crate::races::{Races, Sink};
+use crate::state::State;
 use crate::wakeup::{Next, Trees};
 use crate::walk::Walk;
 use crate::{Event, Halt};
@@ -28,24 +29,65 @@ impl Sink for Trees {
 }
 
 impl Odpor {
-    pub(crate) fn run(walk: &mut Walk<'_>) -> Result<(), Halt> {
-        let mut search = Self {
-            trees: Trees::new(),
+    /// A search that goes on where another one was.
+    pub(crate) fn new(state: State, walk: &mut Walk<'_>) -> Result<Self, Halt> {
+        walk.statistics = state.statistics;
+        walk.thorough = state.thorough;
+        walk.machine.facts = state.facts;
+        state.lists.bring_to(&mut walk.machine.lists);
+        walk.machine.shared_lists = state.lists;
+        for planned in &state.path {
+            walk.advance_as_planned(planned)?;
+        }
+        // The way here had been counted.
+        walk.statistics.events = state.statistics.events;
+        walk.machine.transitions = state.statistics.transitions;
+        Ok(Self {
+            trees: state.trees,
             races: Races::default(),
-            done: 0,
-        };
-        let result = search.explore(walk);
+            done: state.done,
+        })
+    }
+
+    /// A search of what is below the leaf at the end of the walk's path.
+    pub(crate) fn below(walk: &Walk<'_>, done: usize) -> Self {
+        Self {
+            trees: Trees::at(walk.path.len()),
+            races: Races::default(),
+            done,
+        }
+    }
+
+    /// The trees, and how many events have had their races looked at.
+    pub(crate) fn into_trees(self) -> (Trees, usize) {
+        (self.trees, self.done)
+    }
+
+    pub(crate) fn explore(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
+        let result = self.explore_while(walk, |_| true);
         let pending = &mut walk.statistics.pending_max;
-        *pending = (*pending).max(search.trees.pending_max());
+        *pending = (*pending).max(self.trees.pending_max());
         result
     }
 
-    fn explore(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
+    /// Explores as long as `goes_on` says so after a run.
+    pub(crate) fn explore_while(
+        &mut self,
+        walk: &mut Walk<'_>,
+        mut goes_on: impl FnMut(&Walk<'_>) -> bool,
+    ) -> Result<(), Halt> {
         while let Some(next) = self.trees.next() {
             match next {
-                Next::Leaf => self.run_leaf(walk)?,
+                Next::Leaf => {
+                    self.run_leaf(walk)?;
+                    if !goes_on(walk) {
+                        return Ok(());
+                    }
+                }
                 Next::Leave => {
-                    self.trees.leave(walk.retreat());
+                    let is_first = walk.path.len() == self.trees.base();
+                    let event = if is_first { None } else { walk.retreat() };
+                    self.trees.leave(event);
                     self.done = self.done.min(walk.path.len());
                 }
                 Next::Step(planned) => {
@@ -68,12 +110,14 @@ impl Odpor {
             walk.advance(actor, choice)?;
             self.trees.extend();
         }
-        walk.end_run()?;
+        // If it ends here, what the run tells is still kept, so that it need not be run again.
+        let ended = walk.end_run();
         if walk.options.every_race || walk.thorough {
             self.done = 0;
         }
         self.races.look(walk, self.done, &mut self.trees)?;
         self.done = walk.path.len();
-        Ok(())
+        walk.keep();
+        ended
     }
 }

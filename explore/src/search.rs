@@ -4,12 +4,8 @@ use std::ops::ControlFlow;
 
 use sim_core::{Schedule, Stepper};
 
-use crate::odpor::Odpor;
-use crate::walk::Walk;
-use crate::{
-    Bound, Event, Finding, Options, Path, Reduction, Statistics, Strategy, finding, none, sampling,
-    sdpor,
-};
+use crate::drive::{self, Ended, Through};
+use crate::{Event, Finding, Options, Path, Statistics, Threads, finding};
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -46,21 +42,50 @@ pub trait Observer {
 
     /// The search begins anew, because something was learnt of the program: the runs so far will come again.
     fn forget(&mut self) {}
+
+    /// The search could go on from here another time: the runs so far will not come again.
+    fn keep(&mut self) {}
+}
+
+/// Sees every run of a search that may have several threads: looks at each where it is run, and collects what was seen in one
+/// place, in an order that does not depend on the number of threads.
+pub trait Collector {
+    /// What is seen of a run.
+    type Seen: Send;
+
+    /// Looks at a run that is over.
+    fn look(run: &Run<'_>) -> Self::Seen;
+
+    /// Takes what was seen of a run. `Break` stops the search.
+    fn collect(&mut self, seen: Self::Seen) -> ControlFlow<()>;
+
+    /// The search begins anew, because something was learnt of the program: the runs so far will come again.
+    fn forget(&mut self) {}
+
+    /// The search could go on from here another time: the runs so far will not come again.
+    fn keep(&mut self) {}
 }
 
 /// What was found so far.
+#[derive(Debug)]
 struct Finder<'a> {
     options: &'a Options,
     found: Vec<(Vec<Event>, End)>,
 }
 
-impl Observer for Finder<'_> {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        if !finding::is_finding(run.end) {
+impl Collector for Finder<'_> {
+    type Seen = Option<(Vec<Event>, End)>;
+
+    fn look(run: &Run<'_>) -> Self::Seen {
+        finding::is_finding(run.end).then(|| (run.path.events().to_vec(), run.end))
+    }
+
+    fn collect(&mut self, seen: Self::Seen) -> ControlFlow<()> {
+        let Some(found) = seen else {
             return ControlFlow::Continue(());
-        }
+        };
         if self.found.len() < self.options.findings_max {
-            self.found.push((run.path.events().to_vec(), run.end));
+            self.found.push(found);
         }
         if self.found.len() >= self.options.findings_max && !self.options.goes_on {
             ControlFlow::Break(())
@@ -72,23 +97,6 @@ impl Observer for Finder<'_> {
     fn forget(&mut self) {
         self.found.clear();
     }
-}
-
-/// Why a search ends before it is exhaustive.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Halt {
-    /// A bound was hit.
-    Bound(Bound),
-    /// The observer has seen enough.
-    Stopped,
-    /// Something was learnt that changes what depends on what.
-    Again,
-    /// The program did something else than before, here.
-    NotDeterministic(Event),
-    /// What cannot be if the program takes the same steps again: a beginning that nothing should cover is covered.
-    Inconsistent,
-    /// A step that should be possible is not.
-    NotPossible { actor: u16, choice: u32 },
 }
 
 /// The answer of a search.
@@ -129,14 +137,36 @@ const NOT_AGAIN: &str =
 
 /// Explores a program and reports what is wrong with it.
 #[must_use]
-pub fn check(mut stepper: Stepper, options: &Options) -> Report {
+pub fn check(stepper: Stepper, options: &Options) -> Report {
     let mut finder = Finder {
         options,
         found: Vec::new(),
     };
-    let (statistics, broken) = explore(&mut stepper, options, &mut finder);
+    let ended = drive::alone(stepper, options, &mut Through(&mut finder));
+    report(ended, finder)
+}
+
+/// [`check`] on several threads. The report does not depend on their number, but for the times.
+///
+/// # Panics
+/// If an invariant of the search is broken, on whichever thread.
+#[must_use]
+pub fn check_on_threads(threads: &Threads<'_>, options: &Options) -> Report {
+    let mut finder = Finder {
+        options,
+        found: Vec::new(),
+    };
+    let ended = drive::together(threads, options, &mut finder);
+    report(ended, finder)
+}
+
+fn report(ended: Ended, finder: Finder<'_>) -> Report {
+    let Ended {
+        mut stepper,
+        statistics,
+        mut broken,
+    } = ended;
     let mut findings: Vec<Finding> = Vec::new();
-    let mut broken = broken;
     for (events, end) in finder.found {
         match Finding::again(&mut stepper, &events, end) {
             Some(finding) => findings.push(finding),
@@ -164,52 +194,25 @@ pub fn explore(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> (Statistics, Option<String>) {
-    let mut own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
-    own.restart();
-    let mut walk = Walk::new(own, options, observer);
-    let halt = loop {
-        let result = match (options.strategy, options.reduction) {
-            (Strategy::DepthFirst, Reduction::Odpor) => Odpor::run(&mut walk),
-            (Strategy::DepthFirst, Reduction::Sdpor) => sdpor::run(&mut walk),
-            (Strategy::DepthFirst, Reduction::Sleep) => none::run(&mut walk, true),
-            (Strategy::DepthFirst, Reduction::None) => none::run(&mut walk, false),
-            (strategy, _) => sampling::run(&mut walk, strategy),
-        };
-        match result {
-            Err(Halt::Again) => walk.begin_again(),
-            other => break other.err(),
-        }
-    };
-    let mut broken = None;
-    match halt {
-        None | Some(Halt::Again) => {}
-        Some(Halt::Bound(bound)) => walk.statistics.bounds.insert(bound),
-        Some(Halt::Stopped) => walk.statistics.bounds.insert(Bound::Finding),
-        Some(Halt::NotDeterministic(event)) => {
-            broken = Some(format!(
-                "the program is not deterministic: actor {} did not take the same step again ({:?})",
-                event.actor + 1,
-                event.kind
-            ));
-        }
-        Some(Halt::Inconsistent) => {
-            broken = Some(
-                "the program is not deterministic: a run that should be new was covered before"
-                    .to_owned(),
-            );
-        }
-        Some(Halt::NotPossible { actor, choice }) => {
-            broken = Some(format!(
-                "the program is not deterministic: a step of actor {} is not possible again (choice {choice})",
-                actor + 1
-            ));
-        }
-    }
-    walk.statistics.transitions = walk.machine.transitions;
-    walk.statistics.seconds = walk.seconds();
-    let statistics = walk.statistics;
-    *stepper = walk.into_stepper();
-    (statistics, broken)
+    let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
+    let ended = drive::alone(own, options, observer);
+    *stepper = ended.stepper;
+    (ended.statistics, ended.broken)
+}
+
+/// [`explore`] on several threads. What is collected, and in which order, does not depend on their number.
+///
+/// Only the optimal depth-first search has use for more than one thread.
+///
+/// # Panics
+/// If an invariant of the search is broken, on whichever thread.
+pub fn explore_on_threads<C: Collector>(
+    threads: &Threads<'_>,
+    options: &Options,
+    collector: &mut C,
+) -> (Statistics, Option<String>) {
+    let ended = drive::together(threads, options, collector);
+    (ended.statistics, ended.broken)
 }
 
 /// Takes the steps of a schedule; how many were possible.

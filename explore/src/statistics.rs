@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::End;
+
 /// Something that kept a search from being exhaustive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bound {
@@ -95,7 +97,7 @@ pub struct Statistics {
     pub events: u64,
     /// The length of the longest run, in steps.
     pub depth_max: u64,
-    /// The most pending steps at one time.
+    /// The most pending steps at one time; on several threads of those that one of them keeps.
     pub pending_max: u64,
     /// How often the search began anew because something was learnt of the program.
     pub restarts: u64,
@@ -106,6 +108,32 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// Counts a run that is over.
+    pub(crate) fn count_run(&mut self, end: End, length: usize) {
+        let counter = match end {
+            End::Finished => &mut self.finished,
+            End::Leftovers => &mut self.leftovers,
+            End::Deadlock | End::Livelock => &mut self.deadlocks,
+            End::Failed => &mut self.failed,
+            End::TooDeep => &mut self.cut,
+        };
+        *counter += 1;
+        self.traces += 1;
+        self.depth_max = self.depth_max.max(length as u64);
+        if end == End::TooDeep {
+            self.bounds.insert(Bound::Depth);
+        }
+    }
+
+    /// The counts at the beginning of a search that begins anew: only the work that was done stays.
+    pub(crate) fn begin_again(&mut self) {
+        *self = Self {
+            transitions: self.transitions,
+            restarts: self.restarts + 1,
+            ..Self::default()
+        };
+    }
+
     /// Executed steps per second of real time.
     #[must_use]
     pub fn rate(&self) -> f64 {

@@ -19,6 +19,8 @@ struct Node {
     event: Event,
     child: u32,
     sibling: u32,
+    /// Of a leaf: the job that runs it, if somebody has taken it already; 0 otherwise.
+    job: u32,
 }
 
 /// The nodes of all trees, in one arena.
@@ -38,6 +40,7 @@ impl Nodes {
             event,
             child: NONE,
             sibling: NONE,
+            job: 0,
         };
         if self.free != 0 {
             let index = self.free - 1;
@@ -82,29 +85,71 @@ pub(crate) enum Next {
     Leave,
 }
 
-/// The trees along one path: one place more than it has events.
+/// A leaf that is pending.
+#[derive(Debug)]
+pub(crate) struct PendingLeaf<'a> {
+    /// The place of its tree on the path.
+    pub(crate) place: usize,
+    /// The steps from there to the leaf.
+    pub(crate) steps: &'a [Event],
+    /// So many events at the beginning of its path are those of the run before it.
+    pub(crate) shared: usize,
+    /// The number of the job that runs it, 0 if nobody does.
+    pub(crate) job: &'a mut u32,
+}
+
+/// The trees along one path, from some place on: one place more than there are events from there.
+///
+/// What happens below a leaf concerns nobody above but for the sequences that are inserted there, so a part of the path can have
+/// trees of its own: those sequences are kept for whoever has the trees above.
 #[derive(Debug)]
 pub(crate) struct Trees {
+    /// The first place.
+    base: usize,
     nodes: Nodes,
     frames: Vec<Frame>,
     sleep: Vec<Event>,
     rest: Vec<Event>,
+    /// What belongs to places before the first.
+    outer: Sequences,
+}
+
+/// Sequences of events and their places, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Sequences {
+    /// The place of each, and its length.
+    places: Vec<(usize, usize)>,
+    events: Vec<Event>,
+}
+
+impl Sequences {
+    fn push(&mut self, place: usize, sequence: &[Event]) {
+        self.places.push((place, sequence.len()));
+        self.events.extend_from_slice(sequence);
+    }
 }
 
 impl Trees {
-    /// The trees of the empty path: one leaf.
-    pub(crate) fn new() -> Self {
+    /// The trees of a leaf that so many events lead to.
+    pub(crate) fn at(base: usize) -> Self {
         let first = Frame {
             sleep: 0,
             pending: NONE,
             started: false,
         };
         Self {
+            base,
             nodes: Nodes::default(),
             frames: vec![first],
             sleep: Vec::new(),
             rest: Vec::new(),
+            outer: Sequences::default(),
         }
+    }
+
+    /// The first place.
+    pub(crate) const fn base(&self) -> usize {
+        self.base
     }
 
     /// The most pending steps there have been.
@@ -165,6 +210,46 @@ impl Trees {
         });
     }
 
+    /// Shows the pending leaves, at most so many, in the order in which they come if nothing is added.
+    pub(crate) fn show_pending(&mut self, limit: usize, mut show: impl FnMut(PendingLeaf<'_>)) {
+        let mut left = limit;
+        let (mut above, mut steps): (Vec<u32>, Vec<Event>) = (Vec::new(), Vec::new());
+        for (place, frame) in self.frames.iter().enumerate().rev() {
+            let mut node = frame.pending;
+            // Whatever comes first at a place has the events up to there in common with the run before it.
+            let mut shared = place;
+            while node != NONE && left > 0 {
+                above.push(node);
+                steps.push(self.nodes.at(node).event);
+                let child = self.nodes.at(node).child;
+                if child != NONE {
+                    node = child;
+                    continue;
+                }
+                left -= 1;
+                show(PendingLeaf {
+                    place,
+                    steps: &steps,
+                    shared,
+                    job: &mut self.nodes.nodes[node as usize].job,
+                });
+                while let Some(done) = above.pop() {
+                    steps.pop();
+                    node = self.nodes.at(done).sibling;
+                    if node != NONE {
+                        shared = place + above.len();
+                        break;
+                    }
+                }
+            }
+            above.clear();
+            steps.clear();
+            if left == 0 {
+                return;
+            }
+        }
+    }
+
     /// Takes the last place away. The step that leads to it sleeps from now on; there is none for the first place.
     pub(crate) fn leave(&mut self, event: Option<Event>) {
         let frame = self.frames.pop().expect("there is a place");
@@ -174,6 +259,10 @@ impl Trees {
 
     /// Puts a sequence into the tree at a place of the path, unless it is covered.
     pub(crate) fn insert(&mut self, lists: &Lists, place: usize, sequence: &[Event]) {
+        let Some(place) = place.checked_sub(self.base) else {
+            self.outer.push(place, sequence);
+            return;
+        };
         let sleep = self.frames[place].sleep as usize;
         let end = self
             .frames
@@ -218,6 +307,57 @@ impl Trees {
                 return;
             }
         }
+    }
+
+    /// Takes over the trees of the leaf at the end of the path, which somebody has run meanwhile.
+    pub(crate) fn take_over(&mut self, lists: &Lists, other: &Self) {
+        let mut from = 0;
+        for &(place, length) in &other.outer.places {
+            self.insert(lists, place, &other.outer.events[from..from + length]);
+            from += length;
+        }
+        let offset = small(self.sleep.len());
+        if other.frames.is_empty() {
+            self.start();
+            return;
+        }
+        self.frames.pop();
+        self.sleep.extend_from_slice(&other.sleep);
+        for frame in &other.frames {
+            let pending = self.copy(&other.nodes, frame.pending);
+            self.frames.push(Frame {
+                sleep: frame.sleep + offset,
+                pending,
+                started: frame.started,
+            });
+        }
+    }
+
+    /// Copies a level of a tree and all that is below it.
+    fn copy(&mut self, from: &Nodes, level: u32) -> u32 {
+        let mut first = NONE;
+        // What is to be copied, and where it goes: the child or the sibling of a node.
+        let mut todo = vec![(level, NONE, false)];
+        while let Some((original, above, is_child)) = todo.pop() {
+            if original == NONE {
+                continue;
+            }
+            let Node {
+                event,
+                child,
+                sibling,
+                ..
+            } = *from.at(original);
+            let node = self.nodes.add(event);
+            match self.nodes.nodes.get_mut(above as usize) {
+                None => first = node,
+                Some(parent) if is_child => parent.child = node,
+                Some(before) => before.sibling = node,
+            }
+            todo.push((sibling, node, false));
+            todo.push((child, node, true));
+        }
+        first
     }
 
     /// Appends the rest as a branch: behind a sibling, or as the first below a node or at the place.

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use sim_core::{Executed, StepKind, Stepper};
 
+use crate::clock::Stopwatch;
 use crate::independence::is_global;
 use crate::machine::Machine;
 use crate::{Bound, End, Event, Halt, Mutant, Observer, Options, Path, Statistics};
@@ -25,22 +26,15 @@ pub(crate) struct Walk<'a> {
     /// looked at with another end of the run may have left out what matters to a choice.
     pub(crate) thorough: bool,
     next_look: u64,
-    #[expect(
-        clippy::disallowed_types,
-        reason = "a bound on real time influences no simulated result"
-    )]
-    begun: std::time::Instant,
+    watch: Stopwatch,
 }
 
 impl<'a> Walk<'a> {
-    #[expect(
-        clippy::disallowed_types,
-        reason = "a bound on real time influences no simulated result"
-    )]
     pub(crate) fn new(
         stepper: Stepper,
         options: &'a Options,
         observer: &'a mut dyn Observer,
+        watch: Stopwatch,
     ) -> Self {
         Self {
             machine: Machine::new(stepper),
@@ -51,7 +45,7 @@ impl<'a> Walk<'a> {
             observer,
             thorough: false,
             next_look: STEPS_BETWEEN_LOOKS.min(options.transitions_max),
-            begun: std::time::Instant::now(),
+            watch,
         }
     }
 
@@ -62,21 +56,21 @@ impl<'a> Walk<'a> {
 
     /// Seconds since the beginning.
     pub(crate) fn seconds(&self) -> f64 {
-        self.begun.elapsed().as_secs_f64()
+        self.watch.seconds()
     }
 
     /// Begins the whole search anew.
     pub(crate) fn begin_again(&mut self) {
         self.path.clear();
         self.observer.forget();
-        let transitions = self.statistics.transitions;
-        self.statistics = Statistics {
-            transitions,
-            restarts: self.statistics.restarts + 1,
-            ..Statistics::default()
-        };
+        self.statistics.begin_again();
         self.machine.restart();
         self.at = Some(0);
+    }
+
+    /// Tells the observer that the search could go on from here another time.
+    pub(crate) fn keep(&mut self) {
+        self.observer.keep();
     }
 
     /// Forgets the path.
@@ -115,7 +109,7 @@ impl<'a> Walk<'a> {
     /// The first actor from `from` on that can take a step.
     pub(crate) fn next_able(&self, from: u16) -> Option<u16> {
         let actor = self.machine.stepper.next_able(u32::from(from))?;
-        Some(u16::try_from(actor).expect("an exploration has at most 2^16 actors"))
+        Some(short(actor))
     }
 
     /// Takes a step at the end of the path and adds it.
@@ -132,11 +126,19 @@ impl<'a> Walk<'a> {
         self.at = Some(length + 1);
         self.statistics.events += 1;
         self.path.push(&step, &self.machine.lists);
-        let chooses = step.alternatives > 1 || step.event.effects & Executed::SEVERAL != 0;
-        self.thorough |= step.event.effects & Executed::HIDDEN != 0
-            || is_global(step.event.kind)
-            || (chooses && self.options.mutant != Some(Mutant::ChoicesOnce));
+        self.thorough |= self.needs_all_races(self.path.len() - 1);
         Ok(step.event)
+    }
+
+    /// Whether an event of the path is such that races have to be looked at after every run.
+    #[inline]
+    pub(crate) fn needs_all_races(&self, position: usize) -> bool {
+        let event = &self.path.events()[position];
+        let chooses =
+            self.path.alternatives(position) > 1 || event.effects & Executed::SEVERAL != 0;
+        event.effects & Executed::HIDDEN != 0
+            || is_global(event.kind)
+            || (chooses && self.options.mutant != Some(Mutant::ChoicesOnce))
     }
 
     /// Takes the last event of the path away.
@@ -163,9 +165,9 @@ impl<'a> Walk<'a> {
         if self.is_too_deep() {
             return None;
         }
-        let actor = self.next_able(0)?;
-        let choice = self.machine.stepper.first_choice(u32::from(actor))?;
-        Some((actor, choice))
+        let actor = self.machine.stepper.first_able()?;
+        let choice = self.machine.stepper.first_choice(actor)?;
+        Some((short(actor), choice))
     }
 
     /// Whether the path has as many events as a run may have.
@@ -176,19 +178,7 @@ impl<'a> Walk<'a> {
     /// Looks at a run that is over: nobody can take a step, or it is too deep.
     pub(crate) fn end_run(&mut self) -> Result<(), Halt> {
         let end = self.end();
-        let counter = match end {
-            End::Finished => &mut self.statistics.finished,
-            End::Leftovers => &mut self.statistics.leftovers,
-            End::Deadlock | End::Livelock => &mut self.statistics.deadlocks,
-            End::Failed => &mut self.statistics.failed,
-            End::TooDeep => &mut self.statistics.cut,
-        };
-        *counter += 1;
-        self.statistics.traces += 1;
-        self.statistics.depth_max = self.statistics.depth_max.max(self.path.len() as u64);
-        if end == End::TooDeep {
-            self.statistics.bounds.insert(Bound::Depth);
-        }
+        self.statistics.count_run(end, self.path.len());
         let view = crate::Run {
             path: &self.path,
             end,
@@ -204,7 +194,7 @@ impl<'a> Walk<'a> {
     }
 
     /// How the run has ended, if nobody can take a step or it may not go on.
-    fn end(&self) -> End {
+    pub(crate) fn end(&self) -> End {
         let stepper = &self.machine.stepper;
         if !stepper.failures().is_empty() {
             return End::Failed;
@@ -237,6 +227,11 @@ impl<'a> Walk<'a> {
         if let Some(progress) = &self.options.progress {
             progress.note(self.statistics.traces, self.machine.transitions);
         }
+        self.look_at_clock()
+    }
+
+    /// Looks whether the time is up or somebody wants the search to stop.
+    pub(crate) fn look_at_clock(&self) -> Result<(), Halt> {
         if self.seconds() > self.options.seconds_max {
             return Err(Halt::Bound(Bound::Time));
         }
@@ -279,4 +274,8 @@ impl<'a> Walk<'a> {
             );
         same_kind && planned.object == executed.object && same_detail
     }
+}
+
+fn short(actor: u32) -> u16 {
+    u16::try_from(actor).expect("an exploration has at most 2^16 actors")
 }

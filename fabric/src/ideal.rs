@@ -16,6 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mpi::channel::{Event, Interest, Packet, Settings, Token};
 use mpi::{Envelope, Process};
@@ -33,18 +34,44 @@ struct QueueKey {
     context: Option<u32>,
 }
 
-/// The numbers of queues, the same in all runs of an exploration.
+/// The numbers of queues, the same in all runs of an exploration, on all its threads.
+///
+/// A queue gets the next number when it is first used in any run, so numbers say nothing about a run but which queue is which.
 #[derive(Clone, Debug, Default)]
-pub struct QueueNumbers(Rc<RefCell<Vec<QueueKey>>>);
+pub struct QueueNumbers(Arc<Mutex<Vec<QueueKey>>>);
 
 impl QueueNumbers {
+    /// What each number means, in the order of the numbers: source, destination, and one more than the context or 0.
+    #[must_use]
+    pub fn to_words(&self) -> Vec<[u32; 3]> {
+        let context = |key: &QueueKey| key.context.map_or(0, |context| context + 1);
+        let word = |key: &QueueKey| [key.source, key.destination, context(key)];
+        self.lock().iter().map(word).collect()
+    }
+
+    /// The numbers of [`QueueNumbers::to_words`].
+    #[must_use]
+    pub fn from_words(words: &[[u32; 3]]) -> Self {
+        let key = |&[source, destination, context]: &[u32; 3]| QueueKey {
+            source,
+            destination,
+            context: context.checked_sub(1),
+        };
+        Self(Arc::new(Mutex::new(words.iter().map(key).collect())))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<QueueKey>> {
+        // A key is pushed whole or not at all.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn number(&self, key: QueueKey) -> usize {
-        let mut keys = self.0.borrow_mut();
-        if let Some(known) = keys.iter().position(|&other| other == key) {
-            return known;
-        }
-        keys.push(key);
-        keys.len() - 1
+        let mut keys = self.lock();
+        let known = keys.iter().position(|&other| other == key);
+        known.unwrap_or_else(|| {
+            keys.push(key);
+            keys.len() - 1
+        })
     }
 }
 
@@ -62,8 +89,38 @@ struct Waiting {
 /// One queue.
 #[derive(Debug, Default)]
 struct Queue {
+    /// `None` before its first packet in this run.
+    key: Option<QueueKey>,
     packets: VecDeque<Waiting>,
     delivered: u32,
+}
+
+/// The queues of one run.
+#[derive(Debug, Default)]
+struct Queues {
+    /// By number.
+    all: Vec<Queue>,
+    /// Numbers, in the order of the first packets in this run.
+    used: Vec<u32>,
+}
+
+impl Queues {
+    /// The number of a queue that has been used in this run.
+    fn find(&self, key: QueueKey) -> Option<usize> {
+        let used = self.used.iter().map(|&number| number as usize);
+        used.into_iter()
+            .find(|&number| self.all[number].key == Some(key))
+    }
+
+    /// Makes room for the first packet of a queue.
+    fn open(&mut self, number: usize, key: QueueKey) {
+        if number >= self.all.len() {
+            self.all.resize_with(number + 1, Queue::default);
+        }
+        self.all[number].key = Some(key);
+        self.used
+            .push(u32::try_from(number).expect("queues are counted in 32 bits"));
+    }
 }
 
 /// Where a rank is with looking.
@@ -81,7 +138,7 @@ enum Look {
 pub struct Ideal {
     ranks: Ranks,
     numbers: QueueNumbers,
-    queues: RefCell<Vec<Queue>>,
+    queues: RefCell<Queues>,
     looks: Vec<Cell<Look>>,
     /// The ranks' processes, for what they leave unfinished.
     processes: RefCell<Vec<std::rc::Weak<Process>>>,
@@ -131,26 +188,31 @@ impl Device for Ideal {
     }
 
     fn queues(&self) -> u32 {
-        u32::try_from(self.queues.borrow().len()).expect("queues are counted in 32 bits")
+        u32::try_from(self.queues.borrow().all.len()).expect("queues are counted in 32 bits")
     }
 
     fn head(&self, queue: u32) -> Option<QueueHead> {
         let queues = self.queues.borrow();
-        let record = queues.get(queue as usize)?;
+        let record = queues.all.get(queue as usize)?;
         let first = record.packets.front()?;
-        let key = self.numbers.0.borrow()[queue as usize];
         Some(QueueHead {
-            to: actor(key.destination),
+            to: actor(record.key?.destination),
             place: record.delivered + 1,
             cause: first.cause,
         })
     }
 
+    fn first_queue(&self) -> Option<u32> {
+        let queues = self.queues.borrow();
+        let mut used = queues.used.iter().copied();
+        used.find(|&queue| !queues.all[queue as usize].packets.is_empty())
+    }
+
     fn deliver(&self, kernel: &mut Kernel, queue: u32) {
-        let key = self.numbers.0.borrow()[queue as usize];
         let mut queues = self.queues.borrow_mut();
-        let record = &mut queues[queue as usize];
-        let Some(Waiting { packet, .. }) = record.packets.pop_front() else {
+        let record = &mut queues.all[queue as usize];
+        let (Some(key), Some(Waiting { packet, .. })) = (record.key, record.packets.pop_front())
+        else {
             return;
         };
         record.delivered += 1;
@@ -171,7 +233,10 @@ impl Device for Ideal {
     }
 
     fn queue_name(&self, queue: u32) -> String {
-        let key = self.numbers.0.borrow()[queue as usize];
+        let known = self.numbers.lock().get(queue as usize).copied();
+        let Some(key) = known else {
+            return format!("queue {queue}");
+        };
         // Different names for different queues: a queue is found again by its name.
         let what = match key.context {
             Some(WORLD) => String::new(),
@@ -209,15 +274,17 @@ impl Carrier for Ideal {
 
     fn post(&self, rank: u32, peer: u32, packet: Packet) {
         let context = message(&packet).map(|(envelope, _)| envelope.context);
-        let number = self.numbers.number(QueueKey {
+        let key = QueueKey {
             source: rank,
             destination: peer,
             context,
-        });
+        };
         let mut queues = self.queues.borrow_mut();
-        if number >= queues.len() {
-            queues.resize_with(number + 1, Queue::default);
-        }
+        let number = queues.find(key).unwrap_or_else(|| {
+            let number = self.numbers.number(key);
+            queues.open(number, key);
+            number
+        });
         let notify = packet.notify;
         let cause = self.ranks.port.with(|kernel| {
             if let Some(bytes) = begins(&packet) {
@@ -225,7 +292,9 @@ impl Carrier for Ideal {
             }
             kernel.present_step()
         });
-        queues[number].packets.push_back(Waiting { packet, cause });
+        queues.all[number]
+            .packets
+            .push_back(Waiting { packet, cause });
         if let Some(token) = notify {
             self.ranks.note(rank, Event::Sent(token));
         }
@@ -261,13 +330,10 @@ impl Carrier for Ideal {
     }
 
     fn undelivered(&self, rank: u32) -> Vec<(Envelope, u64)> {
-        let keys = self.numbers.0.borrow();
         let queues = self.queues.borrow();
-        let to_rank = keys
-            .iter()
-            .zip(queues.iter())
-            .filter(|(key, _)| key.destination == rank);
-        let packets = to_rank.flat_map(|(_, queue)| &queue.packets);
+        let is_to_rank = |queue: &&Queue| queue.key.is_some_and(|key| key.destination == rank);
+        let to_rank = queues.all.iter().filter(is_to_rank);
+        let packets = to_rank.flat_map(|queue| &queue.packets);
         packets
             .filter_map(|waiting| message(&waiting.packet))
             .collect()

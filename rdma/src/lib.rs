@@ -31,6 +31,8 @@
 //! the section of the InfiniBand Architecture Specification, volume 1, release 1.2.1 (*IBA*) where the rule comes from there.
 
 mod completion;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod connect;
 mod device;
 mod error;

@@ -31,11 +31,13 @@ pub fn explorable(program: Rc<dyn Program>, ranks: u32, send_mode: SendMode) -> 
         send_mode: Some(send_mode),
         ..Options::default()
     };
-    stepper(None, program, &options, None).expect("at least one rank, and no platform to fit")
+    let numbers = QueueNumbers::default();
+    stepper(None, program, &options, None, &numbers)
+        .expect("at least one rank, and no platform to fit")
 }
 
 /// The program as something that takes steps, on the hosts of a platform if there is one. Of the options the ranks (1 without),
-/// their mapping, the seed and the send mode count.
+/// their mapping, the seed and the send mode count. Programs with the same `numbers` call their queues the same.
 ///
 /// # Errors
 /// [`RunError`] if there is no rank, or if the mapping does not fit the platform.
@@ -44,6 +46,7 @@ pub fn stepper(
     program: Rc<dyn Program>,
     options: &Options,
     console: Option<Rc<dyn Console>>,
+    numbers: &QueueNumbers,
 ) -> Result<Stepper, RunError> {
     let ranks = options.ranks.unwrap_or(1);
     if ranks == 0 {
@@ -71,7 +74,7 @@ pub fn stepper(
         }
         simulation
     };
-    let numbers = QueueNumbers::default();
+    let numbers = numbers.clone();
     let processes = RefCell::new(Vec::new());
     Ok(Stepper::new(build, move |simulation| {
         let ideal = has_ranks.then(|| {

@@ -21,6 +21,7 @@ mod record;
 pub use connections::{ConnectionTotals, ConnectionWait};
 pub use driver::{Options, Run, RunError, SendMode, simulate};
 pub use explorable::{explorable, stepper, without_panic_messages};
+pub use fabric::QueueNumbers;
 pub use mapping::{MapFile, Mapping, MappingError};
 pub use output::{Around, LogFilter, Output, Stream};
 pub use panic_hook::with_quiet_panics;

@@ -42,6 +42,12 @@ pub trait Device {
         None
     }
 
+    /// The queue from which something arrives first if nobody prefers another. It depends on the run alone, not on the numbers that
+    /// earlier runs have given to queues.
+    fn first_queue(&self) -> Option<u32> {
+        (0..self.queues()).find(|&queue| self.head(queue).is_some())
+    }
+
     /// Lets the head of a queue arrive.
     fn deliver(&self, kernel: &mut Kernel, queue: u32) {
         let _ = (kernel, queue);

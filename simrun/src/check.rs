@@ -19,9 +19,11 @@ use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use explore::{Bound, Critical, End, Finding, Followed, Options, Progress, Report, Verdict};
+use explore::{
+    Bound, Critical, End, Finding, Followed, Options, Progress, Report, Threads, Verdict,
+};
 use platform::Platform;
-use run::{Output, Program, Stream};
+use run::{Output, Program, QueueNumbers, RunError, Stream};
 use sim_core::{ActorId, Console, Level, LogLine, Schedule, Stepper, WaitGraph};
 
 pub(crate) use self::args::{CheckArgs, EXIT_STATUS, quoted};
@@ -88,10 +90,13 @@ impl Console for Gate {
     }
 }
 
+/// Makes a program with its arguments, on any thread.
+pub(crate) type MakeProgram<'a> = &'a (dyn Fn() -> Rc<dyn Program> + Sync);
+
 /// One program, ready to be searched as often as need be.
 struct Subject<'a> {
     name: &'a str,
-    program: Rc<dyn Program>,
+    make: MakeProgram<'a>,
     args: &'a CheckArgs,
     platform: Option<Arc<Platform>>,
 }
@@ -99,6 +104,12 @@ struct Subject<'a> {
 impl Subject<'_> {
     /// The program without time, and its output.
     fn stepper(&self) -> Result<(Stepper, Rc<Gate>), ExitCode> {
+        let made = self.stepper_with(&QueueNumbers::default());
+        made.map_err(status::refuse)
+    }
+
+    /// The same, with queues that have the same numbers wherever these are used.
+    fn stepper_with(&self, numbers: &QueueNumbers) -> Result<(Stepper, Rc<Gate>), String> {
         let stream = match self.args.format {
             Format::Json => Stream::Stderr,
             Format::Text => Stream::Stdout,
@@ -107,10 +118,11 @@ impl Subject<'_> {
             output: Output::new(stream, false, self.args.log.clone()),
             is_open: Cell::new(false),
         });
-        let (options, program) = (self.args.run_options(), Rc::clone(&self.program));
-        let console = Rc::clone(&gate) as Rc<dyn Console>;
-        let stepper = run::stepper(self.platform.as_ref(), program, &options, Some(console));
-        let mut stepper = stepper.map_err(status::refuse)?;
+        let (options, program) = (self.args.run_options(), (self.make)());
+        let console = Some(Rc::clone(&gate) as Rc<dyn Console>);
+        let platform = self.platform.as_ref();
+        let stepper = run::stepper(platform, program, &options, console, numbers);
+        let mut stepper = stepper.map_err(|error: RunError| error.to_string())?;
         if self.args.timeouts {
             stepper.allow_timeouts();
         }
@@ -118,9 +130,7 @@ impl Subject<'_> {
             let allowed = stepper.allow_failures(self.args.failures, &self.args.may_fail);
             allowed.map_err(|unknown| {
                 let names = unknown.join(", ");
-                status::refuse(format_args!(
-                    "--may-fail: there is no host and no link called {names}"
-                ))
+                format!("--may-fail: there is no host and no link called {names}")
             })?;
         }
         Ok((stepper, gate))
@@ -193,10 +203,15 @@ impl Subject<'_> {
 }
 
 /// Searches, or follows `--replay`; the exit status says what was found.
-pub(crate) fn run(name: &str, program: Rc<dyn Program>, args: &CheckArgs) -> ExitCode {
+pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCode {
     if args.never_ends() {
         return status::refuse(
             "--strategy: runs drawn at random never end: expected a limit, such as --max-traces 1000",
+        );
+    }
+    if args.has_idle_threads() {
+        return status::refuse(
+            "--threads: only --reduction odpor with --strategy depth-first has use for several threads",
         );
     }
     let platform = args.platform.as_deref().map(|path| entry::load(path, &[]));
@@ -206,7 +221,7 @@ pub(crate) fn run(name: &str, program: Rc<dyn Program>, args: &CheckArgs) -> Exi
     };
     let subject = Subject {
         name,
-        program,
+        make,
         args,
         platform,
     };
@@ -228,13 +243,14 @@ fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
         progress: Some(Arc::clone(&counts)),
         ..args.options()
     };
-    let (stepper, _) = subject.stepper()?;
+    // Whatever is wrong with it is said before the search begins.
+    subject.stepper()?;
     let line = progress::line(move || {
         let (traces, transitions) = (counts.traces(), counts.transitions());
         format!("{traces} traces, {transitions} transitions")
     });
     let (searched, _) = run::with_quiet_panics(|| {
-        catch_unwind(AssertUnwindSafe(|| explore::check(stepper, &options)))
+        catch_unwind(AssertUnwindSafe(|| explore_all(subject, &options)))
     });
     if let Some(line) = line {
         line.finish();
@@ -267,6 +283,22 @@ fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
     };
     print(&text)?;
     Ok(ExitCode::from(status_of(&report)))
+}
+
+/// The search itself, on as many threads as are asked for.
+fn explore_all(subject: &Subject<'_>, options: &Options) -> Report {
+    let numbers = QueueNumbers::default();
+    let threads = Threads {
+        number: subject.args.threads as usize,
+        make: &|| {
+            let made = subject.stepper_with(&numbers);
+            made.expect("it could be made before").0
+        },
+        around: &|work| {
+            run::with_quiet_panics(work);
+        },
+    };
+    explore::check_on_threads(&threads, options)
 }
 
 /// An invariant of the search does not hold.

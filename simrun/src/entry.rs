@@ -19,9 +19,9 @@ use crate::platform_command::warn;
 use crate::real::{self, RealArgs};
 use crate::{App, REVISION, progress, status, summary};
 
-/// Runs a program with the arguments of the process; `main!` calls this.
+/// Runs a program with the arguments of the process; `main!` calls this. A model checker makes it on several threads.
 #[must_use]
-pub fn run_app<Shape, A: App<Shape>>(name: &'static str, app: A) -> ExitCode {
+pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let [first, rest @ ..] = &arguments[..]
         && first == "check"
@@ -44,16 +44,26 @@ pub fn run_app<Shape, A: App<Shape>>(name: &'static str, app: A) -> ExitCode {
 }
 
 /// Explores a program: what follows `check`.
-fn check_app<Shape, A: App<Shape>>(name: &'static str, app: A, arguments: &[OsString]) -> ExitCode {
+fn check_app<Shape, A: App<Shape> + Clone + Sync>(
+    name: &'static str,
+    app: A,
+    arguments: &[OsString],
+) -> ExitCode {
     let parsed = command::<CheckArgs>(name, A::command(), check::EXIT_STATUS)
         .override_usage(format!("{name} check [OPTIONS] [-- ARGUMENTS OF {name}]"))
         .try_get_matches_from(arguments)
         .and_then(|matches| CheckArgs::from_arg_matches(&matches))
-        .and_then(|args| Ok((app.bind(name, &args.arguments)?, args)));
-    match parsed {
-        Ok((program, args)) => check::run(name, Rc::from(program), &args),
-        Err(error) => status::show(&error),
-    }
+        .and_then(|args| app.clone().bind(name, &args.arguments).map(|_| args));
+    let args = match parsed {
+        Ok(args) => args,
+        Err(error) => return status::show(&error),
+    };
+    let own = &args.arguments;
+    let make = || {
+        let bound = app.clone().bind(name, own);
+        Rc::from(bound.expect("the arguments were right before"))
+    };
+    check::run(name, &make, &args)
 }
 
 /// Runs a program for real: what follows `real`.

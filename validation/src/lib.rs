@@ -26,6 +26,8 @@ mod report_page;
 mod sample;
 mod sampling;
 mod self_check;
+#[cfg(feature = "verbs")]
+pub mod verbs;
 mod warning;
 mod warnings;
 

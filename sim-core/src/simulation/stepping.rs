@@ -235,6 +235,17 @@ impl Stepper {
         queues.find(|&queue| device.head(queue - actors).is_some())
     }
 
+    /// An actor that can take a step: the first, or if there are only queues the one that the device
+    /// [prefers](Device::first_queue). The same after the same steps, whatever other runs there have been.
+    #[must_use]
+    pub fn first_able(&self) -> Option<u32> {
+        let kernel = self.simulation.kernel.borrow();
+        let actors = kernel.count_actors();
+        (0..actors)
+            .find(|&actor| kernel.has_step(actor))
+            .or_else(|| Some(actors + self.device.as_ref()?.first_queue()?))
+    }
+
     /// Adds the steps that an actor can take.
     pub fn offers(&self, actor: u32, into: &mut Vec<Offer>) {
         if let Some(head) = self.head(actor) {

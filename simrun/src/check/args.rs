@@ -120,6 +120,17 @@ pub(crate) struct CheckArgs {
     )]
     strategy: Strategy,
 
+    /// Run so many threads; what is found and counted does not depend on it
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=256),
+        default_value_t = 1,
+        help_heading = "Search",
+        conflicts_with = "replay"
+    )]
+    pub(super) threads: u32,
+
     /// Stop at the first finding
     #[arg(long, help_heading = "Search", conflicts_with = "replay")]
     stop_at_first: bool,
@@ -225,6 +236,13 @@ impl CheckArgs {
             && self.max_traces.is_none()
             && self.max_transitions.is_none()
             && self.max_time.is_none()
+    }
+
+    /// Whether threads are asked for that the search has no use for.
+    pub(super) fn has_idle_threads(&self) -> bool {
+        let is_optimal =
+            self.strategy == Strategy::DepthFirst && self.reduction == Reduction::Odpor;
+        self.threads > 1 && !is_optimal
     }
 
     /// The bounds and the manner of the search.

@@ -152,6 +152,54 @@ fn json_has_its_keys() {
     );
 }
 
+/// What does not depend on how long a search took.
+fn without_times(ran: &Ran) -> serde_json::Value {
+    let mut found = ran.json();
+    for key in ["wall_s", "transitions_per_s"] {
+        found[key] = 0.into();
+    }
+    found
+}
+
+#[test]
+fn threads_change_no_result() {
+    let ranks = program("cases");
+    for (what, options) in [
+        ("users", "-n 5"),
+        ("panic", "-n 2"),
+        ("many", "-n 2"),
+        ("draws", "-n 2 --stop-at-first"),
+        ("users", "-n 6 --max-traces 100"),
+    ] {
+        let options = format!("{options} --format json");
+        let alone = check(what, &options);
+        assert_eq!(alone.stderr, "");
+        for threads in [2, 3] {
+            let together = check(what, &format!("{options} --threads {threads}"));
+            assert_eq!(together.stderr, "", "programs are silent on all threads");
+            assert_eq!(without_times(&alone), without_times(&together), "{what}");
+        }
+    }
+    for case in ["relay -n 3", "head-to-head -n 2 --send-mode rendezvous"] {
+        let (case, options) = case.split_once(' ').unwrap();
+        let search = |threads: u32| {
+            let more = format!("{options} --format json --threads {threads}");
+            simrun(&format!("check {more} {ranks} -- --case {case}"))
+        };
+        assert_eq!(
+            without_times(&search(1)),
+            without_times(&search(2)),
+            "{case}"
+        );
+    }
+    let ran = check("users", "--threads 2 --reduction sdpor");
+    assert_eq!(ran.status, 2);
+    assert!(
+        ran.stderr.contains("--threads: only --reduction odpor"),
+        "{ran:?}"
+    );
+}
+
 #[test]
 fn a_bound_is_no_verdict() {
     for (case, bound, name) in [

@@ -1,0 +1,161 @@
+//! How a search is carried out: which algorithm, beginning anew when something is learnt, alone or on several threads.
+
+use std::ops::ControlFlow;
+
+use sim_core::Stepper;
+
+use crate::clock::Stopwatch;
+use crate::odpor::Odpor;
+use crate::parallel;
+use crate::state::State;
+use crate::walk::Walk;
+use crate::{
+    Bound, Collector, Event, Observer, Options, Reduction, Run, Statistics, Strategy, Threads,
+    none, sampling, sdpor,
+};
+
+/// Why a search ends before it is exhaustive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Halt {
+    /// A bound was hit.
+    Bound(Bound),
+    /// The observer has seen enough.
+    Stopped,
+    /// Something was learnt that changes what depends on what.
+    Again,
+    /// The program did something else than before, here.
+    NotDeterministic(Event),
+    /// What cannot be if the program takes the same steps again: a beginning that nothing should cover is covered.
+    Inconsistent,
+    /// A step that should be possible is not.
+    NotPossible { actor: u16, choice: u32 },
+}
+
+/// A search that is over.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// A program that was explored.
+    pub(crate) stepper: Stepper,
+    pub(crate) statistics: Statistics,
+    /// How the program broke the contract, if it did.
+    pub(crate) broken: Option<String>,
+}
+
+/// An observer that looks and collects at once.
+#[derive(Debug)]
+pub(crate) struct Through<'a, C>(pub(crate) &'a mut C);
+
+impl<C: Collector> Observer for Through<'_, C> {
+    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        self.0.collect(C::look(run))
+    }
+
+    fn forget(&mut self) {
+        self.0.forget();
+    }
+
+    fn keep(&mut self) {
+        self.0.keep();
+    }
+}
+
+/// Explores on this thread alone.
+pub(crate) fn alone(mut stepper: Stepper, options: &Options, observer: &mut dyn Observer) -> Ended {
+    stepper.restart();
+    let watch = Stopwatch::start();
+    let mut walk = Walk::new(stepper, options, observer, watch);
+    let halt = explore(&mut walk, State::new()).err();
+    ended(walk, watch, halt)
+}
+
+/// Explores on several threads.
+pub(crate) fn together<C: Collector>(
+    threads: &Threads<'_>,
+    options: &Options,
+    collector: &mut C,
+) -> Ended {
+    let watch = Stopwatch::start();
+    let mut stepper = (threads.make)();
+    let mut state = State::new();
+    let is_optimal =
+        (options.strategy, options.reduction) == (Strategy::DepthFirst, Reduction::Odpor);
+    if threads.number > 1 && is_optimal {
+        loop {
+            let halt;
+            (stepper, state, halt) =
+                parallel::run(threads, stepper, state, options, collector, watch);
+            if !matches!(halt, Some(Halt::Again)) {
+                return finish(stepper, state.statistics, watch, halt);
+            }
+            state.begin_again();
+            collector.forget();
+            stepper.restart();
+        }
+    }
+    let mut through = Through(collector);
+    let mut walk = Walk::new(stepper, options, &mut through, watch);
+    let halt = explore(&mut walk, state).err();
+    ended(walk, watch, halt)
+}
+
+/// Explores from some state on, and anew whenever something is learnt.
+fn explore(walk: &mut Walk<'_>, state: State) -> Result<(), Halt> {
+    let mut state = Some(state);
+    loop {
+        let result = match (walk.options.strategy, walk.options.reduction) {
+            (Strategy::DepthFirst, Reduction::Odpor) => {
+                let state = state.take().unwrap_or_else(|| State::again(walk));
+                Odpor::new(state, walk).and_then(|mut search| search.explore(walk))
+            }
+            (Strategy::DepthFirst, Reduction::Sdpor) => sdpor::run(walk),
+            (Strategy::DepthFirst, Reduction::Sleep) => none::run(walk, true),
+            (Strategy::DepthFirst, Reduction::None) => none::run(walk, false),
+            (strategy, _) => sampling::run(walk, strategy),
+        };
+        match result {
+            Err(Halt::Again) => walk.begin_again(),
+            other => return other,
+        }
+    }
+}
+
+fn ended(walk: Walk<'_>, watch: Stopwatch, halt: Option<Halt>) -> Ended {
+    let mut statistics = walk.statistics;
+    statistics.transitions = walk.machine.transitions;
+    finish(walk.into_stepper(), statistics, watch, halt)
+}
+
+fn finish(
+    stepper: Stepper,
+    mut statistics: Statistics,
+    watch: Stopwatch,
+    halt: Option<Halt>,
+) -> Ended {
+    statistics.seconds = watch.seconds();
+    let broken = match halt {
+        Some(Halt::Bound(bound)) => {
+            statistics.bounds.insert(bound);
+            None
+        }
+        Some(Halt::Stopped) => {
+            statistics.bounds.insert(Bound::Finding);
+            None
+        }
+        None | Some(Halt::Again) => None,
+        Some(Halt::NotDeterministic(event)) => Some(format!(
+            "actor {} did not take the same step again ({:?})",
+            event.actor + 1,
+            event.kind
+        )),
+        Some(Halt::Inconsistent) => Some("a run that should be new was covered before".to_owned()),
+        Some(Halt::NotPossible { actor, choice }) => Some(format!(
+            "a step of actor {} is not possible again (choice {choice})",
+            actor + 1
+        )),
+    };
+    Ended {
+        stepper,
+        statistics,
+        broken: broken.map(|text| format!("the program is not deterministic: {text}")),
+    }
+}

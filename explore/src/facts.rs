@@ -1,0 +1,115 @@
+//! What is learnt of a program on the way and changes what depends on what.
+//!
+//! When something is learnt the search begins anew. Facts only ever grow, so it does so a few times at most.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::independence::Lists;
+
+/// What has been learnt.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Facts {
+    /// By barrier: the actors that have used it, over all runs.
+    pub(crate) users: Vec<Vec<u16>>,
+    /// By barrier: whether more actors use it than it is made for.
+    pub(crate) crowded: Vec<bool>,
+    /// By actor: the effects that those of its steps may have whose answers may change. All such steps of the actor are taken
+    /// to have them, whatever the answer: what depends on what must not depend on answers.
+    pub(crate) wary: Vec<u8>,
+}
+
+impl Facts {
+    /// Whether more actors use a barrier than it is made for.
+    pub(crate) fn is_crowded(&self, barrier: u32) -> bool {
+        self.crowded
+            .get(barrier as usize)
+            .is_some_and(|&crowded| crowded)
+    }
+
+    /// Notes who uses a barrier for so many; true if something was learnt.
+    pub(crate) fn note_user(&mut self, actor: u16, barrier: u32, size: u32) -> bool {
+        let index = barrier as usize;
+        if index >= self.users.len() {
+            self.users.resize_with(index + 1, Vec::new);
+            self.crowded.resize(index + 1, false);
+        }
+        if self.crowded[index] || self.users[index].contains(&actor) {
+            return false;
+        }
+        self.users[index].push(actor);
+        self.crowded[index] = self.users[index].len() > size as usize;
+        self.crowded[index]
+    }
+
+    /// Notes what a step of an actor has done whose answer may change; true if something was learnt.
+    pub(crate) fn note_effects(&mut self, actor: u16, effects: u8) -> bool {
+        let index = actor as usize;
+        if index >= self.wary.len() {
+            self.wary.resize(index + 1, 0);
+        }
+        let is_new = effects & !self.wary[index] != 0;
+        self.wary[index] |= effects;
+        is_new
+    }
+}
+
+/// The communications that are tested at once, each as mailbox and place.
+type List = Vec<(u32, u32)>;
+
+/// The lists of communications that are tested, in the order in which they were first seen on any thread: all threads number them in
+/// this order, so that all give them the same numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SharedLists(Arc<Mutex<Vec<List>>>);
+
+impl SharedLists {
+    /// The number of a list, which `own` knows afterwards, with all others that were known before.
+    pub(crate) fn number(&self, list: &[(u32, u32)], own: &mut Lists) -> u32 {
+        let mut all = self.lock();
+        if !all.iter().any(|other| other == list) {
+            all.push(list.to_vec());
+        }
+        drop(all);
+        self.bring_to(own);
+        own.number(list)
+    }
+
+    /// Brings `own` up to date.
+    pub(crate) fn bring_to(&self, own: &mut Lists) {
+        for list in &*self.lock() {
+            own.number(list);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<List>> {
+        // A list is pushed whole or not at all.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_have_one_number_on_all_threads() {
+        let shared = SharedLists::default();
+        let (mut one, mut other) = (Lists::default(), Lists::default());
+        let first = shared.number(&[(0, 1)], &mut one);
+        let second = shared.number(&[(0, 2)], &mut other);
+        assert_eq!(shared.number(&[(0, 1)], &mut other), first);
+        assert_ne!(first, second);
+        shared.bring_to(&mut one);
+        assert_eq!(one.get(second), [(0, 2)]);
+    }
+
+    #[test]
+    fn a_barrier_is_crowded_from_one_actor_too_many_on() {
+        let mut facts = Facts::default();
+        let learnt: Vec<bool> = [3, 4, 3, 5, 6]
+            .into_iter()
+            .map(|actor| facts.note_user(actor, 1, 2))
+            .collect();
+        assert_eq!(learnt, [false, false, false, true, false]);
+        assert!(facts.is_crowded(1) && !facts.is_crowded(0) && !facts.is_crowded(2));
+    }
+}

@@ -1,0 +1,304 @@
+//! The optimal search on several threads: one keeps the trees, all explore below leaves.
+//!
+//! What is explored below a leaf is a pure function of its path, and the path of a pending leaf never changes
+//! ([`wakeup`](crate::wakeup)). So leaves are explored ahead of their turn, by anybody, and what that tells goes into the trees
+//! strictly in the order of the sequential search. The same runs are run, in the same order, for any number of threads; so counts
+//! and findings are the same too.
+//!
+//! It pays where enough leaves are pending: a program whose every run tells of one other is explored by one thread at a time.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use sim_core::Stepper;
+
+use crate::clock::Stopwatch;
+use crate::drive::Halt;
+use crate::facts::Facts;
+use crate::independence::Lists;
+use crate::jobs::{Job, Look, Ran, Sight, Worker};
+use crate::state::State;
+use crate::threads::{Done, Exchange, Threads, do_job, without_bounds, work};
+use crate::wakeup::Next;
+use crate::walk::Walk;
+use crate::{Bound, Collector, Event, Options};
+
+/// So many pending leaves are looked at for some that can be explored ahead of their turn.
+const LOOKED_AT: usize = 64;
+
+/// The search.
+struct Owner<'a, C: Collector> {
+    state: State,
+    worker: Worker<'a, C>,
+    exchange: &'a Exchange<C::Seen>,
+    options: &'a Options,
+    collector: &'a mut C,
+    lists: Lists,
+    facts: Arc<Facts>,
+    /// Jobs so far.
+    jobs: u32,
+    /// How many leaves are handed out ahead of their turn.
+    ahead: usize,
+    fresh: Vec<Job>,
+}
+
+/// Goes on with a search. Gives the program back, with how far the search has come.
+pub(crate) fn run<C: Collector>(
+    threads: &Threads<'_>,
+    stepper: Stepper,
+    state: State,
+    options: &Options,
+    collector: &mut C,
+    watch: Stopwatch,
+) -> (Stepper, State, Option<Halt>) {
+    let exchange = Exchange::new(state.lists.clone());
+    let own_options = without_bounds(options);
+    let sight: Rc<RefCell<Sight<C::Seen>>> = Rc::default();
+    let mut look = Look::<C>(Rc::clone(&sight));
+    let walk = Walk::new(stepper, &own_options, &mut look, watch);
+    let mut owner = Owner {
+        facts: Arc::new(state.facts.clone()),
+        worker: Worker::new(walk, sight, &exchange.lists),
+        state,
+        exchange: &exchange,
+        options,
+        collector,
+        lists: Lists::default(),
+        jobs: 0,
+        ahead: 2 * threads.number,
+        fresh: Vec::new(),
+    };
+    let exchange = &exchange;
+    let result = std::thread::scope(|scope| {
+        for _ in 1..threads.number {
+            scope.spawn(move || work::<C>(threads, options, exchange));
+        }
+        let result = catch_unwind(AssertUnwindSafe(|| owner.explore()));
+        exchange.end();
+        result
+    });
+    let halt = match result {
+        Ok(result) => result.err(),
+        Err(panic) => resume_unwind(panic),
+    };
+    let Owner { state, worker, .. } = owner;
+    (worker.walk.into_stepper(), state, halt)
+}
+
+impl<C: Collector> Owner<'_, C> {
+    fn explore(&mut self) -> Result<(), Halt> {
+        while let Some(next) = self.state.trees.next() {
+            match next {
+                Next::Leave => {
+                    let event = self.state.path.pop();
+                    self.state.trees.leave(event);
+                    self.state.done = self.state.done.min(self.state.path.len());
+                }
+                Next::Leaf => {
+                    let (path, done) = (self.state.path.clone(), self.state.done);
+                    let job = self.job(path, done);
+                    let ran = self.run_here(&job)?;
+                    self.take_in(&job, ran)?;
+                }
+                Next::Step(_) => {
+                    let job = self.hand_out();
+                    let ran = self.wait_for(job.number)?;
+                    self.take_in(&job, ran)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn job(&mut self, path: Vec<Event>, done: usize) -> Job {
+        self.jobs += 1;
+        Job {
+            number: self.jobs,
+            path,
+            done,
+            thorough: self.state.thorough,
+            runs_max: u64::MAX,
+            facts: Arc::clone(&self.facts),
+        }
+    }
+
+    /// Hands out the leaves that come next and that nobody has; the job of the first of all.
+    fn hand_out(&mut self) -> Job {
+        let mut wanted = self.ahead.saturating_sub(self.exchange.waiting());
+        let (mut first, mut number) = (None, self.jobs);
+        let Self {
+            state,
+            fresh,
+            facts,
+            ..
+        } = self;
+        let (path, thorough) = (&state.path, state.thorough);
+        state.trees.show_pending(LOOKED_AT, |leaf| {
+            if first.is_some() && (wanted == 0 || *leaf.job != 0) {
+                return;
+            }
+            let is_new = *leaf.job == 0;
+            if is_new {
+                number += 1;
+                *leaf.job = number;
+                wanted = wanted.saturating_sub(1);
+            }
+            let job = Job {
+                number: *leaf.job,
+                path: [&path[..leaf.place], leaf.steps].concat(),
+                done: leaf.shared,
+                thorough,
+                runs_max: u64::MAX,
+                facts: Arc::clone(facts),
+            };
+            if first.is_none() {
+                first = Some(job.clone());
+            }
+            if is_new {
+                fresh.push(job);
+            }
+        });
+        self.jobs = number;
+        self.exchange.hand_out(&mut self.fresh);
+        first.expect("a pending step leads to a pending leaf")
+    }
+
+    /// Waits for a job, doing others meanwhile.
+    fn wait_for(&mut self, number: u32) -> Result<Ran<C::Seen>, Halt> {
+        loop {
+            match self.exchange.take(number) {
+                (Some(done), _) => return self.open(done),
+                (_, Some(job)) => {
+                    let done = do_job(&mut self.worker, &job);
+                    if let Done::Halted(Halt::Bound(bound), _) = done {
+                        return Err(Halt::Bound(bound));
+                    }
+                    if job.number == number {
+                        return self.open(done);
+                    }
+                    self.exchange.put(&job, done);
+                }
+                (None, None) => self.worker.walk.look_at_clock()?,
+            }
+        }
+    }
+
+    fn run_here(&mut self, job: &Job) -> Result<Ran<C::Seen>, Halt> {
+        let done = do_job(&mut self.worker, job);
+        self.open(done)
+    }
+
+    /// The run, or why there is none.
+    fn open(&mut self, done: Done<C::Seen>) -> Result<Ran<C::Seen>, Halt> {
+        match done {
+            Done::Ran(ran) => Ok(ran),
+            Done::Halted(halt, facts) => {
+                if matches!(halt, Halt::Again) {
+                    // Who uses which barrier is noted here.
+                    self.state.facts.wary = facts.wary;
+                }
+                Err(halt)
+            }
+            Done::Panicked(panic) => resume_unwind(panic),
+        }
+    }
+
+    /// Puts what a job tells into the trees, as the sequential search does.
+    fn take_in(&mut self, job: &Job, mut ran: Ran<C::Seen>) -> Result<(), Halt> {
+        if self.state.thorough && !ran.thorough_at_first {
+            // It was handed out before anybody knew that all races have to be looked at.
+            ran = self.run_again(job, u64::MAX)?;
+        }
+        self.learn(&ran)?;
+        let left = self
+            .options
+            .traces_max
+            .saturating_sub(self.state.statistics.traces);
+        if ran.runs.len() as u64 > left {
+            ran = self.run_again(job, left)?;
+        }
+        let mut count: u64 = 0;
+        let mut wish = ControlFlow::Continue(());
+        let runs = std::mem::take(&mut ran.runs);
+        let all = runs.len() as u64;
+        for run in runs {
+            count += 1;
+            self.state.statistics.count_run(run.end, run.length);
+            wish = self.collector.collect(run.seen);
+            if wish.is_break() {
+                break;
+            }
+        }
+        if count < all {
+            ran = self.run_again(job, count)?;
+        }
+        self.take_over(job, &ran)?;
+        self.collector.keep();
+        self.look_at_bounds(wish)
+    }
+
+    /// Does a job here, with all that is known by now, and with no more runs than these.
+    fn run_again(&mut self, job: &Job, runs_max: u64) -> Result<Ran<C::Seen>, Halt> {
+        let job = Job {
+            thorough: self.state.thorough,
+            runs_max,
+            ..job.clone()
+        };
+        self.run_here(&job)
+    }
+
+    fn take_over(&mut self, job: &Job, ran: &Ran<C::Seen>) -> Result<(), Halt> {
+        self.exchange.lists.bring_to(&mut self.lists);
+        let state = &mut self.state;
+        let (place, leaf) = (state.path.len(), job.path.len());
+        for event in &ran.path[place..leaf] {
+            state.trees.descend(event, &self.lists);
+            state.path.push(*event);
+        }
+        if state.trees.next() != Some(Next::Leaf) {
+            return Err(Halt::Inconsistent);
+        }
+        if !state.trees.start() && self.options.mutant.is_none() {
+            return Err(Halt::Inconsistent);
+        }
+        state.trees.take_over(&self.lists, &ran.trees);
+        state.path.extend_from_slice(&ran.path[leaf..]);
+        state.done = ran.done;
+        state.thorough |= ran.thorough;
+        state.statistics.events += ran.events - place as u64;
+        state.statistics.transitions += ran.transitions;
+        let pending = &mut state.statistics.pending_max;
+        *pending = (*pending).max(state.trees.pending_max());
+        Ok(())
+    }
+
+    /// Notes who uses which barrier.
+    fn learn(&mut self, ran: &Ran<C::Seen>) -> Result<(), Halt> {
+        for &(actor, barrier, size) in &ran.users {
+            if self.state.facts.note_user(actor, barrier, size) {
+                return Err(Halt::Again);
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at_bounds(&mut self, wish: ControlFlow<()>) -> Result<(), Halt> {
+        let statistics = &self.state.statistics;
+        if let Some(progress) = &self.options.progress {
+            progress.note(statistics.traces, statistics.transitions);
+        }
+        if wish.is_break() {
+            return Err(Halt::Stopped);
+        }
+        if statistics.traces >= self.options.traces_max {
+            return Err(Halt::Bound(Bound::Traces));
+        }
+        if statistics.transitions >= self.options.transitions_max {
+            return Err(Halt::Bound(Bound::Transitions));
+        }
+        self.worker.walk.look_at_clock()
+    }
+}

@@ -1,0 +1,215 @@
+//! Several threads that do jobs: the queue between them, and what comes back.
+//!
+//! Each thread makes its own program. The thread that keeps the trees hands jobs out in the order in which it will need them, and
+//! does jobs itself while what it needs next is not there.
+
+use std::any::Any;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sim_core::Stepper;
+
+use crate::clock::Stopwatch;
+use crate::facts::{Facts, SharedLists};
+use crate::jobs::{Job, Look, Ran, Worker};
+use crate::walk::Walk;
+use crate::{Collector, Halt, Options};
+
+/// How long the thread that keeps the trees waits before it looks at the clock.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Who makes the programs, and how many threads there are.
+#[derive(Clone, Copy)]
+pub struct Threads<'a> {
+    /// How many; 0 and 1 both mean that everything is done where the search was called.
+    pub number: usize,
+    /// Makes the program. All that it makes do the same; if they have a device, its queues have the same numbers in all of them.
+    pub make: &'a (dyn Fn() -> Stepper + Sync),
+    /// Called in each further thread around all its work.
+    pub around: &'a (dyn Fn(&mut dyn FnMut()) + Sync),
+}
+
+impl fmt::Debug for Threads<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Threads")
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What became of a job.
+#[derive(Debug)]
+pub(crate) enum Done<T> {
+    /// The run is over.
+    Ran(Ran<T>),
+    /// It ended the search; what is known then.
+    Halted(Halt, Facts),
+    /// An invariant is broken.
+    Panicked(Box<dyn Any + Send>),
+}
+
+#[derive(Debug)]
+struct Board<T> {
+    jobs: VecDeque<Job>,
+    done: BTreeMap<u32, Done<T>>,
+    is_over: bool,
+}
+
+/// The jobs that wait and those that are done.
+#[derive(Debug)]
+pub(crate) struct Exchange<T> {
+    board: Mutex<Board<T>>,
+    jobs_came: Condvar,
+    done_came: Condvar,
+    /// Stops runs that nobody waits for any more.
+    stop: Arc<AtomicBool>,
+    pub(crate) lists: SharedLists,
+}
+
+impl<T> Exchange<T> {
+    pub(crate) fn new(lists: SharedLists) -> Self {
+        Self {
+            board: Mutex::new(Board {
+                jobs: VecDeque::new(),
+                done: BTreeMap::new(),
+                is_over: false,
+            }),
+            jobs_came: Condvar::new(),
+            done_came: Condvar::new(),
+            stop: Arc::default(),
+            lists,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Board<T>> {
+        // Whoever panics with the board in its hands ends the search.
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds jobs, which come before those that wait already.
+    pub(crate) fn hand_out(&self, jobs: &mut Vec<Job>) {
+        if jobs.is_empty() {
+            return;
+        }
+        let mut board = self.lock();
+        for job in jobs.drain(..).rev() {
+            board.jobs.push_front(job);
+        }
+        drop(board);
+        self.jobs_came.notify_all();
+    }
+
+    /// How many jobs wait for somebody who does them.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().jobs.len()
+    }
+
+    /// What became of a job; if nobody has begun it, itself; if somebody does it, another job that waits, or nothing after a while.
+    pub(crate) fn take(&self, number: u32) -> (Option<Done<T>>, Option<Job>) {
+        let mut board = self.lock();
+        loop {
+            if let Some(done) = board.done.remove(&number) {
+                return (Some(done), None);
+            }
+            let own = board.jobs.iter().position(|job| job.number == number);
+            if let Some(job) = board.jobs.remove(own.unwrap_or(0)) {
+                return (None, Some(job));
+            }
+            let waited = self.done_came.wait_timeout(board, PATIENCE);
+            let (again, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            if timeout.timed_out() {
+                return (None, None);
+            }
+            board = again;
+        }
+    }
+
+    /// Puts a job that was done aside until it is asked for.
+    pub(crate) fn put(&self, job: &Job, done: Done<T>) {
+        self.lock().done.insert(job.number, done);
+        self.done_came.notify_all();
+    }
+
+    /// Sends everybody home.
+    pub(crate) fn end(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.lock().is_over = true;
+        self.jobs_came.notify_all();
+    }
+
+    fn next_job(&self) -> Option<Job> {
+        let mut board = self.lock();
+        loop {
+            if board.is_over {
+                return None;
+            }
+            if let Some(job) = board.jobs.pop_front() {
+                return Some(job);
+            }
+            let waited = self.jobs_came.wait(board);
+            board = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Does a job, whatever happens.
+pub(crate) fn do_job<C: Collector>(worker: &mut Worker<'_, C>, job: &Job) -> Done<C::Seen> {
+    match catch_unwind(AssertUnwindSafe(|| worker.run(job))) {
+        Ok(Ok(ran)) => Done::Ran(ran),
+        Ok(Err(halt)) => Done::Halted(halt, worker.walk.machine.facts.clone()),
+        Err(panic) => Done::Panicked(panic),
+    }
+}
+
+/// Does jobs until everybody is sent home.
+pub(crate) fn work<C: Collector>(
+    threads: &Threads<'_>,
+    options: &Options,
+    exchange: &Exchange<C::Seen>,
+) {
+    (threads.around)(&mut || {
+        let options = Options {
+            interrupt: Some(Arc::clone(&exchange.stop)),
+            seconds_max: f64::INFINITY,
+            ..without_bounds(options)
+        };
+        let sight = Rc::default();
+        let mut look = Look::<C>(Rc::clone(&sight));
+        let stepper = match catch_unwind(AssertUnwindSafe(|| (threads.make)())) {
+            Ok(stepper) => stepper,
+            Err(panic) => return refuse_all(exchange, panic),
+        };
+        let walk = Walk::new(stepper, &options, &mut look, Stopwatch::start());
+        let mut worker = Worker::<C>::new(walk, sight, &exchange.lists);
+        while let Some(job) = exchange.next_job() {
+            let done = do_job(&mut worker, &job);
+            let is_broken = matches!(done, Done::Panicked(_));
+            exchange.put(&job, done);
+            if is_broken {
+                return;
+            }
+        }
+    });
+}
+
+/// The program could not even be made here: the next job says so.
+fn refuse_all<T>(exchange: &Exchange<T>, panic: Box<dyn Any + Send>) {
+    if let Some(job) = exchange.next_job() {
+        exchange.put(&job, Done::Panicked(panic));
+    }
+}
+
+/// The same search, for one run of it: somebody else counts.
+pub(crate) fn without_bounds(options: &Options) -> Options {
+    Options {
+        traces_max: u64::MAX,
+        transitions_max: u64::MAX,
+        progress: None,
+        ..options.clone()
+    }
+}

@@ -1,0 +1,164 @@
+//! Promise: the same runs, in the same order, with the same counts, on any number of threads.
+//!
+//! `EXPLORE_PROGRAMS` sets how many random programs of each family are compared, 60 by default.
+
+mod programs;
+mod random;
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use explore::{
+    Class, Collector, End, Options, Run, Statistics, Threads, Verdict, check, check_on_threads,
+    explore_on_threads,
+};
+use random::Family;
+use sim_core::Stepper;
+
+/// All runs, in order.
+#[derive(Default, PartialEq, Debug)]
+struct Runs(Vec<(Class, End)>);
+
+impl Collector for Runs {
+    type Seen = (Class, End);
+
+    fn look(run: &Run<'_>) -> Self::Seen {
+        (run.path.class(), run.end)
+    }
+
+    fn collect(&mut self, seen: Self::Seen) -> ControlFlow<()> {
+        self.0.push(seen);
+        ControlFlow::Continue(())
+    }
+
+    fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
+type Make<'a> = &'a (dyn Fn() -> Stepper + Sync);
+
+fn threads(number: usize, make: Make<'_>) -> Threads<'_> {
+    Threads {
+        number,
+        make,
+        around: &|work| work(),
+    }
+}
+
+/// What a search saw and counted, but for the times.
+fn search(number: usize, make: Make<'_>, options: &Options) -> (Runs, Statistics) {
+    let mut runs = Runs::default();
+    let (mut statistics, broken) = explore_on_threads(&threads(number, make), options, &mut runs);
+    assert_eq!(broken, None);
+    // How many steps are pending at one time depends on what is explored ahead of its turn.
+    (statistics.seconds, statistics.pending_max) = (0.0, 0);
+    (runs, statistics)
+}
+
+#[track_caller]
+fn compare(what: &str, make: Make<'_>, options: &Options) {
+    let mut alone = search(1, make, options);
+    let number_of_steps = search(2, make, options).1.transitions;
+    for number in [2, 3] {
+        let mut together = search(number, make, options);
+        assert_eq!(together.1.transitions, number_of_steps, "{what}");
+        if alone.1.restarts > 0 {
+            // How far a run comes in which something is learnt is not the same.
+            (alone.1.transitions, together.1.transitions) = (0, 0);
+        }
+        assert!(
+            alone == together,
+            "{what} on {number} threads: {:?}\nalone: {:?}",
+            together.1,
+            alone.1
+        );
+    }
+}
+
+#[test]
+fn programs_with_known_answers() {
+    let all: [(&str, Make<'_>); 12] = [
+        ("mutex users", &|| programs::mutex_users(5)),
+        ("more mutex users", &|| programs::mutex_users(6)),
+        ("ordered philosophers", &|| programs::philosophers(7, true)),
+        ("philosophers", &|| programs::philosophers(5, false)),
+        ("with a semaphore", &|| {
+            programs::philosophers_with_semaphore(3)
+        }),
+        ("at a table", &|| programs::philosophers_with_table(4)),
+        ("receives", &|| programs::receives(5)),
+        ("more receives", &|| programs::receives(6)),
+        ("room 1", &|| programs::producers_consumers(2, 2, 2, 1)),
+        ("room 2", &|| programs::producers_consumers(2, 2, 1, 2)),
+        ("barrier", &|| programs::barrier(3, 3)),
+        ("draws", &programs::draws),
+    ];
+    for (what, make) in all {
+        compare(what, make, &Options::default());
+    }
+}
+
+#[test]
+fn random_programs() {
+    #[expect(clippy::disallowed_methods, reason = "a test may ask how much to do")]
+    let number = std::env::var("EXPLORE_PROGRAMS");
+    let programs = number.map_or(60, |text| text.parse().expect("a number"));
+    let mut runs = 0;
+    for family in Family::ALL {
+        for number in 0..programs {
+            let program = random::program(family, number);
+            let options = Options {
+                traces_max: 300,
+                depth_max: 60,
+                every_race: number % 4 == 0,
+                ..Options::default()
+            };
+            let what = format!("{family:?} {number}");
+            compare(&what, &|| random::stepper(&program), &options);
+            runs += search(2, &|| random::stepper(&program), &options).1.traces;
+        }
+    }
+    assert!(runs > programs * 5 * 4, "{runs} runs");
+}
+
+/// Findings, their order and the schedules are the same too, also where the search ends early.
+#[test]
+fn reports_are_the_same() {
+    let make: Make<'_> = &|| programs::philosophers(5, false);
+    for options in [
+        Options::default(),
+        Options {
+            findings_max: 1,
+            goes_on: false,
+            ..Options::default()
+        },
+        Options {
+            traces_max: 9,
+            ..Options::default()
+        },
+    ] {
+        let alone = check(make(), &options);
+        let together = check_on_threads(&threads(2, make), &options);
+        assert_eq!(alone.findings, together.findings);
+        assert_eq!(alone.verdict, together.verdict);
+        assert_eq!(alone.statistics.traces, together.statistics.traces);
+        assert_eq!(alone.statistics.bounds, together.statistics.bounds);
+    }
+}
+
+/// An actor that cannot even begin, on every thread but the first.
+#[test]
+fn what_breaks_elsewhere_is_not_lost() {
+    let first = std::thread::current().id();
+    let make: Make<'_> = &|| {
+        assert_eq!(std::thread::current().id(), first, "made elsewhere");
+        programs::mutex_users(6)
+    };
+    let search = || check_on_threads(&threads(2, make), &Options::default());
+    let result = catch_unwind(AssertUnwindSafe(search));
+    // All may be done before the other thread begins.
+    if let Ok(report) = result {
+        assert_eq!(report.verdict, Verdict::Ok);
+    }
+}

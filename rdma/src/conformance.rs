@@ -1,0 +1,100 @@
+//! What every adapter has to do, as test cases that run on any implementation of [`Verbs`](crate::Verbs): on real adapters, on emulated ones and on simulated
+//! ones. Only with the cargo feature `conformance`.
+//!
+//! A case is one program that both sides run; they find out who is who by [`Side::is_first`]. It gets along without a clock, a thread or a socket: it
+//! is a future, which whoever runs the cases polls again and again ([`run_pair`] for two sides in one program, [`run_side`] for one), and what
+//! the sides have to tell each other besides goes through a [`Link`].
+//!
+//! A case fails by panicking.
+//!
+//! Not covered: what happens when packets are lost, doubled or reordered, which no interface of an adapter can bring about; and how long
+//! anything takes.
+
+mod atomics;
+mod connected;
+mod data;
+mod errors;
+mod memory;
+mod order;
+mod side;
+mod states;
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+pub use side::{Deviations, Link, MemoryLink, Side};
+
+/// A side's part of a case, under way.
+type Run<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// A test case.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// Its name.
+    pub name: &'static str,
+    /// What a side does in it.
+    run: for<'a> fn(&'a Side<'a>) -> Run<'a>,
+}
+
+/// Lists functions as cases by their names.
+macro_rules! cases {
+    ($($module:ident: $($case:ident)*;)*) => {
+        &[$($(Case {
+            name: concat!(stringify!($module), "::", stringify!($case)),
+            run: |side| Box::pin($module::$case(side)),
+        }),*),*]
+    };
+}
+
+/// All cases.
+pub const CASES: &[Case] = cases! {
+    data: sends_of_all_sizes writes_of_all_sizes reads_of_all_sizes scatter_and_gather immediate_data inline_data;
+    order: messages_arrive_in_order completions_come_in_order only_signaled_requests_complete everything_completes_if_told_so
+        a_fence_waits_for_reads full_queues_refuse notifications;
+    atomics: fetch_and_add compare_and_swap two_connections_add unaligned_atomics_are_refused;
+    errors: wrong_remote_keys missing_rights_of_memory missing_rights_of_the_queue_pair wrong_local_keys receives_that_are_too_short
+        no_receive_posted a_late_receive the_error_state_flushes the_peer_is_gone;
+    states: transitions_that_are_not_allowed posting_too_early a_queue_pair_is_used_again draining;
+    memory: owned_memory_comes_back memory_that_is_only_read what_cannot_be_registered old_handles_are_refused what_is_in_use_stays;
+};
+
+/// Runs a case with both sides in this program. `advance` lets time pass and is called whenever both wait; it panics when that takes too long.
+///
+/// # Panics
+/// If the case fails.
+pub fn run_pair(case: &Case, first: &Side<'_>, second: &Side<'_>, advance: &mut dyn FnMut()) {
+    let (mut first, mut second) = ((case.run)(first), (case.run)(second));
+    let mut context = Context::from_waker(Waker::noop());
+    let (mut first_runs, mut second_runs) = (true, true);
+    while first_runs || second_runs {
+        first_runs = first_runs && first.as_mut().poll(&mut context).is_pending();
+        second_runs = second_runs && second.as_mut().poll(&mut context).is_pending();
+        advance();
+    }
+}
+
+/// Runs one side of a case; the other one runs elsewhere.
+///
+/// # Panics
+/// If the case fails.
+pub fn run_side(case: &Case, side: &Side<'_>, advance: &mut dyn FnMut()) {
+    let mut run = (case.run)(side);
+    let mut context = Context::from_waker(Waker::noop());
+    while run.as_mut().poll(&mut context).is_pending() {
+        advance();
+    }
+}
+
+/// Lets the other side, and time, go on.
+async fn wait_a_little() {
+    let mut has_waited = false;
+    let wait = std::future::poll_fn(|_| {
+        if has_waited {
+            return Poll::Ready(());
+        }
+        has_waited = true;
+        Poll::Pending
+    });
+    pin!(wait).await;
+}

@@ -1,0 +1,157 @@
+//! One side of a case: its adapter, and how it talks to the other side besides.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use super::wait_a_little;
+use crate::{MemoryRegion, Verbs, WcStatus};
+
+/// Takes messages to the other side of a case and brings those from there, in order and none lost.
+pub trait Link {
+    /// Sends one.
+    fn tell(&self, message: &[u8]);
+
+    /// The next one that came. Does not wait.
+    fn hear(&self) -> Option<Vec<u8>>;
+}
+
+/// A link within one program.
+#[derive(Debug)]
+pub struct MemoryLink {
+    there: Rc<RefCell<VecDeque<Vec<u8>>>>,
+    here: Rc<RefCell<VecDeque<Vec<u8>>>>,
+}
+
+impl MemoryLink {
+    /// The two ends of one.
+    #[must_use]
+    pub fn pair() -> (Self, Self) {
+        let (one, two) = (Rc::default(), Rc::default());
+        let end = |there: &Rc<_>, here: &Rc<_>| Self {
+            there: Rc::clone(there),
+            here: Rc::clone(here),
+        };
+        (end(&one, &two), end(&two, &one))
+    }
+}
+
+impl Link for MemoryLink {
+    fn tell(&self, message: &[u8]) {
+        self.there.borrow_mut().push_back(message.to_vec());
+    }
+
+    fn hear(&self) -> Option<Vec<u8>> {
+        self.here.borrow_mut().pop_front()
+    }
+}
+
+/// What an adapter is known to do in another way than the specification says. The cases expect exactly that.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Deviations {
+    /// A local key that the adapter does not know is [`LocQpOpErr`](crate::WcStatus::LocQpOpErr) instead of
+    /// [`LocProtErr`](crate::WcStatus::LocProtErr).
+    pub unknown_lkey_is_an_operation_error: bool,
+    /// A receive that is too short is [`RemOpErr`](crate::WcStatus::RemOpErr) at the sender and [`LocQpOpErr`](crate::WcStatus::LocQpOpErr) at
+    /// the receiver, instead of [`RemInvReqErr`](crate::WcStatus::RemInvReqErr) and [`LocLenErr`](crate::WcStatus::LocLenErr).
+    pub length_is_an_operation_error: bool,
+    /// Receives posted in the error state stay in the queue instead of being flushed.
+    pub late_receives_stay: bool,
+    /// While a send queue drains nothing is sent again, so that what is under way may never end.
+    pub draining_stops_retries: bool,
+    /// After a send queue was drained, what waits in it goes on only when something else is posted.
+    pub drained_queues_need_a_push: bool,
+}
+
+impl Deviations {
+    /// Linux's adapter in software, `rdma_rxe`, of kernel 6.1, as found by these cases.
+    pub const RXE: Self = Self {
+        unknown_lkey_is_an_operation_error: true,
+        length_is_an_operation_error: true,
+        late_receives_stay: true,
+        draining_stops_retries: true,
+        drained_queues_need_a_push: true,
+    };
+}
+
+/// One side of a case.
+#[expect(missing_debug_implementations, reason = "a link has nothing to show")]
+pub struct Side<'a> {
+    pub(super) verbs: &'a dyn Verbs,
+    link: &'a dyn Link,
+    is_first: bool,
+    pub(super) deviations: Deviations,
+}
+
+impl<'a> Side<'a> {
+    /// A side with this adapter; the other side has the other value of `is_first`.
+    #[must_use]
+    pub fn new(verbs: &'a dyn Verbs, link: &'a dyn Link, is_first: bool) -> Self {
+        Self {
+            verbs,
+            link,
+            is_first,
+            deviations: Deviations::default(),
+        }
+    }
+
+    /// The same with an adapter that deviates.
+    #[must_use]
+    pub fn deviating(self, deviations: Deviations) -> Self {
+        Self { deviations, ..self }
+    }
+
+    /// Whether it is the first: the one that sends, where only one does.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        self.is_first
+    }
+
+    /// What a local key that the adapter does not know comes to.
+    pub(super) fn unknown_lkey_error(&self) -> WcStatus {
+        if self.deviations.unknown_lkey_is_an_operation_error {
+            WcStatus::LocQpOpErr
+        } else {
+            WcStatus::LocProtErr
+        }
+    }
+
+    /// Tells the other side something and hears what it tells.
+    pub(super) async fn swap(&self, message: &[u8]) -> Vec<u8> {
+        self.link.tell(message);
+        loop {
+            if let Some(message) = self.link.hear() {
+                return message;
+            }
+            wait_a_little().await;
+        }
+    }
+
+    /// Waits until the other side is here too.
+    pub(super) async fn meet(&self) {
+        assert!(self.swap(b"here").await == b"here", "out of step");
+    }
+
+    /// Tells the other side where a region is and how it may be reached, and hears the same of one there.
+    pub(super) async fn swap_region(&self, region: &MemoryRegion) -> MemoryRegion {
+        let mut message = Vec::new();
+        for word in [region.addr, region.length, u64::from(region.rkey)] {
+            message.extend(word.to_be_bytes());
+        }
+        let message = self.swap(&message).await;
+        let words: Vec<u64> = message
+            .chunks_exact(8)
+            .map(|word| u64::from_be_bytes(word.try_into().expect("8 bytes")))
+            .collect();
+        let [addr, length, rkey] = words[..] else {
+            panic!("out of step");
+        };
+        MemoryRegion {
+            handle: 0,
+            addr,
+            length,
+            lkey: 0,
+            rkey: u32::try_from(rkey).expect("a key"),
+        }
+    }
+}

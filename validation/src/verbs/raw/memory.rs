@@ -1,0 +1,332 @@
+//! Protection domains and registered memory.
+//!
+//! The adapter, and remote peers through it, write to registered memory at any moment, while this program reads and writes it too. So there is no
+//! reference to it, only a pointer, and every access is atomic: relaxed loads and stores of 8 bytes where the address is a multiple of 8, of
+//! single bytes before and after. (Memory that is [only read](RegionMemory::ReadOnly) is an ordinary vector.) They are ordered by the fence of `Cq::poll`: what a request brought is seen once its completion was.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use ibverbs_sys as ffi;
+use rdma::{Access, RegionMemory, RegisterError, VerbsError};
+
+use super::{Context, last};
+
+/// Memory that the adapter allocates begins a page, so that registrations share none.
+const ALIGNMENT: usize = 4096;
+
+/// A protection domain.
+#[derive(Debug)]
+pub(in super::super) struct Pd {
+    pub(super) raw: *mut ffi::ibv_pd,
+    pub(super) context: Rc<Context>,
+}
+
+impl Pd {
+    pub(in super::super) fn alloc(context: &Rc<Context>) -> Result<Rc<Self>, VerbsError> {
+        // SAFETY: the context is open.
+        let raw = unsafe { ffi::ibv_alloc_pd(context.raw) };
+        if raw.is_null() {
+            return Err(last("ibv_alloc_pd"));
+        }
+        let context = Rc::clone(context);
+        Ok(Rc::new(Self { raw, context }))
+    }
+}
+
+impl Drop for Pd {
+    fn drop(&mut self) {
+        // SAFETY: freed once, and all that was made of it is gone: it would hold this.
+        unsafe { ffi::ibv_dealloc_pd(self.raw) };
+    }
+}
+
+/// Who owned the memory before, and how it is given back.
+#[derive(Debug)]
+enum Origin {
+    Zeroed(Layout),
+    /// The parts of a vector besides its pointer.
+    Owned {
+        length: usize,
+        capacity: usize,
+    },
+    ReadOnly(Rc<Vec<u8>>),
+}
+
+/// Bytes that nobody holds a reference to but, if they are only read, others who only read.
+#[derive(Debug)]
+struct Bytes {
+    start: NonNull<u8>,
+    length: usize,
+    origin: Origin,
+}
+
+impl Bytes {
+    fn new(memory: RegionMemory) -> Result<Self, (VerbsError, RegionMemory)> {
+        let (start, length, origin) = match memory {
+            RegionMemory::Zeroed(length) => {
+                let layout = usize::try_from(length).ok();
+                let layout =
+                    layout.and_then(|length| Layout::from_size_align(length, ALIGNMENT).ok());
+                // SAFETY: the layout has a length, because `Mr::register` refused empty memory.
+                let start = layout.and_then(|layout| NonNull::new(unsafe { alloc_zeroed(layout) }));
+                let (Some(layout), Some(start)) = (layout, start) else {
+                    let what = "memory for a region";
+                    return Err((VerbsError::NoRoom { what }, memory));
+                };
+                (start, layout.size(), Origin::Zeroed(layout))
+            }
+            RegionMemory::Owned(bytes) => {
+                // From here on only the pointer names the bytes.
+                let mut bytes = ManuallyDrop::new(bytes);
+                let (length, capacity) = (bytes.len(), bytes.capacity());
+                // SAFETY: the pointer of a vector is never null.
+                let start = unsafe { NonNull::new_unchecked(bytes.as_mut_ptr()) };
+                (start, length, Origin::Owned { length, capacity })
+            }
+            RegionMemory::ReadOnly(bytes) => {
+                // SAFETY: the pointer of a vector is never null.
+                let start = unsafe { NonNull::new_unchecked(bytes.as_ptr().cast_mut()) };
+                (start, bytes.len(), Origin::ReadOnly(bytes))
+            }
+        };
+        Ok(Self {
+            start,
+            length,
+            origin,
+        })
+    }
+
+    fn into_memory(self) -> RegionMemory {
+        let this = ManuallyDrop::new(self);
+        match &this.origin {
+            Origin::Zeroed(layout) => {
+                // SAFETY: allocated with this layout, freed once, as `this` is not dropped.
+                unsafe { dealloc(this.start.as_ptr(), *layout) };
+                RegionMemory::Zeroed(this.length as u64)
+            }
+            &Origin::Owned { length, capacity } => {
+                // SAFETY: these are the parts of the vector that was taken apart, and it is put together once.
+                let bytes = unsafe { Vec::from_raw_parts(this.start.as_ptr(), length, capacity) };
+                RegionMemory::Owned(bytes)
+            }
+            Origin::ReadOnly(bytes) => {
+                // SAFETY: read once, as `this` is not dropped.
+                RegionMemory::ReadOnly(unsafe { std::ptr::read(bytes) })
+            }
+        }
+    }
+}
+
+/// Registered memory.
+#[derive(Debug)]
+pub(in super::super) struct Mr {
+    raw: *mut ffi::ibv_mr,
+    bytes: Option<Bytes>,
+    /// Not read, but it must not be freed before.
+    _pd: Rc<Pd>,
+}
+
+impl Mr {
+    pub(in super::super) fn register(
+        pd: &Rc<Pd>,
+        memory: RegionMemory,
+        access: Access,
+    ) -> Result<Self, RegisterError> {
+        let invalid = |why: &str| VerbsError::Invalid { why: why.into() };
+        let error = if memory.is_empty() {
+            Some(invalid("empty memory cannot be registered"))
+        } else if !access.is_consistent() {
+            Some(invalid(
+                "memory that others may write to must have LOCAL_WRITE too",
+            ))
+        } else if matches!(memory, RegionMemory::ReadOnly(_)) && access.writes() {
+            Some(invalid("memory that is only read cannot be written to"))
+        } else {
+            None
+        };
+        if let Some(error) = error {
+            return Err(RegisterError { error, memory });
+        }
+        let bytes =
+            Bytes::new(memory).map_err(|(error, memory)| RegisterError { error, memory })?;
+        // SAFETY: the domain is live. The bytes are `length` long and live until `deregister` has succeeded, or for ever. Nobody has a
+        // reference to them, or, if they are shared, only ones that do not write, and the rights do not let the adapter write.
+        let raw = unsafe {
+            ffi::ibv_reg_mr(
+                pd.raw,
+                bytes.start.as_ptr().cast(),
+                bytes.length,
+                access.bits().cast_signed(),
+            )
+        };
+        if raw.is_null() {
+            let error = last("ibv_reg_mr (is `ulimit -l` large enough?)");
+            let memory = bytes.into_memory();
+            return Err(RegisterError { error, memory });
+        }
+        Ok(Self {
+            raw,
+            bytes: Some(bytes),
+            _pd: Rc::clone(pd),
+        })
+    }
+
+    /// The region as programs see it.
+    pub(in super::super) fn describe(&self, handle: u32) -> rdma::MemoryRegion {
+        // SAFETY: registered, as `deregister` consumes it.
+        let (lkey, rkey) = unsafe { ((*self.raw).lkey, (*self.raw).rkey) };
+        rdma::MemoryRegion {
+            handle,
+            addr: self.start().addr().get() as u64,
+            length: self.length() as u64,
+            lkey,
+            rkey,
+        }
+    }
+
+    fn start(&self) -> NonNull<u8> {
+        self.bytes().start
+    }
+
+    fn length(&self) -> usize {
+        self.bytes().length
+    }
+
+    fn bytes(&self) -> &Bytes {
+        self.bytes.as_ref().expect("taken only when it is dropped")
+    }
+
+    /// Ends the registration; the adapter reaches the memory no more.
+    fn end(&mut self) -> Result<Bytes, VerbsError> {
+        // SAFETY: registered, and ended once: without bytes nobody calls this again.
+        super::check("ibv_dereg_mr", unsafe { ffi::ibv_dereg_mr(self.raw) })?;
+        Ok(self.bytes.take().expect("taken only here"))
+    }
+
+    /// Gives the memory back; if the driver refuses to end the registration, it is kept for ever, because the adapter may use it.
+    pub(in super::super) fn deregister(self) -> Result<RegionMemory, VerbsError> {
+        let mut this = ManuallyDrop::new(self);
+        let bytes = this.end()?;
+        // SAFETY: read once, as `this` is not dropped.
+        drop(unsafe { std::ptr::read(&raw const this._pd) });
+        Ok(bytes.into_memory())
+    }
+
+    /// Whether `length` bytes from `offset` on are within; where they begin.
+    fn place(&self, offset: u64, length: usize) -> Result<NonNull<u8>, VerbsError> {
+        let start = usize::try_from(offset).ok();
+        let end = start.and_then(|start| start.checked_add(length));
+        match (start, end) {
+            (Some(start), Some(end)) if end <= self.length() => {
+                // SAFETY: `start` is not beyond the end of the bytes.
+                Ok(unsafe { self.start().add(start) })
+            }
+            _ => Err(VerbsError::Invalid {
+                why: format!(
+                    "{length} bytes from {offset} on are not within a region of {} bytes",
+                    self.length()
+                ),
+            }),
+        }
+    }
+
+    pub(in super::super) fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), VerbsError> {
+        let from = self.place(offset, bytes.len())?;
+        if let Origin::ReadOnly(shared) = &self.bytes().origin {
+            let start = usize::try_from(offset).expect("within");
+            bytes.copy_from_slice(&shared[start..start + bytes.len()]);
+            return Ok(());
+        }
+        let (before, words) = split(from, bytes.len());
+        let (head, rest) = bytes.split_at_mut(before);
+        let (middle, tail) = rest.split_at_mut(words * 8);
+        let mut from = from;
+        for byte in head {
+            // SAFETY: within the range that `place` checked.
+            *byte = unsafe { load(&mut from) };
+        }
+        for word in middle.chunks_exact_mut(8) {
+            // SAFETY: within the bytes, as `place` checked for the whole range, and a multiple of 8.
+            let word_there = unsafe { AtomicU64::from_ptr(from.as_ptr().cast()) };
+            word.copy_from_slice(&word_there.load(Ordering::Relaxed).to_ne_bytes());
+            // SAFETY: at most to the end of the range.
+            from = unsafe { from.add(8) };
+        }
+        for byte in tail {
+            // SAFETY: within the range that `place` checked.
+            *byte = unsafe { load(&mut from) };
+        }
+        Ok(())
+    }
+
+    pub(in super::super) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), VerbsError> {
+        let to = self.place(offset, bytes.len())?;
+        if matches!(self.bytes().origin, Origin::ReadOnly(_)) {
+            return Err(VerbsError::Invalid {
+                why: "memory that is only read cannot be written to".into(),
+            });
+        }
+        let (before, words) = split(to, bytes.len());
+        let (head, rest) = bytes.split_at(before);
+        let (middle, tail) = rest.split_at(words * 8);
+        let mut to = to;
+        for &byte in head {
+            // SAFETY: within the range that `place` checked, and not memory that others only read.
+            unsafe { store(&mut to, byte) };
+        }
+        for word in middle.chunks_exact(8) {
+            let word = u64::from_ne_bytes(word.try_into().expect("8 bytes"));
+            // SAFETY: within the bytes, as `place` checked for the whole range, and a multiple of 8; not memory that others only read.
+            unsafe { AtomicU64::from_ptr(to.as_ptr().cast()) }.store(word, Ordering::Relaxed);
+            // SAFETY: at most to the end of the range.
+            to = unsafe { to.add(8) };
+        }
+        for &byte in tail {
+            // SAFETY: within the range that `place` checked, and not memory that others only read.
+            unsafe { store(&mut to, byte) };
+        }
+        Ok(())
+    }
+}
+
+/// How many single bytes come before the first whole word, and how many words.
+fn split(start: NonNull<u8>, length: usize) -> (usize, usize) {
+    let before = start.align_offset(8).min(length);
+    (before, (length - before) / 8)
+}
+
+/// Reads a byte and moves on.
+///
+/// # Safety
+/// The byte is one of registered memory that may be written to.
+unsafe fn load(from: &mut NonNull<u8>) -> u8 {
+    // SAFETY: as demanded; all access to it is atomic.
+    let byte = unsafe { AtomicU8::from_ptr(from.as_ptr()) }.load(Ordering::Relaxed);
+    // SAFETY: at most one beyond the end.
+    *from = unsafe { from.add(1) };
+    byte
+}
+
+/// Writes a byte and moves on.
+///
+/// # Safety
+/// The byte is one of registered memory that may be written to.
+unsafe fn store(to: &mut NonNull<u8>, byte: u8) {
+    // SAFETY: as demanded; all access to it is atomic.
+    unsafe { AtomicU8::from_ptr(to.as_ptr()) }.store(byte, Ordering::Relaxed);
+    // SAFETY: at most one beyond the end.
+    *to = unsafe { to.add(1) };
+}
+
+impl Drop for Mr {
+    fn drop(&mut self) {
+        // If that fails the memory is lost: the adapter may still use it.
+        if let Ok(bytes) = self.end() {
+            drop(bytes.into_memory());
+        }
+    }
+}

@@ -16,6 +16,8 @@ mod control;
 mod coordinator;
 mod executor;
 mod frame;
+#[doc(hidden)]
+pub mod fuzzing;
 mod gate;
 mod hosts;
 mod launcher;

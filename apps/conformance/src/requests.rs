@@ -9,7 +9,7 @@ pub(crate) async fn requests(world: &Comm, threshold: u64) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let (below, above) = ((rank + size - 1) % size, (rank + 1) % size);
     let length = |place: u64| {
-        if place % 2 == 0 {
+        if place.is_multiple_of(2) {
             16
         } else {
             threshold + place

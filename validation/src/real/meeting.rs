@@ -115,7 +115,7 @@ fn meet(
             match come(&ticket) {
                 Ok(control) => return Ok((ticket, control)),
                 Err(error) => {
-                    problem = format!("nobody of this run is at {}: {error}", meeting.address)
+                    problem = format!("nobody of this run is at {}: {error}", meeting.address);
                 }
             }
         }

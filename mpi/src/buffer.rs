@@ -80,6 +80,11 @@ impl Buffer {
         self.bytes.as_deref().map(Vec::as_slice)
     }
 
+    /// The memory that the bytes are in, to be shared; `None` for a phantom.
+    pub(crate) const fn memory(&self) -> Option<&Rc<Vec<u8>>> {
+        self.bytes.as_ref()
+    }
+
     /// The bytes to write to; `None` for a phantom.
     pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         self.bytes

@@ -234,6 +234,24 @@ pub enum Event {
         /// The packet.
         packet: Packet,
     },
+    /// A message that this rank has cleared, and that its channel has fetched: it took none of the peer's credits.
+    Fetched {
+        /// The rank that sent it.
+        source: u32,
+        /// The receiver's operation.
+        receive: Token,
+        /// The message.
+        message: Buffer,
+    },
+    /// A rank has cleared a message of this one and has fetched it: the message has left.
+    Taken {
+        /// The rank that has it.
+        peer: u32,
+        /// The sender's operation.
+        send: Token,
+        /// What was told with that.
+        returned: Option<Box<Returned>>,
+    },
     /// A packet posted with this token has left for good.
     Sent(Token),
     /// A timer or a computation started with this token has ended.
@@ -254,6 +272,13 @@ pub enum Event {
     Lost {
         /// Which one.
         peer: u32,
+    },
+    /// A rank is lost to this one, because what carries packets to it has failed.
+    Failed {
+        /// Which one.
+        peer: u32,
+        /// How it has failed.
+        why: Failure,
     },
     /// There is no connection for a packet. Comes from the layer that makes connections.
     Refused {
@@ -406,6 +431,18 @@ pub trait Channel {
 
     /// Sends a packet to a rank.
     fn post(&self, peer: u32, packet: Packet);
+
+    /// A message is about to be announced to a rank by an [`Header::Rts`]. Until its data are posted, it is given back, or the rank is
+    /// lost, the channel may let the rank fetch it, and tell [`Event::Taken`] instead of the CTS. Called where [limits](crate::Limits) are set.
+    fn offer(&self, peer: u32, send: Token, message: &Buffer) {
+        let _ = (peer, send, message);
+    }
+
+    /// A receive is about to clear the message of so many bytes that a rank has announced, by an [`Header::Cts`]: the channel may
+    /// provide memory in which it arrives; or fetch it, tell [`Event::Fetched`], and let the sender's channel tell [`Event::Taken`]. Called where [limits](crate::Limits) are set.
+    fn expect(&self, peer: u32, send: Token, receive: Token, length: u64) {
+        let _ = (peer, send, receive, length);
+    }
 
     /// Lets a detached message leave from the rank that sent it to this one: a packet with its data.
     fn pull(&self, source: u32, packet: Packet);

@@ -323,7 +323,7 @@ impl Driver {
     }
 
     /// The connections to a rank are broken. What is on the way to it holds nothing any more.
-    fn lose(&mut self, channel: &dyn Channel, peer: u32) {
+    fn lose(&mut self, channel: &dyn Channel, peer: u32, event: Event) {
         self.waiting.remove(&peer);
         let all = self.notified.places.iter_mut().flatten();
         for (_, token) in all.filter(|(to, _)| *to == peer) {
@@ -335,7 +335,7 @@ impl Driver {
             self.go_on(channel);
         }
         self.known.entry(peer).or_default();
-        self.ready.push_back(Event::Lost { peer });
+        self.ready.push_back(event);
     }
 
     /// What the channel says: what is left of it for the engine.
@@ -377,11 +377,11 @@ impl Driver {
                 self.sockets.elapsed(channel, &mut self.connector);
                 self.go_on(channel);
             }
-            Event::Broken { peer } => self.lose(channel, peer),
-            Event::Lost { peer } => {
+            Event::Broken { peer } => self.lose(channel, peer, Event::Lost { peer }),
+            Event::Lost { peer } | Event::Failed { peer, .. } => {
                 self.connector.peer_failed(channel.now(), member(peer));
                 self.go_on(channel);
-                self.lose(channel, peer);
+                self.lose(channel, peer, event);
             }
             other => return Some(other),
         }
@@ -511,6 +511,14 @@ impl Channel for Connected {
 
     fn close(&self) -> bool {
         self.driver.borrow_mut().close_all(&*self.inner)
+    }
+
+    fn offer(&self, peer: u32, send: Token, message: &crate::Buffer) {
+        self.inner.offer(peer, send, message);
+    }
+
+    fn expect(&self, peer: u32, send: Token, receive: Token, length: u64) {
+        self.inner.expect(peer, send, receive, length);
     }
 
     fn pull(&self, source: u32, packet: Packet) {

@@ -78,6 +78,20 @@ pub enum Failure {
     NoDescriptor,
     /// A process does not connect to itself.
     Oneself,
+    /// The adapter gave up a request to the peer, or one of the peer was wrong.
+    Transport(rdma::WcStatus),
+    /// Memory for a message from or to the peer could not be registered with the adapter.
+    NoMemory,
+    /// The adapter refused something that the connection needs.
+    Adapter,
+}
+
+impl Failure {
+    /// Whether an adapter says so, and not the machines of connections.
+    #[must_use]
+    pub const fn is_of_adapter(self) -> bool {
+        matches!(self, Self::Transport(_) | Self::NoMemory | Self::Adapter)
+    }
 }
 
 impl std::fmt::Display for Failure {
@@ -90,6 +104,11 @@ impl std::fmt::Display for Failure {
             Self::NoAddress => "its address is not known",
             Self::NoDescriptor => "no descriptor is left, and no connection is idle",
             Self::Oneself => "a rank does not connect to itself",
+            Self::Transport(status) => return write!(f, "{status} ({})", status.name()),
+            Self::NoMemory => {
+                "memory for a message could not be registered (is the limit of locked memory too low? `ulimit -l`)"
+            }
+            Self::Adapter => "the adapter refused a call",
         })
     }
 }

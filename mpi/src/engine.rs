@@ -359,6 +359,16 @@ impl Engine {
         self.events += 1;
         match event {
             Event::Packet { source, packet } => self.handle_packet(channel, source, packet),
+            Event::Fetched {
+                source,
+                receive,
+                message,
+            } => self.handle_fetched(channel, source, receive, &message),
+            Event::Taken {
+                peer,
+                send,
+                returned,
+            } => self.handle_taken(channel, (peer, send), returned.as_deref()),
             Event::Sent(token) if self.flow.is_some() => self.handle_left(channel, token),
             Event::Sent(token) => self.handle_sent(token),
             Event::Elapsed(token)

@@ -94,7 +94,7 @@ pub enum Error {
     /// [`Request::start`](crate::Request::start), one is in progress, or the request is not persistent (`MPI_ERR_REQUEST`).
     Request,
     /// There is no connection to a rank, and there will be none: it is lost, or has ended (`MPI_ERR_PROC_FAILED`, of the extension User
-    /// Level Failure Mitigation), or no descriptor is left for one (`MPI_ERR_OTHER`).
+    /// Level Failure Mitigation), no descriptor is left for one, or the adapter broke it for another reason (`MPI_ERR_OTHER`).
     Connection {
         /// The rank.
         rank: usize,
@@ -147,9 +147,18 @@ impl Error {
             Self::Contexts { .. }
             | Self::NotReady { .. }
             | Self::Connection {
-                why: Failure::NoDescriptor | Failure::NoAddress | Failure::Oneself,
+                why:
+                    Failure::NoDescriptor
+                    | Failure::NoAddress
+                    | Failure::Oneself
+                    | Failure::NoMemory
+                    | Failure::Adapter,
                 ..
             } => ErrorClass::Other,
+            Self::Connection {
+                why: Failure::Transport(status),
+                ..
+            } if !status.tells_of_silence() => ErrorClass::Other,
             Self::Connection { .. } => ErrorClass::ProcFailed,
             Self::BufferFull { .. } | Self::BufferAttached { .. } | Self::View { .. } => {
                 ErrorClass::Buffer
@@ -228,18 +237,11 @@ impl fmt::Display for Error {
                 f,
                 "too many communicators: {given} were made and none of them has been freed"
             ),
-            Self::BufferFull {
+            &Self::BufferFull {
                 length,
                 free,
-                attached: Some(attached),
-            } => write!(
-                f,
-                "no room for a buffered message of {length} bytes: {free} of the {attached} attached bytes are free"
-            ),
-            Self::BufferFull { length, .. } => write!(
-                f,
-                "no room for a buffered message of {length} bytes: no buffer is attached"
-            ),
+                attached,
+            } => no_room(f, length, free, attached),
             Self::View { needed, length } => write!(
                 f,
                 "buffer of {length} bytes: the datatype needs {needed} bytes"
@@ -253,8 +255,24 @@ impl fmt::Display for Error {
                 write!(f, "a buffer of {length} bytes is attached already")
             }
             Self::Request => f.write_str("the request has been completed already"),
+            Self::Connection { rank, why } if why.is_of_adapter() => {
+                write!(f, "rank {rank}: {why}")
+            }
             Self::Connection { rank, why } => write!(f, "no connection to rank {rank}: {why}"),
         }
+    }
+}
+
+fn no_room(
+    f: &mut fmt::Formatter<'_>,
+    length: u64,
+    free: u64,
+    attached: Option<u64>,
+) -> fmt::Result {
+    write!(f, "no room for a buffered message of {length} bytes: ")?;
+    match attached {
+        Some(attached) => write!(f, "{free} of the {attached} attached bytes are free"),
+        None => f.write_str("no buffer is attached"),
     }
 }
 

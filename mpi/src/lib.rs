@@ -72,6 +72,7 @@ mod matched_probe;
 mod matching;
 mod modes;
 mod overhead;
+pub mod packet_channel;
 mod persistent;
 mod process;
 mod request;
@@ -80,6 +81,7 @@ pub mod table;
 mod typed;
 mod view;
 mod waiting;
+pub mod wire;
 
 pub use buffer::Buffer;
 pub use channel::{Channel, Level, Posting, Settings, Variant};

@@ -102,6 +102,50 @@ impl WcStatus {
             .unwrap_or(Self::GeneralErr)
     }
 
+    /// The name in `enum ibv_wc_status`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Success => "IBV_WC_SUCCESS",
+            Self::LocLenErr => "IBV_WC_LOC_LEN_ERR",
+            Self::LocQpOpErr => "IBV_WC_LOC_QP_OP_ERR",
+            Self::LocEecOpErr => "IBV_WC_LOC_EEC_OP_ERR",
+            Self::LocProtErr => "IBV_WC_LOC_PROT_ERR",
+            Self::WrFlushErr => "IBV_WC_WR_FLUSH_ERR",
+            Self::MwBindErr => "IBV_WC_MW_BIND_ERR",
+            Self::BadRespErr => "IBV_WC_BAD_RESP_ERR",
+            Self::LocAccessErr => "IBV_WC_LOC_ACCESS_ERR",
+            Self::RemInvReqErr => "IBV_WC_REM_INV_REQ_ERR",
+            Self::RemAccessErr => "IBV_WC_REM_ACCESS_ERR",
+            Self::RemOpErr => "IBV_WC_REM_OP_ERR",
+            Self::RetryExcErr => "IBV_WC_RETRY_EXC_ERR",
+            Self::RnrRetryExcErr => "IBV_WC_RNR_RETRY_EXC_ERR",
+            Self::LocRddViolErr => "IBV_WC_LOC_RDD_VIOL_ERR",
+            Self::RemInvRdReqErr => "IBV_WC_REM_INV_RD_REQ_ERR",
+            Self::RemAbortErr => "IBV_WC_REM_ABORT_ERR",
+            Self::InvEecnErr => "IBV_WC_INV_EECN_ERR",
+            Self::InvEecStateErr => "IBV_WC_INV_EEC_STATE_ERR",
+            Self::FatalErr => "IBV_WC_FATAL_ERR",
+            Self::RespTimeoutErr => "IBV_WC_RESP_TIMEOUT_ERR",
+            Self::GeneralErr => "IBV_WC_GENERAL_ERR",
+            Self::TmErr => "IBV_WC_TM_ERR",
+            Self::TmRndvIncomplete => "IBV_WC_TM_RNDV_INCOMPLETE",
+        }
+    }
+
+    /// Whether the other side seems to be gone: it does not answer, takes nothing in, or has broken the connection off.
+    #[must_use]
+    pub const fn tells_of_silence(self) -> bool {
+        matches!(
+            self,
+            Self::WrFlushErr
+                | Self::RetryExcErr
+                | Self::RnrRetryExcErr
+                | Self::RemAbortErr
+                | Self::RespTimeoutErr
+        )
+    }
+
     /// Whether the request was done.
     #[must_use]
     pub fn is_success(self) -> bool {

@@ -147,6 +147,7 @@ fn rank(what: What, spins: bool) {
         flop_per_s: 1e9,
         pin: true,
         log: run::LogFilter::default(),
+        prefix: false,
         revision: "bench".to_owned(),
     };
     assert!(validation::real::run_rank(&program, &options, &ticket).unwrap());

@@ -1,11 +1,11 @@
-//! What the engine does when there is no connection: operations with a lost rank fail, those that it has begun and those to come.
+//! What the engine does when there is no connection, or no longer: operations with a lost rank fail, those that it has begun and those to come.
 //!
 //! A receive from any source goes on to wait, because another rank may send. What had arrived before the loss can be received.
 //!
 //! *Not modelled*: a message that is being forwarded in parts when its source is lost stays unfinished at its destination, and the rank
 //! between them in its finalize.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::{Engine, Role, State};
 use crate::channel::{Channel, Event, Header, Packet, Token};
@@ -13,8 +13,8 @@ use crate::connection::Failure;
 use crate::flow_control::{Hold, Slot};
 use crate::{Buffer, Error};
 
-/// The lost ranks.
-pub(super) type Lost = BTreeSet<u32>;
+/// The lost ranks, and why they are.
+pub(super) type Lost = BTreeMap<u32, Failure>;
 
 const fn error(peer: u32, why: Failure) -> Error {
     Error::Connection {
@@ -27,20 +27,26 @@ impl Engine {
     /// Moves on by an event that comes only where ranks get connected.
     pub(super) fn handle_connection(&mut self, channel: &dyn Channel, event: Event) {
         match event {
-            Event::Lost { peer } => self.lose(channel, peer),
+            Event::Lost { peer } => self.lose(channel, peer, Failure::PeerLost),
+            Event::Failed { peer, why } => self.lose(channel, peer, why),
             Event::Refused { peer, packet, why } => self.refused(channel, peer, &packet, why),
             other => unreachable!("the layer below answers {other:?}"),
         }
     }
 
     pub(super) fn is_lost(&self, peer: u32) -> bool {
-        let lost = self.lost.as_ref();
-        lost.is_some_and(|lost| lost.contains(&peer))
+        self.why_lost(peer).is_some()
+    }
+
+    fn why_lost(&self, peer: u32) -> Option<Failure> {
+        self.lost.as_ref()?.get(&peer).copied()
     }
 
     /// Everything that waits for a rank fails.
-    fn lose(&mut self, channel: &dyn Channel, peer: u32) {
-        self.lost.get_or_insert_default().insert(peer);
+    fn lose(&mut self, channel: &dyn Channel, peer: u32, why: Failure) {
+        // What comes later is a consequence.
+        let lost = self.lost.get_or_insert_default();
+        let why = *lost.entry(peer).or_insert(why);
         let concerned = |state: &State| match state {
             State::AwaitCts { peer: to, .. }
             | State::AwaitAck { peer: to, .. }
@@ -57,7 +63,7 @@ impl Engine {
             .collect();
         self.lose_flow(channel, peer, &concerned);
         for token in concerned {
-            self.fail(token, error(peer, Failure::PeerLost));
+            self.fail(token, error(peer, why));
         }
     }
 
@@ -122,7 +128,7 @@ impl Engine {
     fn refused(&mut self, channel: &dyn Channel, peer: u32, packet: &Packet, why: Failure) {
         if why == Failure::PeerLost || self.is_limited() {
             // With limits, what a message has left behind would never come back.
-            return self.lose(channel, peer);
+            return self.lose(channel, peer, Failure::PeerLost);
         }
         let token = match packet.header {
             Header::Rts { send, .. } | Header::Synchronous { send, .. } => Some(send),
@@ -139,7 +145,7 @@ impl Engine {
     /// A send to a lost rank.
     pub(super) fn fail_send(&mut self, send: Token, peer: u32, buffer: Buffer) {
         self.sends -= 1;
-        let error = error(peer, Failure::PeerLost);
+        let error = error(peer, self.why_lost(peer).unwrap_or(Failure::PeerLost));
         match self.operations[send as usize].role {
             Role::Sink => self.fail_sink(send, error),
             _ => self.finish(send, Err(error), buffer),
@@ -153,8 +159,10 @@ impl Engine {
             State::AwaitData { envelope, .. } => Some(envelope.source),
             _ => None,
         };
-        if let Some(source) = source.filter(|&source| self.is_lost(source)) {
-            self.fail(receive, error(source, Failure::PeerLost));
+        if let Some(source) = source
+            && let Some(why) = self.why_lost(source)
+        {
+            self.fail(receive, error(source, why));
         }
     }
 }

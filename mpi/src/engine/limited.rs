@@ -4,7 +4,7 @@
 //! else in its packets, whose credits then come back when it has met its receive.
 
 use super::{Engine, Role, State};
-use crate::channel::{Channel, Header, Packet, Token};
+use crate::channel::{Channel, Header, Packet, Returned, Token};
 use crate::flow_control::{Car, Effect, FlowControl, Kind, Slot};
 use crate::machine::receive::{Action, Event};
 use crate::matching::Content;
@@ -130,6 +130,7 @@ impl Engine {
                     slot,
                 } => {
                     packet.notify = slot.map(|slot| self.insert_packet(slot));
+                    self.provide(channel, peer, &packet.header);
                     channel.post(peer, packet);
                 }
                 Effect::Finished(send) => self.handle_sent(send),
@@ -139,6 +140,25 @@ impl Engine {
                     self.handle_forwarded(channel, operation, bytes);
                 }
             }
+        }
+    }
+
+    /// Tells the channel what is behind an announcement or its answer, which are about to be posted.
+    fn provide(&self, channel: &dyn Channel, peer: u32, header: &Header) {
+        match *header {
+            Header::Rts { send, .. } => {
+                if let State::AwaitCts { buffer, .. } = self.state(send)
+                    && self.operations[send as usize].role != Role::Sink
+                {
+                    channel.offer(peer, send, buffer);
+                }
+            }
+            Header::Cts { send, receive } => {
+                if let State::AwaitData { length, .. } = *self.state(receive) {
+                    channel.expect(peer, send, receive, length);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -302,6 +322,50 @@ impl Engine {
             }
         }
         self.flow(channel).report(source, now);
+        self.carry_out(channel);
+    }
+
+    /// A message has come that the channel has fetched.
+    pub(super) fn handle_fetched(
+        &mut self,
+        channel: &dyn Channel,
+        source: u32,
+        receive: Token,
+        message: &Buffer,
+    ) {
+        let now = channel.now();
+        self.flow(channel).step(source, Event::Data, now);
+        self.handle_data(channel, receive, message);
+        self.flow(channel).report(source, now);
+        self.carry_out(channel);
+    }
+
+    /// A message was fetched that had been announced: what a CTS is, and the end of the data.
+    pub(super) fn handle_taken(
+        &mut self,
+        channel: &dyn Channel,
+        (peer, send): (u32, Token),
+        returned: Option<&Returned>,
+    ) {
+        let now = channel.now();
+        let flow = self.flow(channel);
+        if let Some(returned) = returned {
+            flow.open(peer, returned, now);
+        }
+        flow.step(peer, Event::Cts, now);
+        flow.use_up(peer, 1, false, now);
+        let operation = &mut self.operations[send as usize];
+        let State::AwaitCts {
+            envelope, buffer, ..
+        } = std::mem::replace(&mut operation.state, State::Elapsing)
+        else {
+            unreachable!("only what was announced is fetched");
+        };
+        self.detached -= u32::from(operation.detached);
+        self.sends -= 1;
+        let length = buffer.len();
+        self.finish(send, Ok(super::status(envelope, length)), buffer);
+        self.flow(channel).report(peer, now);
         self.carry_out(channel);
     }
 

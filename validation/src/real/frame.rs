@@ -1,53 +1,11 @@
-//! What travels on a connection between two ranks: frames, each a head of at most [`HEAD_MAX`] bytes and a payload.
-//!
-//! All numbers are little-endian and have a fixed width:
-//!
-//! ```text
-//! 0   kind (1)  flags (1)  zero (2)  operation (4)
-//! 8   length of the payload (8)
-//! 16  envelope: context (4)  source (4)  tag (4)      if the kind has one
-//!     first number (8)                                if the kind has one
-//!     second number (8)                               if the kind has two
-//!     returned: credits (4) packets (4) messages (4) bytes (8)   if the flag says so
-//! ```
-//!
-//! The frame of a connection's own [messages](mpi::connection::Message) has them as its payload. A *phantom* payload travels as so
-//! many zeros and arrives as a phantom.
-//!
-//! Reading refuses what no [`encode`] writes: unknown kinds and flags, bytes that should be zero, payloads where there is
-//! none, lengths above the limits. It never panics and keeps nothing.
-//!
-//! *Not modelled*: anything that the peer could mean by tokens that do not exist. Peers are authenticated and of this program.
+//! What travels on a stream between two ranks: the frames of [`mpi::wire`], but for those that mean something only where ranks reach each
+//! other's memory.
 
-use std::fmt;
-
-use mpi::Envelope;
-use mpi::channel::{Header, Packet, Returned};
-
-/// The longest head.
-pub(super) const HEAD_MAX: usize = PREFIX + ENVELOPE + 8 + 8 + RETURNED;
-
-/// The longest payload of a packet: what an address space of 47 bits could hold, and no length that was read wrongly.
-pub(super) const PAYLOAD_MAX: u64 = 1 << 46;
-
-/// The longest payload of a connection's own messages, with what a back end adds to them.
-pub(super) const MESSAGES_MAX: u64 = 4096;
-
-const PREFIX: usize = 16;
-const ENVELOPE: usize = 12;
-const RETURNED: usize = 20;
-
-const HAS_RETURNED: u8 = 1;
-const IS_PHANTOM: u8 = 2;
-const IS_READY: u8 = 4;
-const IS_DETACHED: u8 = 8;
-
-/// The head of a frame, in bytes.
-#[derive(Clone, Copy)]
-pub(super) struct Head {
-    bytes: [u8; HEAD_MAX],
-    length: usize,
-}
+use mpi::channel::{Header, Returned};
+use mpi::wire;
+pub(super) use mpi::wire::{
+    BadFrame, HEAD_MAX, Head, PAYLOAD_MAX, encode, encode_messages, payload_of,
+};
 
 /// What the head of a frame says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,380 +23,60 @@ pub(super) enum Frame {
     Messages,
 }
 
-/// A frame that nobody of ours has written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum BadFrame {
-    /// There is no such kind of frame.
-    Kind(u8),
-    /// There is no such flag, or not with this kind.
-    Flags(u8),
-    /// Bytes that must be zero are not.
-    NotZero,
-    /// The payload is longer than this kind allows.
-    Length(u64),
-}
-
-impl fmt::Display for BadFrame {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kind(kind) => write!(f, "no frame has the kind {kind}"),
-            Self::Flags(flags) => write!(f, "no such frame has the flags {flags}"),
-            Self::NotZero => f.write_str("bytes that must be zero are not"),
-            Self::Length(length) => write!(f, "a payload of {length} bytes is too long"),
-        }
-    }
-}
-
-/// How the frames of a kind look.
-#[derive(Clone, Copy)]
-struct Shape {
-    envelope: bool,
-    operation: bool,
-    numbers: usize,
-    payload_max: u64,
-    flags: u8,
-}
-
-const MESSAGES: u8 = 14;
-
-/// The shape of each kind, by its number less one.
-#[rustfmt::skip]
-const SHAPES: [Shape; 14] = [
-    /* 1 Eager */          shape(true, false, 0, PAYLOAD_MAX, IS_READY | IS_PHANTOM),
-    /* 2 Rts */            shape(true, true, 1, 0, IS_READY | IS_DETACHED),
-    /* 3 Detached */       shape(true, false, 0, PAYLOAD_MAX, IS_READY | IS_PHANTOM),
-    /* 4 Cts */            shape(false, true, 1, 0, 0),
-    /* 5 Data */           shape(false, true, 0, PAYLOAD_MAX, IS_PHANTOM),
-    /* 6 EagerFirst */     shape(true, false, 1, PAYLOAD_MAX, IS_READY | IS_PHANTOM),
-    /* 7 EagerNext */      shape(false, false, 1, PAYLOAD_MAX, IS_PHANTOM),
-    /* 8 DataPart */       shape(false, true, 2, PAYLOAD_MAX, IS_PHANTOM),
-    /* 9 Credits */        shape(false, false, 0, 0, 0),
-    /* 10 Synchronous */   shape(true, true, 0, PAYLOAD_MAX, IS_READY | IS_PHANTOM),
-    /* 11 Ack */           shape(false, true, 0, 0, 0),
-    /* 12 CancelRequest */ shape(true, true, 0, 0, IS_READY),
-    /* 13 CancelResponse */shape(false, true, 0, 0, 0),
-    /* 14 messages */      shape(false, false, 0, MESSAGES_MAX, 0),
-];
-
-const fn shape(envelope: bool, operation: bool, numbers: usize, max: u64, flags: u8) -> Shape {
-    Shape {
-        envelope,
-        operation,
-        numbers,
-        payload_max: max,
-        flags: flags | HAS_RETURNED,
-    }
-}
-
-/// What a header is in a frame: kind, envelope, operation, numbers, and whether it is detached.
-#[derive(Clone, Copy, Default)]
-struct Fields {
-    kind: u8,
-    envelope: Option<Envelope>,
-    operation: u32,
-    numbers: [u64; 2],
-    detached: bool,
-}
-
-fn fields(header: &Header) -> Fields {
-    let none = Fields::default();
-    let with = |kind, envelope| Fields {
-        kind,
-        envelope: Some(envelope),
-        ..none
-    };
-    let answer = |kind, operation| Fields {
-        kind,
-        operation,
-        ..none
-    };
-    match *header {
-        Header::Eager { envelope } => with(1, envelope),
-        Header::Rts {
-            envelope,
-            length,
-            send,
-            detached,
-        } => Fields {
-            operation: send,
-            numbers: [length, 0],
-            detached,
-            ..with(2, envelope)
-        },
-        Header::Detached { envelope } => with(3, envelope),
-        Header::Cts { send, receive } => Fields {
-            numbers: [receive.into(), 0],
-            ..answer(4, send)
-        },
-        Header::Data { receive } => answer(5, receive),
-        Header::EagerFirst { envelope, length } => Fields {
-            numbers: [length, 0],
-            ..with(6, envelope)
-        },
-        Header::EagerNext { offset } => Fields {
-            numbers: [offset, 0],
-            ..answer(7, 0)
-        },
-        Header::DataPart {
-            receive,
-            offset,
-            length,
-        } => Fields {
-            numbers: [offset, length],
-            ..answer(8, receive)
-        },
-        Header::Credits => answer(9, 0),
-        Header::Synchronous { envelope, send } => Fields {
-            operation: send,
-            ..with(10, envelope)
-        },
-        Header::Ack { send } => answer(11, send),
-        Header::CancelRequest { envelope, send } => Fields {
-            operation: send,
-            ..with(12, envelope)
-        },
-        Header::CancelResponse { send } => answer(13, send),
-        Header::Socket { .. } => unreachable!("real sockets are not made of packets"),
-    }
-}
-
-impl Fields {
-    /// The header; `None` if a number is too large for it.
-    fn header(&self) -> Option<Header> {
-        let Self {
-            envelope,
-            operation,
-            numbers: [first, second],
-            ..
-        } = *self;
-        let envelope = envelope.unwrap_or(Envelope {
-            context: 0,
-            source: 0,
-            tag: 0,
-            ready: false,
-        });
-        Some(match self.kind {
-            1 => Header::Eager { envelope },
-            2 => Header::Rts {
-                envelope,
-                length: first,
-                send: operation,
-                detached: self.detached,
-            },
-            3 => Header::Detached { envelope },
-            4 => Header::Cts {
-                send: operation,
-                receive: u32::try_from(first).ok()?,
-            },
-            5 => Header::Data { receive: operation },
-            6 => Header::EagerFirst {
-                envelope,
-                length: first,
-            },
-            7 => Header::EagerNext { offset: first },
-            8 => Header::DataPart {
-                receive: operation,
-                offset: first,
-                length: second,
-            },
-            9 => Header::Credits,
-            10 => Header::Synchronous {
-                envelope,
-                send: operation,
-            },
-            11 => Header::Ack { send: operation },
-            12 => Header::CancelRequest {
-                envelope,
-                send: operation,
-            },
-            13 => Header::CancelResponse { send: operation },
-            _ => return None,
-        })
-    }
-}
-
-impl Head {
-    const fn new() -> Self {
-        Self {
-            bytes: [0; HEAD_MAX],
-            length: 0,
-        }
-    }
-
-    fn put(&mut self, bytes: &[u8]) {
-        self.bytes[self.length..self.length + bytes.len()].copy_from_slice(bytes);
-        self.length += bytes.len();
-    }
-
-    /// The bytes.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-}
-
-impl fmt::Debug for Head {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Head({:?})", self.bytes())
-    }
-}
-
-/// The head of a packet's frame.
-pub(super) fn encode(packet: &Packet) -> Head {
-    let fields = fields(&packet.header);
-    let shape = SHAPES[usize::from(fields.kind) - 1];
-    let mut flags = 0;
-    let mut set = |flag, is_set| flags |= if is_set { flag } else { 0 };
-    set(HAS_RETURNED, packet.returned.is_some());
-    set(
-        IS_PHANTOM,
-        packet.payload.is_phantom() && !packet.payload.is_empty(),
-    );
-    set(
-        IS_READY,
-        fields.envelope.is_some_and(|envelope| envelope.ready),
-    );
-    set(IS_DETACHED, fields.detached);
-    let mut head = Head::new();
-    head.put(&[fields.kind, flags, 0, 0]);
-    head.put(&fields.operation.to_le_bytes());
-    head.put(&payload_of(packet).to_le_bytes());
-    if let Some(envelope) = fields.envelope {
-        for number in [envelope.context, envelope.source, envelope.tag] {
-            head.put(&number.to_le_bytes());
-        }
-    }
-    for number in &fields.numbers[..shape.numbers] {
-        head.put(&number.to_le_bytes());
-    }
-    if let Some(returned) = &packet.returned {
-        for number in [returned.credits, returned.eager_packets, returned.messages] {
-            head.put(&number.to_le_bytes());
-        }
-        head.put(&returned.bytes.to_le_bytes());
-    }
-    head
-}
-
-/// How many bytes of payload a packet has in its frame: control packets have none, whatever they are in a simulation.
-pub(super) fn payload_of(packet: &Packet) -> u64 {
-    let shape = SHAPES[usize::from(fields(&packet.header).kind) - 1];
-    if shape.payload_max == 0 {
-        0
-    } else {
-        packet.payload.len()
-    }
-}
-
-/// The head of a frame with messages of the connection, of so many bytes.
-pub(super) fn encode_messages(length: usize) -> Head {
-    let mut head = Head::new();
-    head.put(&[MESSAGES, 0, 0, 0, 0, 0, 0, 0]);
-    head.put(&(length as u64).to_le_bytes());
-    head
-}
-
-/// Reads numbers one after another.
-struct Reader<'a>(&'a [u8]);
-
-impl Reader<'_> {
-    fn u32(&mut self) -> Option<u32> {
-        let (first, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(u32::from_le_bytes(*first))
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        let (first, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(u64::from_le_bytes(*first))
-    }
-}
-
 /// The head at the beginning of `bytes`: what it says, the length of its payload, and its own; `None` if it is not complete.
 ///
 /// # Errors
 /// [`BadFrame`] if this can never become a head.
 pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, BadFrame> {
-    let Some(&kind) = bytes.first() else {
+    let Some((frame, payload, length)) = wire::decode(bytes)? else {
         return Ok(None);
     };
-    let shape = usize::from(kind)
-        .checked_sub(1)
-        .and_then(|at| SHAPES.get(at));
-    let shape = shape.ok_or(BadFrame::Kind(kind))?;
-    let Some(&flags) = bytes.get(1) else {
-        return Ok(None);
-    };
-    let allowed = if kind == MESSAGES { 0 } else { shape.flags };
-    if flags & !allowed != 0 {
-        return Err(BadFrame::Flags(flags));
-    }
-    let mut length = PREFIX + 8 * shape.numbers;
-    length += if shape.envelope { ENVELOPE } else { 0 };
-    length += if flags & HAS_RETURNED != 0 {
-        RETURNED
-    } else {
-        0
-    };
-    let Some(head) = bytes.get(..length) else {
-        return Ok(None);
-    };
-    let fields = read(head, shape).expect("the length was computed from the same shape");
-    let (fields, payload, returned) = fields?;
-    if kind == MESSAGES {
-        return Ok(Some((Frame::Messages, payload, length)));
-    }
-    let header = fields.header().ok_or(BadFrame::NotZero)?;
-    let frame = Frame::Packet {
-        header,
-        returned,
-        phantom: flags & IS_PHANTOM != 0,
+    let frame = match frame {
+        wire::Frame::Messages => Frame::Messages,
+        wire::Frame::Packet {
+            header,
+            returned,
+            phantom,
+            annex,
+        } if annex == wire::Annex::default() => Frame::Packet {
+            header,
+            returned,
+            phantom,
+        },
+        wire::Frame::Packet { .. } => return Err(BadFrame::Flags(bytes[1])),
+        wire::Frame::Hello | wire::Frame::Bye => return Err(BadFrame::Kind(bytes[0])),
     };
     Ok(Some((frame, payload, length)))
 }
 
-type Read = Result<(Fields, u64, Option<Returned>), BadFrame>;
-
-/// Reads a complete head; `None` if it is not.
-fn read(head: &[u8], shape: &Shape) -> Option<Read> {
-    let (&[kind, flags, zero, zero_too], rest) = head.split_first_chunk()?;
-    let mut reader = Reader(rest);
-    let mut fields = Fields {
-        kind,
-        operation: reader.u32()?,
-        detached: flags & IS_DETACHED != 0,
-        ..Fields::default()
-    };
-    let payload = reader.u64()?;
-    if shape.envelope {
-        fields.envelope = Some(Envelope {
-            context: reader.u32()?,
-            source: reader.u32()?,
-            tag: reader.u32()?,
-            ready: flags & IS_READY != 0,
-        });
-    }
-    for number in &mut fields.numbers[..shape.numbers] {
-        *number = reader.u64()?;
-    }
-    let returned = if flags & HAS_RETURNED != 0 {
-        Some(Returned {
-            credits: reader.u32()?,
-            eager_packets: reader.u32()?,
-            messages: reader.u32()?,
-            bytes: reader.u64()?,
-        })
-    } else {
-        None
-    };
-    if payload > shape.payload_max {
-        return Some(Err(BadFrame::Length(payload)));
-    }
-    if zero != 0 || zero_too != 0 || (!shape.operation && fields.operation != 0) {
-        return Some(Err(BadFrame::NotZero));
-    }
-    Some(Ok((fields, payload, returned)))
-}
-
 #[cfg(test)]
-mod tests;
+mod tests {
+    use mpi::Buffer;
+    use mpi::channel::Packet;
+
+    use super::*;
+
+    #[test]
+    fn what_means_something_only_with_memory_is_refused() {
+        let cts = Packet {
+            header: Header::Cts {
+                send: 1,
+                receive: 2,
+            },
+            payload: Buffer::phantom(0),
+            notify: None,
+            returned: None,
+        };
+        assert!(matches!(decode(encode(&cts).bytes()), Ok(Some(_))));
+        let annex = wire::Annex {
+            elsewhere: true,
+            ..wire::Annex::default()
+        };
+        let head = wire::encode_with(&cts, &annex);
+        assert!(matches!(decode(head.bytes()), Err(BadFrame::Flags(_))));
+        for sign in [wire::Frame::Hello, wire::Frame::Bye] {
+            let head = wire::encode_sign(&sign);
+            assert!(matches!(decode(head.bytes()), Err(BadFrame::Kind(_))));
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! The *packet* channel: packets over an adapter for InfiniBand or RoCE, through the trait [`Verbs`].
+//!
+//! A connection to a peer is a queue pair of the service *reliable connection* (RC), made at the first message of a pair. Short messages
+//! travel as packets by SEND into receives that are posted for them; there is a receive for each credit of the message layer, and for each report
+//! about credits, so that in a correct run no packet ever finds none (RNR). Long ones are cleared by the message layer's rendezvous and travel by RDMA
+//! WRITE or READ from where they are to where the program gets them, without a copy: the sender's memory is shared with the adapter while it is read,
+//! and the receiver's is given to it and comes back as the message (see [`Device`], `sending`, `completions`).
+//!
+//! # Layers
+//!
+//! * [`Device`]: connections over an adapter, packets and messages on them. It knows no ranks but numbers of peers, and nothing waits. How the two
+//!   sides of a connection get to know each other is not its business: it makes bytes for the other side and takes its bytes.
+//! * [`PacketChannel`]: the [`Channel`] of a rank over a device and a [`World`], which has the clock and brings these bytes to the other
+//!   ranks. A back end that has its own way to connect, as over TCP sockets, uses the device alone.
+//!
+//! # Who gets connected
+//!
+//! The side that has something to send *asks*, with its endpoint. The other side connects its queue pair to that, *answers* with its own
+//! endpoint, and sends nothing before something has come: only then is the side that has asked known to listen. If both ask at once, the request of the
+//! higher rank counts and the other one is forgotten, as in [`connection`](crate::connection).
+//!
+//! # Failures
+//!
+//! A request that fails breaks the connection; to the message layer the peer is lost, and its operations fail with the status of the adapter:
+//! `rank 3: transport retry counter exceeded (IBV_WC_RETRY_EXC_ERR)`. A peer that is gone while nothing is on the way to it is not noticed here.
+//!
+//! # Not modelled
+//!
+//! Several ports, shared receive queues, dynamic connections, atomics and fences of the message layer. Asynchronous events of the adapter are not looked
+//! at: what they tell of comes as failed requests too. A message whose memory is registered is not copied, so that a program that
+//! writes to its buffer while the registration is kept makes a copy then (see `registrations`).
+
+mod completions;
+mod device;
+mod link;
+mod options;
+mod registrations;
+mod sending;
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+use std::rc::Rc;
+use std::task::Waker;
+
+pub use device::{Device, Happening};
+pub use link::LinkId;
+pub use options::{Options, Rendezvous};
+use rdma::{Verbs, VerbsError};
+
+use crate::Buffer;
+use crate::channel::{Channel, Event, Interest, Level, Packet, Settings, Token};
+use crate::connection::Failure;
+
+/// What one side of a connection tells the other to begin with. The bytes are an endpoint.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Introduction {
+    /// May I connect?
+    Ask(Vec<u8>),
+    /// Yes.
+    Answer(Vec<u8>),
+}
+
+/// What a rank has besides its device.
+pub trait World {
+    /// The number of this rank, from 0.
+    fn rank(&self) -> u32;
+
+    /// The number of ranks.
+    fn size(&self) -> u32;
+
+    /// The time in seconds since an arbitrary moment, the same for all ranks.
+    fn now(&self) -> f64;
+
+    /// Lets [`elapsed`](Self::elapsed) tell the token after so many seconds.
+    fn timer(&self, seconds: f64, token: Token);
+
+    /// The same after so many flop on this rank's host.
+    fn compute(&self, flops: f64, token: Token);
+
+    /// The next timer or computation that is over.
+    fn elapsed(&self) -> Option<Token>;
+
+    /// See [`Channel::park`].
+    fn park(&self, waker: &Waker, interest: Interest);
+
+    /// Brings an introduction to a peer, by any way.
+    fn introduce(&self, peer: u32, introduction: Introduction);
+
+    /// The next introduction that has come, and from whom.
+    fn introduced(&self) -> Option<(u32, Introduction)>;
+
+    /// The next rank of which is known by other means that it is lost. An adapter notices only that of a rank to which something is on the way.
+    fn lost(&self) -> Option<u32> {
+        None
+    }
+
+    /// The name of the host on which the rank runs.
+    fn host_name(&self) -> String;
+
+    /// Prints a line of the program's own output.
+    fn print(&self, text: fmt::Arguments<'_>);
+
+    /// Writes a line to the log, unless its level is filtered out.
+    fn log(&self, level: Level, text: fmt::Arguments<'_>);
+
+    /// Ends the whole run, because the program wants so.
+    fn abort(&self, code: i32);
+}
+
+/// How far the end of a rank's connections is.
+#[derive(Debug, Default)]
+struct Ends {
+    /// Connections on which we have said that nothing follows.
+    said: BTreeSet<LinkId>,
+    /// Connections on which the peer has.
+    heard: BTreeSet<LinkId>,
+}
+
+/// A rank's channel over an adapter. A connection has the number of its peer.
+pub struct PacketChannel<W> {
+    world: Rc<W>,
+    settings: Settings,
+    device: RefCell<Device>,
+    /// What is to be told before anything of the device.
+    own: RefCell<VecDeque<Event>>,
+    /// Peers that are lost.
+    lost: RefCell<BTreeSet<u32>>,
+    ends: RefCell<Ends>,
+}
+
+impl<W: World> PacketChannel<W> {
+    /// The channel of a rank; the message layer's parameters are `settings` with [what the channel needs](Options::settings).
+    ///
+    /// # Errors
+    /// What the adapter refuses.
+    pub fn new(
+        verbs: Rc<dyn Verbs>,
+        world: Rc<W>,
+        settings: Settings,
+        options: Options,
+    ) -> Result<Self, VerbsError> {
+        let settings = options.settings(settings);
+        Ok(Self {
+            world,
+            settings,
+            device: RefCell::new(Device::new(verbs, options)?),
+            own: RefCell::default(),
+            lost: RefCell::default(),
+            ends: RefCell::default(),
+        })
+    }
+
+    fn tell(&self, event: Event) {
+        self.own.borrow_mut().push_back(event);
+    }
+
+    /// There will be no connection to a peer.
+    fn lose(&self, peer: u32, why: Failure, detail: &str) {
+        if self.lost.borrow_mut().insert(peer) {
+            if !detail.is_empty() {
+                self.world
+                    .log(Level::Error, format_args!("rank {peer}: {why}: {detail}"));
+            }
+            self.device.borrow_mut().forget(peer);
+            self.tell(Event::Failed { peer, why });
+        }
+    }
+
+    /// Asks a peer to connect, unless that has been done.
+    fn ask(&self, peer: u32) {
+        let endpoint = {
+            let mut device = self.device.borrow_mut();
+            if device.has(peer) || self.lost.borrow().contains(&peer) {
+                return;
+            }
+            device.endpoint(peer, peer)
+        };
+        match endpoint {
+            Ok(bytes) => self
+                .world
+                .introduce(peer, Introduction::Ask(bytes.to_vec())),
+            Err(error) => self.lose(peer, Failure::Adapter, &error.to_string()),
+        }
+    }
+
+    fn meet(&self, peer: u32, introduction: Introduction) {
+        let mut device = self.device.borrow_mut();
+        let done = match introduction {
+            // Both have asked, and the other side will answer.
+            Introduction::Ask(_) if device.has(peer) && self.world.rank() > peer => return,
+            Introduction::Ask(bytes) => device.endpoint(peer, peer).and_then(|own| {
+                device.connect(peer, &bytes, false)?;
+                self.world
+                    .introduce(peer, Introduction::Answer(own.to_vec()));
+                Ok(())
+            }),
+            Introduction::Answer(bytes) => device.connect(peer, &bytes, true),
+        };
+        drop(device);
+        if let Err(error) = done {
+            self.lose(peer, Failure::Adapter, &error.to_string());
+        }
+    }
+
+    /// What a happening is for the message layer.
+    fn event_of(&self, happening: Happening) -> Option<Event> {
+        match happening {
+            Happening::Arrived { event, .. } | Happening::Event(event) => Some(event),
+            Happening::Bye(link) => {
+                self.ends.borrow_mut().heard.insert(link);
+                None
+            }
+            Happening::Broken {
+                link,
+                why,
+                peer,
+                detail,
+            } => {
+                // Who has said that nothing follows may be gone.
+                let is_over = link.is_none_or(|link| self.ends.borrow().heard.contains(&link));
+                if !is_over {
+                    self.lose(peer, why, &detail);
+                }
+                None
+            }
+        }
+    }
+}
+
+impl<W> fmt::Debug for PacketChannel<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PacketChannel")
+            .field("device", &self.device)
+            .field("ends", &self.ends)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<W: World> Channel for PacketChannel<W> {
+    fn rank(&self) -> u32 {
+        self.world.rank()
+    }
+
+    fn size(&self) -> u32 {
+        self.world.size()
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    fn now(&self) -> f64 {
+        self.world.now()
+    }
+
+    fn max_packet(&self) -> u64 {
+        self.device.borrow().options().eager_threshold
+    }
+
+    fn post(&self, peer: u32, mut packet: Packet) {
+        if peer != self.world.rank() {
+            self.ask(peer);
+            return self.device.borrow_mut().post(peer, packet);
+        }
+        let notify = packet.notify.take();
+        let source = peer;
+        self.tell(Event::Packet { source, packet });
+        if let Some(token) = notify {
+            self.tell(Event::Sent(token));
+        }
+    }
+
+    fn offer(&self, peer: u32, send: Token, message: &Buffer) {
+        if peer != self.world.rank() {
+            self.device.borrow_mut().offer(peer, send, message);
+        }
+    }
+
+    fn expect(&self, peer: u32, _: Token, receive: Token, length: u64) {
+        if peer != self.world.rank() {
+            self.device.borrow_mut().expect(peer, receive, length);
+        }
+    }
+
+    fn pull(&self, _: u32, _: Packet) {
+        unreachable!("messages are announced here, and not pulled");
+    }
+
+    fn poll_event(&self) -> Option<Event> {
+        let mut has_looked = false;
+        loop {
+            if let Some(event) = self.own.borrow_mut().pop_front() {
+                return Some(event);
+            }
+            let happening = self.device.borrow_mut().take();
+            if let Some(happening) = happening {
+                let event = self.event_of(happening);
+                if event.is_some() {
+                    return event;
+                }
+                continue;
+            }
+            if let Some(token) = self.world.elapsed() {
+                return Some(Event::Elapsed(token));
+            }
+            if let Some((peer, introduction)) = self.world.introduced() {
+                self.meet(peer, introduction);
+                continue;
+            }
+            if let Some(peer) = self.world.lost() {
+                self.lose(peer, Failure::PeerLost, "");
+                continue;
+            }
+            if std::mem::replace(&mut has_looked, true) {
+                return None;
+            }
+            self.device.borrow_mut().progress();
+        }
+    }
+
+    fn timer(&self, seconds: f64, token: Token) {
+        self.world.timer(seconds, token);
+    }
+
+    fn compute(&self, flops: f64, token: Token) {
+        self.world.compute(flops, token);
+    }
+
+    fn park(&self, waker: &Waker, interest: Interest) {
+        self.world.park(waker, interest);
+    }
+
+    fn close(&self) -> bool {
+        let (mut device, mut ends) = (self.device.borrow_mut(), self.ends.borrow_mut());
+        let links = device.links();
+        let mut is_done = true;
+        for link in links {
+            if ends.said.insert(link) {
+                device.bye(link);
+            }
+            is_done &= device.is_drained(link) && ends.heard.contains(&link);
+        }
+        is_done
+    }
+
+    fn host_name(&self) -> String {
+        self.world.host_name()
+    }
+
+    fn print(&self, text: fmt::Arguments<'_>) {
+        self.world.print(text);
+    }
+
+    fn log(&self, level: Level, text: fmt::Arguments<'_>) {
+        self.world.log(level, text);
+    }
+
+    fn abort(&self, code: i32) {
+        self.world.abort(code);
+    }
+}

@@ -1,0 +1,338 @@
+//! What comes back from the adapter: ends of what was posted, packets and messages that have arrived, failures.
+//!
+//! A receive is posted again as soon as its packet has been copied out of it, before the message layer hears of the packet: so there is always a
+//! receive for each packet that the other side has a credit for.
+//!
+//! A request that fails breaks the connection, and all others of it fail with it, as *flushed*. The status that is told is the one of the request that
+//! failed by itself, if there is one here.
+
+use std::collections::BTreeMap;
+
+use rdma::{RegionMemory, WcOpcode, WcStatus, WorkCompletion};
+
+use super::device::{Device, Happening, Source, sent};
+use super::link::{Stage, Then};
+use crate::Buffer;
+use crate::channel::{Event, Header, Packet, Returned, Token};
+use crate::connection::Failure;
+use crate::wire::{self, Annex, Frame, HEAD_MAX};
+
+/// What marks the numbers of receives; those of what is sent count from 0.
+pub(super) const RECEIVE: u64 = 1 << 63;
+
+/// Completions are fetched so many at a time.
+const BATCH: usize = 32;
+
+/// Why a connection fails, for the message layer and for a log.
+type Fault = (Failure, String);
+
+impl Device {
+    /// Looks at all completions that are there.
+    pub fn progress(&mut self) {
+        let mut failed: BTreeMap<u32, WcStatus> = BTreeMap::new();
+        for shelf in 0..self.shelves.len() {
+            let cq = self.shelves[shelf].cq;
+            loop {
+                let mut completions = std::mem::take(&mut self.completions);
+                completions.clear();
+                let polled = self.verbs.poll_cq(cq, BATCH, &mut completions);
+                for completion in &completions {
+                    self.complete(completion, &mut failed);
+                }
+                self.completions = completions;
+                match polled {
+                    Ok(count) if count == BATCH => {}
+                    Ok(_) => break,
+                    Err(error) => {
+                        self.fail_shelf(shelf, &error.to_string());
+                        break;
+                    }
+                }
+            }
+        }
+        for (number, status) in failed {
+            self.fail(number, Failure::Transport(status), String::new());
+        }
+    }
+
+    /// A completion queue is broken, and with it all that uses it.
+    fn fail_shelf(&mut self, shelf: usize, detail: &str) {
+        let links = self.links.values().filter(|link| link.shelf == shelf);
+        let numbers: Vec<u32> = links.map(|link| link.qp.qp_num).collect();
+        for number in numbers {
+            self.fail(number, Failure::Adapter, detail.to_owned());
+        }
+    }
+
+    /// A connection has failed: everything of its peer ends.
+    pub(super) fn fail(&mut self, number: u32, why: Failure, detail: String) {
+        let Some(link) = self.links.get(&number) else {
+            return;
+        };
+        let (peer, is_closing) = (link.peer, link.is_closing);
+        let id = self.current.iter().find(|(_, other)| **other == number);
+        let id = id.map(|(&id, _)| id);
+        self.end(number);
+        if !is_closing {
+            self.forget_messages(peer);
+        }
+        self.happenings.push_back(Happening::Broken {
+            link: id,
+            peer,
+            why,
+            detail,
+        });
+    }
+
+    fn complete(&mut self, completion: &WorkCompletion, failed: &mut BTreeMap<u32, WcStatus>) {
+        let number = completion.qp_num;
+        if !self.links.contains_key(&number) {
+            // Of one that has ended.
+            return;
+        }
+        if !completion.status.is_success() {
+            let status = failed.entry(number).or_insert(completion.status);
+            if *status == WcStatus::WrFlushErr {
+                *status = completion.status;
+            }
+            return;
+        }
+        if completion.wr_id & RECEIVE == 0 {
+            self.retire(number, completion.wr_id);
+            return self.run(number);
+        }
+        let buffer = u32::try_from(completion.wr_id & !RECEIVE).unwrap_or(u32::MAX);
+        if let Err((why, detail)) = self.arrive(number, buffer, completion) {
+            self.fail(number, why, detail);
+        }
+    }
+
+    /// All requests up to this one are over.
+    fn retire(&mut self, number: u32, last: u64) {
+        loop {
+            let Some(link) = self.links.get_mut(&number) else {
+                return;
+            };
+            if link.oldest > last {
+                return;
+            }
+            let Some(then) = link.posted.pop_front() else {
+                return;
+            };
+            link.oldest += 1;
+            let peer = link.peer;
+            match then {
+                Then::Nothing => {}
+                Then::Buffer(buffer, notify) => {
+                    self.free_buffer(buffer);
+                    self.happenings.extend(notify.map(sent));
+                    self.run_all_that_wait(number);
+                }
+                Then::Written(key, notify) => {
+                    self.registrations.give_back(&*self.verbs, key);
+                    self.happenings.extend(notify.map(sent));
+                }
+                Then::Read(receive) => self.fetched(number, peer, receive),
+            }
+        }
+    }
+
+    /// A packet buffer is free again, for which other connections may be waiting.
+    fn run_all_that_wait(&mut self, but: u32) {
+        if !std::mem::take(&mut self.starved) {
+            return;
+        }
+        let waiting = self.links.values().filter(|link| !link.pending.is_empty());
+        let numbers: Vec<u32> = waiting.map(|link| link.qp.qp_num).collect();
+        for number in numbers.into_iter().filter(|number| *number != but) {
+            self.run(number);
+        }
+    }
+
+    /// A message has been fetched: here it has arrived, and its sender is told.
+    fn fetched(&mut self, number: u32, peer: u32, receive: Token) {
+        let answer = self.landings.get_mut(&(peer, receive));
+        let answer = answer.and_then(|landing| landing.answer.take());
+        let message = match self.land(peer, receive) {
+            Ok(message) => message,
+            Err((why, detail)) => return self.fail(number, why, detail),
+        };
+        self.happenings.push_back(Happening::Event(Event::Fetched {
+            source: peer,
+            receive,
+            message,
+        }));
+        if let (Some(answer), Some(link)) = (answer, self.links.get_mut(&number)) {
+            let annex = Annex {
+                elsewhere: true,
+                ..Annex::default()
+            };
+            link.pending.push_back(super::link::Job::Frame {
+                head: wire::encode_with(&answer, &annex),
+                payload: Buffer::phantom(0),
+                notify: None,
+                is_signaled: false,
+            });
+        }
+    }
+
+    /// A message is in its place, and leaves it.
+    fn land(&mut self, peer: u32, receive: Token) -> Result<Buffer, Fault> {
+        let landing = self.landings.remove(&(peer, receive));
+        let landing = landing.ok_or_else(|| stray("a message for which no place was named"))?;
+        match self.verbs.dereg_mr(&landing.region) {
+            _ if landing.is_phantom => Ok(Buffer::phantom(landing.region.length)),
+            Ok(RegionMemory::Owned(bytes)) => Ok(Buffer::from(bytes)),
+            Ok(_) => Err(stray("other memory than was registered")),
+            Err(error) => Err((Failure::Adapter, error.to_string())),
+        }
+    }
+
+    /// A message has been written to its place.
+    fn written(
+        &mut self,
+        number: u32,
+        receive: Token,
+        returned: Option<Box<Returned>>,
+    ) -> Result<(), Fault> {
+        let source = self.peer_of(number);
+        let packet = Packet {
+            header: Header::Data { receive },
+            payload: self.land(source, receive)?,
+            notify: None,
+            returned,
+        };
+        self.hand_up(number, Event::Packet { source, packet });
+        Ok(())
+    }
+
+    fn peer_of(&self, number: u32) -> u32 {
+        self.links.get(&number).map_or(u32::MAX, |link| link.peer)
+    }
+
+    /// Something has arrived that the message layer of the other side has posted.
+    fn hand_up(&mut self, number: u32, event: Event) {
+        let link = self.current.iter().find(|(_, other)| **other == number);
+        let link = link.map(|(&link, _)| link);
+        self.happenings
+            .push_back(Happening::Arrived { link, event });
+    }
+
+    /// A receive is over: a packet has come, or a message is in its place.
+    fn arrive(
+        &mut self,
+        number: u32,
+        buffer: u32,
+        completion: &WorkCompletion,
+    ) -> Result<(), Fault> {
+        let arrived = match (completion.opcode, completion.imm_data) {
+            (Some(WcOpcode::RecvRdmaWithImm), Some(receive)) => self.written(number, receive, None),
+            _ => self.read(number, buffer, completion.byte_len),
+        };
+        arrived?;
+        let Some(link) = self.links.get_mut(&number) else {
+            return Ok(());
+        };
+        if link.stage == Stage::Listening {
+            // The other side is connected.
+            link.stage = Stage::Open;
+        }
+        let (qp, receives) = (link.qp, link.receives);
+        self.post_receives(qp, &receives, &[buffer])
+            .map_err(|error| (Failure::Adapter, error.to_string()))?;
+        self.run(number);
+        Ok(())
+    }
+
+    /// Reads a frame out of a receive.
+    fn read(&mut self, number: u32, buffer: u32, length: u32) -> Result<(), Fault> {
+        let Some(link) = self.links.get(&number) else {
+            return Ok(());
+        };
+        let (region, peer) = (link.receives, link.peer);
+        let offset = u64::from(buffer) * self.options.buffer();
+        let mut head = [0; HEAD_MAX];
+        let length = length as usize;
+        let head = &mut head[..length.min(HEAD_MAX)];
+        let copied = |error: rdma::VerbsError| (Failure::Adapter, error.to_string());
+        self.verbs.read_mr(&region, offset, head).map_err(copied)?;
+        let decoded = wire::decode(head).map_err(|bad| (Failure::Adapter, bad.to_string()))?;
+        let (frame, payload, used) = decoded.ok_or_else(|| stray("a frame that is cut off"))?;
+        let (header, returned, phantom, annex) = match frame {
+            Frame::Hello => return Ok(()),
+            Frame::Messages => return Err(stray("messages of the connection")),
+            Frame::Bye => {
+                let link = self.current.iter().find(|(_, other)| **other == number);
+                let link = link.map(|(&link, _)| link);
+                self.happenings.extend(link.map(Happening::Bye));
+                return Ok(());
+            }
+            Frame::Packet {
+                header,
+                returned,
+                phantom,
+                annex,
+            } => (header, returned.map(Box::new), phantom, annex),
+        };
+        self.note(peer, &header, &annex);
+        if let (Header::Data { receive }, true) = (header, annex.elsewhere) {
+            return self.written(number, receive, returned);
+        }
+        if let (Header::Cts { send, .. }, true) = (header, annex.elsewhere) {
+            let taken = Event::Taken {
+                peer,
+                send,
+                returned,
+            };
+            self.hand_up(number, taken);
+            return Ok(());
+        }
+        if payload != (length - used) as u64 {
+            return Err(stray("a frame of another length than it says"));
+        }
+        let payload = if phantom || payload == 0 && header.is_control() {
+            Buffer::phantom(payload)
+        } else {
+            let mut bytes = vec![0; length - used];
+            self.verbs
+                .read_mr(&region, offset + used as u64, &mut bytes)
+                .map_err(copied)?;
+            Buffer::from(bytes)
+        };
+        let packet = Packet {
+            header,
+            payload,
+            notify: None,
+            returned,
+        };
+        let source = peer;
+        self.hand_up(number, Event::Packet { source, packet });
+        Ok(())
+    }
+
+    /// Notes what a packet says about memory.
+    fn note(&mut self, peer: u32, header: &Header, annex: &Annex) {
+        match *header {
+            Header::Rts { send, .. } if annex.memory.is_some() || annex.phantom => {
+                let source = Source {
+                    memory: annex.memory,
+                    is_phantom: annex.phantom,
+                };
+                self.sources.insert((peer, send), source);
+            }
+            Header::Cts { send, receive } => {
+                if let Some(memory) = annex.memory {
+                    self.cleared.insert((peer, receive), memory);
+                }
+                self.withdraw((peer, send));
+            }
+            Header::CancelResponse { send } => self.withdraw((peer, send)),
+            _ => {}
+        }
+    }
+}
+
+/// The other side has done what it never does.
+fn stray(what: &str) -> Fault {
+    (Failure::Adapter, format!("the other side sent {what}"))
+}

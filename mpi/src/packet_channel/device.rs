@@ -1,0 +1,534 @@
+//! The connections of a rank over an adapter: what is made, kept and ended.
+//!
+//! Nothing is made for a peer before a connection to it is [prepared](Device::endpoint), and nothing else than that connection's queue pair,
+//! receives and place in a completion queue. Memory that is shared by all connections (packet buffers, registrations) is made with the first.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::rc::Rc;
+
+use rdma::{
+    Access, CompletionQueue, Endpoint, MemoryRegion, ProtectionDomain, QpCapabilities,
+    QpInitAttributes, QueuePair, RecvRequest, RegionMemory, Verbs, VerbsError, WorkCompletion,
+};
+
+use super::link::{Link, LinkId, Stage, Then};
+use super::options::{Options, Rendezvous};
+use super::registrations::{Key, Registrations};
+use crate::channel::{Event, Packet, Token};
+use crate::connection::Failure;
+use crate::wire::Memory;
+
+/// What has happened at a device.
+#[derive(Debug)]
+pub enum Happening {
+    /// Something has arrived that the message layer of the other side has posted.
+    Arrived {
+        /// On which connection; `None` if that has been closed meanwhile.
+        link: Option<LinkId>,
+        /// A packet, or what came instead of it.
+        event: Event,
+    },
+    /// Something else that the message layer is to hear.
+    Event(Event),
+    /// The other side has sent its last frame.
+    Bye(LinkId),
+    /// A connection has failed, and is closed.
+    Broken {
+        /// Which one; `None` if it was closed before, so that nobody has to care.
+        link: Option<LinkId>,
+        /// Its peer.
+        peer: u32,
+        /// Why.
+        why: Failure,
+        /// What the adapter says, for a log.
+        detail: String,
+    },
+}
+
+/// A packet has left.
+pub(super) const fn sent(token: Token) -> Happening {
+    Happening::Event(Event::Sent(token))
+}
+
+/// Memory in which a message arrives.
+#[derive(Debug)]
+pub(super) struct Landing {
+    pub(super) region: MemoryRegion,
+    pub(super) is_phantom: bool,
+    /// What is answered when it is there, if it is fetched.
+    pub(super) answer: Option<Packet>,
+}
+
+/// A message that we have announced.
+#[derive(Debug)]
+pub(super) struct Offer {
+    /// Where it is, if it may be fetched.
+    pub(super) memory: Option<(Key, MemoryRegion)>,
+    pub(super) is_phantom: bool,
+}
+
+/// A message that a peer has announced.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) memory: Option<Memory>,
+    pub(super) is_phantom: bool,
+}
+
+/// A completion queue and how many queue pairs use it.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    pub(super) cq: CompletionQueue,
+    users: u32,
+}
+
+/// Packet buffers of what is sent.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    pub(super) region: MemoryRegion,
+    pub(super) free: Vec<u32>,
+}
+
+/// What identifies a peer's or our operation.
+pub(super) type Name = (u32, Token);
+
+/// The connections of a rank over an adapter. Calls never wait.
+pub struct Device {
+    pub(super) verbs: Rc<dyn Verbs>,
+    pub(super) options: Options,
+    pub(super) pd: ProtectionDomain,
+    pub(super) max_message: u64,
+    pub(super) shelves: Vec<Shelf>,
+    /// All of them, also those that are being closed, by the number of their queue pair.
+    pub(super) links: BTreeMap<u32, Link>,
+    /// Those that are not being closed.
+    pub(super) current: BTreeMap<LinkId, u32>,
+    pub(super) buffers: Option<Buffers>,
+    pub(super) registrations: Registrations,
+    /// Messages that we have announced, by peer and our operation.
+    pub(super) offers: BTreeMap<Name, Offer>,
+    /// Messages that were announced to us, by peer and its operation.
+    pub(super) sources: BTreeMap<Name, Source>,
+    /// The lengths of messages that are about to be cleared, by peer and our operation.
+    pub(super) expected: BTreeMap<Name, u64>,
+    /// Where messages arrive, by peer and our operation.
+    pub(super) landings: BTreeMap<Name, Landing>,
+    /// Where messages go that were cleared, by peer and its operation.
+    pub(super) cleared: BTreeMap<Name, Memory>,
+    pub(super) happenings: VecDeque<Happening>,
+    /// Zeros: what phantoms are on the way.
+    pub(super) zeros: Rc<Vec<u8>>,
+    /// A connection waits for a packet buffer.
+    pub(super) starved: bool,
+    /// Used again and again.
+    pub(super) completions: Vec<WorkCompletion>,
+    pub(super) frame: Vec<u8>,
+    /// Connections so far.
+    made: u32,
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device")
+            .field("links", &self.links.len())
+            .field("landings", &self.landings.len())
+            .field("offers", &self.offers.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Device {
+    /// A device without connections over an adapter.
+    ///
+    /// # Errors
+    /// What the adapter refuses.
+    pub fn new(verbs: Rc<dyn Verbs>, options: Options) -> Result<Self, VerbsError> {
+        let port = verbs.query_port(options.connection.port_num)?;
+        let pd = verbs.alloc_pd()?;
+        let access = match options.rendezvous {
+            Rendezvous::Write => Access::NONE,
+            Rendezvous::Read => Access::REMOTE_READ,
+        };
+        let kept = (options.cached_regions, options.cached_bytes);
+        Ok(Self {
+            registrations: Registrations::new(pd, access, kept),
+            // 1 GiB: lengths in scatter/gather entries have 32 bits.
+            max_message: u64::from(port.max_msg_sz).clamp(1, 1 << 30),
+            verbs,
+            options,
+            pd,
+            shelves: Vec::new(),
+            links: BTreeMap::new(),
+            current: BTreeMap::new(),
+            buffers: None,
+            offers: BTreeMap::new(),
+            sources: BTreeMap::new(),
+            expected: BTreeMap::new(),
+            landings: BTreeMap::new(),
+            cleared: BTreeMap::new(),
+            happenings: VecDeque::new(),
+            zeros: Rc::default(),
+            starved: false,
+            completions: Vec::new(),
+            frame: Vec::new(),
+            made: 0,
+        })
+    }
+
+    /// The options.
+    #[must_use]
+    pub const fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Prepares a connection to a peer under a number that is not in use, or finds the one that was: what the other side has to know. From
+    /// now on the other side may send.
+    ///
+    /// # Errors
+    /// What the adapter refuses.
+    pub fn endpoint(
+        &mut self,
+        link: LinkId,
+        peer: u32,
+    ) -> Result<[u8; Endpoint::LENGTH], VerbsError> {
+        if let Some(link) = self
+            .current
+            .get(&link)
+            .and_then(|number| self.links.get(number))
+        {
+            return Ok(link.endpoint.to_bytes());
+        }
+        // The number of a queue pair that is gone may be used again: no completion of that one may be left.
+        self.progress();
+        self.provide_buffers()?;
+        let shelf = self.provide_shelf()?;
+        let receives = self.options.receives();
+        let length = u64::from(receives) * self.options.buffer();
+        let region = self
+            .verbs
+            .reg_mr(self.pd, RegionMemory::Zeroed(length), Access::LOCAL_WRITE)
+            .map_err(|refused| refused.error)?;
+        let made = self.make_queue_pair(shelf).and_then(|(qp, inline)| {
+            let endpoint = self.prepare(qp, &region).inspect_err(|_| {
+                let _ = self.verbs.destroy_qp(qp);
+            })?;
+            Ok((qp, inline, endpoint))
+        });
+        let (qp, max_inline, endpoint) = made.inspect_err(|_| {
+            let _ = self.verbs.dereg_mr(&region);
+        })?;
+        self.shelves[shelf].users += 1;
+        self.made = self.made.wrapping_add(1);
+        self.current.insert(link, qp.qp_num);
+        self.links.insert(
+            qp.qp_num,
+            Link {
+                peer,
+                qp,
+                shelf,
+                endpoint,
+                receives: region,
+                stage: Stage::Prepared,
+                max_inline,
+                pending: VecDeque::new(),
+                posted: VecDeque::new(),
+                oldest: 0,
+                unsignaled: 0,
+                is_closing: false,
+            },
+        );
+        Ok(endpoint.to_bytes())
+    }
+
+    /// The packet buffers, made once.
+    fn provide_buffers(&mut self) -> Result<(), VerbsError> {
+        if self.buffers.is_some() {
+            return Ok(());
+        }
+        let count = self.options.send_buffers.max(1);
+        let length = u64::from(count) * self.options.buffer();
+        let region = self
+            .verbs
+            .reg_mr(self.pd, RegionMemory::Zeroed(length), Access::NONE)
+            .map_err(|refused| refused.error)?;
+        self.buffers = Some(Buffers {
+            region,
+            free: (0..count).rev().collect(),
+        });
+        Ok(())
+    }
+
+    /// A completion queue in which there is room for everything that a queue pair can complete.
+    fn provide_shelf(&mut self) -> Result<usize, VerbsError> {
+        let each = self.options.receives() + self.options.send_queue;
+        let most = self.verbs.query_device().max_cqe;
+        let length = self.options.completion_queue.max(each).min(most);
+        let users = (length / each).max(1);
+        let free = self.shelves.iter().position(|shelf| shelf.users < users);
+        if let Some(free) = free {
+            return Ok(free);
+        }
+        let cq = self.verbs.create_cq(length)?;
+        self.shelves.push(Shelf { cq, users: 0 });
+        Ok(self.shelves.len() - 1)
+    }
+
+    /// A queue pair, and how much it takes inline: what was asked for, or as much as the adapter can.
+    fn make_queue_pair(&self, shelf: usize) -> Result<(QueuePair, u32), VerbsError> {
+        let cq = self.shelves[shelf].cq;
+        let mut inline = self.options.inline;
+        loop {
+            let made = self.verbs.create_qp(&QpInitAttributes {
+                pd: self.pd,
+                send_cq: cq,
+                recv_cq: cq,
+                cap: QpCapabilities {
+                    max_send_wr: self.options.send_queue,
+                    max_recv_wr: self.options.receives(),
+                    max_send_sge: 1,
+                    max_recv_sge: 1,
+                    max_inline_data: inline,
+                },
+                sq_sig_all: false,
+            });
+            match made {
+                Ok(qp) => {
+                    let can = self.verbs.query_qp(qp)?.cap.max_inline_data;
+                    return Ok((qp, can.min(inline)));
+                }
+                Err(_) if inline > 0 => inline /= 2,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Brings a queue pair to where the other side may be told of it: with all its receives posted.
+    fn prepare(&self, qp: QueuePair, region: &MemoryRegion) -> Result<Endpoint, VerbsError> {
+        // Fibonacci hashing: numbers far apart for connections that follow each other.
+        let psn = self
+            .options
+            .psn
+            .wrapping_add(self.made.wrapping_mul(0x9E37_79B9));
+        let endpoint = rdma::prepare(&*self.verbs, qp, &self.options.connection, psn)?;
+        let all: Vec<u32> = (0..self.options.receives()).collect();
+        self.post_receives(qp, region, &all)?;
+        Ok(endpoint)
+    }
+
+    /// Posts receives into these buffers of a region.
+    pub(super) fn post_receives(
+        &self,
+        qp: QueuePair,
+        region: &MemoryRegion,
+        buffers: &[u32],
+    ) -> Result<(), VerbsError> {
+        let length = u32::try_from(self.options.buffer()).unwrap_or(u32::MAX);
+        let sges: Vec<_> = buffers
+            .iter()
+            .map(|&buffer| [region.sge(u64::from(buffer) * self.options.buffer(), length)])
+            .collect();
+        let requests: Vec<_> = buffers
+            .iter()
+            .zip(&sges)
+            .map(|(&buffer, sges)| RecvRequest {
+                wr_id: super::completions::RECEIVE | u64::from(buffer),
+                sges,
+            })
+            .collect();
+        let posted = self.verbs.post_recv(qp, &requests);
+        posted.map_err(|refused| refused.error)
+    }
+
+    /// Connects a prepared connection with the other side's endpoint. Who `has_asked` may send at once, because the other side was
+    /// connected before it has answered; the other side when something has come.
+    ///
+    /// # Errors
+    /// If the bytes are no endpoint, there is no such connection, or what the adapter refuses.
+    pub fn connect(
+        &mut self,
+        link: LinkId,
+        endpoint: &[u8],
+        has_asked: bool,
+    ) -> Result<(), VerbsError> {
+        let invalid = |why: String| VerbsError::Invalid { why };
+        let bytes = <&[u8; Endpoint::LENGTH]>::try_from(endpoint);
+        let bytes = bytes.map_err(|_| invalid("not the endpoint of a queue pair".to_owned()))?;
+        let remote = Endpoint::from_bytes(bytes).map_err(|error| invalid(error.to_string()))?;
+        let number = self.current.get(&link).copied();
+        let link = number.and_then(|number| self.links.get_mut(&number));
+        let link = link.ok_or_else(|| invalid("the connection is not prepared".to_owned()))?;
+        rdma::connect(
+            &*self.verbs,
+            link.qp,
+            &self.options.connection,
+            &link.endpoint,
+            &remote,
+        )?;
+        link.stage = if has_asked {
+            Stage::Open
+        } else {
+            Stage::Listening
+        };
+        let number = link.qp.qp_num;
+        if has_asked {
+            self.say(number, &crate::wire::Frame::Hello);
+        }
+        Ok(())
+    }
+
+    /// Whether there is such a connection, prepared or in use.
+    #[must_use]
+    pub fn has(&self, link: LinkId) -> bool {
+        self.current.contains_key(&link)
+    }
+
+    /// The connections, prepared or in use.
+    #[must_use]
+    pub fn links(&self) -> Vec<LinkId> {
+        self.current.keys().copied().collect()
+    }
+
+    /// Says that nothing but reports will follow on a connection.
+    pub fn bye(&mut self, link: LinkId) {
+        if let Some(&number) = self.current.get(&link) {
+            self.say(number, &crate::wire::Frame::Bye);
+        }
+    }
+
+    /// Whether everything that was posted on a connection has arrived.
+    #[must_use]
+    pub fn is_drained(&self, link: LinkId) -> bool {
+        let link = self
+            .current
+            .get(&link)
+            .and_then(|number| self.links.get(number));
+        link.is_none_or(Link::is_drained)
+    }
+
+    /// Closes a connection; what was posted still leaves. Its number may be used again.
+    pub fn close(&mut self, link: LinkId) {
+        let Some(number) = self.current.remove(&link) else {
+            return;
+        };
+        if let Some(link) = self.links.get_mut(&number) {
+            link.is_closing = true;
+            // Nobody will hear what was not said before the connection came into use.
+            if link.stage != Stage::Open || link.is_drained() {
+                self.end(number);
+            }
+        }
+    }
+
+    /// Forgets a peer that is lost: its connections, and everything that was on its way from or to it.
+    pub fn forget(&mut self, peer: u32) {
+        let of_peer = self.links.values().filter(|link| link.peer == peer);
+        let numbers: Vec<u32> = of_peer.map(|link| link.qp.qp_num).collect();
+        for number in numbers {
+            self.end(number);
+        }
+        self.forget_messages(peer);
+    }
+
+    /// Ends a connection at once.
+    pub(super) fn end(&mut self, number: u32) {
+        let Some(link) = self.links.remove(&number) else {
+            return;
+        };
+        self.current.retain(|_, other| *other != number);
+        let _ = self.verbs.destroy_qp(link.qp);
+        self.shelves[link.shelf].users -= 1;
+        let _ = self.verbs.dereg_mr(&link.receives);
+        for then in link.posted {
+            match then {
+                Then::Buffer(buffer, _) => self.free_buffer(buffer),
+                Then::Written(key, _) => self.registrations.give_back(&*self.verbs, key),
+                Then::Nothing | Then::Read(_) => {}
+            }
+        }
+        for job in link.pending {
+            self.drop_job(job);
+        }
+    }
+
+    /// Something will not be posted any more.
+    pub(super) fn drop_job(&mut self, job: super::link::Job) {
+        if let super::link::Job::Write { source, .. } = job {
+            self.registrations.give_back(&*self.verbs, source.0);
+        }
+    }
+
+    pub(super) fn free_buffer(&mut self, buffer: u32) {
+        if let Some(buffers) = &mut self.buffers {
+            buffers.free.push(buffer);
+        }
+    }
+
+    /// Forgets the messages from and to a peer. Its connections have ended.
+    pub(super) fn forget_messages(&mut self, peer: u32) {
+        let of_peer = |name: &Name| name.0 == peer;
+        self.sources.retain(|name, _| !of_peer(name));
+        self.expected.retain(|name, _| !of_peer(name));
+        self.cleared.retain(|name, _| !of_peer(name));
+        let range = (peer, 0)..=(peer, Token::MAX);
+        let offers: Vec<Name> = self
+            .offers
+            .range(range.clone())
+            .map(|(&name, _)| name)
+            .collect();
+        for name in offers {
+            self.withdraw(name);
+        }
+        let landings: Vec<Name> = self.landings.range(range).map(|(&name, _)| name).collect();
+        for landing in landings
+            .iter()
+            .filter_map(|name| self.landings.remove(name))
+        {
+            let _ = self.verbs.dereg_mr(&landing.region);
+        }
+    }
+
+    /// The next thing that has happened, as far as [`progress`](Self::progress) has looked.
+    pub fn take(&mut self) -> Option<Happening> {
+        self.happenings.pop_front()
+    }
+
+    /// Asks the adapter to tell of the next completion; true if nothing has happened that was not looked at, so that it is right to wait.
+    ///
+    /// # Errors
+    /// If the adapter is broken.
+    pub fn arm(&mut self) -> Result<bool, VerbsError> {
+        while self.verbs.get_cq_event()?.is_some() {}
+        for shelf in &self.shelves {
+            self.verbs.req_notify_cq(shelf.cq, false)?;
+        }
+        self.progress();
+        Ok(self.happenings.is_empty())
+    }
+
+    /// How often the registration of a message that was sent from where it is was found, and how often it had to be made.
+    #[must_use]
+    pub const fn registrations(&self) -> (u64, u64) {
+        (self.registrations.found, self.registrations.made)
+    }
+}
+
+impl Drop for Device {
+    /// Gives everything back to the adapter, which others may go on to use.
+    fn drop(&mut self) {
+        let numbers: Vec<u32> = self.links.keys().copied().collect();
+        for number in numbers {
+            self.end(number);
+        }
+        for (_, landing) in std::mem::take(&mut self.landings) {
+            let _ = self.verbs.dereg_mr(&landing.region);
+        }
+        self.registrations.drop_all(&*self.verbs);
+        if let Some(buffers) = self.buffers.take() {
+            let _ = self.verbs.dereg_mr(&buffers.region);
+        }
+        for shelf in std::mem::take(&mut self.shelves) {
+            let _ = self.verbs.destroy_cq(shelf.cq);
+        }
+        let _ = self.verbs.dealloc_pd(self.pd);
+    }
+}

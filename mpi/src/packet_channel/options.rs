@@ -1,0 +1,141 @@
+//! What can be chosen about the packet channel, with values that are safe on any healthy network.
+//!
+//! All ranks of a run must have the same values of what both sides of a connection have to agree about: `eager_threshold`, `credits`,
+//! `reserved`.
+
+use rdma::{Access, RcOptions};
+
+use crate::channel::{Settings, Variant};
+use crate::{Limits, wire};
+
+/// How long messages travel, from registered memory into registered memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Rendezvous {
+    /// The receiver names the place, and the sender writes there: RTS, CTS, data.
+    #[default]
+    Write,
+    /// The sender names the message, and the receiver reads it: RTS, data, CTS, which says that it is done. A way less before the data, but
+    /// the adapter can have only so many reads at a time.
+    Read,
+}
+
+/// The options.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// The attributes of connections: port, GID index, path MTU, local acknowledgement timeout (18, 1.07 s: the round trip of an adapter in
+    /// software may be above shorter ones), retries (7), retries when no receive is posted (for ever; there always is one) and their timer.
+    pub connection: RcOptions,
+    /// How long messages travel.
+    pub rendezvous: Rendezvous,
+    /// Messages shorter than this many bytes are sent eagerly; also the longest payload of a packet, and so what a packet buffer has to hold.
+    pub eager_threshold: u64,
+    /// Packets to a peer that it has not used up. For each there are two posted receives at the peer, one for the packet and one for what
+    /// tells that a packet of the other direction is used up.
+    pub credits: u32,
+    /// Those of them that only control traffic may use. Used-up packets are reported when so many are.
+    pub reserved: u32,
+    /// Packet buffers of a rank for what it sends and is not inline.
+    pub send_buffers: u32,
+    /// Requests outstanding on the send queue of a connection.
+    pub send_queue: u32,
+    /// Packets up to this many bytes, with their head, are given to the adapter inline; less if it can do less.
+    pub inline: u32,
+    /// One of so many requests of which nobody has to know the end is signalled, to learn that their places in the queue are free.
+    pub signal_every: u32,
+    /// Completions that a completion queue can hold. When its queue pairs could fill one, another is made.
+    pub completion_queue: u32,
+    /// Registrations of messages that are kept after they have left, because they may leave again; the most, and the most bytes of them.
+    pub cached_regions: usize,
+    /// See [`cached_regions`](Self::cached_regions). While a registration is kept, writing to the buffer copies it first.
+    pub cached_bytes: u64,
+    /// Packets of the first connection are numbered from here on (24 bits): should be random, so that late packets of earlier runs are
+    /// not taken for new ones.
+    pub psn: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            connection: RcOptions {
+                access: Access::LOCAL_WRITE | Access::REMOTE_WRITE | Access::REMOTE_READ,
+                ..RcOptions::default()
+            },
+            rendezvous: Rendezvous::Write,
+            eager_threshold: 8192,
+            credits: 32,
+            reserved: 8,
+            send_buffers: 64,
+            send_queue: 128,
+            inline: 220,
+            signal_every: 16,
+            completion_queue: 4096,
+            cached_regions: 64,
+            cached_bytes: 64 << 20,
+            psn: 0,
+        }
+    }
+}
+
+/// Receives for what takes no credit besides the reports: the first and the last frame of a connection.
+const SIGNS: u32 = 2;
+
+impl Options {
+    /// The parameters of the message layer with what this channel needs: packets that fit into its buffers, as many at a time as receives
+    /// are posted, and long messages in one piece, which the channel divides as the adapter needs it.
+    #[must_use]
+    pub fn settings(&self, settings: Settings) -> Settings {
+        Settings {
+            eager_threshold: settings.eager_threshold.min(self.eager_threshold),
+            variant: Variant::Packet,
+            limits: Some(Limits {
+                packet: u64::MAX,
+                buffers: Some(self.send_buffers.max(1)),
+                credits: Some(self.credits()),
+                reserved: self.reserved.max(1),
+                direct: true,
+                // What is told of these alone would need receives of its own.
+                eager_messages: None,
+                eager_bytes: None,
+                ..settings.limits.unwrap_or(Limits::NONE)
+            }),
+            ..settings
+        }
+    }
+
+    fn credits(&self) -> u32 {
+        self.credits.max(1)
+    }
+
+    /// The receives that are posted for a connection. Each packet but a report takes a credit, and each report gives one back at least,
+    /// so there are never more reports on the way than credits.
+    pub(super) fn receives(&self) -> u32 {
+        2 * self.credits() + SIGNS
+    }
+
+    /// The longest payload of a packet.
+    pub(super) const fn capacity(&self) -> u64 {
+        self.eager_threshold
+    }
+
+    /// The length of a packet buffer.
+    pub(super) const fn buffer(&self) -> u64 {
+        (self.eager_threshold + wire::HEAD_MAX as u64).next_multiple_of(64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_layer_sends_no_more_than_fits() {
+        let options = Options::default();
+        let settings = options.settings(Settings::new(1 << 20));
+        assert_eq!(settings.eager_threshold, options.capacity());
+        let limits = settings.limits.expect("limits are set");
+        assert_eq!(limits.credits, Some(options.credits));
+        assert!(options.receives() >= 2 * options.credits);
+        // A lower threshold stays.
+        assert_eq!(options.settings(Settings::new(100)).eager_threshold, 100);
+    }
+}

@@ -1,0 +1,147 @@
+//! Registered memory of messages that are sent from where they are, and a cache of it.
+//!
+//! To register memory takes long (the system pins its pages and the adapter learns where they are), so a registration is kept when its message
+//! has left: the same bytes may leave again. Registrations are found by the memory that they are of. What is kept is bounded, in number and bytes; the
+//! one that was used least recently goes first, and at once those whose memory nobody else has any more.
+//!
+//! A registration shares the memory with the program's buffer, so that a program that writes to a buffer that it has sent gets a
+//! copy, as while the message is on its way. Who refills its buffers before each send can switch the cache off ([`Options::cached_regions`]).
+//!
+//! [`Options::cached_regions`]: super::Options::cached_regions
+
+use std::collections::BTreeMap;
+use std::rc::{Rc, Weak};
+
+use rdma::{Access, MemoryRegion, ProtectionDomain, RegionMemory, RegisterError, Verbs};
+
+/// What a registration is found by: where the memory is. While it is registered nothing else can be there.
+pub(super) type Key = usize;
+
+#[derive(Debug)]
+struct Entry {
+    region: MemoryRegion,
+    memory: Weak<Vec<u8>>,
+    users: u32,
+    last_use: u64,
+}
+
+/// The registrations of a device.
+#[derive(Debug)]
+pub(super) struct Registrations {
+    pd: ProtectionDomain,
+    access: Access,
+    most: usize,
+    most_bytes: u64,
+    /// Never iterated over for anything that depends on the order.
+    entries: BTreeMap<Key, Entry>,
+    bytes: u64,
+    uses: u64,
+    /// How often a registration was found, and how often it had to be made.
+    pub(super) found: u64,
+    pub(super) made: u64,
+}
+
+impl Registrations {
+    pub(super) const fn new(
+        pd: ProtectionDomain,
+        access: Access,
+        (most, most_bytes): (usize, u64),
+    ) -> Self {
+        Self {
+            pd,
+            access,
+            most,
+            most_bytes,
+            entries: BTreeMap::new(),
+            bytes: 0,
+            uses: 0,
+            found: 0,
+            made: 0,
+        }
+    }
+
+    /// The registration of this memory, from now on in use.
+    pub(super) fn take(
+        &mut self,
+        verbs: &dyn Verbs,
+        memory: &Rc<Vec<u8>>,
+    ) -> Result<(Key, MemoryRegion), RegisterError> {
+        self.uses += 1;
+        let key = Rc::as_ptr(memory).addr();
+        if let Some(entry) = self.entries.get_mut(&key) {
+            self.found += 1;
+            entry.users += 1;
+            entry.last_use = self.uses;
+            return Ok((key, entry.region));
+        }
+        self.drop_orphans(verbs);
+        let (pd, access) = (self.pd, self.access);
+        let register = || verbs.reg_mr(pd, RegionMemory::ReadOnly(Rc::clone(memory)), access);
+        let region = match register() {
+            Ok(region) => region,
+            // What is kept may be all there is room for.
+            Err(_) if self.drop_idle(verbs, 0, 0) => register()?,
+            Err(error) => return Err(error),
+        };
+        self.made += 1;
+        self.bytes += region.length;
+        let entry = Entry {
+            region,
+            memory: Rc::downgrade(memory),
+            users: 1,
+            last_use: self.uses,
+        };
+        self.entries.insert(key, entry);
+        Ok((key, region))
+    }
+
+    /// One use of a registration is over.
+    pub(super) fn give_back(&mut self, verbs: &dyn Verbs, key: Key) {
+        if let Some(entry) = self.entries.get_mut(&key) {
+            entry.users -= 1;
+        }
+        self.drop_orphans(verbs);
+        self.drop_idle(verbs, self.most, self.most_bytes);
+    }
+
+    /// Ends registrations that nobody uses and whose memory only the adapter has.
+    fn drop_orphans(&mut self, verbs: &dyn Verbs) {
+        let orphans = self.entries.extract_if(.., |_, entry| {
+            entry.users == 0 && entry.memory.strong_count() <= 1
+        });
+        for (_, entry) in orphans {
+            self.bytes -= entry.region.length;
+            end(verbs, &entry);
+        }
+    }
+
+    /// Ends registrations that nobody uses until no more than so many and so many bytes are left, or those left are all in use. Whether any was.
+    pub(super) fn drop_idle(&mut self, verbs: &dyn Verbs, most: usize, most_bytes: u64) -> bool {
+        let mut any = false;
+        while self.entries.len() > most || self.bytes > most_bytes {
+            let idle = self.entries.iter().filter(|(_, entry)| entry.users == 0);
+            let Some((&key, _)) = idle.min_by_key(|(_, entry)| entry.last_use) else {
+                break;
+            };
+            if let Some(entry) = self.entries.remove(&key) {
+                self.bytes -= entry.region.length;
+                end(verbs, &entry);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Ends all of them, also those in use: no queue pair is left that could use them.
+    pub(super) fn drop_all(&mut self, verbs: &dyn Verbs) {
+        for (_, entry) in std::mem::take(&mut self.entries) {
+            end(verbs, &entry);
+        }
+        self.bytes = 0;
+    }
+}
+
+/// The adapter does not have it any more; if it says that it had not, that comes to the same.
+fn end(verbs: &dyn Verbs, entry: &Entry) {
+    let _ = verbs.dereg_mr(&entry.region);
+}

@@ -1,0 +1,476 @@
+//! What is posted: packets, messages to where the other side wants them, and the other side's messages to where we want them.
+//!
+//! * A packet is a frame in one SEND. Up to [`Options::inline`](super::Options::inline) bytes the adapter takes them at once, and the packet has
+//!   *left*; a longer one is copied into a packet buffer and has left when the other side's adapter has acknowledged it.
+//! * A message that was cleared and is longer than a packet is written from where it is: RDMA WRITE, in pieces if it is longer than the port can,
+//!   the last one with immediate data, which are the receiver's operation. If there is more to tell, a frame follows instead.
+//! * A message that can be fetched is read by RDMA READ when its receive clears it, and the CTS follows when it is there. To the message layer of the
+//!   sender that is the end: cleared, and the data have left.
+
+use std::rc::Rc;
+
+use rdma::{Operation, Payload, SendFlags, SendRequest, Sge};
+
+use super::device::{Device, Landing, Name, Offer, Source, sent};
+use super::link::{Job, LinkId, Stage, Then};
+use super::options::Rendezvous;
+use crate::Buffer;
+use crate::channel::{Header, Packet, Token};
+use crate::connection::Failure;
+use crate::wire::{self, Annex, Frame, Memory};
+
+impl Device {
+    /// A message is about to be announced to a peer.
+    pub fn offer(&mut self, peer: u32, send: Token, message: &Buffer) {
+        self.withdraw((peer, send));
+        let is_phantom = message.is_phantom() && !message.is_empty();
+        let is_long = message.len() > self.options.capacity();
+        let mut offer = Offer {
+            memory: None,
+            is_phantom,
+        };
+        if self.options.rendezvous == Rendezvous::Read && is_long {
+            let memory = match message.memory() {
+                Some(memory) => Rc::clone(memory),
+                None => self.zeros(message.len()),
+            };
+            // Without a registration the message goes the other way, which will say why if that fails, too.
+            offer.memory = self.registrations.take(&*self.verbs, &memory).ok();
+        }
+        if offer.is_phantom || offer.memory.is_some() {
+            self.offers.insert((peer, send), offer);
+        }
+    }
+
+    /// A message cannot be fetched any more.
+    pub(super) fn withdraw(&mut self, name: Name) {
+        if let Some((key, _)) = self.offers.remove(&name).and_then(|offer| offer.memory) {
+            self.registrations.give_back(&*self.verbs, key);
+        }
+    }
+
+    /// So many zeros, or more.
+    fn zeros(&mut self, length: u64) -> Rc<Vec<u8>> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if self.zeros.len() < length {
+            self.zeros = Rc::new(vec![0; length]);
+        }
+        Rc::clone(&self.zeros)
+    }
+
+    /// A receive is about to clear a message of so many bytes.
+    pub fn expect(&mut self, peer: u32, receive: Token, length: u64) {
+        self.expected.insert((peer, receive), length);
+    }
+
+    /// Posts a packet on a connection. If that does not exist any more, the packet is lost, and has left.
+    ///
+    /// # Panics
+    /// If the packet is longer than [`Options::settings`](super::Options::settings) lets the message layer send.
+    pub fn post(&mut self, link: LinkId, mut packet: Packet) {
+        let found = self
+            .current
+            .get(&link)
+            .and_then(|number| self.links.get(number));
+        let Some((number, peer)) = found.map(|link| (link.qp.qp_num, link.peer)) else {
+            let notify = packet.notify.take();
+            return self.happenings.extend(notify.map(sent));
+        };
+        debug_assert!(
+            !matches!(
+                packet.header,
+                Header::EagerFirst { .. } | Header::DataPart { .. }
+            ),
+            "messages come whole"
+        );
+        match packet.header {
+            Header::Rts { send, .. } => {
+                let offer = self.offers.get(&(peer, send));
+                let memory = offer.and_then(|offer| offer.memory);
+                let annex = Annex {
+                    memory: memory.map(|(_, region)| Memory {
+                        address: region.addr,
+                        key: region.rkey,
+                    }),
+                    phantom: offer.is_some_and(|offer| offer.is_phantom),
+                    elsewhere: false,
+                };
+                self.queue_frame(number, packet, &annex);
+            }
+            Header::Cts { send, receive } => self.clear(number, peer, (send, receive), packet),
+            Header::Data { receive } => match self.cleared.remove(&(peer, receive)) {
+                Some(place) => self.queue_write(number, place, receive, packet),
+                None => self.queue_frame(number, packet, &Annex::default()),
+            },
+            Header::CancelResponse { send } => {
+                self.sources.remove(&(peer, send));
+                self.queue_frame(number, packet, &Annex::default());
+            }
+            _ => self.queue_frame(number, packet, &Annex::default()),
+        }
+        self.run(number);
+    }
+
+    fn queue(&mut self, number: u32, job: Job) {
+        if let Some(link) = self.links.get_mut(&number) {
+            link.pending.push_back(job);
+        }
+    }
+
+    fn queue_frame(&mut self, number: u32, packet: Packet, annex: &Annex) {
+        let head = wire::encode_with(&packet, annex);
+        let length = wire::payload_of(&packet);
+        assert!(
+            length <= self.options.capacity(),
+            "the message layer was told how long packets may be"
+        );
+        let payload = if length == 0 {
+            Buffer::phantom(0)
+        } else {
+            packet.payload
+        };
+        let job = Job::Frame {
+            head,
+            payload,
+            notify: packet.notify,
+            is_signaled: false,
+        };
+        self.queue(number, job);
+    }
+
+    /// Sends a frame without content, and learns of its arrival.
+    pub(super) fn say(&mut self, number: u32, frame: &Frame) {
+        let job = Job::Frame {
+            head: wire::encode_sign(frame),
+            payload: Buffer::phantom(0),
+            notify: None,
+            is_signaled: true,
+        };
+        self.queue(number, job);
+        self.run(number);
+    }
+
+    /// Clears a message: it is fetched, or a place for it is named, or it will come as a packet.
+    fn clear(
+        &mut self,
+        number: u32,
+        peer: u32,
+        (send, receive): (Token, Token),
+        mut packet: Packet,
+    ) {
+        let source = self.sources.remove(&(peer, send));
+        let length = self.expected.remove(&(peer, receive)).unwrap_or(0);
+        if length <= self.options.capacity() {
+            return self.queue_frame(number, packet, &Annex::default());
+        }
+        let source = source.unwrap_or(Source {
+            memory: None,
+            is_phantom: false,
+        });
+        let Some(region) = self.register_landing(length, source.memory.is_none()) else {
+            return self.fail(
+                number,
+                Failure::NoMemory,
+                "a message of that length".to_owned(),
+            );
+        };
+        let mut landing = Landing {
+            region,
+            is_phantom: source.is_phantom,
+            answer: None,
+        };
+        if let Some(place) = source.memory {
+            // What it holds is free: it waits here and not in a buffer.
+            self.happenings.extend(packet.notify.take().map(sent));
+            landing.answer = Some(packet);
+            let job = Job::Read {
+                landing: region,
+                posted: 0,
+                place,
+                receive,
+            };
+            self.queue(number, job);
+        } else {
+            let memory = Some(Memory {
+                address: region.addr,
+                key: region.rkey,
+            });
+            let annex = Annex {
+                memory,
+                ..Annex::default()
+            };
+            self.queue_frame(number, packet, &annex);
+        }
+        self.landings.insert((peer, receive), landing);
+    }
+
+    /// Memory in which a message of so many bytes arrives.
+    fn register_landing(&mut self, length: u64, is_written: bool) -> Option<rdma::MemoryRegion> {
+        let length = usize::try_from(length).ok()?;
+        let access = if is_written {
+            rdma::Access::LOCAL_WRITE | rdma::Access::REMOTE_WRITE
+        } else {
+            rdma::Access::LOCAL_WRITE
+        };
+        let memory = rdma::RegionMemory::Owned(vec![0; length]);
+        match self.verbs.reg_mr(self.pd, memory, access) {
+            Ok(region) => Some(region),
+            Err(refused) => {
+                // What is kept of messages that have left may be all there is room for.
+                self.registrations.drop_idle(&*self.verbs, 0, 0);
+                self.verbs.reg_mr(self.pd, refused.memory, access).ok()
+            }
+        }
+    }
+
+    /// The message goes to the place that its receiver has named.
+    fn queue_write(&mut self, number: u32, place: Memory, receive: Token, packet: Packet) {
+        let length = packet.payload.len();
+        let memory = match packet.payload.memory() {
+            Some(memory) => Rc::clone(memory),
+            None => self.zeros(length),
+        };
+        let source = match self.registrations.take(&*self.verbs, &memory) {
+            Ok(source) => source,
+            Err(refused) => return self.fail(number, Failure::NoMemory, refused.error.to_string()),
+        };
+        let annex = Annex {
+            elsewhere: true,
+            ..Annex::default()
+        };
+        let head = packet
+            .returned
+            .is_some()
+            .then(|| wire::encode_with(&packet, &annex));
+        let job = Job::Write {
+            source,
+            length,
+            posted: 0,
+            place,
+            receive,
+            notify: packet.notify,
+            head,
+        };
+        self.queue(number, job);
+    }
+
+    /// Posts what waits on a connection, as far as there is room.
+    pub(super) fn run(&mut self, number: u32) {
+        loop {
+            let Some(link) = self.links.get_mut(&number) else {
+                return;
+            };
+            if link.stage != Stage::Open {
+                return;
+            }
+            if link.posted.len() >= self.options.send_queue as usize {
+                return;
+            }
+            let Some(job) = link.pending.pop_front() else {
+                if link.is_closing && link.is_drained() {
+                    self.end(number);
+                }
+                return;
+            };
+            let left = match job {
+                Job::Frame { .. } => self.post_frame(number, job),
+                Job::Write { .. } => self.post_write(number, job),
+                Job::Read { .. } => self.post_read(number, job),
+            };
+            if let Some(job) = left {
+                let Some(link) = self.links.get_mut(&number) else {
+                    return self.drop_job(job);
+                };
+                let waits = matches!(job, Job::Frame { .. });
+                link.pending.push_front(job);
+                if waits {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Posts a frame; gives it back if no packet buffer is free.
+    fn post_frame(&mut self, number: u32, job: Job) -> Option<Job> {
+        let Job::Frame {
+            head,
+            payload,
+            notify,
+            is_signaled,
+        } = job
+        else {
+            return Some(job);
+        };
+        let link = self.links.get(&number)?;
+        let length = head.bytes().len() as u64 + payload.len();
+        if length <= u64::from(link.max_inline) {
+            let mut frame = std::mem::take(&mut self.frame);
+            fill(&mut frame, head.bytes(), &payload);
+            self.post_request(
+                number,
+                (Operation::Send, Payload::Inline(&frame)),
+                (is_signaled, Then::Nothing),
+            );
+            self.frame = frame;
+            self.happenings.extend(notify.map(sent));
+            return None;
+        }
+        let buffers = self.buffers.as_mut()?;
+        let Some(buffer) = buffers.free.pop() else {
+            self.starved = true;
+            return Some(Job::Frame {
+                head,
+                payload,
+                notify,
+                is_signaled,
+            });
+        };
+        let region = buffers.region;
+        let offset = u64::from(buffer) * self.options.buffer();
+        let mut frame = std::mem::take(&mut self.frame);
+        fill(&mut frame, head.bytes(), &payload);
+        let written = self.verbs.write_mr(&region, offset, &frame);
+        self.frame = frame;
+        if let Err(error) = written {
+            self.free_buffer(buffer);
+            self.fail(number, Failure::Adapter, error.to_string());
+            return None;
+        }
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        let sge = [region.sge(offset, length)];
+        self.post_request(
+            number,
+            (Operation::Send, Payload::Sges(&sge)),
+            (true, Then::Buffer(buffer, notify)),
+        );
+        None
+    }
+
+    /// Posts the next piece of a message that is written; gives back what is left of it.
+    fn post_write(&mut self, number: u32, mut job: Job) -> Option<Job> {
+        let Job::Write {
+            source: (key, region),
+            length,
+            ref mut posted,
+            place,
+            receive,
+            ref mut notify,
+            ref mut head,
+        } = job
+        else {
+            return Some(job);
+        };
+        let (offset, piece) = (*posted, (length - *posted).min(self.max_message));
+        *posted += piece;
+        let is_last = *posted == length;
+        let remote_addr = place.address.wrapping_add(offset);
+        let operation = if is_last && head.is_none() {
+            Operation::RdmaWriteWithImm {
+                remote_addr,
+                rkey: place.key,
+                imm_data: receive,
+            }
+        } else {
+            Operation::RdmaWrite {
+                remote_addr,
+                rkey: place.key,
+            }
+        };
+        let then = if is_last {
+            Then::Written(key, notify.take())
+        } else {
+            Then::Nothing
+        };
+        let head = head.take_if(|_| is_last);
+        let sge = [sge(&region, offset, piece)];
+        self.post_request(number, (operation, Payload::Sges(&sge)), (is_last, then));
+        if !is_last {
+            return Some(job);
+        }
+        if let Some(head) = head {
+            let frame = Job::Frame {
+                head,
+                payload: Buffer::phantom(0),
+                notify: None,
+                is_signaled: false,
+            };
+            self.links.get_mut(&number)?.pending.push_front(frame);
+        }
+        None
+    }
+
+    /// Posts the next piece of a message that is read; gives back what is left of it.
+    fn post_read(&mut self, number: u32, mut job: Job) -> Option<Job> {
+        let Job::Read {
+            landing,
+            ref mut posted,
+            place,
+            receive,
+        } = job
+        else {
+            return Some(job);
+        };
+        let (offset, piece) = (*posted, (landing.length - *posted).min(self.max_message));
+        *posted += piece;
+        let is_last = *posted == landing.length;
+        let operation = Operation::RdmaRead {
+            remote_addr: place.address.wrapping_add(offset),
+            rkey: place.key,
+        };
+        let then = if is_last {
+            Then::Read(receive)
+        } else {
+            Then::Nothing
+        };
+        let sge = [sge(&landing, offset, piece)];
+        self.post_request(number, (operation, Payload::Sges(&sge)), (is_last, then));
+        (!is_last).then_some(job)
+    }
+
+    fn post_request(
+        &mut self,
+        number: u32,
+        (operation, payload): (Operation, Payload<'_>),
+        (is_signaled, then): (bool, Then),
+    ) {
+        let Some(link) = self.links.get_mut(&number) else {
+            return;
+        };
+        // Half of the queue is always signalled, so that places come back.
+        let every = self
+            .options
+            .signal_every
+            .min(self.options.send_queue / 2)
+            .max(1);
+        let signaled = is_signaled || link.unsignaled + 1 >= every;
+        link.unsignaled = if signaled { 0 } else { link.unsignaled + 1 };
+        let request = SendRequest {
+            wr_id: link.oldest + link.posted.len() as u64,
+            operation,
+            payload,
+            flags: SendFlags {
+                signaled,
+                ..SendFlags::default()
+            },
+        };
+        link.posted.push_back(then);
+        let posted = self.verbs.post_send(link.qp, &[request]);
+        if let Err(refused) = posted {
+            self.fail(number, Failure::Adapter, refused.error.to_string());
+        }
+    }
+}
+
+fn sge(region: &rdma::MemoryRegion, offset: u64, length: u64) -> Sge {
+    region.sge(offset, u32::try_from(length).unwrap_or(u32::MAX))
+}
+
+/// Makes a frame of its head and payload; a phantom is so many zeros.
+fn fill(frame: &mut Vec<u8>, head: &[u8], payload: &Buffer) {
+    frame.clear();
+    frame.extend_from_slice(head);
+    match payload.bytes() {
+        Some(bytes) => frame.extend_from_slice(bytes),
+        None => frame.resize(frame.len() + usize::try_from(payload.len()).unwrap_or(0), 0),
+    }
+}

@@ -1,0 +1,325 @@
+//! Ranks in memory on the packet channel: each with an adapter of its own, and a world whose introductions come late and whose clock moves only when
+//! nothing else can happen.
+
+#![allow(
+    unreachable_pub,
+    clippy::allow_attributes,
+    clippy::unwrap_used,
+    reason = "what is not there is a failed test"
+)]
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use mpi::channel::{Interest, Token};
+use mpi::packet_channel::{Introduction, Options, PacketChannel, World};
+use mpi::{Comm, Level, Process, Result, Settings};
+
+use crate::adapter::{Abilities, Adapter, Network};
+
+/// What the worlds of all ranks share.
+#[derive(Default)]
+struct Shared {
+    now: f64,
+    /// From, to.
+    introductions: Vec<(u32, u32, Introduction)>,
+    inboxes: Vec<VecDeque<(u32, Introduction)>>,
+    timers: Vec<(f64, u32, Token)>,
+    elapsed: Vec<VecDeque<Token>>,
+    lost: Vec<VecDeque<u32>>,
+    log: Vec<String>,
+}
+
+struct Place {
+    rank: u32,
+    size: u32,
+    shared: Rc<RefCell<Shared>>,
+}
+
+impl World for Place {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn size(&self) -> u32 {
+        self.size
+    }
+
+    fn now(&self) -> f64 {
+        self.shared.borrow().now
+    }
+
+    fn timer(&self, seconds: f64, token: Token) {
+        let mut shared = self.shared.borrow_mut();
+        let date = shared.now + seconds;
+        shared.timers.push((date, self.rank, token));
+    }
+
+    fn compute(&self, flops: f64, token: Token) {
+        self.timer(flops / 1e9, token);
+    }
+
+    fn elapsed(&self) -> Option<Token> {
+        self.shared.borrow_mut().elapsed[self.rank as usize].pop_front()
+    }
+
+    fn park(&self, _: &Waker, _: Interest) {}
+
+    fn introduce(&self, peer: u32, introduction: Introduction) {
+        let mut shared = self.shared.borrow_mut();
+        shared.introductions.push((self.rank, peer, introduction));
+    }
+
+    fn introduced(&self) -> Option<(u32, Introduction)> {
+        self.shared.borrow_mut().inboxes[self.rank as usize].pop_front()
+    }
+
+    fn lost(&self) -> Option<u32> {
+        self.shared.borrow_mut().lost[self.rank as usize].pop_front()
+    }
+
+    fn host_name(&self) -> String {
+        format!("host-{}", self.rank)
+    }
+
+    fn print(&self, text: fmt::Arguments<'_>) {
+        let text = text.to_string();
+        self.shared.borrow_mut().log.push(text);
+    }
+
+    fn log(&self, level: Level, text: fmt::Arguments<'_>) {
+        self.print(format_args!("{level:?}: {text}"));
+    }
+
+    fn abort(&self, _: i32) {}
+}
+
+/// A run of ranks.
+#[derive(Clone)]
+pub struct Ranks {
+    pub size: u32,
+    pub seed: u64,
+    pub settings: Settings,
+    pub options: Options,
+    pub abilities: Abilities,
+    /// This rank's adapter goes off after so many steps.
+    pub off: Option<(u32, u64)>,
+}
+
+/// What came of it.
+pub struct Outcome {
+    pub results: Vec<Option<Result<()>>>,
+    pub faults: Vec<String>,
+    pub log: Vec<String>,
+    /// What the adapters have in use when the ranks are gone.
+    pub in_use: Vec<[usize; 4]>,
+    pub steps: u64,
+}
+
+type Body = Pin<Box<dyn Future<Output = Result<()>>>>;
+
+/// Enough for anything that ends.
+const STEPS_MAX: u64 = 3_000_000;
+
+impl Ranks {
+    pub fn new(size: u32, seed: u64) -> Self {
+        Self {
+            size,
+            seed,
+            settings: Settings::new(u64::MAX),
+            options: Options {
+                eager_threshold: 100,
+                credits: 4,
+                reserved: 2,
+                send_buffers: 3,
+                send_queue: 6,
+                inline: 90,
+                signal_every: 4,
+                cached_regions: 2,
+                psn: 0xFF_FFF0,
+                ..Options::default()
+            },
+            abilities: Abilities::default(),
+            off: None,
+        }
+    }
+
+    pub fn run<F, Fut>(self, program: F) -> Outcome
+    where
+        F: Fn(Comm) -> Fut,
+        Fut: Future<Output = Result<()>> + 'static,
+    {
+        let network = Network::new(self.seed);
+        let mut draws = self.seed.wrapping_mul(0xD134_2543_DE82_EF95) | 1;
+        let size = self.size as usize;
+        let shared = Rc::new(RefCell::new(Shared {
+            inboxes: vec![VecDeque::new(); size],
+            elapsed: vec![VecDeque::new(); size],
+            lost: vec![VecDeque::new(); size],
+            ..Shared::default()
+        }));
+        let adapters: Vec<Adapter> = (0..size).map(|_| network.adapter(self.abilities)).collect();
+        let mut bodies = self.bodies(&program, &shared, &adapters);
+        let mut results: Vec<Option<Result<()>>> = vec![None; size];
+        let (mut off, mut is_off) = (self.off, false);
+        let mut steps = 0;
+        let mut draw = |below: usize| {
+            draws ^= draws >> 12;
+            draws ^= draws << 25;
+            draws ^= draws >> 27;
+            let draw = draws.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
+            usize::try_from(draw).unwrap() % below
+        };
+        loop {
+            // Some of the ranks look, in any order; when nothing happened, all do.
+            let mut happened = false;
+            for _ in 0..size {
+                poll(&mut bodies, &mut results, draw(size));
+            }
+            for _ in 0..=draw(6) {
+                happened |= network.step();
+                steps += 1;
+            }
+            if let Some((rank, after)) = off
+                && steps >= after
+            {
+                network.switch_off(&adapters[rank as usize]);
+                bodies[rank as usize] = None;
+                is_off = true;
+            }
+            happened |= introduce(&shared, &mut draw);
+            if !happened {
+                for rank in 0..size {
+                    poll(&mut bodies, &mut results, rank);
+                }
+                happened = network.step() || introduce(&shared, &mut draw);
+            }
+            happened |= advance(&shared, happened);
+            if !happened && let Some((rank, _)) = off.take_if(|_| is_off) {
+                // Somebody else has noticed.
+                for lost in &mut shared.borrow_mut().lost {
+                    lost.push_back(rank);
+                }
+                happened = true;
+            }
+            if steps > STEPS_MAX || !happened {
+                break;
+            }
+        }
+        drop(bodies);
+        let log = std::mem::take(&mut shared.borrow_mut().log);
+        Outcome {
+            results,
+            faults: network.faults(),
+            log,
+            in_use: adapters.iter().map(Adapter::in_use).collect(),
+            steps,
+        }
+    }
+
+    fn bodies<F, Fut>(
+        &self,
+        program: &F,
+        shared: &Rc<RefCell<Shared>>,
+        adapters: &[Adapter],
+    ) -> Vec<Option<Body>>
+    where
+        F: Fn(Comm) -> Fut,
+        Fut: Future<Output = Result<()>> + 'static,
+    {
+        let life = |rank: u32| {
+            let world = Rc::new(Place {
+                rank,
+                size: self.size,
+                shared: Rc::clone(shared),
+            });
+            let verbs = Rc::new(adapters[rank as usize].clone());
+            let (settings, options) = (self.settings.clone(), self.options.clone());
+            let channel = PacketChannel::new(verbs, world, settings, options).unwrap();
+            let process = Process::new(Box::new(channel));
+            let body = program(process.world());
+            let life: Body = Box::pin(async move {
+                body.await?;
+                process.finalize().await;
+                assert_eq!(process.leftovers(), Vec::<String>::new(), "rank {rank}");
+                let report = process.flow_report();
+                assert!(report.is_none_or(|report| report.settled), "rank {rank}");
+                let text = format!("{process:?}");
+                assert!(text.ends_with(", 0 operations)"), "{text}");
+                Ok(())
+            });
+            Some(life)
+        };
+        (0..self.size).map(life).collect()
+    }
+}
+
+fn poll(bodies: &mut [Option<Body>], results: &mut [Option<Result<()>>], rank: usize) {
+    let Some(body) = &mut bodies[rank] else {
+        return;
+    };
+    let mut context = Context::from_waker(Waker::noop());
+    if let Poll::Ready(result) = body.as_mut().poll(&mut context) {
+        results[rank] = Some(result);
+        bodies[rank] = None;
+    }
+}
+
+/// An introduction comes, any of those on the way.
+fn introduce(shared: &RefCell<Shared>, draw: &mut impl FnMut(usize) -> usize) -> bool {
+    let shared = &mut *shared.borrow_mut();
+    if shared.introductions.is_empty() {
+        return false;
+    }
+    let at = draw(shared.introductions.len());
+    // Those of one rank to another stay in order.
+    let (from, to) = (shared.introductions[at].0, shared.introductions[at].1);
+    let mut all = shared.introductions.iter();
+    let at = all
+        .position(|other| (other.0, other.1) == (from, to))
+        .unwrap();
+    let (from, to, introduction) = shared.introductions.remove(at);
+    shared.inboxes[to as usize].push_back((from, introduction));
+    true
+}
+
+/// The next timer is over, if nothing else happens.
+fn advance(shared: &RefCell<Shared>, happened: bool) -> bool {
+    if happened {
+        return true;
+    }
+    let shared = &mut *shared.borrow_mut();
+    let all = shared.timers.iter().enumerate();
+    let Some((at, _)) = all.min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0)) else {
+        return false;
+    };
+    let (date, rank, token) = shared.timers.remove(at);
+    shared.now = shared.now.max(date);
+    shared.elapsed[rank as usize].push_back(token);
+    true
+}
+
+impl Outcome {
+    /// Everybody has ended well, nothing was done that no correct user does, and everything was given back.
+    #[track_caller]
+    pub fn finished(self) -> Self {
+        assert_eq!(self.faults, Vec::<String>::new());
+        for (rank, result) in self.results.iter().enumerate() {
+            assert_eq!(*result, Some(Ok(())), "rank {rank}; log {:?}", self.log);
+        }
+        self.all_given_back()
+    }
+
+    #[track_caller]
+    pub fn all_given_back(self) -> Self {
+        for (rank, in_use) in self.in_use.iter().enumerate() {
+            assert_eq!(*in_use, [0; 4], "rank {rank}");
+        }
+        self
+    }
+}

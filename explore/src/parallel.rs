@@ -199,6 +199,7 @@ impl<C: Collector> Owner<'_, C> {
                 if matches!(halt, Halt::Again) {
                     // Who uses which barrier is noted here.
                     self.state.facts.wary = facts.wary;
+                    self.state.facts.watched |= facts.watched;
                 }
                 Err(halt)
             }

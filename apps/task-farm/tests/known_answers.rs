@@ -53,3 +53,16 @@ fn a_plain_run_notices_nothing() {
     );
     assert_eq!(ran.status.code(), Some(0), "{ran:?}");
 }
+
+/// Which answer the master gets first is not determined, which is no mistake.
+#[test]
+fn the_order_of_answers_is_a_warning() {
+    let (status, found) = check("-n 3");
+    assert_eq!((status, &found["verdict"]), (Some(0), &"ok".into()));
+    let warning = &found["warnings"][0];
+    assert_eq!(
+        (&warning["kind"], &warning["name"]),
+        (&"receive-order".into(), &"rank 0".into())
+    );
+    assert_eq!(found["warnings"].as_array().map(Vec::len), Some(1));
+}

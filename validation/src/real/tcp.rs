@@ -57,6 +57,8 @@ pub(super) struct Sockets<C> {
     waker: Arc<mio::Waker>,
     alarm: Alarm,
     wait: Wait,
+    /// More ranks are on this host than it has cores.
+    crowded: bool,
     looked_ns: Cell<u64>,
     looks: Cell<u32>,
 }
@@ -70,7 +72,8 @@ impl<C> fmt::Debug for Sockets<C> {
 }
 
 impl Sockets<InStream> {
-    /// The sockets of a rank that is to be connected with the others as `how` says.
+    /// The sockets of a rank that is to be connected with the others as `how` says, and waits like this; `crowded` if its host has more
+    /// ranks than cores.
     ///
     /// # Errors
     /// If the system has no descriptors left.
@@ -79,7 +82,7 @@ impl Sockets<InStream> {
         (poll, waker): (Poll, Arc<mio::Waker>),
         porter: Porter,
         cards: Vec<String>,
-        (how, wait): (Connecting, Wait),
+        (how, wait, crowded): (Connecting, Wait, bool),
     ) -> io::Result<Rc<Self>> {
         let registry = poll.registry().try_clone()?;
         let alarm = Alarm::new(&registry, ALARM)?;
@@ -92,6 +95,7 @@ impl Sockets<InStream> {
             waker,
             alarm,
             wait,
+            crowded,
             looked_ns: Cell::new(0),
             looks: Cell::new(0),
         }))
@@ -141,6 +145,10 @@ impl<C: Carrier> Sockets<C> {
             connections.hear();
         } else {
             self.poll(Some(Duration::ZERO));
+            if self.crowded && !self.local.is_ready() {
+                // Whom we wait for may need this core.
+                rustix::thread::sched_yield();
+            }
         }
     }
 

@@ -16,7 +16,7 @@ pub(crate) struct Facts {
     /// By actor: the effects that those of its steps may have whose answers may change. All such steps of the actor are taken
     /// to have them, whatever the answer: what depends on what must not depend on answers.
     pub(crate) wary: Vec<u8>,
-    /// The program states invariants, so every step depends on every other.
+    /// The program states invariants, which may look at whatever a step does, so every step depends on every other.
     pub(crate) watched: bool,
 }
 

@@ -42,6 +42,12 @@
 //! Actors do not share memory in ways that matter, and do nothing that differs from run to run: no clock, no randomness but
 //! the simulation's, no iteration over hash maps. The search notices a program that does not take the same steps again and
 //! stops ([`Verdict::Broken`]).
+//!
+//! # Invariants
+//!
+//! Conditions that a program states ([`sim_core::Actor::invariant`]) are looked at after every step. They may read whatever the actors
+//! share, so in such a program any two steps depend on each other: each order of the steps is a class of its own, and no reduction helps.
+//! Check invariants with few actors and few steps. The search begins anew when the first invariant is stated.
 
 mod checkpoint;
 mod class;

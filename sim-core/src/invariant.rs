@@ -49,7 +49,7 @@ impl Actor {
     ///     let same = Rc::clone(&open);
     ///     me.invariant("at most one is open", move || same.get() <= 1);
     ///     open.set(2);
-    ///     me.sleep(1.0).await;
+    ///     me.yield_now().await;
     /// });
     /// let Outcome::Failed(failure) = simulation.run().outcome else { panic!() };
     /// assert_eq!(failure.invariant.as_deref(), Some("at most one is open"));

@@ -299,3 +299,36 @@ fn the_trace_shows_each_transition() {
         ]
     );
 }
+
+#[test]
+fn an_invariant_that_does_not_hold_is_a_failure_of_who_went_on_last() {
+    let run = |limit: u32| {
+        let mut simulation = Simulation::with_constant_model(1);
+        let count = Rc::new(Cell::new(0));
+        let same = Rc::clone(&count);
+        simulation.invariant("few", move || same.get() < limit);
+        for name in ["one", "two"] {
+            let count = Rc::clone(&count);
+            simulation.spawn(name, 0, |me| async move {
+                for _ in 0..3 {
+                    me.sleep(secs(1.0)).await;
+                    count.set(count.get() + 1);
+                }
+            });
+        }
+        simulation.run()
+    };
+    assert_eq!(run(7).outcome, Outcome::Finished);
+    let Outcome::Failed(failure) = run(4).outcome else {
+        panic!("the fourth step violates it")
+    };
+    assert_eq!((failure.name.as_str(), failure.panicked), ("two", false));
+    assert_eq!(failure.invariant.as_deref(), Some("few"));
+    assert_eq!(failure.message, "the invariant \"few\" does not hold");
+    assert_eq!(failure.time.as_secs(), 2.0);
+    // What the end of an actor does counts too.
+    let Outcome::Failed(failure) = run(6).outcome else {
+        panic!("the last step violates it")
+    };
+    assert_eq!(failure.time.as_secs(), 3.0);
+}

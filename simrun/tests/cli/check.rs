@@ -297,7 +297,7 @@ fn a_search_of_something_else_is_refused() {
     }
     for damaged in [
         text.replace("\"traces\"", "\"trace\"")
-            .replacen("[1,", "[2,", 1),
+            .replacen("[2,", "[3,", 1),
         text[..text.len() / 2].to_owned(),
         text.replacen("\"search\":[2,", "\"search\":[2,7,", 1),
         String::new(),
@@ -533,7 +533,9 @@ fn rank_programs_are_explored_too() {
     assert_eq!(finding["cycle"], serde_json::json!([1, 2]));
     assert_eq!(finding["critical"]["is"], "everything");
     let ranks = program("cases");
-    let ran = simrun(&format!("check -n 2 {ranks} -- --case head-to-head"));
+    let ran = simrun(&format!(
+        "check -n 2 --send-mode eager {ranks} -- --case head-to-head"
+    ));
     assert_eq!(ran.status, 0, "{ran:?}");
     let found = check_ranks("unreceived", "-n 2", "leftovers");
     let message = found["findings"][0]["message"].as_str().unwrap();

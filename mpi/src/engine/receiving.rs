@@ -61,14 +61,14 @@ impl Engine {
         self.matched(channel, receive, envelope, content);
     }
 
-    /// A receive has got its message, or the announcement of it.
-    pub(super) fn matched(
+    /// The message itself, without what is said about it.
+    fn unwrapped(
         &mut self,
         channel: &dyn Channel,
         receive: Token,
         envelope: Envelope,
         mut content: Content,
-    ) {
+    ) -> Content {
         loop {
             content = match content {
                 Content::Unready(message) => {
@@ -79,9 +79,20 @@ impl Engine {
                     self.post_control(channel, envelope.source, Header::Ack { send });
                     *message
                 }
-                other => break content = other,
+                other => break other,
             };
         }
+    }
+
+    /// A receive has got its message, or the announcement of it.
+    pub(super) fn matched(
+        &mut self,
+        channel: &dyn Channel,
+        receive: Token,
+        envelope: Envelope,
+        content: Content,
+    ) {
+        let content = self.unwrapped(channel, receive, envelope, content);
         let place = &mut self.operations[receive as usize].state;
         let State::Posted { pattern, buffer } = std::mem::replace(place, State::Elapsing) else {
             unreachable!("only posted receives are matched");

@@ -14,7 +14,7 @@ use crate::check::{self, CheckArgs};
 use crate::entry::VERSION;
 use crate::graph::{self, GraphCommand};
 use crate::platform_command::{self, PlatformCommand};
-use crate::real::{self, RealArgs};
+use crate::real::{self, BackendArg, RealArgs};
 use crate::{new, package, status};
 
 const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun COMMAND";
@@ -78,7 +78,8 @@ struct RealCommand {
 enum Mode {
     Run,
     Check,
-    Real,
+    /// Whether it needs to be built with verbs.
+    Real(bool),
 }
 
 #[derive(Subcommand)]
@@ -129,7 +130,7 @@ pub fn simrun() -> ExitCode {
             let named = match arguments.first().and_then(|first| first.to_str()) {
                 Some("run") => Some(Mode::Run),
                 Some("check") => Some(Mode::Check),
-                Some("real") => Some(Mode::Real),
+                Some("real") => Some(Mode::Real(false)),
                 _ => None,
             };
             let rest = &arguments[usize::from(named.is_some())..];
@@ -152,7 +153,8 @@ pub fn simrun() -> ExitCode {
         }
         Some(Sub::Real(real)) => {
             let quiet = real.options.quiet;
-            start_app(real.app.as_deref(), Mode::Real, quiet, &arguments[1..])
+            let mode = Mode::Real(real.options.backend == BackendArg::Verbs);
+            start_app(real.app.as_deref(), mode, quiet, &arguments[1..])
         }
         Some(Sub::Platform(command)) => platform_command::run(&command),
         Some(Sub::Graph(command)) => graph::run(&command),
@@ -181,7 +183,11 @@ fn start_app(app: Option<&Path>, mode: Mode, quiet: bool, arguments: &[OsString]
 
 /// Replaces this process by the program, so that signals and statuses are the program's own.
 fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> ExitCode {
-    let program = match package::program(app, quiet) {
+    let features: &[&str] = match mode {
+        Mode::Real(true) => &["simrun/verbs"],
+        _ => &[],
+    };
+    let program = match package::program(app, quiet, features) {
         Ok(program) => program,
         Err(error) => return status::refuse(error),
     };
@@ -191,7 +197,7 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
         let called = [&simrun, "check", &app.to_string_lossy()].map(check::quoted);
         command.args(["check", "--called-as", &called.join(" ")]);
     }
-    if mode == Mode::Real {
+    if matches!(mode, Mode::Real(_)) {
         command.arg("real");
     }
     let error = command.args(without_app(arguments, mode)).exec();
@@ -215,7 +221,7 @@ fn first_plain(arguments: &[OsString], mode: Mode) -> Option<usize> {
     let command = match mode {
         Mode::Run => RunArgs::augment_args(clap::Command::new("run")),
         Mode::Check => CheckArgs::augment_args(clap::Command::new("check")),
-        Mode::Real => RealArgs::augment_args(clap::Command::new("real")),
+        Mode::Real(_) => RealArgs::augment_args(clap::Command::new("real")),
     };
     let takes_value = |is_it: &dyn Fn(&clap::Arg) -> bool| {
         let option = command.get_arguments().find(|option| is_it(option));

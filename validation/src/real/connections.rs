@@ -19,6 +19,7 @@ use std::rc::Rc;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
+use mpi::Buffer;
 use mpi::channel::{Event, Header, Packet};
 use mpi::connection::virtual_connection::State as VcState;
 use mpi::connection::{
@@ -55,10 +56,54 @@ pub(super) trait Carrier: fmt::Debug {
         Some(packet)
     }
 
-    /// The connection is not in use any more.
+    /// The connection is not in use any more, or will not be.
     fn closed(&mut self, connection: ConnectionId) {
         let _ = connection;
     }
+
+    /// A rank is lost, and everything that was on its way from or to it.
+    fn lost(&mut self, peer: u32) {
+        let _ = peer;
+    }
+
+    /// See [`mpi::Channel::offer`].
+    fn offer(&mut self, peer: u32, send: mpi::channel::Token, message: &Buffer) {
+        let _ = (peer, send, message);
+    }
+
+    /// See [`mpi::Channel::expect`].
+    fn expect(&mut self, peer: u32, receive: mpi::channel::Token, length: u64) {
+        let _ = (peer, receive, length);
+    }
+
+    /// Whether packets are carried elsewhere than on the sockets.
+    const CARRIES: bool = false;
+
+    /// The next thing that has happened to packets that are carried elsewhere.
+    fn happened(&mut self) -> Option<Carried> {
+        None
+    }
+
+    /// Asks to be told, at a file descriptor that whoever has made the carrier knows, when something happens; true if nothing has, so that it
+    /// is right to sleep.
+    fn arm(&mut self) -> bool {
+        true
+    }
+}
+
+/// What has happened to packets that are carried elsewhere than on the sockets.
+#[cfg_attr(
+    not(feature = "verbs"),
+    expect(dead_code, reason = "there is no such carrier in this build")
+)]
+#[derive(Debug)]
+pub(super) enum Carried {
+    /// Something has arrived that the peer has posted.
+    Arrived(Option<ConnectionId>, Event),
+    /// Something else that the message layer is to hear.
+    Event(Event),
+    /// Nothing can be carried to a peer any more.
+    Failed(u32, Failure),
 }
 
 /// Packets travel on the sockets.
@@ -368,6 +413,7 @@ impl<C: Carrier> Connections<C> {
         if let Some(place) = self.ends.get_mut(connection as usize)
             && place.take().is_some()
         {
+            self.carrier.closed(connection);
             self.input(connection, Input::ConnectError);
         }
     }
@@ -452,9 +498,7 @@ impl<C: Carrier> Connections<C> {
         if end.closes && is_written {
             let end = self.ends[connection as usize].take();
             if let Some(mut end) = end {
-                if end.in_use {
-                    self.carrier.closed(connection);
-                }
+                self.carrier.closed(connection);
                 if let Some(link) = &mut end.link {
                     let _ = self.registry.deregister(link.stream());
                 }
@@ -481,6 +525,10 @@ impl<C: Carrier> Connections<C> {
                     .messages
                     .pop_front()
                     .map(|(message, _)| Input::Read(message));
+            }
+            if C::CARRIES && !end.messages.is_empty() {
+                // What was sent before it comes another way, also when the stream has ended.
+                return None;
             }
             if end.has_ended {
                 end.reads = false;
@@ -531,6 +579,7 @@ impl<C: Carrier> Connections<C> {
         if self.connector.state(member(peer)) == VcState::Moribund && self.lost.insert(peer) {
             self.known.entry(peer).or_default();
             self.since.remove(&peer);
+            self.carrier.lost(peer);
             self.local.tell(Event::Lost { peer });
         }
     }
@@ -629,7 +678,58 @@ impl<C: Carrier> Connections<C> {
         self.go_on();
         self.known.entry(rank).or_default();
         self.since.remove(&rank);
+        self.carrier.lost(rank);
         self.local.tell(Event::Lost { peer: rank });
+    }
+
+    /// Handles what has happened to packets that are carried elsewhere.
+    pub(super) fn hear_carrier(&mut self) {
+        let mut any = false;
+        while let Some(carried) = self.carrier.happened() {
+            any = true;
+            match carried {
+                Carried::Arrived(connection, event) => {
+                    if let Some(connection) = connection
+                        && let Some(end) = self.end(connection)
+                    {
+                        end.received += 1;
+                        // A CLOSE may have waited for that.
+                        if !end.messages.is_empty() || end.has_ended {
+                            self.list(connection);
+                        }
+                    }
+                    self.local.tell(event);
+                }
+                Carried::Event(event) => self.local.tell(event),
+                Carried::Failed(peer, why) => self.fail(peer, why),
+            }
+        }
+        if any && !self.listed.is_empty() {
+            self.go_on();
+        }
+    }
+
+    /// Packets to and from a peer cannot be carried any more.
+    fn fail(&mut self, peer: u32, why: Failure) {
+        if !self.lost.insert(peer) {
+            return;
+        }
+        self.local.tell(Event::Failed { peer, why });
+        self.carrier.lost(peer);
+        self.connector.peer_failed(self.local.now(), member(peer));
+        self.go_on();
+        self.known.entry(peer).or_default();
+        self.since.remove(&peer);
+    }
+
+    /// Whether nothing has happened to packets that are carried elsewhere, so that it is right to sleep.
+    pub(super) fn arm_carrier(&mut self) -> bool {
+        self.carrier.arm()
+    }
+
+    /// What carries packets.
+    pub(super) const fn carrier(&mut self) -> &mut C {
+        &mut self.carrier
     }
 
     /// Opens all connections, if that has to be done before the program; true when it is done.

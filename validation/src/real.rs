@@ -10,6 +10,7 @@
 #[cfg(feature = "verbs")]
 mod adapter;
 mod auth;
+mod carrier;
 mod children;
 mod clock;
 mod connections;

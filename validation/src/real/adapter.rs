@@ -19,7 +19,7 @@ use mpi::packet_channel::{Device, Happening, Options};
 use mpi::{Buffer, Level};
 use rdma::VerbsError;
 
-use super::connections::{Carried, Carrier};
+use super::carrier::{Carried, Carrier};
 use super::local::Local;
 use super::tcp::CARRIER;
 use crate::verbs::LibVerbs;

@@ -13,8 +13,9 @@ use run::{LogFilter, Program, with_quiet_panics};
 #[cfg(feature = "verbs")]
 use super::adapter::OverVerbs;
 use super::auth::{Handshake, Purpose, Secret, Side};
+use super::carrier::{Carrier, InStream};
 use super::clock::{self, Clock};
-use super::connections::{Carrier, Connecting, InStream};
+use super::connections::Connecting;
 use super::control::{FromRank, RankConnections, RankFailure, RankReport, ToRank};
 use super::executor;
 use super::local::{Compute, Local, Me};

@@ -18,8 +18,9 @@ use mio::{Events, Poll, Token};
 use mpi::channel::{Event, Interest, Level, Packet, Settings};
 use mpi::{Channel, ConnectionStatistics};
 
+use super::carrier::Carrier;
 use super::clock::{self, Alarm};
-use super::connections::{Carrier, Connecting, Connections, Shared};
+use super::connections::{Connecting, Connections, Shared};
 use super::executor::Device;
 use super::local::Local;
 use super::porter::Porter;

@@ -39,6 +39,8 @@ pub(crate) struct Ended {
     pub(crate) statistics: Statistics,
     /// How the program broke the contract, if it did.
     pub(crate) broken: Option<String>,
+    /// Where the search was, if it can go on from there.
+    pub(crate) state: Option<State>,
 }
 
 /// An observer that looks and collects at once.
@@ -64,19 +66,27 @@ pub(crate) fn alone(mut stepper: Stepper, options: &Options, observer: &mut dyn 
     stepper.restart();
     let watch = Stopwatch::start();
     let mut walk = Walk::new(stepper, options, observer, watch);
-    let halt = explore(&mut walk, State::new()).err();
-    ended(walk, watch, halt)
+    let (halt, state) = explore(&mut walk, State::new());
+    ended(walk, watch, 0.0, halt, state)
 }
 
-/// Explores on several threads.
+/// Explores on several threads, from some state on.
 pub(crate) fn together<C: Collector>(
     threads: &Threads<'_>,
     options: &Options,
+    mut state: State,
     collector: &mut C,
 ) -> Ended {
     let watch = Stopwatch::start();
+    let before = state.statistics.seconds;
+    let options = &Options {
+        traces_max: options.traces_max.saturating_add(state.statistics.traces),
+        transitions_max: options
+            .transitions_max
+            .saturating_add(state.statistics.transitions),
+        ..options.clone()
+    };
     let mut stepper = (threads.make)();
-    let mut state = State::new();
     let is_optimal =
         (options.strategy, options.reduction) == (Strategy::DepthFirst, Reduction::Odpor);
     if threads.number > 1 && is_optimal {
@@ -85,7 +95,9 @@ pub(crate) fn together<C: Collector>(
             (stepper, state, halt) =
                 parallel::run(threads, stepper, state, options, collector, watch);
             if !matches!(halt, Some(Halt::Again)) {
-                return finish(stepper, state.statistics, watch, halt);
+                let statistics = state.statistics;
+                let state = can_go_on(halt.as_ref()).then_some(state);
+                return finish(stepper, statistics, watch.seconds() + before, halt, state);
             }
             state.begin_again();
             collector.forget();
@@ -94,18 +106,33 @@ pub(crate) fn together<C: Collector>(
     }
     let mut through = Through(collector);
     let mut walk = Walk::new(stepper, options, &mut through, watch);
-    let halt = explore(&mut walk, state).err();
-    ended(walk, watch, halt)
+    let (halt, state) = explore(&mut walk, state);
+    ended(walk, watch, before, halt, state)
 }
 
-/// Explores from some state on, and anew whenever something is learnt.
-fn explore(walk: &mut Walk<'_>, state: State) -> Result<(), Halt> {
+/// Whether a search that ended so can go on another time.
+const fn can_go_on(halt: Option<&Halt>) -> bool {
+    matches!(halt, Some(Halt::Bound(_) | Halt::Stopped))
+}
+
+/// Explores from some state on, and anew whenever something is learnt. Why it ended, and where it can go on.
+fn explore(walk: &mut Walk<'_>, state: State) -> (Option<Halt>, Option<State>) {
     let mut state = Some(state);
     loop {
         let result = match (walk.options.strategy, walk.options.reduction) {
             (Strategy::DepthFirst, Reduction::Odpor) => {
                 let state = state.take().unwrap_or_else(|| State::again(walk));
-                Odpor::new(state, walk).and_then(|mut search| search.explore(walk))
+                match Odpor::new(state, walk) {
+                    Ok(mut search) => {
+                        let result = search.explore(walk);
+                        if can_go_on(result.as_ref().err()) {
+                            let state = search.into_state(walk);
+                            return (result.err(), Some(state));
+                        }
+                        result
+                    }
+                    Err(halt) => Err(halt),
+                }
             }
             (Strategy::DepthFirst, Reduction::Sdpor) => sdpor::run(walk),
             (Strategy::DepthFirst, Reduction::Sleep) => none::run(walk, true),
@@ -114,24 +141,35 @@ fn explore(walk: &mut Walk<'_>, state: State) -> Result<(), Halt> {
         };
         match result {
             Err(Halt::Again) => walk.begin_again(),
-            other => return other,
+            other => return (other.err(), None),
         }
     }
 }
 
-fn ended(walk: Walk<'_>, watch: Stopwatch, halt: Option<Halt>) -> Ended {
+fn ended(
+    walk: Walk<'_>,
+    watch: Stopwatch,
+    before: f64,
+    halt: Option<Halt>,
+    state: Option<State>,
+) -> Ended {
     let mut statistics = walk.statistics;
     statistics.transitions = walk.machine.transitions;
-    finish(walk.into_stepper(), statistics, watch, halt)
+    let seconds = watch.seconds() + before;
+    finish(walk.into_stepper(), statistics, seconds, halt, state)
 }
 
 fn finish(
     stepper: Stepper,
     mut statistics: Statistics,
-    watch: Stopwatch,
+    seconds: f64,
     halt: Option<Halt>,
+    mut state: Option<State>,
 ) -> Ended {
-    statistics.seconds = watch.seconds();
+    statistics.seconds = seconds;
+    if let Some(state) = &mut state {
+        state.statistics.seconds = seconds;
+    }
     let broken = match halt {
         Some(Halt::Bound(bound)) => {
             statistics.bounds.insert(bound);
@@ -157,5 +195,6 @@ fn finish(
         stepper,
         statistics,
         broken: broken.map(|text| format!("the program is not deterministic: {text}")),
+        state,
     }
 }

@@ -54,7 +54,7 @@ impl Facts {
 }
 
 /// The communications that are tested at once, each as mailbox and place.
-type List = Vec<(u32, u32)>;
+pub(crate) type List = Vec<(u32, u32)>;
 
 /// The lists of communications that are tested, in the order in which they were first seen on any thread: all threads number them in
 /// this order, so that all give them the same numbers.
@@ -78,6 +78,16 @@ impl SharedLists {
         for list in &*self.lock() {
             own.number(list);
         }
+    }
+
+    /// All of them in order.
+    pub(crate) fn to_vec(&self) -> Vec<List> {
+        self.lock().clone()
+    }
+
+    /// Lists in this order.
+    pub(crate) fn from_vec(lists: Vec<List>) -> Self {
+        Self(Arc::new(Mutex::new(lists)))
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<List>> {

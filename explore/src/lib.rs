@@ -43,6 +43,7 @@
 //! the simulation's, no iteration over hash maps. The search notices a program that does not take the same steps again and
 //! stops ([`Verdict::Broken`]).
 
+mod checkpoint;
 mod class;
 mod clock;
 mod critical;
@@ -73,6 +74,7 @@ mod threads;
 mod wakeup;
 mod walk;
 
+pub use checkpoint::Checkpoint;
 pub use class::Class;
 pub use critical::{Critical, critical};
 pub(crate) use drive::Halt;

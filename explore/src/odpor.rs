@@ -11,7 +11,7 @@ use crate::races::{Races, Sink};
 use crate::state::State;
 use crate::wakeup::{Next, Trees};
 use crate::walk::Walk;
-use crate::{Event, Halt};
+use crate::{Event, Halt, Statistics};
 
 /// The search.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Odpor {
     races: Races,
     /// How many events at the beginning of the path have had their races looked at.
     done: usize,
+    /// Where the run of the present leaf began, and what had been counted then; `None` between runs.
+    leaf: Option<(usize, Statistics)>,
 }
 
 impl Sink for Trees {
@@ -46,7 +48,32 @@ impl Odpor {
             trees: state.trees,
             races: Races::default(),
             done: state.done,
+            leaf: None,
         })
+    }
+
+    /// Where the search is. A run that was not finished with will be run again.
+    pub(crate) fn into_state(mut self, walk: &mut Walk<'_>) -> State {
+        walk.statistics.transitions = walk.machine.transitions;
+        let mut statistics = walk.statistics;
+        if let Some((length, before)) = self.leaf.take() {
+            statistics = before;
+            while walk.path.len() > length {
+                walk.retreat();
+                self.trees.take_back();
+            }
+            self.trees.unstart();
+            self.done = self.done.min(length);
+        }
+        State {
+            trees: self.trees,
+            path: walk.path.events().to_vec(),
+            done: self.done,
+            thorough: walk.thorough,
+            facts: walk.machine.facts.clone(),
+            lists: walk.machine.shared_lists.clone(),
+            statistics,
+        }
     }
 
     /// A search of what is below the leaf at the end of the walk's path.
@@ -55,6 +82,7 @@ impl Odpor {
             trees: Trees::at(walk.path.len()),
             races: Races::default(),
             done,
+            leaf: None,
         }
     }
 
@@ -102,6 +130,7 @@ impl Odpor {
 
     /// Goes on from a leaf with any steps to the end of a run, and looks at its races.
     fn run_leaf(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
+        self.leaf = Some((walk.path.len(), walk.statistics));
         if !self.trees.start() && walk.options.mutant.is_none() {
             return Err(Halt::Inconsistent);
         }
@@ -117,6 +146,7 @@ impl Odpor {
         }
         self.races.look(walk, self.done, &mut self.trees)?;
         self.done = walk.path.len();
+        self.leaf = None;
         walk.keep();
         ended
     }

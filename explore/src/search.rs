@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use sim_core::{Schedule, Stepper};
 
 use crate::drive::{self, Ended, Through};
-use crate::{Event, Finding, Options, Path, Statistics, Threads, finding};
+use crate::state::State;
+use crate::{Checkpoint, Event, Finding, Options, Path, Statistics, Threads, finding};
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -22,6 +23,18 @@ pub enum End {
     Failed,
     /// The run was cut because it was too long.
     TooDeep,
+}
+
+impl End {
+    /// All of them, in the order of their numbers.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Finished,
+        Self::Leftovers,
+        Self::Deadlock,
+        Self::Livelock,
+        Self::Failed,
+        Self::TooDeep,
+    ];
 }
 
 /// A run that is over, as an [`Observer`] sees it.
@@ -66,15 +79,30 @@ pub trait Collector {
     fn keep(&mut self) {}
 }
 
+/// The events of a run with a finding, and how it ended.
+pub(crate) type Way = (Vec<Event>, End);
+
 /// What was found so far.
 #[derive(Debug)]
 struct Finder<'a> {
     options: &'a Options,
-    found: Vec<(Vec<Event>, End)>,
+    found: Vec<Way>,
+    /// How many of them will not come again if the search goes on.
+    kept: usize,
+}
+
+impl<'a> Finder<'a> {
+    const fn new(options: &'a Options, found: Vec<Way>) -> Self {
+        Self {
+            options,
+            kept: found.len(),
+            found,
+        }
+    }
 }
 
 impl Collector for Finder<'_> {
-    type Seen = Option<(Vec<Event>, End)>;
+    type Seen = Option<Way>;
 
     fn look(run: &Run<'_>) -> Self::Seen {
         finding::is_finding(run.end).then(|| (run.path.events().to_vec(), run.end))
@@ -96,6 +124,11 @@ impl Collector for Finder<'_> {
 
     fn forget(&mut self) {
         self.found.clear();
+        self.kept = 0;
+    }
+
+    fn keep(&mut self) {
+        self.kept = self.found.len();
     }
 }
 
@@ -121,6 +154,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What was counted.
     pub statistics: Statistics,
+    /// From where the search can go on, if it was the optimal depth-first one and a bound stopped it.
+    pub checkpoint: Option<Checkpoint>,
 }
 
 impl Report {
@@ -138,25 +173,27 @@ const NOT_AGAIN: &str =
 /// Explores a program and reports what is wrong with it.
 #[must_use]
 pub fn check(stepper: Stepper, options: &Options) -> Report {
-    let mut finder = Finder {
-        options,
-        found: Vec::new(),
-    };
+    let mut finder = Finder::new(options, Vec::new());
     let ended = drive::alone(stepper, options, &mut Through(&mut finder));
     report(ended, finder)
 }
 
-/// [`check`] on several threads. The report does not depend on their number, but for the times.
+/// [`check`] on several threads, from the beginning or from where another search of the same program with the same options was
+/// interrupted. The report does not depend on the number of threads, but for the times; what bounds allow is what is allowed in
+/// addition.
 ///
 /// # Panics
 /// If an invariant of the search is broken, on whichever thread.
 #[must_use]
-pub fn check_on_threads(threads: &Threads<'_>, options: &Options) -> Report {
-    let mut finder = Finder {
-        options,
-        found: Vec::new(),
-    };
-    let ended = drive::together(threads, options, &mut finder);
+pub fn check_on_threads(
+    threads: &Threads<'_>,
+    options: &Options,
+    from: Option<&Checkpoint>,
+) -> Report {
+    let (state, found) = from.and_then(Checkpoint::open).unzip();
+    let mut finder = Finder::new(options, found.unwrap_or_default());
+    let state = state.unwrap_or_else(State::new);
+    let ended = drive::together(threads, options, state, &mut finder);
     report(ended, finder)
 }
 
@@ -165,7 +202,11 @@ fn report(ended: Ended, finder: Finder<'_>) -> Report {
         mut stepper,
         statistics,
         mut broken,
+        state,
     } = ended;
+    let checkpoint = state
+        .filter(|_| broken.is_none())
+        .map(|state| Checkpoint::new(&state, &finder.found[..finder.kept]));
     let mut findings: Vec<Finding> = Vec::new();
     for (events, end) in finder.found {
         match Finding::again(&mut stepper, &events, end) {
@@ -185,6 +226,7 @@ fn report(ended: Ended, finder: Finder<'_>) -> Report {
         verdict,
         findings,
         statistics,
+        checkpoint,
     }
 }
 
@@ -211,7 +253,7 @@ pub fn explore_on_threads<C: Collector>(
     options: &Options,
     collector: &mut C,
 ) -> (Statistics, Option<String>) {
-    let ended = drive::together(threads, options, collector);
+    let ended = drive::together(threads, options, State::new(), collector);
     (ended.statistics, ended.broken)
 }
 

@@ -108,6 +108,57 @@ pub struct Statistics {
 }
 
 impl Statistics {
+    /// How many numbers [`Statistics::to_words`] gives.
+    pub(crate) const WORDS: usize = 14;
+
+    /// All counts as numbers.
+    pub(crate) const fn to_words(self) -> [u64; Self::WORDS] {
+        [
+            self.traces,
+            self.finished,
+            self.leftovers,
+            self.deadlocks,
+            self.failed,
+            self.cut,
+            self.blocked,
+            self.transitions,
+            self.events,
+            self.depth_max,
+            self.pending_max,
+            self.restarts,
+            self.seconds.to_bits(),
+            self.bounds.0 as u64,
+        ]
+    }
+
+    /// The counts of such numbers.
+    pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
+        let words: [u64; Self::WORDS] = words.try_into().ok()?;
+        Some(Self {
+            traces: words[0],
+            finished: words[1],
+            leftovers: words[2],
+            deadlocks: words[3],
+            failed: words[4],
+            cut: words[5],
+            blocked: words[6],
+            transitions: words[7],
+            events: words[8],
+            depth_max: words[9],
+            pending_max: words[10],
+            restarts: words[11],
+            seconds: f64::from_bits(words[12]),
+            bounds: Bounds(u8::try_from(words[13]).ok()?),
+        })
+    }
+
+    /// The states that were seen: places of the explored tree, the beginning included. Two ways to the same state of the program
+    /// are two places, unless one is a beginning of the other.
+    #[must_use]
+    pub const fn states(&self) -> u64 {
+        self.events + 1
+    }
+
     /// Counts a run that is over.
     pub(crate) fn count_run(&mut self, end: End, length: usize) {
         let counter = match end {

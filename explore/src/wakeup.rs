@@ -7,8 +7,12 @@
 //!
 //! *Not here*: who takes the steps, and which sequences are worth inserting ([`races`](crate::races)).
 
+mod saved;
+
 use crate::Event;
 use crate::independence::{Lists, dependent};
+
+pub(crate) use self::saved::Saved;
 
 /// No node.
 const NONE: u32 = u32::MAX;
@@ -178,6 +182,18 @@ impl Trees {
         };
         frame.started = true;
         frame.sleep as usize == count
+    }
+
+    /// Takes back that the run of the leaf at the end of the path was begun.
+    pub(crate) fn unstart(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.started = false;
+        }
+    }
+
+    /// Takes back the last [`Trees::extend`]. What is pending there is forgotten: the same run will tell it again.
+    pub(crate) fn take_back(&mut self) {
+        self.frames.pop();
     }
 
     /// Adds the place behind a step of the run of a leaf.

@@ -1,6 +1,6 @@
 //! Promise: the same runs, in the same order, with the same counts, on any number of threads.
 //!
-//! `EXPLORE_PROGRAMS` sets how many random programs of each family are compared, 60 by default.
+//! `EXPLORE_PROGRAMS` sets how many random programs of each family are compared, 40 by default.
 
 mod programs;
 mod random;
@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use explore::{
-    Class, Collector, End, Options, Run, Statistics, Threads, Verdict, check, check_on_threads,
-    explore_on_threads,
+    Checkpoint, Class, Collector, End, Options, Report, Run, Statistics, Threads, Verdict, check,
+    check_on_threads, explore_on_threads,
 };
 use random::Family;
 use sim_core::Stepper;
@@ -103,7 +103,7 @@ fn programs_with_known_answers() {
 fn random_programs() {
     #[expect(clippy::disallowed_methods, reason = "a test may ask how much to do")]
     let number = std::env::var("EXPLORE_PROGRAMS");
-    let programs = number.map_or(60, |text| text.parse().expect("a number"));
+    let programs = number.map_or(40, |text| text.parse().expect("a number"));
     let mut runs = 0;
     for family in Family::ALL {
         for number in 0..programs {
@@ -139,11 +139,104 @@ fn reports_are_the_same() {
         },
     ] {
         let alone = check(make(), &options);
-        let together = check_on_threads(&threads(2, make), &options);
+        let together = check_on_threads(&threads(2, make), &options, None);
         assert_eq!(alone.findings, together.findings);
         assert_eq!(alone.verdict, together.verdict);
         assert_eq!(alone.statistics.traces, together.statistics.traces);
         assert_eq!(alone.statistics.bounds, together.statistics.bounds);
+    }
+}
+
+/// A search that stops after every few runs, is written down, read back and goes on, until nothing is left.
+fn in_parts(number: usize, make: Make<'_>, options: &Options, parts: &mut u64) -> Report {
+    let mut from: Option<Checkpoint> = None;
+    loop {
+        let report = check_on_threads(&threads(number, make), options, from.as_ref());
+        let Some(checkpoint) = report.checkpoint else {
+            return report;
+        };
+        assert!(!report.statistics.bounds.is_empty());
+        *parts += 1;
+        from =
+            Some(Checkpoint::from_words(checkpoint.words().to_vec()).expect("it was not damaged"));
+    }
+}
+
+#[test]
+fn parts_are_the_whole() {
+    let mut parts = 0;
+    for family in Family::ALL {
+        for number in 0..20 {
+            let program = random::program(family, number);
+            let make: Make<'_> = &|| random::stepper(&program);
+            let whole = Options {
+                depth_max: 60,
+                findings_max: 5,
+                ..Options::default()
+            };
+            let bounded = Options {
+                traces_max: 400,
+                ..whole.clone()
+            };
+            let all = check(make(), &bounded);
+            if all.checkpoint.is_some() {
+                continue;
+            }
+            for threads in [1, 2] {
+                for part in [
+                    Options {
+                        traces_max: 3,
+                        ..whole.clone()
+                    },
+                    Options {
+                        transitions_max: 5000,
+                        ..whole.clone()
+                    },
+                ] {
+                    let sum = in_parts(threads, make, &part, &mut parts);
+                    assert_eq!(sum.findings, all.findings, "{family:?} {number}");
+                    assert_eq!(sum.verdict, all.verdict);
+                    let counts = |report: &Report| {
+                        let Statistics {
+                            traces,
+                            finished,
+                            deadlocks,
+                            failed,
+                            cut,
+                            ..
+                        } = report.statistics;
+                        [traces, finished, deadlocks, failed, cut]
+                    };
+                    assert_eq!(counts(&sum), counts(&all), "{family:?} {number}");
+                    assert_eq!(
+                        sum.statistics.states(),
+                        all.statistics.states(),
+                        "{family:?} {number}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(parts > 200, "only {parts} parts");
+}
+
+#[test]
+fn damaged_checkpoints_are_refused_or_read() {
+    let make: Make<'_> = &|| programs::philosophers(4, false);
+    let options = Options {
+        traces_max: 5,
+        ..Options::default()
+    };
+    let report = check_on_threads(&threads(1, make), &options, None);
+    let words = report.checkpoint.expect("it was stopped").words().to_vec();
+    for position in 0..words.len() {
+        assert_eq!(Checkpoint::from_words(words[..position].to_vec()), None);
+        for damage in [0, 1, 1 << 33, u64::MAX] {
+            let mut damaged = words.clone();
+            damaged[position] ^= damage;
+            // It is refused, or taken for another one; it never panics.
+            drop(Checkpoint::from_words(damaged));
+        }
     }
 }
 
@@ -155,7 +248,7 @@ fn what_breaks_elsewhere_is_not_lost() {
         assert_eq!(std::thread::current().id(), first, "made elsewhere");
         programs::mutex_users(6)
     };
-    let search = || check_on_threads(&threads(2, make), &Options::default());
+    let search = || check_on_threads(&threads(2, make), &Options::default(), None);
     let result = catch_unwind(AssertUnwindSafe(search));
     // All may be done before the other thread begins.
     if let Ok(report) = result {

@@ -1,4 +1,4 @@
-//! Points and lines over linear or logarithmic axes: what was measured beside what a model says.
+//! Points, intervals and lines over linear or logarithmic axes: what was measured beside what a model says.
 //!
 //! *Not drawn*: what has no place on a logarithmic axis, and what is not finite.
 
@@ -26,6 +26,12 @@ pub enum Mark {
     Line,
     /// A thin grey line: what the model is compared with.
     Thin,
+    /// A blue line.
+    Second,
+    /// A green line.
+    Third,
+    /// Intervals: points in pairs, lower and upper end, each joined by a blue line.
+    Whiskers,
 }
 
 /// One series.
@@ -44,8 +50,10 @@ pub struct Series {
 pub struct Scatter {
     /// Above the picture.
     pub title: String,
-    /// What x is, with its unit; its axis is logarithmic.
+    /// What x is, with its unit.
     pub x: String,
+    /// Whether the axis of x is logarithmic.
+    pub log_x: bool,
     /// What y is, with its unit.
     pub y: String,
     /// Whether the axis of y is logarithmic too.
@@ -74,9 +82,9 @@ pub fn svg_of_scatter(scatter: &Scatter) -> Result<String, PlotError> {
 
 impl Scatter {
     fn drawable<'a>(&self, points: &'a [(f64, f64)]) -> impl Iterator<Item = (f64, f64)> + use<'a> {
-        let log_y = self.log_y;
+        let (log_x, log_y) = (self.log_x, self.log_y);
         let fits = move |(x, y): &(f64, f64)| {
-            *x > 0.0 && x.is_finite() && y.is_finite() && (*y > 0.0 || !log_y)
+            x.is_finite() && y.is_finite() && (*x > 0.0 || !log_x) && (*y > 0.0 || !log_y)
         };
         points.iter().copied().filter(fits)
     }
@@ -101,12 +109,16 @@ impl Drawing for Scatter {
         else {
             return Err("there are no points".to_owned());
         };
-        let x = (x.0 / 1.5..x.1 * 1.5).log_scale();
-        if self.log_y {
-            self.on(area, x, (y.0 / 1.5..y.1 * 1.5).log_scale())
-        } else {
-            let room = 0.1 * (y.1 - y.0).max(1e-9);
-            self.on(area, x, y.0 - room..y.1 + room)
+        let logarithmic = |(low, high): (f64, f64)| (low / 1.5..high * 1.5).log_scale();
+        let linear = |(low, high): (f64, f64), part: f64| {
+            let room = part * (high - low).max(1e-9);
+            low - room..high + room
+        };
+        match (self.log_x, self.log_y) {
+            (true, true) => self.on(area, logarithmic(x), logarithmic(y)),
+            (true, false) => self.on(area, logarithmic(x), linear(y, 0.1)),
+            (false, true) => self.on(area, linear(x, 0.02), logarithmic(y)),
+            (false, false) => self.on(area, linear(x, 0.02), linear(y, 0.1)),
         }
     }
 }
@@ -160,7 +172,12 @@ impl Scatter {
                 }
                 Mark::Rings => chart
                     .draw_series(dots().map(|at| Circle::new(at, size, colour.stroke_width(2)))),
-                Mark::Line | Mark::Thin => {
+                Mark::Whiskers => chart.draw_series(
+                    points
+                        .chunks(2)
+                        .map(|pair| PathElement::new(pair.to_vec(), colour.stroke_width(size))),
+                ),
+                Mark::Line | Mark::Thin | Mark::Second | Mark::Third => {
                     let line = PathElement::new(points, colour.stroke_width(size));
                     chart.draw_series(std::iter::once(line))
                 }
@@ -193,6 +210,9 @@ fn style(mark: Mark) -> (RGBAColor, u32) {
         Mark::Rings => (RGBColor(230, 140, 20).to_rgba(), 5),
         Mark::Line => (RGBColor(178, 24, 43).to_rgba(), 2),
         Mark::Thin => (RGBColor(130, 130, 130).to_rgba(), 1),
+        Mark::Second => (RGBColor(33, 102, 172).to_rgba(), 2),
+        Mark::Third => (RGBColor(27, 120, 55).to_rgba(), 2),
+        Mark::Whiskers => (RGBColor(33, 102, 172).mix(0.7), 1),
     }
 }
 
@@ -219,6 +239,7 @@ mod tests {
         let mut scatter = Scatter {
             title: "times".to_owned(),
             x: "bytes".to_owned(),
+            log_x: true,
             y: "error".to_owned(),
             log_y: true,
             series: vec![
@@ -246,6 +267,9 @@ mod tests {
         scatter.log_y = false;
         let picture = svg_of_scatter(&scatter).unwrap();
         assert_eq!(picture.matches("<circle").count(), 3);
+        scatter.log_x = false;
+        let picture = svg_of_scatter(&scatter).unwrap();
+        assert_eq!(picture.matches("<circle").count(), 4);
         scatter.series.clear();
         assert!(svg_of_scatter(&scatter).is_err());
     }

@@ -5,9 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
-use validation::{CalibrateOptions, Calibration, calibrate, read, write_report};
+use clap::{Args, ValueEnum};
+use validation::{
+    CalibrateOptions, Calibration, ErrorSummary, Handshake, Preset, Statistic, calibrate,
+    calibration_as_json, read, write_report,
+};
 
+use crate::args::Format;
 use crate::size::Size;
 use crate::status;
 
@@ -21,9 +25,17 @@ pub(crate) struct CalibrateCommand {
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 
-    /// The folder for a report: a page, and pictures as SVG and PNG
+    /// The folder for a report: a page, its figures as JSON, and pictures as SVG and PNG
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
+
+    /// For which network model
+    #[arg(long, value_enum, default_value_t = ModelArg::Flow)]
+    model: ModelArg,
+
+    /// Whether the cost of a rendezvous is in the tables, or its control messages are simulated
+    #[arg(long, value_enum, default_value_t = HandshakeArg::InTable)]
+    handshake: HandshakeArg,
 
     /// From which size on messages go by rendezvous, if it is known; a break of the fit too
     #[arg(long, value_name = "SIZE")]
@@ -33,6 +45,14 @@ pub(crate) struct CalibrateCommand {
     #[arg(long = "break", value_name = "SIZE")]
     breaks: Vec<Size>,
 
+    /// Which number stands for all samples of a size
+    #[arg(long, value_enum, default_value_t = StatisticArg::P10)]
+    statistic: StatisticArg,
+
+    /// Let sizes that are far from their line count less
+    #[arg(long)]
+    robust: bool,
+
     /// How many hosts the platform gets
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..))]
     hosts: u32,
@@ -40,44 +60,181 @@ pub(crate) struct CalibrateCommand {
     /// The seed of drawing samples again, for the intervals
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+
+    /// Refuse measurements that call for a warning
+    #[arg(long)]
+    strict: bool,
+
+    /// Exit with status 1 if the errors are larger: such as median=5%,worst=15%
+    #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
+    require: Vec<Limit>,
+
+    /// What is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ModelArg {
+    /// Latency and bandwidth with factors by size
+    Flow,
+    /// The same for messages of SMPI: envelope, acknowledgements, window
+    Smpi,
+    /// Overheads, gaps and a latency
+    Loggops,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum HandshakeArg {
+    InTable,
+    Simulated,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StatisticArg {
+    Min,
+    P10,
+    P25,
+    Median,
+}
+
+/// What an error may be at most.
+#[derive(Clone, Debug)]
+struct Limit {
+    name: String,
+    most: f64,
+}
+
+impl std::str::FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || "expected median, p90 or worst and percent, such as median=5%".to_owned();
+        let (name, value) = text.split_once('=').ok_or_else(expected)?;
+        let percent = value.strip_suffix('%').ok_or_else(expected)?;
+        let number: Option<f64> = percent.parse().ok();
+        let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+        if !["median", "p90", "worst"].contains(&name) {
+            return Err(expected());
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            most: number.ok_or_else(expected)? / 100.0,
+        })
+    }
+}
+
+impl Limit {
+    /// What is wrong, if the errors are larger.
+    fn missed(&self, errors: Option<&ErrorSummary>) -> Option<String> {
+        let Some(errors) = errors else {
+            return Some(format!(
+                "{} was required, and nothing could be predicted",
+                self.name
+            ));
+        };
+        let found = match self.name.as_str() {
+            "median" => errors.median,
+            "p90" => errors.p90,
+            _ => errors.worst,
+        };
+        (found > self.most).then(|| {
+            format!(
+                "the {} error is {:.2} %: required were at most {:.2} %",
+                self.name,
+                100.0 * found,
+                100.0 * self.most
+            )
+        })
+    }
 }
 
 /// Calibrates, writes what was asked for, and prints what there is to know.
 pub(crate) fn run(command: &CalibrateCommand) -> ExitCode {
-    match results(command) {
-        Ok(text) => status::print(text.trim_end()),
-        Err(problem) => status::refuse(problem),
+    let calibration = match results(command) {
+        Ok(calibration) => calibration,
+        Err(problem) => return status::refuse(problem),
+    };
+    let printed = match command.format {
+        Format::Text => status::print(summary(&calibration).trim_end()),
+        Format::Json => status::print(calibration_as_json(&calibration).trim_end()),
+    };
+    let errors = calibration.errors();
+    let missed = command
+        .require
+        .iter()
+        .filter_map(|limit| limit.missed(errors.as_ref()));
+    let missed: Vec<String> = missed.collect();
+    if missed.is_empty() {
+        return printed;
+    }
+    status::failed(missed.join("\n"))
+}
+
+impl CalibrateCommand {
+    fn options(&self) -> CalibrateOptions {
+        CalibrateOptions {
+            statistic: match self.statistic {
+                StatisticArg::Min => Statistic::Min,
+                StatisticArg::P10 => Statistic::P10,
+                StatisticArg::P25 => Statistic::P25,
+                StatisticArg::Median => Statistic::Median,
+            },
+            seed: self.seed,
+            eager_threshold: self.eager_threshold.map(|size| size.0),
+            breaks: self.breaks.iter().map(|size| size.0).collect(),
+            hosts: self.hosts,
+            preset: match self.model {
+                ModelArg::Flow => Preset::Flow,
+                ModelArg::Smpi => Preset::Smpi,
+                ModelArg::Loggops => Preset::LogGops,
+            },
+            handshake: match self.handshake {
+                HandshakeArg::InTable => Handshake::InTable,
+                HandshakeArg::Simulated => Handshake::Simulated,
+            },
+            robust: self.robust,
+        }
     }
 }
 
-fn results(command: &CalibrateCommand) -> Result<String, String> {
+fn results(command: &CalibrateCommand) -> Result<Calibration, String> {
     let file = command.measurements.display().to_string();
     let text = std::fs::read_to_string(&command.measurements).map_err(|error| {
         format!("{file}: cannot read it: {error}: expected measurements as text")
     })?;
     let measurements = read(&file, &text).map_err(|error| error.to_string())?;
-    let options = CalibrateOptions {
-        seed: command.seed,
-        eager_threshold: command.eager_threshold.map(|size| size.0),
-        breaks: command.breaks.iter().map(|size| size.0).collect(),
-        hosts: command.hosts,
-        ..CalibrateOptions::default()
-    };
-    let calibration = calibrate(&file, &text, &measurements, &options)
+    let calibration = calibrate(&file, &text, &measurements, &command.options())
         .map_err(|error| format!("{file}: {error}"))?;
+    if command.strict && !calibration.warnings.is_empty() {
+        let warnings: Vec<String> = calibration
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        return Err(format!(
+            "{file}: refused, as --strict asks:\n{}",
+            warnings.join("\n")
+        ));
+    }
     let cannot = |path: &Path| {
         let path = path.display().to_string();
         move |error: io::Error| format!("{path}: cannot write it: {error}")
     };
     write(&command.out, &calibration.platform).map_err(cannot(&command.out))?;
     if let Some(folder) = &command.report {
-        write_report(&calibration, folder).map_err(cannot(folder))?;
+        let arguments = std::env::args_os().skip(1);
+        let arguments: Vec<String> = arguments
+            .map(|one| one.to_string_lossy().into_owned())
+            .collect();
+        let again = format!("simrun {}", arguments.join(" "));
+        write_report(&calibration, &again, folder).map_err(cannot(folder))?;
     }
-    Ok(summary(&calibration))
+    Ok(calibration)
 }
 
 /// Writes a whole file or nothing: to a temporary name, then renamed.
-fn write(path: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
@@ -110,6 +267,27 @@ fn summary(calibration: &Calibration) -> String {
             1e6 * line.intercept_s,
             1e9 * line.slope_s,
             1e-9 / line.slope_s
+        );
+    }
+    let (_, predictions) = calibration.predictions();
+    let mut worst = predictions.to_vec();
+    worst.sort_by(|one, other| other.error().abs().total_cmp(&one.error().abs()));
+    if !worst.is_empty() {
+        let _ = writeln!(
+            text,
+            "{:>12} {:>12} {:>12} {:>10}  the worst predictions",
+            "size (B)", "measured", "predicted", "error"
+        );
+    }
+    for one in worst.iter().take(5) {
+        let _ = writeln!(
+            text,
+            "{:>12} {:>12.4} {:>12.4} {:>8.1} %  {}",
+            one.size,
+            1e6 * one.measured_s,
+            1e6 * one.predicted_s,
+            100.0 * one.error(),
+            calibration.place(one.size)
         );
     }
     text

@@ -5,36 +5,31 @@
 
 mod args;
 mod json;
+mod resume;
+mod search;
 mod text;
 mod timeline;
 mod words;
 
-use std::any::Any;
 use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Write as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use explore::{
-    Bound, Critical, End, Finding, Followed, Options, Progress, Report, Threads, Verdict,
-};
+use explore::{Critical, End, Finding, Followed};
 use platform::Platform;
-use run::{Output, Program, QueueNumbers, RunError, Stream};
+use run::{Output, Program, QueueNumbers, RunError, SendMode, Stream};
 use sim_core::{ActorId, Console, Level, LogLine, Schedule, Stepper, WaitGraph};
 
 pub(crate) use self::args::{CheckArgs, EXIT_STATUS, quoted};
 use crate::args::Format;
-use crate::{entry, progress, status};
+use crate::{entry, status};
 
 /// So many steps are executed at most to know whether a correct run was still possible at one place.
 const CRITICAL_BUDGET: u64 = 50_000;
-
-/// So many different findings are shown.
-const SHOWN_MAX: usize = 5;
 
 /// A finding, followed once more.
 struct Found {
@@ -47,12 +42,23 @@ struct Found {
     place: Option<String>,
     /// A command that shows it again.
     command: String,
+    /// It is no mistake under the send mode that was asked for: the program needs sends that do not wait.
+    needs_buffering: bool,
 }
 
 impl Found {
+    /// A short name.
+    fn kind(&self) -> &'static str {
+        if self.needs_buffering {
+            "buffering"
+        } else {
+            self.finding.kind.name()
+        }
+    }
+
     /// Draws the way there.
     fn draw(&self, name: &str, path: &Path) -> Result<(), ExitCode> {
-        let title = format!("{name}: {}", self.finding.kind.name());
+        let title = format!("{name}: {}", self.kind());
         let (steps, critical) = (&self.finding.steps, Some(self.critical));
         let picture = timeline::of(title, steps, &self.states, critical);
         timeline::write(path, &picture).map_err(status::refuse)
@@ -99,6 +105,7 @@ struct Subject<'a> {
     make: MakeProgram<'a>,
     args: &'a CheckArgs,
     platform: Option<Arc<Platform>>,
+    send_mode: Option<SendMode>,
 }
 
 impl Subject<'_> {
@@ -118,7 +125,7 @@ impl Subject<'_> {
             output: Output::new(stream, false, self.args.log.clone()),
             is_open: Cell::new(false),
         });
-        let (options, program) = (self.args.run_options(), (self.make)());
+        let (options, program) = (self.args.run_options(self.send_mode), (self.make)());
         let console = Some(Rc::clone(&gate) as Rc<dyn Console>);
         let platform = self.platform.as_ref();
         let stepper = run::stepper(platform, program, &options, console, numbers);
@@ -191,7 +198,10 @@ impl Subject<'_> {
         });
         let found = followed.finding.clone().map(|finding| Found {
             states: stepper.wait_graph(),
-            command: self.args.replay_command(self.name, &finding.replay),
+            command: self
+                .args
+                .replay_command(self.name, &finding.replay, self.send_mode),
+            needs_buffering: false,
             critical: run::without_panic_messages(|| {
                 explore::critical(&mut stepper, &finding, CRITICAL_BUDGET)
             }),
@@ -209,10 +219,8 @@ pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCo
             "--strategy: runs drawn at random never end: expected a limit, such as --max-traces 1000",
         );
     }
-    if args.has_idle_threads() {
-        return status::refuse(
-            "--threads: only --reduction odpor with --strategy depth-first has use for several threads",
-        );
+    if let Some(problem) = args.contradiction() {
+        return status::refuse(problem);
     }
     let platform = args.platform.as_deref().map(|path| entry::load(path, &[]));
     let platform = match platform.transpose() {
@@ -224,107 +232,13 @@ pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCo
         make,
         args,
         platform,
+        send_mode: args.send_mode,
     };
     let done = match &args.replay {
         Some(schedule) => replay(&subject, schedule),
-        None => search(&subject),
+        None => search::search(&subject),
     };
     done.unwrap_or_else(|code| code)
-}
-
-/// Searches, and shows what was found.
-fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
-    let args = subject.args;
-    let stop = entry::watch_signals()
-        .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?;
-    let counts = Arc::new(Progress::default());
-    let options = Options {
-        interrupt: Some(stop),
-        progress: Some(Arc::clone(&counts)),
-        ..args.options()
-    };
-    // Whatever is wrong with it is said before the search begins.
-    subject.stepper()?;
-    let line = progress::line(move || {
-        let (traces, transitions) = (counts.traces(), counts.transitions());
-        format!("{traces} traces, {transitions} transitions")
-    });
-    let (searched, _) = run::with_quiet_panics(|| {
-        catch_unwind(AssertUnwindSafe(|| explore_all(subject, &options)))
-    });
-    if let Some(line) = line {
-        line.finish();
-    }
-    let report = searched.map_err(|panic| broken_search(&*panic))?;
-    let mut found: Vec<Found> = Vec::new();
-    let mut is_cut = false;
-    for finding in &report.findings {
-        // The same in another order says nothing new.
-        let is_known = |other: &Found| {
-            other.finding.kind.name() == finding.kind.name()
-                && other.finding.message == finding.message
-        };
-        if found.iter().any(is_known) {
-            continue;
-        }
-        if found.len() == SHOWN_MAX {
-            is_cut = true;
-            break;
-        }
-        found.push(subject.again(finding)?);
-    }
-    if let (Some(path), Some(first)) = (&args.timeline, found.first()) {
-        first.draw(subject.name, path)?;
-    }
-    let text = match args.format {
-        Format::Json => json::of_search(subject.name, &report, &found, is_cut),
-        Format::Text if args.quiet => text::findings(&found, is_cut),
-        Format::Text => text::of_search(subject.name, &report, &found, is_cut),
-    };
-    print(&text)?;
-    Ok(ExitCode::from(status_of(&report)))
-}
-
-/// The search itself, on as many threads as are asked for.
-fn explore_all(subject: &Subject<'_>, options: &Options) -> Report {
-    let numbers = QueueNumbers::default();
-    let threads = Threads {
-        number: subject.args.threads as usize,
-        make: &|| {
-            let made = subject.stepper_with(&numbers);
-            made.expect("it could be made before").0
-        },
-        around: &|work| {
-            run::with_quiet_panics(work);
-        },
-    };
-    explore::check_on_threads(&threads, options)
-}
-
-/// An invariant of the search does not hold.
-fn broken_search(panic: &(dyn Any + Send)) -> ExitCode {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    status::refuse(format_args!(
-        "the search failed: {}; either the program does not take the same steps again, or this is a bug of simrun",
-        text.unwrap_or_default()
-    ));
-    ExitCode::from(status::BUG)
-}
-
-/// The exit status that a search deserves.
-fn status_of(report: &Report) -> u8 {
-    let is_interrupted = report
-        .statistics
-        .bounds
-        .iter()
-        .any(|bound| bound == Bound::Interrupt);
-    match report.verdict {
-        _ if is_interrupted => status::INTERRUPTED,
-        Verdict::Ok => 0,
-        Verdict::Found | Verdict::Broken(_) => status::FAILED,
-        Verdict::Bounded => status::LIMIT,
-    }
 }
 
 /// Follows a schedule with the program's output, and shows where it leads.

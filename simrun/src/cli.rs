@@ -11,8 +11,10 @@ use clap::{Args as _, CommandFactory, Parser, Subcommand};
 use crate::args::{EXIT_STATUS, RunArgs};
 use crate::calibrate::{self, CalibrateCommand};
 use crate::check::{self, CheckArgs};
+use crate::compare::{self, CompareCommand};
 use crate::entry::VERSION;
 use crate::graph::{self, GraphCommand};
+use crate::measure::{self, MeasureCommand};
 use crate::platform_command::{self, PlatformCommand};
 use crate::real::{self, BackendArg, RealArgs};
 use crate::{new, package, status};
@@ -106,6 +108,10 @@ enum Sub {
     Graph(GraphCommand),
     /// Fit a network to measurements, and write it as a platform file
     Calibrate(CalibrateCommand),
+    /// Measure a network with ping-pongs, streams and their kin, for `calibrate`
+    Measure(MeasureCommand),
+    /// Run a program for real, and tell how far its simulation is from that
+    Compare(CompareCommand),
     /// Make a package of your own that runs at once
     New {
         /// The folder to make; its last part is the name of the package
@@ -159,6 +165,8 @@ pub fn simrun() -> ExitCode {
         Some(Sub::Platform(command)) => platform_command::run(&command),
         Some(Sub::Graph(command)) => graph::run(&command),
         Some(Sub::Calibrate(command)) => calibrate::run(&command),
+        Some(Sub::Measure(command)) => measure::run(&command),
+        Some(Sub::Compare(command)) => compare::run(&command),
         Some(Sub::New { name }) => new::new(&name),
         None => start(&cli.run, &arguments),
     }

@@ -24,6 +24,13 @@ pub(crate) fn refuse(message: impl fmt::Display) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
+/// Prints what failed to standard error; the status of a study that failed.
+pub(crate) fn failed(message: impl fmt::Display) -> ExitCode {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "failed: {message}");
+    ExitCode::from(FAILED)
+}
+
 /// Shows what is wrong with a command line, or the help that was asked for.
 pub(crate) fn show(error: &clap::Error) -> ExitCode {
     match error.print() {

@@ -12,6 +12,14 @@ program=$(cargo test --quiet -p validation --features verbs --test verbs --no-ru
 cp "$program" "$cache/verbs-tests"
 filter=${1:-}
 
+printf '== the harness\n'
+status=0
+said=$("$here/run.sh" -t 60 'echo "$NODE of $NODES"; exit 3') || status=$?
+[ "$said, $status" = '0 of 1, 3' ] || die "a guest that should say '0 of 1' and exit 3: $said, $status"
+status=0
+"$here/run.sh" -t 5 'sleep 100' >/dev/null 2>&1 || status=$?
+[ "$status" = 124 ] || die "a guest that should be stopped after 5 s: $status"
+
 printf '== one guest\n'
 "$here/run.sh" -n 1 -t 240 -f "$cache/verbs-tests" "./verbs-tests $filter"
 printf '== two guests\n'

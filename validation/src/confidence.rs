@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use sim_core::Stream;
 
-use crate::fit::{Fit, Rules, fit};
-use crate::point::{Point, count};
+use crate::fit::{BreakKind, Fit, Rules, fit};
+use crate::point::{Point, bytes, count};
 use crate::quantile::quantile;
 use crate::sample::Block;
 use crate::sampling::{Statistic, draw};
@@ -25,6 +25,8 @@ pub struct Confidence {
     pub segments: Vec<(Interval, Interval)>,
     /// For each break the part of the draws in which it came back.
     pub breaks: Vec<f64>,
+    /// For each break the interval of the jump in the middle of its gap, in seconds: below 0 if the time falls.
+    pub jumps: Vec<Interval>,
 }
 
 impl Confidence {
@@ -46,6 +48,7 @@ impl Confidence {
         let mut lines: Vec<(Vec<f64>, Vec<f64>)> =
             vec![(Vec::new(), Vec::new()); fitted.segments().len()];
         let mut returned = vec![0_usize; fitted.breaks().len()];
+        let mut jumps = vec![Vec::new(); fitted.breaks().len()];
         for _ in 0..RESAMPLES {
             let drawn: Vec<Point> = points
                 .iter()
@@ -59,14 +62,15 @@ impl Confidence {
                     ..*point
                 })
                 .collect();
-            for (segment, (a, b)) in fitted
-                .refit(&drawn, rules)
-                .segments()
-                .iter()
-                .zip(&mut lines)
-            {
+            let refitted = fitted.refit(&drawn, rules);
+            for (segment, (a, b)) in refitted.segments().iter().zip(&mut lines) {
                 a.push(segment.line.intercept_s);
                 b.push(segment.line.slope_s);
+            }
+            let pairs = refitted.segments().windows(2).zip(fitted.breaks());
+            for ((two, place), jumps) in pairs.zip(&mut jumps) {
+                let middle = (bytes(place.gap.0).max(1.0) * bytes(place.gap.1)).sqrt();
+                jumps.push(two[1].line.at(middle) - two[0].line.at(middle));
             }
             let Ok(again) = fit(&drawn, rules) else {
                 continue;
@@ -85,10 +89,21 @@ impl Confidence {
                 .iter()
                 .map(|(a, b)| (interval(a), interval(b)))
                 .collect(),
+            jumps: jumps.iter().map(|jumps| interval(jumps)).collect(),
             breaks: returned
                 .iter()
                 .map(|times| count(*times) / count(RESAMPLES))
                 .collect(),
         }
+    }
+
+    /// The breaks whose jump may be chance: its interval has 0 in it. Known thresholds and kinks are none of them.
+    #[must_use]
+    pub fn chance_jumps(&self, fitted: &Fit) -> Vec<usize> {
+        let is_chance = |at: &usize| {
+            let (low, high) = self.jumps[*at];
+            fitted.breaks()[*at].kind == BreakKind::Jump && low <= 0.0 && 0.0 <= high
+        };
+        (0..fitted.breaks().len()).filter(is_chance).collect()
     }
 }

@@ -10,7 +10,9 @@
 //! The result depends on the points alone: not on their order, not on the unit of time, and on no randomness.
 
 mod breaks;
+mod hinge;
 mod noise;
+mod robust;
 mod search;
 mod segment;
 
@@ -224,6 +226,16 @@ impl Fit {
                 let sigmas = sigmas(&inside, self.noise, rules);
                 segment.line = search::line(&inside, &sigmas, 0, inside.len());
             }
+        }
+        again
+    }
+
+    /// The same with other lines.
+    #[must_use]
+    pub(crate) fn map_lines(&self, change: impl Fn(Line) -> Line) -> Self {
+        let mut again = self.clone();
+        for segment in &mut again.segments {
+            segment.line = change(segment.line);
         }
         again
     }

@@ -10,12 +10,18 @@
 //!
 //! Times are in seconds, sizes in bytes of payload, errors relative: 0.02 is 2 %.
 
+mod bands;
 mod calibrate;
+mod compare;
 mod confidence;
 mod cross_check;
 mod error_summary;
+mod facts;
 mod fit;
 mod interpolation;
+mod loggp;
+mod measure;
+mod overheads;
 mod platform_file;
 mod point;
 mod quantile;
@@ -26,24 +32,39 @@ mod report_page;
 mod sample;
 mod sampling;
 mod self_check;
+mod sharing;
+mod states;
 #[cfg(feature = "verbs")]
 pub mod verbs;
 mod warning;
 mod warnings;
 
-pub use calibrate::{CalibrateError, CalibrateOptions, Calibration, calibrate};
+pub use bands::Bands;
+pub use calibrate::{CalibrateError, CalibrateOptions, Calibration, Sentinel, calibrate};
+pub use compare::{
+    Comparison, Figure, Rounds, add_run, common_factor, read_rounds, rounds_as_csv, sentinel_times,
+};
 pub use confidence::{Confidence, Interval};
 pub use cross_check::CrossCheck;
 pub use error_summary::{ErrorSummary, Prediction};
+pub use facts::Facts;
 pub use fit::{Break, BreakKind, Fit, FitError, Line, Rules, Segment, fit, fit_line, rough_noise};
 pub use interpolation::Interpolation;
-pub use platform_file::{PlatformFacts, platform_file};
+pub use loggp::LogGp;
+pub use measure::{
+    Effort, Machine, MeasureOptions, Pause, Plan, Selection, Session, Task, Tell, measure,
+    measure_simulated, samples_as_csv, simulated_times,
+};
+pub use overheads::{Calls, Piece, Split};
+pub use platform_file::{Handshake, PlatformFacts, Preset, loggops_file, platform_file};
 pub use point::Point;
 pub use quantile::{median, quantile};
 pub use read::{BadLine, ReadError, read, read_file};
-pub use refine::{Refined, refine};
-pub use report_page::{pictures, write_report};
+pub use refine::{Refined, Refinement, refine};
+pub use report_page::{calibration_as_json, pictures, text_digest, write_report};
 pub use sample::{Block, Kernel, Measurements, Set, Table};
 pub use sampling::{SizeSummary, Statistic, summarise};
 pub use self_check::{SimulationFailed, simulated_ping_pong};
+pub use sharing::Sharing;
+pub use states::{Piece as SpeedPiece, States};
 pub use warning::{Code, Warning};

@@ -1,20 +1,69 @@
 //! From a fit to a platform file that runs as it is.
 //!
-//! With T(s) = a_k + b_k s on segment k: the latency is a of the first segment, so that its factor is 1 there and an empty message is right;
-//! the bandwidth is 1 / b of the last, so that its factor is 1 there. The factors of segment k are a_k / latency and 1 / (b_k × bandwidth), for
-//! sizes strictly above the last size of the segment before. They are never clamped: a table that is does not give the fit back.
+//! With T(s) = a_k + b_k s on piece k, of which a'_k + b'_k s is the network's ([`Split`]): the latency is what an empty message takes, whose factor is always 1
+//! and whose calls cost nothing in a simulation; the bandwidth is 1 / b' of the last, so that its factor is 1 there. The factors of piece k are
+//! a'_k / latency and 1 / (b'_k × bandwidth), for sizes strictly above the last size of the piece before. They are never clamped: a table that is does not
+//! give the fit back.
 //!
-//! A factor must be above 0. Where a_k is 0, 1e-6 of the time of the segment's smallest size stands for it; where b_k is 0, as much per byte as
+//! A factor must be above 0. Where a'_k is 0, 1e-6 of the time of the piece's smallest size stands for it; where b'_k is 0, as much per byte as
 //! adds 0.1 % to the time of its largest.
 //!
-//! *Not modelled*: the fit's own overheads of sender and receiver: all of T is the network's, so overlap of communication and computation is
-//! optimistic and message rates are those of single messages. The rendezvous is in the tables (`handshake = "in-table"` in the head of the file): control
-//! messages take no time, or it would count twice. The speed of hosts is a placeholder.
+//! Presets with hidden terms are inverted: with `smpi` sizes are looked up with their 16 bytes of envelope, which are taken off a'; the acknowledgements of a lone
+//! message on shared cables take a 1/1.05 of the bandwidth, which is made so much larger; the window is made so large that it does not bind.
+//!
+//! The rendezvous is either *in the tables*, and control messages take no time, or *simulated*, and two control messages are taken off; both at once would count
+//! it twice. The file says which.
+//!
+//! *Not modelled*: the speed of hosts is a placeholder.
 
 use std::fmt::Write as _;
 
 use crate::fit::{Fit, Line};
+use crate::loggp::LogGp;
+use crate::overheads::{Piece, Split};
 use crate::point::bytes;
+
+/// Bytes that the preset `smpi` adds to each message.
+const ENVELOPE: u64 = 16;
+/// Bytes of a control message, one cache line: the default of the preset `explicit`.
+const CONTROL: u64 = 64;
+/// What the acknowledgements of a message take on shared cables, as a part of its rate.
+const CROSSTRAFFIC: f64 = 0.05;
+/// Bytes of the window of the preset `smpi`.
+const WINDOW: f64 = 4_194_304.0;
+
+/// Which network model the file is written for.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Preset {
+    /// Latency and bandwidth with factors by size.
+    #[default]
+    Flow,
+    /// The same as messages of SMPI: with an envelope, acknowledgements and a window.
+    Smpi,
+    /// Overheads, gaps and a latency.
+    LogGops,
+}
+
+/// Where the cost of a rendezvous is.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Handshake {
+    /// In the tables, as it was measured; control messages take no time.
+    #[default]
+    InTable,
+    /// Simulated: the tables have the transport alone.
+    Simulated,
+}
+
+impl Handshake {
+    /// Its name in files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InTable => "in-table",
+            Self::Simulated => "simulated",
+        }
+    }
+}
 
 /// What is written besides the fit.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,26 +74,189 @@ pub struct PlatformFacts {
     pub eager_threshold: Option<u64>,
     /// How many hosts the platform gets; they are all alike.
     pub hosts: u32,
+    /// For which model.
+    pub preset: Preset,
+    /// Where the cost of a rendezvous is.
+    pub handshake: Handshake,
+    /// Whether both directions of a cable share its bandwidth.
+    pub shared: bool,
+    /// Bytes/s of a copy in memory, if the message layer is to pay for copies.
+    pub copy_bandwidth: Option<f64>,
+    /// Seconds of an empty message, if it was measured; without it what the fit says.
+    pub empty_s: Option<f64>,
 }
 
-/// The text of the platform file.
+impl PlatformFacts {
+    /// Bytes that are added to each message.
+    #[must_use]
+    pub const fn envelope(&self) -> u64 {
+        match self.preset {
+            Preset::Smpi => ENVELOPE,
+            Preset::Flow | Preset::LogGops => 0,
+        }
+    }
+}
+
+/// The network's part of the curve as latency, bandwidth and factors, in sizes of transfers.
+struct Wire {
+    latency_s: f64,
+    /// Bytes/s of a lone transfer.
+    bandwidth: f64,
+    /// The largest transfer that is not in the step, and its line.
+    steps: Vec<(u64, Line)>,
+}
+
+impl Wire {
+    /// The tables, or nothing if two control messages take longer than a whole rendezvous.
+    fn new(split: &Split, facts: &PlatformFacts) -> Option<Self> {
+        let envelope = facts.envelope();
+        let lines: Vec<Line> = split
+            .pieces
+            .iter()
+            .map(|piece| positive(piece, bytes(envelope)))
+            .collect();
+        let empty_s = facts.empty_s.unwrap_or(split.pieces[0].whole.intercept_s);
+        let first = empty_s - bytes(envelope) * lines[0].slope_s;
+        let latency_s = if first > 0.0 {
+            first
+        } else {
+            lines[0].intercept_s
+        };
+        let mut steps: Vec<(u64, Line)> = Vec::new();
+        if envelope > 0 {
+            let empty = Line {
+                intercept_s: latency_s,
+                ..lines[0]
+            };
+            steps.push((0, empty));
+        }
+        for (piece, line) in split.pieces.iter().zip(&lines) {
+            steps.push((piece.above + envelope, *line));
+        }
+        let mut wire = Self {
+            latency_s,
+            bandwidth: 1.0 / lines[lines.len() - 1].slope_s,
+            steps,
+        };
+        if facts.handshake == Handshake::Simulated {
+            wire.take_off_handshake(facts)?;
+        }
+        Some(wire)
+    }
+
+    /// Two control messages come before the data of a rendezvous, so its steps are so much shorter.
+    fn take_off_handshake(&mut self, facts: &PlatformFacts) -> Option<()> {
+        let threshold = facts.eager_threshold? + facts.envelope();
+        // Control messages have no envelope.
+        let control = CONTROL;
+        let after = self.steps.partition_point(|step| step.0 < control);
+        let (above, line) = self.steps[after.checked_sub(1)?];
+        if above + 1 >= threshold {
+            return None;
+        }
+        let both = 2.0 * line.at(bytes(control));
+        for (above, line) in self.steps.iter_mut().filter(|step| step.0 + 1 >= threshold) {
+            line.intercept_s -= both;
+            if line.intercept_s <= 0.0 {
+                // The smallest message of the step may still be right, if its bytes take long enough.
+                let missing = -line.intercept_s / line.at(bytes(*above + 1)).abs().max(both);
+                if missing > 1e-3 {
+                    return None;
+                }
+                line.intercept_s = 1e-6 * both;
+            }
+        }
+        Some(())
+    }
+}
+
+/// The network's line of a piece, without the envelope, and with what may not be 0.
+fn positive(piece: &Piece, envelope: f64) -> Line {
+    let mut line = piece.wire;
+    let whole = piece.whole.at(bytes(piece.above + 1));
+    if line.slope_s <= 0.0 {
+        line.slope_s = 1e-3 * piece.whole.at(0.0).max(1e-3 * whole) / bytes(piece.largest.max(1));
+    }
+    line.intercept_s -= envelope * line.slope_s;
+    if line.intercept_s <= 0.0 {
+        line.intercept_s = 1e-6 * whole;
+    }
+    line
+}
+
+/// The text of the platform file; nothing if the handshake is to be simulated, and would take longer than a whole rendezvous.
 #[must_use]
-pub fn platform_file(fit: &Fit, facts: &PlatformFacts) -> String {
-    let lines = lines(fit);
-    let latency_s = lines[0].intercept_s;
-    let bandwidth = 1.0 / lines[lines.len() - 1].slope_s;
+pub fn platform_file(fit: &Fit, split: &Split, facts: &PlatformFacts) -> Option<String> {
+    let wire = Wire::new(split, facts)?;
+    let mut text = head(fit, facts);
+    let name = match facts.preset {
+        Preset::Smpi => "smpi",
+        Preset::Flow | Preset::LogGops => "flow",
+    };
+    let _ = writeln!(
+        text,
+        "\nversion = 1\nname = \"calibrated\"\n\n[network]\nmodel = \"{name}\""
+    );
+    let mut bandwidth = wire.bandwidth;
+    if facts.preset == Preset::Smpi {
+        if facts.shared {
+            bandwidth *= 1.0 + CROSSTRAFFIC;
+        }
+        // Twice what the window would need.
+        let window = 4.0 * wire.latency_s * bandwidth;
+        if window > WINDOW {
+            let _ = writeln!(
+                text,
+                "tcp_gamma = \"{:.0}B\"    # so that it does not bind",
+                window.ceil()
+            );
+        }
+        let threshold = facts.eager_threshold.unwrap_or(65_536);
+        let _ = writeln!(
+            text,
+            "async_small_threshold = \"{threshold}B\"    # eager messages leave at once"
+        );
+    }
+    let latency_s = wire.latency_s;
+    let factor = |line: &Line| line.intercept_s / latency_s;
+    factors(&mut text, "latency_factor", &wire.steps, factor);
+    factors(&mut text, "bandwidth_factor", &wire.steps, |line| {
+        1.0 / (line.slope_s * wire.bandwidth)
+    });
+    let first = split.pieces[0];
+    if [first.os, first.ois, first.or]
+        .iter()
+        .any(|line| *line != Line::default())
+    {
+        calls(&mut text, split);
+    }
+    protocol(&mut text, facts);
+    hosts(&mut text, facts, bandwidth, latency_s);
+    Some(text)
+}
+
+fn head(fit: &Fit, facts: &PlatformFacts) -> String {
     let mut text =
         String::from("# A network calibrated from measurements by `simrun calibrate`.\n#\n");
     for source in &facts.sources {
         let _ = writeln!(text, "# {source}");
     }
     let (smallest, largest) = fit.range();
+    let how = match facts.handshake {
+        Handshake::InTable => {
+            "what a rendezvous costs is in the factors, so control messages take no time"
+        }
+        Handshake::Simulated => {
+            "the factors have the transport alone, and control messages are simulated"
+        }
+    };
     let _ = writeln!(
         text,
         "# Valid for {smallest} B to {largest} B; beyond, the first and the last line go on.\n\
-         # handshake = \"in-table\": what a rendezvous costs is in the factors, so control messages take no time.\n\
+         # handshake = \"{}\": {how}.\n\
          #\n\
-         # segment: time = a + b x size"
+         # segment: time = a + b x size",
+        facts.handshake.name()
     );
     for (at, segment) in fit.segments().iter().enumerate() {
         let from = at
@@ -70,13 +282,10 @@ pub fn platform_file(fit: &Fit, facts: &PlatformFacts) -> String {
             segment.points
         );
     }
-    text.push_str("\nversion = 1\nname = \"calibrated\"\n\n[network]\nmodel = \"flow\"\n");
-    factors(&mut text, "latency_factor", fit, &lines, |line| {
-        line.intercept_s / latency_s
-    });
-    factors(&mut text, "bandwidth_factor", fit, &lines, |line| {
-        1.0 / (line.slope_s * bandwidth)
-    });
+    text
+}
+
+fn protocol(text: &mut String, facts: &PlatformFacts) {
     text.push_str("\n[protocol]\n");
     match facts.eager_threshold {
         Some(threshold) => {
@@ -84,6 +293,20 @@ pub fn platform_file(fit: &Fit, facts: &PlatformFacts) -> String {
         }
         None => text.push_str("# eager_threshold: not measured, so the default holds (64KiB).\n"),
     }
+    if facts.handshake == Handshake::Simulated && facts.preset != Preset::LogGops {
+        let _ = writeln!(text, "preset = \"explicit\"\ncontrol = \"{CONTROL}B\"");
+    }
+    if let Some(copy) = facts.copy_bandwidth {
+        let _ = writeln!(text, "copy_bandwidth = \"{copy}Bps\"");
+    }
+}
+
+fn hosts(text: &mut String, facts: &PlatformFacts, bandwidth: f64, latency_s: f64) {
+    let sharing = if facts.shared {
+        "sharing = \"shared\"    # both directions together have the bandwidth\n"
+    } else {
+        ""
+    };
     let _ = writeln!(
         text,
         "\n[clusters.nodes]\n\
@@ -91,48 +314,77 @@ pub fn platform_file(fit: &Fit, facts: &PlatformFacts) -> String {
          speed = \"1Gf\"    # a placeholder: computation was not measured\n\
          # Of each of the two cables between two hosts.\n\
          bandwidth = \"{bandwidth}Bps\"\n\
-         latency = \"{}us\"",
+         latency = \"{}us\"\n{sharing}",
         facts.hosts.max(2) - 1,
         latency_s * 1e6 / 2.0
     );
-    text
+    text.truncate(text.trim_end().len());
+    text.push('\n');
 }
 
-/// The lines of the segments, with what may not be 0.
-fn lines(fit: &Fit) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for segment in fit.segments() {
-        let mut line = segment.line;
-        if line.intercept_s <= 0.0 {
-            line.intercept_s = 1e-6 * line.at(bytes(segment.smallest.max(1)));
-        }
-        if line.slope_s <= 0.0 {
-            line.slope_s = 1e-3 * line.intercept_s / bytes(segment.largest.max(1));
-        }
-        lines.push(line);
-    }
-    lines
-}
-
-fn factors(
-    text: &mut String,
-    name: &str,
-    fit: &Fit,
-    lines: &[Line],
-    factor: impl Fn(&Line) -> f64,
-) {
-    let above = |at: usize| {
-        at.checked_sub(1)
-            .map_or(0, |before| fit.breaks()[before].above)
-    };
+fn factors(text: &mut String, name: &str, steps: &[(u64, Line)], factor: impl Fn(&Line) -> f64) {
     let _ = writeln!(text, "{name} = [");
-    for (at, line) in lines.iter().enumerate() {
+    for (at, (above, line)) in steps.iter().enumerate() {
         // A segment of the empty message alone: its latency is the platform's, which has the factor 1 anyway.
-        if at + 1 < lines.len() && above(at) == above(at + 1) {
+        if steps.get(at + 1).is_some_and(|next| next.0 == *above) {
             continue;
         }
-        let (above, factor) = (above(at), factor(line));
-        let _ = writeln!(text, "  {{ above = \"{above}B\", factor = {factor:?} }},");
+        let _ = writeln!(
+            text,
+            "  {{ above = \"{above}B\", factor = {:?} }},",
+            factor(line)
+        );
     }
     text.push_str("]\n");
+}
+
+/// What the calls cost, by size of the message.
+fn calls(text: &mut String, split: &Split) {
+    for (at, name) in ["os", "ois", "or"].into_iter().enumerate() {
+        let _ = writeln!(text, "{name} = [");
+        for piece in &split.pieces {
+            let line = [piece.os, piece.ois, piece.or][at];
+            let _ = writeln!(
+                text,
+                "  {{ above = \"{}B\", time = \"{}us\", per_byte = \"{}ps\" }},",
+                piece.above,
+                1e6 * line.intercept_s,
+                1e12 * line.slope_s
+            );
+        }
+        text.push_str("]\n");
+    }
+}
+
+/// The text of a platform file for the model `loggops`.
+#[must_use]
+pub fn loggops_file(fit: &Fit, model: &LogGp, facts: &PlatformFacts) -> String {
+    let facts = PlatformFacts {
+        handshake: Handshake::Simulated,
+        ..facts.clone()
+    };
+    let mut text = head(fit, &facts);
+    let _ = writeln!(
+        text,
+        "\nversion = 1\nname = \"calibrated\"\n\n[network]\nmodel = \"loggops\"\n\
+         latency = \"{}us\"\n\
+         overhead = \"{}us\"\n\
+         gap = \"{}us\"\n\
+         gap_per_byte = \"{}ps\"\n\
+         overhead_per_byte = \"{}ps\"",
+        1e6 * model.latency_s,
+        1e6 * model.overhead_s,
+        1e6 * model.gap_s,
+        1e12 * model.gap_per_byte_s,
+        1e12 * model.overhead_per_byte_s
+    );
+    protocol(&mut text, &facts);
+    // The model has no links; a platform has.
+    hosts(
+        &mut text,
+        &facts,
+        1.0 / model.gap_per_byte_s.max(1e-15),
+        0.0,
+    );
+    text
 }

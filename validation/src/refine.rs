@@ -3,9 +3,9 @@
 //! Nearly all of the largest errors of a fit come from sizes between the two neighbours of a jump. Halving such a gap (in ln s) ten times
 //! at most, until it is narrower than 2 %, leaves hardly any; that is done in at most five gaps, those with the largest jumps.
 //!
-//! *Not decided here*: how a size is measured; that is the caller's function.
+//! *Not decided here*: how a size is measured. [`refine`] has a function for that; [`Refinement`] asks for one size after the other.
 
-use crate::fit::{Fit, FitError, Rules, fit};
+use crate::fit::{Fit, FitError, Line, Rules, fit};
 use crate::point::{Point, bytes};
 
 /// A gap is refined if the lines differ by more than this part in its middle.
@@ -26,6 +26,87 @@ pub struct Refined {
     pub measured: usize,
 }
 
+/// Which size to measure next, one after the other, by what was found at those before.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Refinement {
+    /// Gaps that are to be narrowed, the last one first.
+    gaps: Vec<Narrowing>,
+}
+
+/// A gap that is being narrowed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Narrowing {
+    low: u64,
+    high: u64,
+    old: Line,
+    new: Line,
+    steps: usize,
+}
+
+impl Narrowing {
+    /// The size in the middle, unless the gap is narrow enough.
+    fn middle(&self) -> Option<u64> {
+        let middle = (bytes(self.low).max(1.0) * bytes(self.high)).sqrt();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between two sizes"
+        )]
+        let size = middle as u64;
+        let narrow = bytes(self.high) <= WIDTH * bytes(self.low);
+        (!narrow && size > self.low && size < self.high && self.steps < STEPS_MAX).then_some(size)
+    }
+}
+
+impl Refinement {
+    /// The gaps of a fit in which it jumps, the largest jumps first.
+    #[must_use]
+    pub fn new(fit: &Fit) -> Self {
+        let height = |gap: (u64, u64)| {
+            let jump = fit.predict(gap.1) / fit.predict(gap.0);
+            jump.max(1.0 / jump)
+        };
+        let mut gaps: Vec<(u64, u64)> = fit.gaps(JUMP_MIN).collect();
+        gaps.sort_by(|one, other| height(*other).total_cmp(&height(*one)));
+        let line = |size: u64| fit.segments()[fit.segment_of(size)].line;
+        let narrowing = |(low, high): (u64, u64)| Narrowing {
+            low,
+            high,
+            old: line(low),
+            new: line(high),
+            steps: 0,
+        };
+        let mut gaps: Vec<Narrowing> = gaps.into_iter().take(GAPS_MAX).map(narrowing).collect();
+        gaps.reverse();
+        Self { gaps }
+    }
+
+    /// The size to measure next; nothing if all gaps are narrow enough.
+    pub fn next_size(&mut self) -> Option<u64> {
+        while let Some(gap) = self.gaps.last() {
+            if let Some(size) = gap.middle() {
+                return Some(size);
+            }
+            self.gaps.pop();
+        }
+        None
+    }
+
+    /// What was measured in the gap: the size belongs to the nearer line, and the search goes on in the half where the lines change.
+    pub fn tell(&mut self, point: Point) {
+        let Some(gap) = self.gaps.last_mut() else {
+            return;
+        };
+        gap.steps += 1;
+        let distance = |line: Line| (line.at(bytes(point.size)) - point.time_s).abs();
+        if distance(gap.old) <= distance(gap.new) {
+            gap.low = point.size;
+        } else {
+            gap.high = point.size;
+        }
+    }
+}
+
 /// Fits, measures within the gaps of jumps, and fits again.
 ///
 /// # Errors
@@ -35,17 +116,13 @@ pub fn refine(
     rules: &Rules,
     mut measure: impl FnMut(u64) -> Point,
 ) -> Result<Refined, FitError> {
-    let first = fit(points, rules)?;
-    let mut gaps: Vec<(f64, (u64, u64))> = first
-        .gaps(JUMP_MIN)
-        .map(|gap| (first.predict(gap.1) / first.predict(gap.0), gap))
-        .collect();
-    let height = |jump: f64| jump.max(1.0 / jump);
-    gaps.sort_by(|one, other| height(other.0).total_cmp(&height(one.0)));
+    let mut refinement = Refinement::new(&fit(points, rules)?);
     let mut points = points.to_vec();
     let before = points.len();
-    for (_, gap) in gaps.into_iter().take(GAPS_MAX) {
-        narrow(&first, gap, &mut points, &mut measure);
+    while let Some(size) = refinement.next_size() {
+        let point = measure(size);
+        points.push(point);
+        refinement.tell(point);
     }
     points.sort_by_key(|point| point.size);
     Ok(Refined {
@@ -53,40 +130,6 @@ pub fn refine(
         measured: points.len() - before,
         points,
     })
-}
-
-/// Measures in the middle of the gap, gives the size to the nearer line, and goes on in the half where the lines change.
-fn narrow(
-    fit: &Fit,
-    (mut low, mut high): (u64, u64),
-    points: &mut Vec<Point>,
-    measure: &mut impl FnMut(u64) -> Point,
-) {
-    let segments = fit.segments();
-    let (old, new) = (
-        segments[fit.segment_of(low)].line,
-        segments[fit.segment_of(high)].line,
-    );
-    for _ in 0..STEPS_MAX {
-        let middle = (bytes(low).max(1.0) * bytes(high)).sqrt();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "between two sizes"
-        )]
-        let size = middle as u64;
-        if bytes(high) <= WIDTH * bytes(low) || size <= low {
-            return;
-        }
-        let point = measure(size);
-        points.push(point);
-        let distance = |time: f64| (time - point.time_s).abs();
-        if distance(old.at(bytes(size))) <= distance(new.at(bytes(size))) {
-            low = size;
-        } else {
-            high = size;
-        }
-    }
 }
 
 #[cfg(test)]

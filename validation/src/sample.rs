@@ -15,35 +15,60 @@ pub enum Kernel {
     PingPongOccupied,
     /// From the first of so many sends, back to back, to the one empty answer.
     Stream(u32),
+    /// The same with a pause between the sends, which is taken off: what the sends themselves cost, by difference.
+    DelayedStream(u32),
     /// Inside a blocking send.
     Send,
     /// Inside a send that does not block.
     Isend,
     /// Inside a receive whose message is there.
     Receive,
+    /// Inside a blocking send whose receive is posted late.
+    Late,
+    /// From the first of so many empty requests, each to another rank, to the last of their messages.
+    Incast(u32),
+    /// From the first of so many messages, each to another rank, to the last empty answer.
+    Outcast(u32),
+    /// An exchange: both ranks send and receive at once.
+    Exchange,
     /// A copy in memory.
     Copy,
 }
 
 /// Kernels with their names in files.
-const NAMES: [(&str, Kernel); 11] = [
+const NAMES: [(&str, Kernel); 9] = [
     ("pp", Kernel::PingPong),
     ("ppi", Kernel::PingPongOccupied),
-    ("prtt1", Kernel::Stream(1)),
-    ("prtt2", Kernel::Stream(2)),
-    ("prtt4", Kernel::Stream(4)),
-    ("prtt8", Kernel::Stream(8)),
-    ("prtt16", Kernel::Stream(16)),
     ("os", Kernel::Send),
     ("ois", Kernel::Isend),
     ("or", Kernel::Receive),
+    ("late", Kernel::Late),
+    ("bidir", Kernel::Exchange),
     ("copy", Kernel::Copy),
+    ("prtt1", Kernel::Stream(1)),
+];
+
+/// A kernel of so many messages or ranks.
+type Counted = fn(u32) -> Kernel;
+
+/// Kernels of several messages or ranks, whose names end with how many.
+const COUNTED: [(&str, Counted); 4] = [
+    ("dprtt", Kernel::DelayedStream),
+    ("prtt", Kernel::Stream),
+    ("incast", Kernel::Incast),
+    ("outcast", Kernel::Outcast),
 ];
 
 impl Kernel {
     /// All names, for messages.
-    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-        NAMES.iter().map(|(name, _)| *name)
+    pub(crate) fn names() -> impl Iterator<Item = String> {
+        let single = NAMES.iter().map(|(name, _)| (*name).to_owned());
+        single.chain(COUNTED.iter().map(|(name, _)| format!("{name}N")))
+    }
+
+    /// Whether a sample may take no time: a call that costs nothing.
+    pub(crate) const fn may_be_free(self) -> bool {
+        matches!(self, Self::Send | Self::Isend | Self::Receive | Self::Late)
     }
 }
 
@@ -51,17 +76,28 @@ impl FromStr for Kernel {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let found = NAMES.iter().find(|(name, _)| *name == text);
-        found.map(|(_, kernel)| *kernel).ok_or(())
+        if let Some((_, kernel)) = NAMES.iter().find(|(name, _)| *name == text) {
+            return Ok(*kernel);
+        }
+        let counted = COUNTED.iter().find_map(|(name, kernel)| {
+            let number: u32 = text.strip_prefix(name)?.parse().ok()?;
+            (number > 0 && text == format!("{name}{number}")).then(|| kernel(number))
+        });
+        counted.ok_or(())
     }
 }
 
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let found = NAMES.iter().find(|(_, kernel)| kernel == self);
-        match found {
-            Some((name, _)) => f.write_str(name),
-            None => write!(f, "{self:?}"),
+        match self {
+            Self::Stream(number) => write!(f, "prtt{number}"),
+            Self::DelayedStream(number) => write!(f, "dprtt{number}"),
+            Self::Incast(number) => write!(f, "incast{number}"),
+            Self::Outcast(number) => write!(f, "outcast{number}"),
+            one => {
+                let found = NAMES.iter().find(|(_, kernel)| kernel == one);
+                f.write_str(found.map_or("", |(name, _)| name))
+            }
         }
     }
 }
@@ -146,4 +182,26 @@ pub struct Table {
     pub benchmark: String,
     /// Sizes and seconds per message, sizes growing.
     pub rows: Vec<(u64, f64)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for name in [
+            "pp", "ppi", "prtt1", "prtt16", "dprtt2", "os", "ois", "or", "late",
+        ] {
+            let kernel: Kernel = name.parse().unwrap();
+            assert_eq!(kernel.to_string(), name);
+        }
+        for name in ["incast3", "outcast1", "bidir", "copy"] {
+            let kernel: Kernel = name.parse().unwrap();
+            assert_eq!(kernel.to_string(), name);
+        }
+        for wrong in ["", "pong", "prtt", "prtt0", "prtt01", "prtt+1", "incast-1"] {
+            assert_eq!(wrong.parse::<Kernel>(), Err(()), "{wrong}");
+        }
+    }
 }

@@ -9,6 +9,20 @@ pub enum Code {
     Model,
     /// Sessions differ.
     Session,
+    /// The machine changed its speed within a session.
+    States,
+    /// More processes that poll than processors.
+    Oversubscribed,
+    /// A threshold is not where the times put it.
+    Threshold,
+    /// The split between calls and network is not what was measured.
+    Overlap,
+    /// Messages share neither one link nor have one each.
+    Sharing,
+    /// The clock is too slow, or runs backwards.
+    Clock,
+    /// The handshake is not written as it was asked for.
+    Handshake,
     /// The time falls from one size to the next.
     NonMonotone,
     /// A break is known only to lie in a wide gap.
@@ -21,8 +35,6 @@ pub enum Code {
     Extrapolated,
     /// What was measured is no ping-pong.
     Stream,
-    /// Measurements that are not used.
-    Unused,
 }
 
 impl Code {
@@ -38,7 +50,13 @@ impl Code {
             Self::Noise => "W-NOISE",
             Self::Extrapolated => "W-EXTRA",
             Self::Stream => "W-STREAM",
-            Self::Unused => "W-UNUSED",
+            Self::States => "W-STATES",
+            Self::Oversubscribed => "W-OVERSUB",
+            Self::Threshold => "W-THRESH",
+            Self::Overlap => "W-OVERLAP",
+            Self::Sharing => "W-SHARING",
+            Self::Clock => "W-CLOCK",
+            Self::Handshake => "W-HANDSHAKE",
         }
     }
 }

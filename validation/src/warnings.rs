@@ -1,18 +1,22 @@
 //! Which warnings figures call for; each limit is that of the calibration's method.
 
+use crate::calibrate::{CalibrateOptions, Calibration, by_timing};
 use crate::cross_check::CrossCheck;
 use crate::error_summary::{ErrorSummary, Prediction};
-use crate::fit::Fit;
-use crate::point::Point;
+use crate::fit::{Break, Fit, Rules};
+use crate::loggp::LogGp;
+use crate::point::{Point, bytes};
 use crate::quantile::median;
+use crate::sample::Kernel;
 use crate::sampling::SizeSummary;
+use crate::states::States;
 use crate::warning::{Code, Warning};
 
 /// How far below the time before it a time must be, in standard errors, to be called a fall.
 const FALL_SIGMAS: f64 = 3.0;
 
 /// Falling times, and breaks whose place is not known.
-pub(crate) fn of_fit(fit: &Fit, points: &[Point]) -> Vec<Warning> {
+fn of_fit(fit: &Fit, points: &[Point]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for place in fit.breaks() {
         let (low, high) = place.gap;
@@ -32,25 +36,26 @@ pub(crate) fn of_fit(fit: &Fit, points: &[Point]) -> Vec<Warning> {
             warnings.push(Warning::new(Code::Gap, text));
         }
     }
-    for two in points.windows(2) {
-        let is_break = fit.segment_of(two[0].size) != fit.segment_of(two[1].size);
-        let sigma = two[0].error.max(two[1].error).max(0.01);
-        let fall = 1.0 - two[1].time_s / two[0].time_s;
-        if !is_break && fall > FALL_SIGMAS * sigma {
-            let text = format!(
-                "the time falls by {:.1} % from {} B to {} B, where no break was found",
-                100.0 * fall,
-                two[0].size,
-                two[1].size
-            );
-            warnings.push(Warning::new(Code::NonMonotone, text));
-        }
+    let falls: Vec<String> = points
+        .windows(2)
+        .filter_map(|two| {
+            let is_break = fit.segment_of(two[0].size) != fit.segment_of(two[1].size);
+            let sigma = two[0].error.max(two[1].error).max(0.01);
+            let fall = 1.0 - two[1].time_s / two[0].time_s;
+            let (low, high) = (two[0].size, two[1].size);
+            (!is_break && fall > FALL_SIGMAS * sigma)
+                .then(|| format!("by {:.1} % from {low} B to {high} B", 100.0 * fall))
+        })
+        .collect();
+    if !falls.is_empty() {
+        let text = format!("the time falls where no break was found: {}", cut(&falls));
+        warnings.push(Warning::new(Code::NonMonotone, text));
     }
     warnings
 }
 
 /// Too few samples, and noise.
-pub(crate) fn of_samples(summaries: &[SizeSummary]) -> Vec<Warning> {
+fn of_samples(summaries: &[SizeSummary]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let few: Vec<String> = summaries
         .iter()
@@ -87,7 +92,7 @@ pub(crate) fn of_samples(summaries: &[SizeSummary]) -> Vec<Warning> {
 }
 
 /// Models that predict better, and sizes outside.
-pub(crate) fn of_predictions(
+fn of_predictions(
     check: &CrossCheck,
     validation: &[Prediction],
     range: (u64, u64),
@@ -143,4 +148,240 @@ pub(crate) fn of_sessions(factors: &[(u32, f64)]) -> Vec<Warning> {
         100.0 * (most / least - 1.0)
     );
     vec![Warning::new(Code::Session, text)]
+}
+
+/// Changes of speed within a session.
+pub(crate) fn of_states(states: &[States]) -> Vec<Warning> {
+    let changed = |one: &&States| one.count > 1 || one.kept < 0.9;
+    let warning = |one: &States| {
+        let levels: Vec<String> = one
+            .pieces
+            .iter()
+            .map(|piece| {
+                let kept = if piece.state == one.main {
+                    "kept"
+                } else {
+                    "dropped"
+                };
+                format!(
+                    "blocks {} to {} x {:.2} {kept}",
+                    piece.first,
+                    piece.last,
+                    libm::exp(piece.level)
+                )
+            })
+            .collect();
+        let text = format!(
+            "session {}: the machine had {} speeds; {:.0} % of the blocks were dropped ({}): pin the processes, close other work",
+            one.session,
+            one.count,
+            100.0 * (1.0 - one.kept),
+            cut(&levels)
+        );
+        Warning::new(Code::States, text)
+    };
+    states.iter().filter(changed).map(warning).collect()
+}
+
+/// A list that is not too long.
+fn cut(texts: &[String]) -> String {
+    const SHOWN: usize = 6;
+    let shown = texts.iter().take(SHOWN).map(String::as_str);
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    if texts.len() > SHOWN {
+        format!("{shown}, ...")
+    } else {
+        shown
+    }
+}
+
+/// What the model cannot have.
+pub(crate) fn of_loggp(model: &LogGp) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if model.gap_raised {
+        let text = "the gap between messages is below the overhead of a message: it was raised to it, as the model needs g >= o";
+        warnings.push(Warning::new(Code::Overlap, text));
+    }
+    if model.scaled > 1.1 {
+        let text = format!(
+            "the calls of one byte take {:.2} times as long as the whole message: they were scaled down, and the latency is 0",
+            model.scaled
+        );
+        warnings.push(Warning::new(Code::Overlap, text));
+    }
+    warnings
+}
+
+/// Everything that the figures of a calibration call for.
+pub(crate) fn of_calibration(
+    calibration: &Calibration,
+    rules: &Rules,
+    options: &CalibrateOptions,
+) -> Vec<Warning> {
+    let mut warnings = of_fit(&calibration.fit, &calibration.points);
+    warnings.extend(of_samples(&calibration.summaries));
+    warnings.extend(of_predictions(
+        &calibration.cross_check,
+        &calibration.validation,
+        calibration.fit.range(),
+    ));
+    warnings.extend(of_threshold(calibration, rules, options));
+    warnings.extend(of_calls(calibration));
+    warnings.extend(of_sharing(calibration));
+    warnings.extend(of_machine(calibration));
+    let farthest = |one: &&SizeSummary| !calibration.bands.reaches(one.point.size);
+    let refused: Vec<String> = calibration
+        .hidden
+        .iter()
+        .filter(farthest)
+        .map(|one| one.point.size.to_string())
+        .collect();
+    if !refused.is_empty() {
+        let text = format!(
+            "more than 4 times the largest size of the fit, not predicted: {} B",
+            cut(&refused)
+        );
+        warnings.push(Warning::new(Code::Extrapolated, text));
+    }
+    warnings
+}
+
+/// The threshold that is known, and where the times put it.
+fn of_threshold(
+    calibration: &Calibration,
+    rules: &Rules,
+    options: &CalibrateOptions,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let differ = |one: u64, other: u64| {
+        let ratio = bytes(one.max(1)) / bytes(other.max(1));
+        ratio.max(1.0 / ratio) > 1.05
+    };
+    let measured = calibration.facts.whole("eager_threshold");
+    if let (Some(asked), Some(measured)) = (options.eager_threshold, measured)
+        && differ(asked, measured)
+    {
+        let text = format!(
+            "the eager threshold is said to be {asked} B, and sends with late receives wait from {measured} B on"
+        );
+        warnings.push(Warning::new(Code::Threshold, text));
+    }
+    let inside = |at: &u64| *at <= calibration.fit.range().1;
+    let Some(threshold) = calibration.eager_threshold.filter(inside) else {
+        return warnings;
+    };
+    let Some(free) = by_timing(&calibration.points, rules) else {
+        return warnings;
+    };
+    let distance = |place: &Break| {
+        let (low, high) = (bytes(place.gap.0.max(1)) / 1.05, 1.05 * bytes(place.gap.1));
+        let at = bytes(threshold);
+        (low / at).max(at / high).max(1.0)
+    };
+    let nearest = free
+        .breaks()
+        .iter()
+        .min_by(|one, other| distance(one).total_cmp(&distance(other)));
+    // Far away, it is another break, and the threshold shows in no time.
+    if let Some(place) = nearest.filter(|place| (1.0 + 1e-9..2.0).contains(&distance(place))) {
+        let text = format!(
+            "the eager threshold is {threshold} B, and the times change between {} B and {} B",
+            place.gap.0, place.gap.1
+        );
+        warnings.push(Warning::new(Code::Threshold, text));
+    }
+    warnings
+}
+
+/// Calls that were scaled down, and two ways to measure a send that disagree.
+fn of_calls(calibration: &Calibration) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if let Some((size, factor)) = calibration.split.scaled.filter(|(_, factor)| *factor > 1.1) {
+        let factor = if factor > 100.0 {
+            "far longer than the message leaves".to_owned()
+        } else {
+            format!("{factor:.2} times what the message leaves")
+        };
+        let text = format!(
+            "send and receive of {size} B take {factor}, because they overlap with its way: the split was scaled, the sum is right"
+        );
+        warnings.push(Warning::new(Code::Overlap, text));
+    }
+    let of = |kernel: Kernel, size: u64| {
+        let found = calibration.kernels.get(&kernel)?.iter();
+        let mut found = found.filter(|one| one.point.size == size);
+        found.next().map(|one| one.point.time_s)
+    };
+    let delayed = calibration.kernels.get(&Kernel::DelayedStream(2));
+    let ratios: Vec<f64> = delayed
+        .into_iter()
+        .flatten()
+        .filter(|one| Some(one.point.size) < calibration.eager_threshold)
+        .filter_map(|one| {
+            let size = one.point.size;
+            let by_difference = one.point.time_s - of(Kernel::Stream(1), size)?;
+            let direct = of(Kernel::Send, size).filter(|direct| *direct > 0.0)?;
+            Some(by_difference / direct)
+        })
+        .collect();
+    if let Some(ratio) = median(&ratios).filter(|ratio| !(0.75..=1.25).contains(ratio)) {
+        let text = format!(
+            "a send takes {ratio:.2} times as long by the difference of delayed streams as inside the call: noise, or work after the call has returned"
+        );
+        warnings.push(Warning::new(Code::Overlap, text));
+    }
+    warnings
+}
+
+fn of_sharing(calibration: &Calibration) -> Vec<Warning> {
+    let unclear = calibration.sharing.iter().filter(|one| !one.is_clear());
+    let texts: Vec<String> = unclear
+        .map(|one| {
+            format!(
+                "{} of {} B takes {:.2} times as long as alone",
+                one.kernel, one.size, one.factor
+            )
+        })
+        .collect();
+    if texts.is_empty() {
+        return Vec::new();
+    }
+    let text = format!(
+        "{}: neither one link for all nor one for each, so the simulation of many at once is wrong by that much",
+        cut(&texts)
+    );
+    vec![Warning::new(Code::Sharing, text)]
+}
+
+/// The clock, and more processes than processors.
+fn of_machine(calibration: &Calibration) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let facts = &calibration.facts;
+    let smallest = calibration.points.iter().map(|point| point.time_s);
+    let smallest = smallest.fold(f64::INFINITY, f64::min);
+    if let Some(cost) = facts.number("clock_cost_us").map(|cost| cost / 1e6)
+        && cost > 0.01 * smallest
+    {
+        let text = format!(
+            "reading the clock takes {:.3} us, more than 1 % of the shortest time",
+            1e6 * cost
+        );
+        warnings.push(Warning::new(Code::Clock, text));
+    }
+    if facts
+        .iter()
+        .any(|(_, value)| value.contains("the clock ran backwards"))
+    {
+        warnings.push(Warning::new(Code::Clock, "the clock ran backwards"));
+    }
+    if let (Some(ranks), Some(cores)) = (facts.whole("ranks"), facts.whole("cores"))
+        && ranks > cores
+        && facts.text("wait") != Some("block")
+    {
+        let text = format!(
+            "{ranks} polling processes on {cores} processors: times hold only for as many processes"
+        );
+        warnings.push(Warning::new(Code::Oversubscribed, text));
+    }
+    warnings
 }

@@ -179,10 +179,17 @@ fn few_noisy_and_changing_measurements_are_reported() {
     assert_eq!(codes(&changing), [Code::Session], "{:?}", changing.warnings);
     // At the speed of the first session.
     assert!((changing.fit.predict(1) / 1.001e-6 - 1.0).abs() < 0.01);
-    let outside = samples(&[1.0], 6, 0.001) + "1,9,1000000,1001.5,validate\n";
-    let outside = calibrated(&outside, &CalibrateOptions::default());
-    assert_eq!(codes(&outside), [Code::Extrapolated]);
-    assert_eq!(outside.validation.len(), 1);
+    // Three times the largest size is predicted, with a wider band; beyond four times nothing is.
+    for (size, predictions) in [(98_304, 1), (1_000_000, 0)] {
+        let line = format!("1,9,{size},{},validate\n", 1.0 + f64::from(size) / 1000.0);
+        let outside = samples(&[1.0], 6, 0.001) + &line;
+        let outside = calibrated(&outside, &CalibrateOptions::default());
+        assert_eq!(codes(&outside), [Code::Extrapolated]);
+        assert_eq!(outside.validation.len(), predictions);
+        let wider = outside.bands.at(98_304, 0.9) / outside.bands.at(32_768, 0.9);
+        assert!((wider - 3.0_f64.sqrt()).abs() < 1e-9);
+        assert_eq!(outside.predict(1_000_000), None);
+    }
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub(crate) struct CheckArgs {
     /// When a send waits for its receive: eager (never), rendezvous (always) or
     /// threshold=SIZE (from SIZE on); without it as the platform says
     #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
-    send_mode: Option<SendMode>,
+    pub(super) send_mode: Option<SendMode>,
 
     /// Let the time of waits with a limit be up at any moment; without it no time passes
     #[arg(long)]
@@ -130,6 +130,17 @@ pub(crate) struct CheckArgs {
         conflicts_with = "replay"
     )]
     pub(super) threads: u32,
+
+    /// Go on with the search that is kept in FILE, if there is one; a search that a limit or
+    /// Ctrl-C stops is kept there, and the same command goes on
+    #[arg(
+        long,
+        value_name = "FILE",
+        verbatim_doc_comment,
+        help_heading = "Search",
+        conflicts_with = "replay"
+    )]
+    pub(super) resume: Option<PathBuf>,
 
     /// Stop at the first finding
     #[arg(long, help_heading = "Search", conflicts_with = "replay")]
@@ -238,11 +249,19 @@ impl CheckArgs {
             && self.max_time.is_none()
     }
 
-    /// Whether threads are asked for that the search has no use for.
-    pub(super) fn has_idle_threads(&self) -> bool {
+    /// Why a way to search does not go with the others.
+    pub(super) fn contradiction(&self) -> Option<String> {
         let is_optimal =
             self.strategy == Strategy::DepthFirst && self.reduction == Reduction::Odpor;
-        self.threads > 1 && !is_optimal
+        let option = match &self.resume {
+            _ if is_optimal => return None,
+            Some(_) => "--resume",
+            None if self.threads > 1 => "--threads",
+            None => return None,
+        };
+        Some(format!(
+            "{option}: expected --reduction odpor and --strategy depth-first beside it"
+        ))
     }
 
     /// The bounds and the manner of the search.
@@ -276,23 +295,58 @@ impl CheckArgs {
     }
 
     /// What is chosen about the program.
-    pub(super) fn run_options(&self) -> run::Options {
+    pub(super) fn run_options(&self, send_mode: Option<SendMode>) -> run::Options {
         run::Options {
             ranks: Some(self.ranks),
             seed: self.seed,
-            send_mode: self.send_mode,
+            send_mode,
             ..run::Options::default()
         }
     }
 
     /// The command that replays a schedule.
-    pub(super) fn replay_command(&self, name: &str, replay: &Schedule) -> String {
+    pub(super) fn replay_command(
+        &self,
+        name: &str,
+        replay: &Schedule,
+        send_mode: Option<SendMode>,
+    ) -> String {
         let called = self.called_as.clone();
         let mut command = called.unwrap_or_else(|| {
             let program = std::env::args().next();
             format!("{} check", quoted(program.as_deref().unwrap_or(name)))
         });
-        let _ = write!(command, " -n {}", self.ranks);
+        command.push_str(&self.program_options(send_mode));
+        let _ = write!(command, " --replay '{replay}'");
+        if !self.arguments.is_empty() {
+            command.push_str(" --");
+        }
+        for argument in &self.arguments {
+            let _ = write!(command, " {}", quoted(&argument.to_string_lossy()));
+        }
+        command
+    }
+
+    /// The options that say what a search is of, besides the program.
+    pub(super) fn search_options(&self) -> String {
+        let depth = self.max_depth;
+        format!(
+            "{} --max-depth {depth}",
+            self.program_options(self.send_mode)
+        )
+    }
+
+    /// The arguments of the program.
+    pub(super) fn program_arguments(&self) -> Vec<String> {
+        let words = self.arguments.iter();
+        words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    /// What is chosen about the program, as options.
+    fn program_options(&self, send_mode: Option<SendMode>) -> String {
+        let mut command = format!(" -n {}", self.ranks);
         if let Some(platform) = &self.platform {
             let _ = write!(
                 command,
@@ -303,7 +357,7 @@ impl CheckArgs {
         if self.seed != 0 {
             let _ = write!(command, " --seed {}", self.seed);
         }
-        let _ = match self.send_mode {
+        let _ = match send_mode {
             None => Ok(()),
             Some(SendMode::Eager) => write!(command, " --send-mode eager"),
             Some(SendMode::Rendezvous) => write!(command, " --send-mode rendezvous"),
@@ -319,13 +373,6 @@ impl CheckArgs {
         }
         if !self.may_fail.is_empty() {
             let _ = write!(command, " --may-fail {}", quoted(&self.may_fail.join(",")));
-        }
-        let _ = write!(command, " --replay '{replay}'");
-        if !self.arguments.is_empty() {
-            command.push_str(" --");
-        }
-        for argument in &self.arguments {
-            let _ = write!(command, " {}", quoted(&argument.to_string_lossy()));
         }
         command
     }

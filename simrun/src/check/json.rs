@@ -3,16 +3,20 @@
 use explore::{Critical, End, FindingStep, Followed, Report, Verdict};
 use serde_json::{Value, json};
 
-use super::{Found, text, words};
+use super::search::Searched;
+use super::{CRITICAL_BUDGET, Found, text, words};
 
 /// A search.
-pub(super) fn of_search(name: &str, report: &Report, found: &[Found], is_cut: bool) -> String {
+pub(super) fn of_search(name: &str, searched: &Searched) -> String {
+    let Searched {
+        report,
+        found,
+        is_cut,
+        unbuffered,
+        kept_in,
+    } = searched;
     let statistics = &report.statistics;
-    let bounds: Vec<String> = statistics
-        .bounds
-        .iter()
-        .map(|bound| format!("{bound:?}").to_lowercase())
-        .collect();
+    let bounds = bounds(report);
     let verdict = match report.verdict {
         Verdict::Ok => "ok",
         Verdict::Found => "found",
@@ -35,12 +39,31 @@ pub(super) fn of_search(name: &str, report: &Report, found: &[Found], is_cut: bo
         "transitions": statistics.transitions,
         "transitions_per_s": statistics.rate(),
         "events": statistics.events,
+        "states": statistics.states(),
         "depth": statistics.depth_max,
         "restarts": statistics.restarts,
         "wall_s": statistics.seconds,
         "findings": found.iter().map(finding).collect::<Vec<Value>>(),
         "has_other_findings": is_cut,
+        "unbuffered": unbuffered.as_ref().map(|report| json!({
+            "message": text::unbuffered(report).trim_start(),
+            "exhaustive": report.is_exhaustive(),
+            "bounds": self::bounds(report),
+            "traces": report.statistics.traces,
+            "deadlocks": report.statistics.deadlocks,
+            "transitions": report.statistics.transitions,
+            "wall_s": report.statistics.seconds,
+        })),
+        "kept_in": kept_in,
     }))
+}
+
+/// The names of the bounds that were hit.
+fn bounds(report: &Report) -> Vec<String> {
+    let bounds = report.statistics.bounds.iter();
+    bounds
+        .map(|bound| format!("{bound:?}").to_lowercase())
+        .collect()
 }
 
 /// A replay.
@@ -75,7 +98,8 @@ fn finding(found: &Found) -> Value {
     });
     let cycle = found.states.cycle().unwrap_or_default();
     json!({
-        "kind": found.finding.kind.name(),
+        "kind": found.kind(),
+        "severity": if found.needs_buffering { "warning" } else { "error" },
         "message": found.message(),
         "replay": found.finding.replay.to_string(),
         "command": found.command,
@@ -90,7 +114,9 @@ fn critical(critical: Critical) -> Value {
     match critical {
         Critical::Step(step) => json!({ "is": "step", "step": step + 1 }),
         Critical::Everything => json!({ "is": "everything" }),
-        Critical::Unknown(step) => json!({ "is": "unknown", "step": step + 1 }),
+        Critical::Unknown(step) => {
+            json!({ "is": "unknown", "step": step + 1, "budget": CRITICAL_BUDGET })
+        }
     }
 }
 

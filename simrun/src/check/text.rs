@@ -5,17 +5,48 @@ use std::fmt::Write as _;
 use explore::{Critical, End, FindingKind, FindingStep, Followed, Report, Statistics, Verdict};
 use sim_core::{ActorId, Schedule};
 
-use super::{Found, words};
+use super::search::Searched;
+use super::{CRITICAL_BUDGET, Found, words};
 use crate::summary;
 
 /// A search: its findings, the verdict, and the counts.
-pub(super) fn of_search(name: &str, report: &Report, found: &[Found], is_cut: bool) -> String {
-    format!(
+pub(super) fn of_search(name: &str, searched: &Searched) -> String {
+    let mut text = format!(
         "{}{name}: {}\n{}",
-        findings(found, is_cut),
-        verdict(report),
-        counts(&report.statistics)
-    )
+        findings(&searched.found, searched.is_cut),
+        verdict(&searched.report),
+        counts(&searched.report.statistics)
+    );
+    if let Some(report) = &searched.unbuffered {
+        text.push('\n');
+        text.push_str(&unbuffered(report));
+    }
+    if let Some(file) = &searched.kept_in {
+        let _ = write!(text, "\n  kept in {file}: the same command goes on");
+    }
+    text
+}
+
+/// What came of the search in which every send waits for its receive.
+pub(super) fn unbuffered(report: &Report) -> String {
+    let statistics = &report.statistics;
+    let traces = summary::count(statistics.traces, "trace");
+    if statistics.deadlocks > 0 {
+        let wrong = statistics.deadlocks;
+        format!("  warning: if sends are not buffered, {wrong} of {traces} deadlocked")
+    } else if statistics.bounds.is_empty() {
+        format!("  no deadlock either if sends are not buffered ({traces})")
+    } else {
+        let bounds: Vec<String> = statistics
+            .bounds
+            .iter()
+            .map(|bound| bound.to_string())
+            .collect();
+        format!(
+            "  if sends are not buffered not all orders were explored: {}",
+            bounds.join(", ")
+        )
+    }
 }
 
 /// The answer in words.
@@ -59,8 +90,9 @@ fn counts(statistics: &Statistics) -> String {
     }
     let _ = write!(
         text,
-        "; at most {}\n  {} in {} real ({} per second)",
+        "; at most {}\n  {}, {} in {} real ({} per second)",
         summary::count(statistics.depth_max, "step"),
+        summary::count(statistics.states(), "state"),
         summary::count(statistics.transitions, "transition"),
         summary::rounded(statistics.seconds),
         summary::short(statistics.rate()),
@@ -88,6 +120,11 @@ pub(super) fn findings(found: &[Found], is_cut: bool) -> String {
 fn finding(found: &Found) -> String {
     let kind = found.finding.kind.name();
     let message = found.message();
+    let prefix = if found.needs_buffering {
+        "warning: this works only because sends are buffered, which MPI does not promise\n"
+    } else {
+        ""
+    };
     // A deadlock tells where everybody is.
     let (mut text, tells_states) = match (&found.finding.kind, message.strip_prefix(kind)) {
         (FindingKind::Failure(failure), _) => {
@@ -96,6 +133,7 @@ fn finding(found: &Found) -> String {
         (_, Some(rest)) => (format!("{kind}{rest}\n"), rest.starts_with('\n')),
         _ => (format!("{kind}: {message}\n"), false),
     };
+    text.insert_str(0, prefix);
     text.push('\n');
     text.push_str(&table(&found.finding.steps));
     if !tells_states && !found.states.blocked.is_empty() {
@@ -119,7 +157,7 @@ fn critical(critical: Critical) -> String {
         ),
         Critical::Everything => "no run of the program is correct".to_owned(),
         Critical::Unknown(step) => format!(
-            "after step {} no correct run is possible; whether one was before took too long to find out",
+            "after step {} no correct run is possible; whether one was before is not known: it takes more than {CRITICAL_BUDGET} transitions to find out",
             step + 1
         ),
     }

@@ -27,7 +27,7 @@ fn a_calibrated_platform_runs() {
     assert!(ran.stdout.contains("\nW-GAP: a jump by "), "{}", ran.stdout);
     assert!(ran.stdout.contains(" 8192 "), "{}", ran.stdout);
     let page = std::fs::read_to_string(folder.path("report/index.html")).unwrap();
-    assert!(page.contains("W-GAP") && page.matches("<svg").count() == 3);
+    assert!(page.contains("W-GAP") && page.matches("<svg").count() == 4);
     // Nothing is fetched from anywhere.
     assert!(!page.contains(" src=") && !page.contains("<link") && !page.contains("@import"));
     for name in ["fit", "residuals", "predicted"] {

@@ -131,6 +131,8 @@ fn json_has_its_keys() {
     assert_eq!(found["exhaustive"], true);
     assert_eq!(found["traces"], 6);
     assert!(found["transitions"].as_u64().unwrap() > 6);
+    let (states, events) = (&found["states"], &found["events"]);
+    assert_eq!(states.as_u64().unwrap(), events.as_u64().unwrap() + 1);
     assert!(found["transitions_per_s"].as_f64().unwrap() > 0.0);
     assert_eq!(found["findings"], serde_json::json!([]));
     let found = check("panic", "--format json").json();
@@ -195,9 +197,154 @@ fn threads_change_no_result() {
     let ran = check("users", "--threads 2 --reduction sdpor");
     assert_eq!(ran.status, 2);
     assert!(
-        ran.stderr.contains("--threads: only --reduction odpor"),
+        ran.stderr.contains("--threads: expected --reduction odpor"),
         "{ran:?}"
     );
+}
+
+/// What was counted, whatever the way there.
+fn counts(found: &serde_json::Value) -> Vec<serde_json::Value> {
+    let keys = [
+        "verdict",
+        "exhaustive",
+        "traces",
+        "finished",
+        "deadlocks",
+        "failed",
+        "states",
+        "findings",
+    ];
+    keys.iter().map(|key| found[key].clone()).collect()
+}
+
+#[test]
+fn an_interrupted_search_goes_on() {
+    let folder = Folder::new();
+    for (number, (case, options, parts)) in [
+        ("users", "-n 5", 3),
+        ("draws", "-n 2", 1),
+        ("users", "-n 5 --threads 2", 3),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = folder.path(&format!("search-{number}"));
+        let whole = check(case, &format!("{options} --format json")).json();
+        let mut traces = 0;
+        for _ in 0..parts {
+            let ran = check(
+                case,
+                &format!("{options} --format json --max-traces 25 --resume {file}"),
+            );
+            let part = ran.json();
+            assert_eq!(part["bounds"], serde_json::json!(["traces"]), "{ran:?}");
+            assert_eq!(part["kept_in"], file);
+            traces += 25;
+            assert_eq!(part["traces"], traces);
+        }
+        let rest = check(case, &format!("{options} --format json --resume {file}")).json();
+        assert_eq!(counts(&rest), counts(&whole), "{case}");
+        assert_eq!(rest["kept_in"], serde_json::Value::Null);
+        assert!(!folder.names().contains(&format!("search-{number}")));
+    }
+    assert_eq!(folder.names(), [""; 0]);
+    // Programs of ranks too, whose queues get their numbers on the way.
+    let (ranks, file) = (program("cases"), folder.path("ranks"));
+    let relay = |options: &str| {
+        simrun(&format!(
+            "check -n 3 --format json {options} {ranks} -- --case relay"
+        ))
+    };
+    let first = relay(&format!("--max-traces 1 --resume {file}"));
+    assert_eq!(first.json()["kept_in"], file, "{first:?}");
+    let rest = relay(&format!("--resume {file}")).json();
+    assert_eq!(counts(&rest), counts(&relay("").json()));
+}
+
+#[test]
+fn a_search_of_something_else_is_refused() {
+    let folder = Folder::new();
+    let file = folder.path("search");
+    let ran = check("users", &format!("-n 5 --max-traces 10 --resume {file}"));
+    assert_eq!(ran.status, 3);
+    assert!(
+        ran.stdout
+            .contains(&format!("kept in {file}: the same command goes on")),
+        "{ran:?}"
+    );
+    let text = std::fs::read_to_string(&file).unwrap();
+    for (case, options, expected) in [
+        ("draws", "-n 5", "this search is of another arguments"),
+        (
+            "users",
+            "-n 4",
+            "this search is of another options: found \" -n 5",
+        ),
+        (
+            "users",
+            "-n 5 --seed 3",
+            "this search is of another options",
+        ),
+        (
+            "users",
+            "-n 5 --reduction sdpor",
+            "--resume: expected --reduction odpor",
+        ),
+    ] {
+        let ran = check(case, &format!("{options} --resume {file}"));
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{options}");
+        assert!(ran.stderr.contains(expected), "{ran:?}");
+    }
+    for damaged in [
+        text.replace("\"traces\"", "\"trace\"")
+            .replacen("[1,", "[2,", 1),
+        text[..text.len() / 2].to_owned(),
+        text.replacen("\"search\":[1,", "\"search\":[1,7,", 1),
+        String::new(),
+        "{}".to_owned(),
+    ] {
+        std::fs::write(&file, &damaged).unwrap();
+        let ran = check("users", &format!("-n 5 --resume {file}"));
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{damaged}");
+        assert!(ran.stderr.contains("or it was damaged"), "{ran:?}");
+    }
+}
+
+#[test]
+fn sends_that_need_buffers_are_a_warning() {
+    let ranks = program("cases");
+    let ran = simrun(&format!(
+        "check -n 2 --format json {ranks} -- --case head-to-head"
+    ));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let found = ran.json();
+    assert_eq!(
+        (&found["verdict"], &found["exhaustive"]),
+        (&"ok".into(), &true.into())
+    );
+    let finding = &found["findings"][0];
+    assert_eq!(
+        (&finding["kind"], &finding["severity"]),
+        (&"buffering".into(), &"warning".into())
+    );
+    assert!(found["unbuffered"]["deadlocks"].as_u64().unwrap() > 0);
+    let command = finding["command"].as_str().unwrap();
+    assert!(command.contains("--send-mode rendezvous"), "{command}");
+    let again = shell(command);
+    assert_eq!(again.status, 1);
+    assert!(again.stdout.starts_with("deadlock"), "{again:?}");
+    let ran = simrun(&format!("check -n 2 {ranks} -- --case head-to-head"));
+    assert!(
+        ran.stdout
+            .starts_with("warning: this works only because sends are buffered"),
+        "{ran:?}"
+    );
+    // Who says what sends do is not warned.
+    let eager =
+        format!("check -n 2 --send-mode eager --format json {ranks} -- --case head-to-head");
+    let found = simrun(&eager).json();
+    assert_eq!(found["findings"], serde_json::json!([]));
+    assert_eq!(found["unbuffered"], serde_json::Value::Null);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod check;
 mod failures;
 mod limits;
 mod mapping;
+mod measure;
 mod new_package;
 mod output;
 mod protocols;

@@ -156,7 +156,7 @@ impl Row<'_> {
     }
 
     fn read(&self, mistakes: &mut Vec<BadLine>) -> Option<(Key, Option<u32>, f64)> {
-        let kernels: Vec<&str> = Kernel::names().collect();
+        let kernels: Vec<String> = Kernel::names().collect();
         let sets: Vec<&str> = Set::names().collect();
         let whole = |text: &str| text.parse().ok();
         let kernel = self.value(
@@ -185,10 +185,12 @@ impl Row<'_> {
             &format!("one of {}", sets.join(", ")),
             mistakes,
         );
+        let may_be_free = kernel.is_some_and(Kernel::may_be_free);
+        let free = |text: &str| text.parse().ok().filter(|time| may_be_free && *time == 0.0);
         let time = self.value(
             "time_us",
             None,
-            positive,
+            |text| positive(text).or_else(|| free(text)),
             "a number of microseconds above 0, such as 1.25",
             mistakes,
         );

@@ -1,0 +1,218 @@
+//! A search that was interrupted, as numbers that can be written down, and read back to go on.
+//!
+//! Kept is how far the search has come: the path, what is pending and what sleeps along it, what has been learnt and counted, and
+//! what was found. The program is not in it: whoever reads the numbers back brings the same program, with devices whose queues
+//! have the same numbers. That the program takes the steps of the path again is verified.
+//!
+//! Numbers that were damaged are refused where they do not fit together; to notice every damage is the business of who writes them.
+
+use sim_core::StepKind;
+
+use crate::facts::SharedLists;
+use crate::search::Way;
+use crate::state::State;
+use crate::wakeup::{Saved, Trees};
+use crate::{End, Event, Statistics};
+
+/// The version of the numbers.
+const VERSION: u64 = 1;
+
+/// How far an interrupted search has come.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Checkpoint(Vec<u64>);
+
+impl Checkpoint {
+    /// The numbers.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.0
+    }
+
+    /// The search of such numbers; `None` if they do not fit together.
+    #[must_use]
+    pub fn from_words(words: Vec<u64>) -> Option<Self> {
+        let checkpoint = Self(words);
+        checkpoint.open().map(|_| checkpoint)
+    }
+
+    /// Runs so far.
+    #[must_use]
+    pub fn traces(&self) -> u64 {
+        self.open().map_or(0, |(state, _)| state.statistics.traces)
+    }
+
+    pub(crate) fn new(state: &State, found: &[Way]) -> Self {
+        let mut words = vec![VERSION];
+        let flags = u64::from(state.thorough);
+        words.extend([flags, state.done as u64]);
+        events(&mut words, &state.path);
+        let saved = state.trees.save();
+        events(&mut words, &saved.sleep);
+        numbers(
+            &mut words,
+            saved
+                .frames
+                .iter()
+                .map(|&(sleep, started)| u64::from(sleep) << 1 | u64::from(started)),
+        );
+        numbers(
+            &mut words,
+            saved.shape.iter().map(|&shape| u64::from(shape)),
+        );
+        events(&mut words, &saved.pending);
+        words.push(state.facts.users.len() as u64);
+        for users in &state.facts.users {
+            numbers(&mut words, users.iter().map(|&actor| u64::from(actor)));
+        }
+        let crowded = state.facts.crowded.iter();
+        numbers(&mut words, crowded.map(|&crowded| u64::from(crowded)));
+        let wary = state.facts.wary.iter();
+        numbers(&mut words, wary.map(|&effects| u64::from(effects)));
+        let lists = state.lists.to_vec();
+        words.push(lists.len() as u64);
+        for list in &lists {
+            let pair = |&(mailbox, place): &(u32, u32)| u64::from(mailbox) << 32 | u64::from(place);
+            numbers(&mut words, list.iter().map(pair));
+        }
+        words.extend(state.statistics.to_words());
+        words.push(found.len() as u64);
+        for (way, end) in found {
+            words.push(*end as u64);
+            events(&mut words, way);
+        }
+        Self(words)
+    }
+
+    /// What was kept.
+    pub(crate) fn open(&self) -> Option<(State, Vec<Way>)> {
+        let mut reader = Reader(&self.0);
+        if reader.word()? != VERSION {
+            return None;
+        }
+        let mut state = State::new();
+        state.thorough = reader.flag()?;
+        state.done = reader.small()?;
+        state.path = reader.events()?;
+        let sleep = reader.events()?;
+        let frames = reader.numbers()?.iter().copied();
+        let frame = |word: u64| Some((u32::try_from(word >> 1).ok()?, word & 1 == 1));
+        let frames: Option<Vec<(u32, bool)>> = frames.map(frame).collect();
+        let shape = reader.numbers()?.iter().copied();
+        let shape: Option<Vec<u8>> = shape.map(|word| u8::try_from(word).ok()).collect();
+        let saved = Saved {
+            sleep,
+            frames: frames?,
+            shape: shape?,
+            pending: reader.events()?,
+        };
+        let fits = saved.frames.len() == state.path.len() + 1 && state.done <= state.path.len();
+        state.trees = Trees::restore(saved).filter(|_| fits)?;
+        for _ in 0..reader.count()? {
+            let users = reader.numbers()?.iter().copied();
+            let users: Option<Vec<u16>> = users.map(|word| u16::try_from(word).ok()).collect();
+            state.facts.users.push(users?);
+        }
+        let crowded = reader.numbers()?.iter().copied();
+        state.facts.crowded = crowded.map(|word| word == 1).collect();
+        let wary = reader.numbers()?.iter().copied();
+        let wary: Option<Vec<u8>> = wary.map(|word| u8::try_from(word).ok()).collect();
+        state.facts.wary = wary?;
+        if state.facts.users.len() != state.facts.crowded.len() {
+            return None;
+        }
+        let mut lists = Vec::new();
+        for _ in 0..reader.count()? {
+            let pairs = reader.numbers()?.iter().copied();
+            lists.push(pairs.map(|word| (high(word), low(word))).collect());
+        }
+        state.lists = SharedLists::from_vec(lists);
+        state.statistics = Statistics::from_words(reader.take(Statistics::WORDS)?)?;
+        let mut found = Vec::new();
+        for _ in 0..reader.count()? {
+            let end = *End::ALL.get(reader.small()?)?;
+            found.push((reader.events()?, end));
+        }
+        reader.0.is_empty().then_some((state, found))
+    }
+}
+
+/// Adds a list of numbers.
+fn numbers(words: &mut Vec<u64>, list: impl ExactSizeIterator<Item = u64>) {
+    words.push(list.len() as u64);
+    words.extend(list);
+}
+
+/// Adds a list of events.
+fn events(words: &mut Vec<u64>, list: &[Event]) {
+    words.push(list.len() as u64);
+    for event in list {
+        let what = u64::from(event.kind as u8) << 8 | u64::from(event.effects);
+        words.push(u64::from(event.choice) << 32 | what << 16 | u64::from(event.actor));
+        words.push(u64::from(event.object) << 32 | u64::from(event.detail));
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the other half is what the other function gives"
+)]
+const fn low(word: u64) -> u32 {
+    word as u32
+}
+
+const fn high(word: u64) -> u32 {
+    low(word >> 32)
+}
+
+/// What has not been read.
+struct Reader<'a>(&'a [u64]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u64]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn word(&mut self) -> Option<u64> {
+        self.take(1).map(|words| words[0])
+    }
+
+    fn small(&mut self) -> Option<usize> {
+        usize::try_from(self.word()?).ok()
+    }
+
+    /// How many of something follow, each of at least one number.
+    fn count(&mut self) -> Option<usize> {
+        let count = self.small()?;
+        (count <= self.0.len()).then_some(count)
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        self.word().map(|word| word == 1)
+    }
+
+    fn numbers(&mut self) -> Option<&'a [u64]> {
+        let count = self.count()?;
+        self.take(count)
+    }
+
+    fn events(&mut self) -> Option<Vec<Event>> {
+        let count = self.count()?.checked_mul(2)?;
+        let pairs = self.take(count)?.chunks_exact(2);
+        pairs.map(|pair| event(pair[0], pair[1])).collect()
+    }
+}
+
+fn event(first: u64, second: u64) -> Option<Event> {
+    let [actor, kind, effects] = [first & 0xffff, first >> 24 & 0xff, first >> 16 & 0xff];
+    let is_kind = |other: &&StepKind| u64::from(**other as u8) == kind;
+    Some(Event {
+        actor: u16::try_from(actor).ok()?,
+        kind: *StepKind::ALL.iter().find(is_kind)?,
+        effects: u8::try_from(effects).ok()?,
+        object: high(second),
+        detail: low(second),
+        choice: high(first),
+    })
+}

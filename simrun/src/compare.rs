@@ -1,0 +1,336 @@
+//! `simrun compare`: a program simulated and run for real, and how far apart that is. The predictions are there before anything is measured.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use clap::{Args, ValueEnum};
+use validation::{
+    Comparison, Facts, Measurements, Rounds, add_run, common_factor, read, read_rounds,
+    rounds_as_csv, sentinel_times, text_digest,
+};
+
+use crate::args::Format;
+use crate::real::WaitArg;
+use crate::size::Size;
+use crate::{package, status};
+
+/// What is compared.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CompareCommand {
+    /// The folder of a package, or a built program, that prints times such as "round 3: 12.5 us"
+    #[arg(value_name = "APP")]
+    app: PathBuf,
+
+    /// The calibrated platform
+    #[arg(long, value_name = "FILE")]
+    platform: PathBuf,
+
+    /// What carries the messages for real
+    #[arg(long, value_enum, default_value_t = BackendArg::Tcp)]
+    backend: BackendArg,
+
+    /// Number of ranks
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    ranks: u32,
+
+    /// How often the program is run for real
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+
+    /// Sizes to compare, one after the other, in place of {size} in the program's arguments
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    sizes: Vec<Size>,
+
+    /// How a rank waits: block or spin, as in the calibration
+    #[arg(
+        long,
+        value_name = "block|spin",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
+    wait: WaitArg,
+
+    /// Keep each rank to a core of its own
+    #[arg(long)]
+    pin: bool,
+
+    /// Take what was measured from this file instead of measuring
+    #[arg(long, value_name = "FILE")]
+    measured: Option<PathBuf>,
+
+    /// A folder for the predictions, which are written first, for what was measured, and for the comparison
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Draw predicted against measured: SVG or PNG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+
+    /// Exit with status 1 if an error is larger, such as 10%
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    max_error: Option<f64>,
+
+    /// What is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGUMENTS OF APP")]
+    arguments: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum BackendArg {
+    /// Sockets
+    Tcp,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim_end_matches('%').parse().ok();
+    let right = number.filter(|number| number.is_finite() && *number >= 0.0);
+    right
+        .map(|number| number / 100.0)
+        .ok_or_else(|| "expected percent, such as 10%".to_owned())
+}
+
+/// Compares, writes what was asked for, and prints the table.
+pub(crate) fn run(command: &CompareCommand) -> ExitCode {
+    let comparison = match compared(command) {
+        Ok(comparison) => comparison,
+        Err(problem) => return status::refuse(problem),
+    };
+    let printed = match command.format {
+        Format::Text => status::print(comparison.as_text().trim_end()),
+        Format::Json => status::print(comparison.as_json()),
+    };
+    let worst = comparison.errors(1.0).map(|errors| errors.worst);
+    match (worst, command.max_error) {
+        (None, _) => {
+            status::failed("nothing could be compared: expected a program that prints times")
+        }
+        (Some(worst), Some(most)) if worst > most => status::failed(format_args!(
+            "the worst error is {:.2} %: at most {:.2} % were asked for",
+            100.0 * worst,
+            100.0 * most
+        )),
+        _ => printed,
+    }
+}
+
+fn compared(command: &CompareCommand) -> Result<Comparison, String> {
+    let platform = text_of(&command.platform)?;
+    let facts = Facts::read(&platform);
+    let program = package::program(&command.app, command.format == Format::Json)
+        .map_err(|error| error.to_string())?;
+    let predicted = predicted(command, &program)?;
+    let predictions = rounds_as_csv(&predicted);
+    keep(command, "predictions.csv", &predictions)?;
+    let (measured, now) = match &command.measured {
+        Some(path) => {
+            let text = text_of(path)?;
+            let rounds = read_rounds(&path.display().to_string(), &text);
+            (
+                rounds.map_err(|error| error.to_string())?,
+                sentinels_of(&Facts::read(&text)),
+            )
+        }
+        None => measured(command, &program)?,
+    };
+    let factor = common_factor(&sentinels_of(&facts), &now);
+    let mut comparison = Comparison::new(&predicted, &measured, factor, facts.number("band_90"));
+    comparison.notes.push(format!(
+        "digests: predictions {}, platform {}",
+        text_digest(&predictions),
+        text_digest(&platform)
+    ));
+    let ours = (command.wait, facts.text("wait"));
+    if command.measured.is_none()
+        && let (WaitArg::Block, Some("spin")) | (WaitArg::Spin, Some("block")) = ours
+    {
+        comparison
+            .notes
+            .push("the calibration waited in another way (--wait)".to_owned());
+    }
+    let head = sentinels_as_comment(&now);
+    keep(command, "measured.csv", &(head + &rounds_as_csv(&measured)))?;
+    keep(command, "comparison.json", &(comparison.as_json() + "\n"))?;
+    for path in command
+        .plot
+        .iter()
+        .filter(|_| !comparison.figures.is_empty())
+    {
+        report::plot_scatter(&comparison.picture(), path).map_err(|error| error.to_string())?;
+    }
+    Ok(comparison)
+}
+
+fn text_of(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path)
+        .map_err(|error| format!("{}: cannot read it: {error}", path.display()))
+}
+
+fn keep(command: &CompareCommand, name: &str, text: &str) -> Result<(), String> {
+    let Some(folder) = &command.out else {
+        return Ok(());
+    };
+    let path = folder.join(name);
+    crate::calibrate::write(&path, text)
+        .map_err(|error| format!("{}: cannot write it: {error}", path.display()))
+}
+
+/// Sentinels as `# sentinels: 64=4.5 65536=23` says them, in bytes and microseconds.
+fn sentinels_of(facts: &Facts) -> Vec<(u64, f64)> {
+    let pair = |word: &str| {
+        let (size, time) = word.split_once('=')?;
+        Some((size.parse().ok()?, time.parse::<f64>().ok()? / 1e6))
+    };
+    let text = facts.text("sentinels").unwrap_or_default();
+    text.split(' ').filter_map(pair).collect()
+}
+
+fn sentinels_as_comment(sentinels: &[(u64, f64)]) -> String {
+    if sentinels.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("# sentinels:");
+    for (size, time) in sentinels {
+        let _ = write!(text, " {size}={}", 1e6 * time);
+    }
+    text + "\n"
+}
+
+impl CompareCommand {
+    /// Each case: its name, and the program's arguments.
+    fn cases(&self) -> Vec<(String, Vec<OsString>)> {
+        if self.sizes.is_empty() {
+            return vec![("as given".to_owned(), self.arguments.clone())];
+        }
+        let case = |size: &Size| {
+            let filled = self.arguments.iter().map(|argument| {
+                let text = argument.to_string_lossy();
+                OsString::from(text.replace("{size}", &size.0.to_string()))
+            });
+            (size.to_string(), filled.collect())
+        };
+        self.sizes.iter().map(case).collect()
+    }
+}
+
+/// What the simulation says, for all cases.
+fn predicted(command: &CompareCommand, program: &Path) -> Result<Vec<Rounds>, String> {
+    let mut all = Vec::new();
+    for (case, arguments) in command.cases() {
+        let mut simulation = Command::new(program);
+        simulation.arg("--platform").arg(&command.platform);
+        simulation.args([
+            "-q",
+            "--payload",
+            "phantom",
+            "-n",
+            &command.ranks.to_string(),
+            "--",
+        ]);
+        add_run(&mut all, &case, &output(simulation.args(arguments))?);
+    }
+    if all.is_empty() {
+        return Err(
+            "the program printed no times: expected lines such as \"round 3: 12.5 us\"".to_owned(),
+        );
+    }
+    Ok(all)
+}
+
+/// Times of all cases, and the sentinels before and after.
+type Measured = (Vec<Rounds>, Vec<(u64, f64)>);
+
+/// Runs all cases for real, again and again, with the sentinels before and after.
+fn measured(command: &CompareCommand, program: &Path) -> Result<Measured, String> {
+    let BackendArg::Tcp = command.backend;
+    let mut blocks = sentinels(command, 1)?;
+    let mut all = Vec::new();
+    for _ in 0..command.runs {
+        for (case, arguments) in command.cases() {
+            let mut real = Command::new(program);
+            real.args(["real", "--backend", "tcp", "--prefix=false", "-q"]);
+            real.args(way(command));
+            real.args(["-n", &command.ranks.to_string(), "--"]);
+            add_run(&mut all, &case, &output(real.args(arguments))?);
+        }
+    }
+    blocks.extend(sentinels(command, 2)?);
+    Ok((all, sentinel_times(&blocks)))
+}
+
+/// How ranks wait, as arguments.
+fn way(command: &CompareCommand) -> Vec<&'static str> {
+    let mut way = vec![
+        "--wait",
+        match command.wait {
+            WaitArg::Block => "block",
+            WaitArg::Spin => "spin",
+        },
+    ];
+    way.extend(command.pin.then_some("--pin"));
+    way
+}
+
+/// The calibration's sentinels, now.
+fn sentinels(command: &CompareCommand, number: u32) -> Result<Vec<validation::Block>, String> {
+    let name = format!("simrun-sentinels-{}-{number}.csv", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let simrun = std::env::current_exe().map_err(|error| error.to_string())?;
+    let ranks = command.ranks.max(2).to_string();
+    let mut measure = Command::new(simrun);
+    measure.args([
+        "measure",
+        "--backend",
+        "tcp",
+        "-n",
+        &ranks,
+        "--kernels",
+        "pp",
+        "--effort",
+        "quick",
+    ]);
+    measure.args([
+        "--time-limit",
+        "2",
+        "--sizes",
+        "8",
+        "--held-out",
+        "0",
+        "--max-size",
+        "64KiB",
+    ]);
+    measure.args(way(command)).arg("--out").arg(&path);
+    output(&mut measure)?;
+    let text = text_of(&path)?;
+    let _ = std::fs::remove_file(&path);
+    match read(&path.display().to_string(), &text).map_err(|error| error.to_string())? {
+        Measurements::Samples(mut blocks) => {
+            for block in &mut blocks {
+                block.session = number;
+            }
+            Ok(blocks)
+        }
+        Measurements::Table(_) => Ok(Vec::new()),
+    }
+}
+
+/// What a process prints; its errors go where ours go.
+fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("{name}: cannot start it: {error}"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{name}: it ended with {}", output.status))
+    }
+}

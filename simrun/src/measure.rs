@@ -1,0 +1,257 @@
+//! `simrun measure`: samples of a network as a file that `simrun calibrate` reads.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use validation::real::RANK_VARIABLE;
+use validation::{
+    Effort, Machine, MeasureOptions, Selection, Session, Tell, measure_simulated, samples_as_csv,
+};
+
+use crate::entry::load;
+use crate::measure_real::{self, WayArgs};
+use crate::size::Size;
+use crate::{REVISION, status};
+
+/// What is measured, on what, and where the samples go.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct MeasureCommand {
+    /// What carries the messages
+    #[arg(long, value_enum)]
+    backend: Backend,
+
+    /// The platform to simulate, with --backend simulated
+    #[arg(long, value_name = "FILE")]
+    platform: Option<PathBuf>,
+
+    /// How many ranks; with more than 2 the others poll while two of them ping-pong
+    #[arg(short = 'n', long = "ranks", value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..))]
+    pub(crate) ranks: u32,
+
+    /// Where the samples go, as CSV
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+
+    #[command(flatten)]
+    pub(crate) way: WayArgs,
+}
+
+/// What carries the messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Backend {
+    /// Sockets
+    Tcp,
+    /// A simulated platform
+    Simulated,
+}
+
+/// Sizes, order and time.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlanArgs {
+    /// How long, how many sizes and blocks: 30 s, 2 min or 10 min
+    #[arg(long, value_enum, default_value_t = EffortArg::Standard)]
+    effort: EffortArg,
+
+    /// The seed of sizes and their order
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// How often all processes are started again
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) sessions: u32,
+
+    /// Seconds of each session, instead of the effort's
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    time_limit: Option<f64>,
+
+    /// The largest message
+    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
+    max_size: Size,
+
+    /// How many sizes are fitted, instead of the effort's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=10_000))]
+    sizes: Option<u32>,
+
+    /// How many sizes are held back, to be predicted, instead of the effort's
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=10_000))]
+    held_out: Option<u32>,
+
+    /// A size is known well enough when half its 95 % interval is at most so many percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0)]
+    target: f64,
+
+    /// What to measure besides ping-pongs
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "LIST",
+        default_value = "all"
+    )]
+    kernels: Vec<KernelArg>,
+
+    /// A size at which another regime is known to begin; again for more
+    #[arg(long = "break", value_name = "SIZE")]
+    breaks: Vec<Size>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum EffortArg {
+    Quick,
+    Standard,
+    Thorough,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum KernelArg {
+    /// Everything
+    All,
+    /// Ping-pongs alone
+    Pp,
+    /// Streams (prttN, dprtt2) and the time inside a send (os)
+    Prtt,
+    /// The time inside a receive (or) and inside a send that does not block (ois)
+    Or,
+    /// Where the eager threshold is
+    Late,
+    /// Many to one, one to many, both ways at once
+    Sharing,
+    /// Copies in memory
+    Copy,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.parse().ok();
+    let right = number.filter(|number| number.is_finite() && *number > 0.0);
+    right.ok_or_else(|| "expected a number of seconds above 0, such as 30".to_owned())
+}
+
+impl PlanArgs {
+    /// The options of session number `session`.
+    pub(crate) fn options(&self, session: u32) -> MeasureOptions {
+        let effort = match self.effort {
+            EffortArg::Quick => Effort::Quick,
+            EffortArg::Standard => Effort::Standard,
+            EffortArg::Thorough => Effort::Thorough,
+        };
+        let usual = MeasureOptions::of(effort);
+        let has = |kernel| self.kernels.contains(&kernel) || self.kernels.contains(&KernelArg::All);
+        MeasureOptions {
+            seed: self.seed,
+            session,
+            sizes: self.sizes.unwrap_or(usual.sizes),
+            held_out: self.held_out.unwrap_or(usual.held_out),
+            size_max: self.max_size.0.max(1),
+            target: self.target / 100.0,
+            time_limit_s: self.time_limit.unwrap_or(usual.time_limit_s),
+            kernels: Selection {
+                streams: has(KernelArg::Prtt),
+                calls: has(KernelArg::Or),
+                late: has(KernelArg::Late),
+                sharing: has(KernelArg::Sharing),
+                copy: has(KernelArg::Copy),
+            },
+            thresholds: self.breaks.iter().map(|size| size.0).collect(),
+            ..usual
+        }
+    }
+}
+
+/// Measures, writes the samples, and says what was found.
+pub(crate) fn run(command: &MeasureCommand) -> ExitCode {
+    if std::env::var_os(RANK_VARIABLE).is_some() {
+        return measure_real::be_rank(command);
+    }
+    let sessions = match command.backend {
+        Backend::Tcp => measure_real::sessions(command),
+        Backend::Simulated => simulated(command),
+    };
+    let sessions = match sessions {
+        Ok(sessions) => sessions,
+        Err(code) => return code,
+    };
+    let text = samples_as_csv(&head(command), &sessions);
+    match crate::calibrate::write(&command.out, &text) {
+        Ok(()) => status::print(summary(&sessions, &command.out)),
+        Err(error) => status::refuse(format_args!(
+            "{}: cannot write it: {error}",
+            command.out.display()
+        )),
+    }
+}
+
+fn simulated(command: &MeasureCommand) -> Result<Vec<Session>, ExitCode> {
+    let path = command.platform.as_deref().ok_or_else(|| {
+        status::refuse("no platform: expected --platform FILE with --backend simulated")
+    })?;
+    let platform = Arc::new(load(path, &[])?);
+    let session = |number: u32| {
+        let options = command.plan.options(number);
+        measure_simulated(&platform, command.ranks, &options, tell()).map_err(status::refuse)
+    };
+    (1..=command.plan.sessions).map(session).collect()
+}
+
+/// Where the samples come from: lines of the file.
+fn head(command: &MeasureCommand) -> String {
+    let mut text = String::from("# Samples of a network, by `simrun measure`.\n");
+    let _ = writeln!(text, "# revision: {REVISION}");
+    match (command.backend, &command.platform) {
+        (Backend::Simulated, Some(path)) => {
+            let _ = writeln!(text, "# backend: simulated\n# platform: {}", path.display());
+        }
+        (Backend::Simulated, None) => {}
+        (Backend::Tcp, _) => {
+            text.push_str("# backend: tcp\n");
+            text.push_str(&command.way.as_comments());
+            text.push_str(&Machine::here().as_comments());
+        }
+    }
+    let plan = &command.plan;
+    let _ = writeln!(
+        text,
+        "# plan: {:?}, seed {}, up to {}, {} session(s)",
+        plan.effort, plan.seed, plan.max_size, plan.sessions
+    );
+    text
+}
+
+/// Shows progress on a terminal, on one line that is written over.
+pub(crate) fn tell() -> Tell {
+    let is_terminal = std::io::stderr().is_terminal();
+    Rc::new(move |elapsed, left, what| {
+        if is_terminal {
+            let mut stderr = std::io::stderr().lock();
+            let _ = write!(stderr, "\r\x1b[K{elapsed:.0} s, {left:.0} s left: {what}");
+            let _ = stderr.flush();
+        }
+    })
+}
+
+fn summary(sessions: &[Session], out: &Path) -> String {
+    let samples: usize = sessions
+        .iter()
+        .flat_map(|session| &session.blocks)
+        .map(|block| block.times_s.len())
+        .sum();
+    let blocks: usize = sessions.iter().map(|session| session.blocks.len()).sum();
+    let mut text = format!("{}: {samples} samples in {blocks} blocks", out.display());
+    for (number, session) in (1..).zip(sessions) {
+        for note in &session.notes {
+            let _ = write!(text, "\nsession {number}: {note}");
+        }
+        if let Some(threshold) = session.eager_threshold {
+            let _ = write!(text, "\nsession {number}: rendezvous from {threshold} B on");
+        }
+    }
+    text
+}

@@ -1,0 +1,101 @@
+//! The error bands of predictions: what part of them stays below which error, by size.
+//!
+//! The errors of sizes that were left out of the fit, per decade of size where there are at least 20, else of all sizes. No normal distribution is assumed.
+//! Beyond the largest size of the fit the band grows as the square root of the size, which is a guess; beyond four times that size nothing is predicted.
+
+use crate::error_summary::Prediction;
+use crate::point::{bytes, count};
+use crate::quantile::quantile;
+
+/// The fewest errors of a decade.
+const DECADE_MIN: usize = 20;
+/// So many times the largest size, nothing is predicted any more.
+pub(crate) const FARTHEST: u64 = 4;
+
+/// Errors of a model at sizes that it had not seen.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Bands {
+    /// Decade of the size and the error without its sign.
+    errors: Vec<(u32, f64)>,
+    largest: u64,
+}
+
+fn decade(size: u64) -> u32 {
+    size.max(1).ilog10()
+}
+
+impl Bands {
+    /// From predictions of sizes that were left out; `largest` is the largest size of the fit.
+    #[must_use]
+    pub fn new(predictions: &[Prediction], largest: u64) -> Self {
+        let error = |one: &Prediction| (decade(one.size), one.error().abs());
+        Self {
+            errors: predictions.iter().map(error).collect(),
+            largest,
+        }
+    }
+
+    /// The error that a part `q` of the predictions at such a size stays below: 0.05 is ± 5 %. 0 if nothing is known.
+    #[must_use]
+    pub fn at(&self, size: u64, q: f64) -> f64 {
+        let ours = |one: &&(u32, f64)| one.0 == decade(size);
+        let near = self.errors.iter().filter(ours).count() >= DECADE_MIN;
+        let chosen: Vec<f64> = self
+            .errors
+            .iter()
+            .filter(|one| !near || ours(one))
+            .map(|one| one.1)
+            .collect();
+        // One error more than all: with n of them, the q-quantile of the next one lies at q (n + 1) / n.
+        let n = count(chosen.len().max(1));
+        let band = quantile(&chosen, (q * (n + 1.0) / n).min(1.0)).unwrap_or(0.0);
+        let beyond = bytes(size) / bytes(self.largest.max(1));
+        band * beyond.max(1.0).sqrt()
+    }
+
+    /// Whether anything is predicted at this size.
+    #[must_use]
+    pub const fn reaches(&self, size: u64) -> bool {
+        size / FARTHEST <= self.largest
+    }
+
+    /// How many of these predictions stay in the band of `q`, and how many there are.
+    #[must_use]
+    pub fn coverage(&self, predictions: &[Prediction], q: f64) -> (usize, usize) {
+        let inside = |one: &&Prediction| one.error().abs() <= self.at(one.size, q);
+        (predictions.iter().filter(inside).count(), predictions.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn predictions(size: u64, number: u32, step: f64) -> Vec<Prediction> {
+        let one = |at: u32| Prediction {
+            size,
+            predicted_s: 1.0 + step * f64::from(at),
+            measured_s: 1.0,
+        };
+        (1..=number).map(one).collect()
+    }
+
+    #[test]
+    fn a_decade_with_enough_errors_has_its_own_band() {
+        let mut all = predictions(50, 20, 0.01);
+        all.extend(predictions(5000, 5, 0.1));
+        let bands = Bands::new(&all, 10_000);
+        assert!((bands.at(99, 0.5) - 0.105).abs() < 0.01);
+        // Of all 25: 13 are at most 0.13.
+        assert!(
+            (bands.at(5000, 0.5) - 0.13).abs() < 0.011,
+            "{}",
+            bands.at(5000, 0.5)
+        );
+        assert!((bands.at(40_000, 0.5) / bands.at(5000, 0.5) - 2.0).abs() < 1e-9);
+        assert!(bands.reaches(40_000) && !bands.reaches(40_004));
+        let (inside, of) = bands.coverage(&all, 0.9);
+        assert!(of == 25 && (20..=24).contains(&inside), "{inside}");
+        assert_eq!(Bands::default().at(8, 0.9), 0.0);
+    }
+}

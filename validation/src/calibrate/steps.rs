@@ -1,0 +1,334 @@
+//! From points to a checked platform file, step by step.
+
+use super::input::{Input, copy_bandwidth};
+use super::{CalibrateError, CalibrateOptions, Calibration};
+use crate::bands::Bands;
+use crate::confidence::Confidence;
+use crate::cross_check::{CrossCheck, predictions};
+use crate::error_summary::Prediction;
+use crate::fit::{Fit, Line, Rules, fit, fit_line};
+use crate::loggp::LogGp;
+use crate::overheads::{Calls, Split, of_call};
+use crate::platform_file::{Handshake, PlatformFacts, Preset, loggops_file, platform_file};
+use crate::point::{Point, bytes};
+use crate::sample::Kernel;
+use crate::self_check::{Expected, worst};
+use crate::sharing;
+use crate::warning::{Code, Warning};
+use crate::warnings;
+
+/// By how much a simulated kernel may differ from the fit.
+const SELF_CHECK_MAX: f64 = 0.01;
+/// The platform's eager threshold where nobody says another.
+const DEFAULT_THRESHOLD: u64 = 65_536;
+
+pub(super) fn finish(
+    mut input: Input,
+    options: &CalibrateOptions,
+) -> Result<Calibration, CalibrateError> {
+    let threshold = threshold(&input, options);
+    force(&mut input, threshold, options);
+    let (fitted, confidence) = fitted(&input, options)?;
+    let line = fit_line(&input.points, &input.rules)?;
+    let cross_check = CrossCheck::new(&input.points, &input.rules)?;
+    let sharing = sharing::factors(&input.kernels, |size| fitted.predict(size));
+    let copy = copy_bandwidth(&input.kernels);
+    let eager_end = threshold.unwrap_or(DEFAULT_THRESHOLD);
+    let (calls, copy) = calls(
+        &input,
+        eager_end,
+        copy.filter(|_| options.handshake == Handshake::InTable),
+    );
+    let facts = PlatformFacts {
+        sources: said(
+            &input,
+            &Bands::new(&cross_check.piecewise, fitted.range().1),
+            &fitted,
+        ),
+        eager_threshold: threshold,
+        hosts: options.hosts,
+        preset: options.preset,
+        handshake: options.handshake,
+        shared: sharing::is_shared(&sharing),
+        copy_bandwidth: copy.filter(|_| options.preset != Preset::LogGops),
+        empty_s: input.empty.map(|point| point.time_s),
+    };
+    let split = Split::new(&fitted, &calls, eager_end, facts.envelope());
+    let mut written = Written::new(&input, (&fitted, &calls, &split), facts)?;
+    let self_check = written.check(&input.points, &fitted, &split, eager_end)?;
+    let (bands, validation) = held_back(&input, &fitted, &cross_check, written.loggp.as_ref());
+    let mut all = std::mem::take(&mut input.warnings);
+    all.append(&mut written.warnings);
+    let rules = input.rules;
+    let mut calibration = Calibration {
+        sources: input.sources,
+        digest: input.digest,
+        facts: input.facts,
+        points: input.points,
+        empty: input.empty,
+        summaries: input.summaries,
+        hidden: input.hidden,
+        samples: input.samples,
+        kernels: input.kernels,
+        line,
+        calls,
+        split,
+        loggp: written.loggp,
+        eager_threshold: threshold,
+        copy_bandwidth: copy,
+        sharing,
+        confidence,
+        cross_check,
+        bands,
+        validation,
+        states: input.states,
+        sessions: input.sessions,
+        sentinels: input.sentinels,
+        self_check,
+        handshake: written.facts.handshake,
+        platform: written.text,
+        fit: fitted,
+        warnings: Vec::new(),
+    };
+    all.extend(warnings::of_calibration(&calibration, &rules, options));
+    all.sort();
+    calibration.warnings = all;
+    Ok(calibration)
+}
+
+/// What the file says of its measurements, and what a comparison needs: the band, and the sentinels, in microseconds.
+fn said(input: &Input, bands: &Bands, fitted: &Fit) -> Vec<String> {
+    let mut said = input.sources.clone();
+    said.push(format!("band_90: {:.4}", bands.at(fitted.range().1, 0.9)));
+    if !input.sentinel_times.is_empty() {
+        let each = input.sentinel_times.iter();
+        let each: Vec<String> = each
+            .map(|(size, time)| format!("{size}={:.4}", 1e6 * time))
+            .collect();
+        said.push(format!("sentinels: {}", each.join(" ")));
+    }
+    said
+}
+
+/// Makes the known thresholds breaks of the fit.
+fn force(input: &mut Input, threshold: Option<u64>, options: &CalibrateOptions) {
+    let sizes = input.points.iter().map(|point| point.size);
+    let largest = sizes.max().unwrap_or(0);
+    let mut known: Vec<u64> = threshold.iter().chain(&options.breaks).copied().collect();
+    known.retain(|at| *at > 0 && *at <= largest);
+    known.sort_unstable();
+    known.dedup();
+    input.rules.forced = known;
+}
+
+/// The error bands, and predictions of the sizes that were held back, as far as anything is predicted.
+fn held_back(
+    input: &Input,
+    fitted: &Fit,
+    cross_check: &CrossCheck,
+    loggp: Option<&LogGp>,
+) -> (Bands, Vec<Prediction>) {
+    let model = |size: u64| loggp.map_or_else(|| fitted.predict(size), |model| model.predict(size));
+    let largest = fitted.range().1;
+    let bands = if loggp.is_some() {
+        let errors: Vec<_> = predictions(&input.points, model).collect();
+        Bands::new(&errors, largest)
+    } else {
+        Bands::new(&cross_check.piecewise, largest)
+    };
+    let hidden = input.hidden_points.iter().copied();
+    let hidden: Vec<Point> = hidden.filter(|point| bands.reaches(point.size)).collect();
+    (bands, predictions(&hidden, model).collect())
+}
+
+/// Where messages begin to go by rendezvous: what was asked for, or what the measurements say.
+fn threshold(input: &Input, options: &CalibrateOptions) -> Option<u64> {
+    let was_looked_for = input.facts.number("late_delay_us").is_some();
+    let largest = input.points.iter().map(|point| point.size).max();
+    options
+        .eager_threshold
+        .or_else(|| input.facts.whole("eager_threshold"))
+        // All that was measured is eager.
+        .or_else(|| largest.filter(|_| was_looked_for).map(|size| size + 1))
+}
+
+/// The fit with its intervals: jumps that may be chance become kinks, and far points count less if that was asked for.
+fn fitted(
+    input: &Input,
+    options: &CalibrateOptions,
+) -> Result<(Fit, Option<Confidence>), CalibrateError> {
+    let mut fitted = fit(&input.points, &input.rules)?;
+    let blocks: Vec<_> = input.blocks.iter().collect();
+    let confidence = (!blocks.is_empty()).then(|| {
+        let (points, rules) = (&input.points, &input.rules);
+        Confidence::new(
+            &fitted,
+            points,
+            &blocks,
+            options.statistic,
+            rules,
+            options.seed,
+        )
+    });
+    if let Some(confidence) = &confidence {
+        let chance = confidence.chance_jumps(&fitted);
+        fitted = fitted.with_hinges(&chance, &input.points, &input.rules);
+    }
+    if options.robust {
+        fitted = fitted.robust(&input.points, &input.rules);
+    }
+    Ok((fitted, confidence))
+}
+
+/// The costs of calls, and the copy that a receive of a waiting message makes by itself, if its cost is in that of the receive.
+fn calls(input: &Input, eager_end: u64, copy: Option<f64>) -> (Calls, Option<f64>) {
+    let of = |kernel: Kernel| {
+        let summaries = input.kernels.get(&kernel)?;
+        of_call(summaries, eager_end)
+    };
+    let mut calls = Calls {
+        os: of(Kernel::Send),
+        ois: of(Kernel::Isend),
+        or: of(Kernel::Receive),
+    };
+    // The simulator copies what has come before its receive; what was measured has that copy in it.
+    let per_byte = copy.map_or(0.0, |copy| 1.0 / copy);
+    let rest = calls.or.as_ref().map(|or| {
+        or.map_lines(|line| Line {
+            slope_s: line.slope_s - per_byte,
+            ..line
+        })
+    });
+    let fits = |fit: &Fit| {
+        fit.segments()
+            .iter()
+            .all(|segment| segment.line.slope_s >= 0.0)
+    };
+    match rest.filter(fits) {
+        Some(rest) if copy.is_some() => {
+            calls.or = Some(rest);
+            (calls, copy)
+        }
+        _ => (calls, None),
+    }
+}
+
+/// The platform file that was written.
+struct Written {
+    text: String,
+    facts: PlatformFacts,
+    loggp: Option<LogGp>,
+    warnings: Vec<Warning>,
+}
+
+impl Written {
+    fn new(
+        input: &Input,
+        (fitted, calls, split): (&Fit, &Calls, &Split),
+        mut facts: PlatformFacts,
+    ) -> Result<Self, CalibrateError> {
+        let mut warnings = Vec::new();
+        if facts.preset == Preset::LogGops {
+            let of = |number| input.kernels.get(&Kernel::Stream(number));
+            let number = [16, 8, 4, 2]
+                .into_iter()
+                .find(|number| of(*number).is_some());
+            let (Some(number), Some(single)) = (number, of(1)) else {
+                return Err(CalibrateError::Needs("prtt1 and prtt16, os and or"));
+            };
+            let many = of(number).map_or(&[][..], Vec::as_slice);
+            let threshold = facts.eager_threshold.unwrap_or(DEFAULT_THRESHOLD);
+            let model = LogGp::new(fitted, calls, single, (number, many), threshold)?;
+            warnings.extend(warnings::of_loggp(&model));
+            facts.eager_threshold = Some(threshold);
+            facts.handshake = Handshake::Simulated;
+            return Ok(Self {
+                text: loggops_file(fitted, &model, &facts),
+                facts,
+                loggp: Some(model),
+                warnings,
+            });
+        }
+        let text = platform_file(fitted, split, &facts).unwrap_or_else(|| {
+            facts.handshake = Handshake::InTable;
+            let text = "the handshake cannot be simulated: two control messages would take longer than the rendezvous leaves, or no threshold is known; it is in the tables instead";
+            warnings.push(Warning::new(Code::Handshake, text));
+            platform_file(fitted, split, &facts).unwrap_or_default()
+        });
+        Ok(Self {
+            text,
+            facts,
+            loggp: None,
+            warnings,
+        })
+    }
+
+    /// The largest difference between simulated kernels and the fit, if it is small enough.
+    fn check(
+        &self,
+        points: &[Point],
+        fitted: &Fit,
+        split: &Split,
+        eager_end: u64,
+    ) -> Result<f64, CalibrateError> {
+        let mut expected = Vec::new();
+        let sizes = points.iter().map(|point| point.size);
+        for size in sizes.chain(self.facts.empty_s.map(|_| 0)) {
+            let mut add = |kernel: Kernel, time_s: f64| {
+                // A call that costs nothing has no relative error.
+                if time_s > 0.0 {
+                    expected.push(Expected {
+                        kernel,
+                        size,
+                        time_s,
+                    });
+                }
+            };
+            if let Some(model) = &self.loggp {
+                add(Kernel::PingPong, model.predict(size));
+                if size < eager_end {
+                    add(Kernel::Stream(1), model.stream(1, size));
+                    add(Kernel::Stream(16), model.stream(16, size));
+                    add(Kernel::Send, model.send(size));
+                    add(Kernel::Receive, model.receive(size));
+                }
+                continue;
+            }
+            let empty_s = self.facts.empty_s.unwrap_or_else(|| fitted.predict(0));
+            let time = if size == 0 {
+                empty_s
+            } else {
+                fitted.predict(size)
+            };
+            add(Kernel::PingPong, time);
+            add(Kernel::Stream(1), time + empty_s);
+            // The calls of an empty message cost nothing.
+            if size > 0 && size < eager_end {
+                let piece = split.piece(size);
+                let copy = self.facts.copy_bandwidth.map_or(0.0, |copy| 1.0 / copy);
+                add(Kernel::Send, piece.os.at(bytes(size)));
+                add(Kernel::Isend, piece.ois.at(bytes(size)));
+                add(
+                    Kernel::Receive,
+                    (piece.or.slope_s + copy) * bytes(size) + piece.or.intercept_s,
+                );
+            }
+        }
+        match worst(&self.text, &expected)? {
+            Some((error, at)) if error > SELF_CHECK_MAX => {
+                Err(CalibrateError::SelfCheck(at.kernel, at.size, error))
+            }
+            Some((error, _)) => Ok(error),
+            None => Ok(0.0),
+        }
+    }
+}
+
+/// A fit without the known thresholds, to see where the times alone put them.
+pub(crate) fn by_timing(points: &[Point], rules: &Rules) -> Option<Fit> {
+    let free = Rules {
+        forced: Vec::new(),
+        ..rules.clone()
+    };
+    fit(points, &free).ok()
+}

@@ -1,0 +1,532 @@
+//! Simulated against measured, for any program that prints times.
+//!
+//! A time is what a line says last with a unit (`round 3: 12.5 us`). Lines that differ in their numbers alone are rounds of one thing; its statistic is the 10 %
+//! quantile, on both sides the same. A *case* is one command line of the program, such as one size.
+//!
+//! The error is predicted / measured − 1, as is, and after one common factor: how much slower the sentinels of the calibration, small and large ping-pongs, are
+//! now. The first is the headline; the second tells another speed of the machine from a wrong shape of the model.
+//!
+//! *Not compared*: dates of single events, and times that are not printed.
+
+use std::fmt::Write as _;
+
+use report::{Mark, Scatter, Series};
+use serde_json::{Value, json};
+
+use crate::error_summary::{ErrorSummary, Prediction};
+use crate::point::count;
+use crate::read::{BadLine, ReadError, positive};
+use crate::sample::{Block, Kernel, Set};
+use crate::sampling::{SizeSummary, Statistic, summarise};
+
+/// Rounds below which a figure is hardly one.
+const FEW: usize = 100;
+
+/// Times of one thing, in seconds, in the order in which they were printed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rounds {
+    /// Which command line, by what is special about it.
+    pub case: String,
+    /// The line without its numbers.
+    pub what: String,
+    /// Of each run of the program, its times.
+    pub runs: Vec<Vec<f64>>,
+}
+
+/// Adds the times that a run of a program printed.
+pub fn add_run(all: &mut Vec<Rounds>, case: &str, output: &str) {
+    let mut found: Vec<(String, Vec<f64>)> = Vec::new();
+    for line in output.lines() {
+        let Some(time_s) = time_of(line) else {
+            continue;
+        };
+        let what = shape(line);
+        match found.iter_mut().find(|one| one.0 == what) {
+            Some((_, times)) => times.push(time_s),
+            None => found.push((what, vec![time_s])),
+        }
+    }
+    for (what, times) in found {
+        match all
+            .iter_mut()
+            .find(|one| one.case == case && one.what == what)
+        {
+            Some(rounds) => rounds.runs.push(times),
+            None => all.push(Rounds {
+                case: case.to_owned(),
+                what,
+                runs: vec![times],
+            }),
+        }
+    }
+}
+
+/// The last number of a line that has a unit of time, in seconds.
+fn time_of(line: &str) -> Option<f64> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let unit = |word: &str| match word.trim_end_matches([',', '.', ';', ')']) {
+        "ns" => Some(1e-9),
+        "us" | "µs" => Some(1e-6),
+        "ms" => Some(1e-3),
+        "s" => Some(1.0),
+        _ => None,
+    };
+    words.windows(2).rev().find_map(|two| {
+        let number = two[0].trim_start_matches('(').parse::<f64>().ok();
+        let time = number? * unit(two[1])?;
+        (time.is_finite() && time > 0.0).then_some(time)
+    })
+}
+
+/// A line with its numbers taken out.
+fn shape(line: &str) -> String {
+    let mut shape = String::new();
+    for character in line.chars() {
+        if !(character.is_ascii_digit() || (character == '.' && shape.ends_with('#'))) {
+            shape.push(character);
+        } else if !shape.ends_with('#') {
+            shape.push('#');
+        }
+    }
+    shape
+}
+
+/// One figure: what was predicted and what was measured.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    /// Which command line.
+    pub case: String,
+    /// The line without its numbers.
+    pub what: String,
+    /// What the simulation says, in seconds.
+    pub predicted_s: f64,
+    /// What was measured.
+    pub measured: SizeSummary,
+}
+
+impl Figure {
+    /// Predicted / measured − 1.
+    #[must_use]
+    pub fn error(&self) -> f64 {
+        self.predicted_s / self.measured.point.time_s - 1.0
+    }
+}
+
+/// A comparison.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Comparison {
+    /// All figures.
+    pub figures: Vec<Figure>,
+    /// How much slower the sentinels are now than in the calibration, if that is known.
+    pub factor: Option<f64>,
+    /// The part by which nine of ten predictions of the calibration were wrong at most, if that is known.
+    pub band: Option<f64>,
+    /// What to know: things on one side only, few rounds.
+    pub notes: Vec<String>,
+}
+
+/// The statistic of rounds: each run is a block, and its first two rounds warm it up.
+fn summary(rounds: &Rounds) -> Option<SizeSummary> {
+    let blocks: Vec<Block> = (1..)
+        .zip(&rounds.runs)
+        .map(|(number, times)| Block {
+            session: 1,
+            number,
+            kernel: Kernel::PingPong,
+            size: 0,
+            set: Set::Validation,
+            times_s: times.clone(),
+        })
+        .collect();
+    let blocks: Vec<&Block> = blocks.iter().collect();
+    summarise(&blocks, Statistic::P10, 1).pop()
+}
+
+impl Comparison {
+    /// Joins both sides by case and line.
+    #[must_use]
+    pub fn new(
+        predicted: &[Rounds],
+        measured: &[Rounds],
+        factor: Option<f64>,
+        band: Option<f64>,
+    ) -> Self {
+        let mut notes = Vec::new();
+        let mut figures = Vec::new();
+        for one in predicted {
+            let same = |other: &&Rounds| other.case == one.case && other.what == one.what;
+            let pair = measured
+                .iter()
+                .find(same)
+                .and_then(summary)
+                .zip(summary(one));
+            let Some((measured, predicted)) = pair else {
+                notes.push(format!("{} {:?} was not measured", one.case, one.what));
+                continue;
+            };
+            if measured.samples < FEW && measured.blocks < 10 {
+                notes.push(format!(
+                    "{} {:?}: only {} rounds in {} runs, expected 100 rounds or 10 runs",
+                    one.case, one.what, measured.samples, measured.blocks
+                ));
+            }
+            figures.push(Figure {
+                case: one.case.clone(),
+                what: one.what.clone(),
+                predicted_s: predicted.point.time_s,
+                measured,
+            });
+        }
+        let known = |one: &&Rounds| {
+            !predicted
+                .iter()
+                .any(|other| other.case == one.case && other.what == one.what)
+        };
+        for one in measured.iter().filter(known) {
+            notes.push(format!("{} {:?} was not simulated", one.case, one.what));
+        }
+        Self {
+            figures,
+            factor,
+            band,
+            notes,
+        }
+    }
+
+    /// Errors as they are, or after the common factor; nothing if there are no figures.
+    #[must_use]
+    pub fn errors(&self, factor: f64) -> Option<ErrorSummary> {
+        let predictions: Vec<Prediction> = (0..)
+            .zip(&self.figures)
+            .map(|(number, figure)| Prediction {
+                size: number,
+                predicted_s: factor * figure.predicted_s,
+                measured_s: figure.measured.point.time_s,
+            })
+            .collect();
+        ErrorSummary::new(&predictions)
+    }
+
+    /// The table, the errors and the notes, for people.
+    #[must_use]
+    pub fn as_text(&self) -> String {
+        let mut text = format!(
+            "{:<16} {:<24} {:>7} {:>11} {:>7} {:>11} {:>11} {:>11} {:>8} {:>8}\n",
+            "case",
+            "what",
+            "rounds",
+            "measured us",
+            "95 %",
+            "median",
+            "mean",
+            "predicted",
+            "error",
+            "rescaled"
+        );
+        for figure in &self.figures {
+            let measured = &figure.measured;
+            let rescaled = self.factor.map_or_else(String::new, |factor| {
+                format!("{:+.1} %", 100.0 * ((1.0 + figure.error()) * factor - 1.0))
+            });
+            let _ = writeln!(
+                text,
+                "{:<16} {:<24} {:>7} {:>11.3} {:>7} {:>11.3} {:>11.3} {:>11.3} {:>8} {:>8} {}",
+                figure.case,
+                figure.what,
+                measured.samples,
+                1e6 * measured.point.time_s,
+                format!("± {:.1}", 100.0 * measured.half_width),
+                1e6 * measured.median_s,
+                1e6 * measured.mean_s,
+                1e6 * figure.predicted_s,
+                format!("{:+.1} %", 100.0 * figure.error()),
+                rescaled,
+                self.judged(figure)
+            );
+        }
+        for (name, factor) in [
+            ("as is", Some(1.0)),
+            ("after the common factor", self.factor),
+        ] {
+            if let Some((factor, errors)) = factor.and_then(|one| Some((one, self.errors(one)?))) {
+                let _ = writeln!(
+                    text,
+                    "{name} (x {factor:.3}): median error {:.1} %, p90 {:.1} %, worst {:.1} % ({}), bias {:+.1} %",
+                    100.0 * errors.median,
+                    100.0 * errors.p90,
+                    100.0 * errors.worst,
+                    self.name(errors.worst_at),
+                    100.0 * errors.bias
+                );
+            }
+        }
+        for note in &self.notes {
+            let _ = writeln!(text, "note: {note}");
+        }
+        text
+    }
+
+    fn name(&self, number: u64) -> String {
+        let figure = usize::try_from(number)
+            .ok()
+            .and_then(|at| self.figures.get(at));
+        figure.map_or_else(String::new, |one| format!("{} {}", one.case, one.what))
+    }
+
+    /// What an error means.
+    fn judged(&self, figure: &Figure) -> &'static str {
+        let error = figure.error().abs();
+        if error <= figure.measured.half_width {
+            "not distinguishable"
+        } else {
+            match self.band {
+                Some(band) if error <= band => "in the band",
+                Some(_) => "outside the band",
+                None => "",
+            }
+        }
+    }
+
+    /// The same as JSON.
+    #[must_use]
+    pub fn as_json(&self) -> String {
+        let errors = |factor: f64| {
+            self.errors(factor).map_or(Value::Null, |one| {
+                json!({ "median": one.median, "p90": one.p90, "worst": one.worst, "worst_at": self.name(one.worst_at), "bias": one.bias })
+            })
+        };
+        let figures = self.figures.iter().map(|figure| {
+            json!({
+                "case": figure.case,
+                "what": figure.what,
+                "rounds": figure.measured.samples,
+                "runs": figure.measured.blocks,
+                "measured_us": 1e6 * figure.measured.point.time_s,
+                "half_width_95": figure.measured.half_width,
+                "median_us": 1e6 * figure.measured.median_s,
+                "mean_us": 1e6 * figure.measured.mean_s,
+                "predicted_us": 1e6 * figure.predicted_s,
+                "error": figure.error(),
+                "rescaled_error": self.factor.map(|factor| (1.0 + figure.error()) * factor - 1.0),
+                "verdict": self.judged(figure),
+            })
+        });
+        let value = json!({
+            "figures": figures.collect::<Vec<_>>(),
+            "errors": errors(1.0),
+            "factor": self.factor,
+            "errors_rescaled": self.factor.map_or(Value::Null, errors),
+            "band_90": self.band,
+            "notes": self.notes,
+        });
+        serde_json::to_string_pretty(&value).unwrap_or_default()
+    }
+
+    /// Predicted against measured, with the identity and the band.
+    #[must_use]
+    pub fn picture(&self) -> Scatter {
+        let series = |name: &str, mark: Mark, points: Vec<(f64, f64)>| Series {
+            name: name.to_owned(),
+            mark,
+            points,
+        };
+        let of = |factor: f64| -> Vec<(f64, f64)> {
+            let pair = |figure: &Figure| {
+                (
+                    1e6 * figure.measured.point.time_s,
+                    1e6 * factor * figure.predicted_s,
+                )
+            };
+            self.figures.iter().map(pair).collect()
+        };
+        let times = self
+            .figures
+            .iter()
+            .map(|figure| 1e6 * figure.measured.point.time_s);
+        let (low, high) = (
+            times.clone().fold(f64::INFINITY, f64::min),
+            times.fold(0.0, f64::max),
+        );
+        // One figure is a picture too.
+        let ends = [low / 1.5, high * 1.5];
+        let line = |factor: f64| ends.map(|x| (x, factor * x)).to_vec();
+        let mut drawn = vec![series("equal", Mark::Line, line(1.0))];
+        if let Some(band) = self.band {
+            drawn.push(series("band of 90 %", Mark::Thin, line(1.0 + band)));
+            drawn.push(series("", Mark::Thin, line(1.0 - band)));
+        }
+        drawn.push(series("as is", Mark::Dots, of(1.0)));
+        if let Some(factor) = self.factor {
+            drawn.push(series("after the common factor", Mark::Rings, of(factor)));
+        }
+        Scatter {
+            title: "A program: predicted against measured".to_owned(),
+            x: "measured (us)".to_owned(),
+            log_x: true,
+            y: "predicted (us)".to_owned(),
+            log_y: true,
+            series: drawn,
+            verticals: Vec::new(),
+        }
+    }
+}
+
+/// The text of a file of rounds: `case,what,run,round,time_us`.
+#[must_use]
+pub fn rounds_as_csv(all: &[Rounds]) -> String {
+    let mut text = String::from("case,what,run,round,time_us\n");
+    for rounds in all {
+        for (run, times) in rounds.runs.iter().enumerate() {
+            for (round, time) in times.iter().enumerate() {
+                let what = rounds.what.replace(',', ";");
+                let _ = writeln!(
+                    text,
+                    "{},{what},{run},{round},{}",
+                    rounds.case.replace(',', ";"),
+                    1e6 * time
+                );
+            }
+        }
+    }
+    text
+}
+
+/// Reads what [`rounds_as_csv`] has written; lines that begin with `#` are skipped.
+///
+/// # Errors
+/// [`ReadError`] with all mistakes in the text.
+pub fn read_rounds(file: &str, text: &str) -> Result<Vec<Rounds>, ReadError> {
+    let mut all: Vec<Rounds> = Vec::new();
+    let mut mistakes = Vec::new();
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| {
+        !line.trim().is_empty() && !line.starts_with('#') && !line.starts_with("case,what,")
+    });
+    for (number, line) in lines {
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let [case, what, run, _, time] = fields[..] else {
+            let problem = format!("{} fields", fields.len());
+            mistakes.push(BadLine::new(number, problem, "case,what,run,round,time_us"));
+            continue;
+        };
+        let run: Option<usize> = run.parse().ok().filter(|run| *run < 1_000_000);
+        let (Some(run), Some(time)) = (run, positive(time)) else {
+            let problem = format!("run {run:?} and time {time:?}");
+            mistakes.push(BadLine::new(
+                number,
+                problem,
+                "a whole number, and microseconds above 0",
+            ));
+            continue;
+        };
+        let at = all
+            .iter()
+            .position(|one| one.case == case && one.what == what);
+        let at = at.unwrap_or_else(|| {
+            all.push(Rounds {
+                case: case.to_owned(),
+                what: what.to_owned(),
+                runs: Vec::new(),
+            });
+            all.len() - 1
+        });
+        let runs = &mut all[at].runs;
+        if runs.len() <= run {
+            runs.resize(run + 1, Vec::new());
+        }
+        runs[run].push(time / 1e6);
+    }
+    if all.is_empty() && mistakes.is_empty() {
+        mistakes.push(BadLine::new(0, "it has no times", "a line per time"));
+    }
+    if mistakes.is_empty() {
+        return Ok(all);
+    }
+    Err(ReadError {
+        file: file.to_owned(),
+        mistakes,
+    })
+}
+
+/// By how much slower sentinels are now: the middle of now / then over the sizes that both have, in geometric mean.
+#[must_use]
+pub fn common_factor(then: &[(u64, f64)], now: &[(u64, f64)]) -> Option<f64> {
+    let ratios: Vec<f64> = then
+        .iter()
+        .filter_map(|(size, before)| {
+            let after = now.iter().find(|one| one.0 == *size)?.1;
+            Some(libm::log(after / before))
+        })
+        .filter(|ratio| ratio.is_finite())
+        .collect();
+    let sum: f64 = ratios.iter().sum();
+    (!ratios.is_empty()).then(|| libm::exp(sum / count(ratios.len())))
+}
+
+/// The sentinels of samples: sizes and their 10 % quantiles in seconds.
+#[must_use]
+pub fn sentinel_times(blocks: &[Block]) -> Vec<(u64, f64)> {
+    let wanted = |block: &&Block| block.set == Set::Sentinel;
+    let blocks: Vec<&Block> = blocks.iter().filter(wanted).collect();
+    let summaries = summarise(&blocks, Statistic::P10, 1);
+    summaries
+        .iter()
+        .map(|one| (one.point.size, one.point.time_s))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds(text: &str) -> Vec<Rounds> {
+        let mut all = Vec::new();
+        add_run(&mut all, "8B", text);
+        all
+    }
+
+    #[test]
+    fn lines_that_differ_in_numbers_are_rounds_of_one_thing() {
+        let all = rounds(
+            "round 0: 12.5 us\nhello\nround 1: 13.5 us\nrank 0 has everything at 2.5 ms\nin 3 of 4\n",
+        );
+        assert_eq!(all.len(), 2);
+        assert_eq!(all[0].what, "round #: # us");
+        let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-12;
+        assert!(near(all[0].runs[0][1], 13.5e-6) && near(all[1].runs[0][0], 2.5e-3));
+        let again = read_rounds("r.csv", &rounds_as_csv(&all)).unwrap();
+        assert_eq!(again.len(), 2);
+        assert!(near(again[0].runs[0][0], 12.5e-6));
+        let wrong =
+            read_rounds("r.csv", "case,what,run,round,time_us\na,b,0,0,fast\na,b\n").unwrap_err();
+        assert_eq!(wrong.mistakes.len(), 2);
+    }
+
+    #[test]
+    fn errors_are_signed_and_rescaled() {
+        let predicted = rounds("round 0: 9 us\n");
+        let measured = rounds(&"round 0: 10 us\n".repeat(200));
+        let comparison = Comparison::new(&predicted, &measured, Some(1.1), Some(0.05));
+        let [figure] = &comparison.figures[..] else {
+            panic!("one figure");
+        };
+        assert!((figure.error() + 0.1).abs() < 1e-9);
+        let after = comparison.errors(1.1).unwrap();
+        assert!((after.worst - 0.01).abs() < 1e-9);
+        assert!(
+            comparison.as_text().contains("outside the band"),
+            "{}",
+            comparison.as_text()
+        );
+        assert!(comparison.notes.is_empty());
+        let lonely = Comparison::new(&predicted, &[], None, None);
+        assert_eq!(lonely.notes.len(), 1);
+        assert_eq!(lonely.errors(1.0), None);
+    }
+
+    #[test]
+    fn the_common_factor_is_that_of_the_sentinels() {
+        let factor = common_factor(&[(64, 1.0), (65_536, 4.0)], &[(64, 2.0), (65_536, 2.0)]);
+        assert!((factor.unwrap() - 1.0).abs() < 1e-12);
+        assert_eq!(common_factor(&[(64, 1.0)], &[(8, 1.0)]), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! What a file of samples says about itself: lines `# key: value` before the columns.
+//!
+//! A file made by hand has none of them, and needs none: what is not said is not known.
+
+use std::collections::BTreeMap;
+
+/// Facts by key.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Facts(BTreeMap<String, String>);
+
+impl Facts {
+    /// The facts in the text of a file. Of a key that is there twice, the last one counts.
+    ///
+    /// ```
+    /// let facts = validation::Facts::read("# cores: 2\n# made by hand\nsize_bytes,time_us\n8,1\n");
+    /// assert_eq!(facts.number("cores"), Some(2.0));
+    /// assert_eq!(facts.text("made by hand"), None);
+    /// ```
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let comments = text
+            .lines()
+            .take_while(|line| line.trim_start().starts_with('#'));
+        let pair = |line: &str| {
+            let (key, value) = line.trim_start().trim_start_matches('#').split_once(':')?;
+            Some((key.trim().to_owned(), value.trim().to_owned()))
+        };
+        Self(comments.filter_map(pair).collect())
+    }
+
+    /// The value of a key, as it is written.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+
+    /// The value of a key, if it is a number.
+    #[must_use]
+    pub fn number(&self, key: &str) -> Option<f64> {
+        let number: f64 = self.text(key)?.parse().ok()?;
+        number.is_finite().then_some(number)
+    }
+
+    /// The value of a key, if it is a whole number from 0.
+    #[must_use]
+    pub fn whole(&self, key: &str) -> Option<u64> {
+        self.text(key)?.parse().ok()
+    }
+
+    /// All facts, by key.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+}

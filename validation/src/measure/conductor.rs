@@ -1,0 +1,433 @@
+//! The rank program that measures. Rank 0 decides: it warms up, looks for the eager threshold, goes through the plan until enough is known or the
+//! time is over, and measures more sizes where the time jumps. The others are told what to do, block by block.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use mpi::{Comm, Result};
+
+use super::command::{self, tell, told};
+use super::kernels::{Bench, Found, partner};
+use super::plan::{MeasureOptions, Plan, SENTINELS, Task, ping_pong};
+use super::session::Session;
+use super::stop::Stopping;
+use crate::fit::{Rules, fit};
+use crate::point::bytes;
+use crate::quantile::median;
+use crate::refine::Refinement;
+use crate::sample::{Block, Kernel, Set};
+use crate::sampling::{Statistic, summarise};
+
+/// Messages that warm up, small and large; none of their times is kept.
+const WARM_UP: (u32, u32) = (200, 20);
+/// From how long on a block has fewer samples.
+const LONG_S: f64 = 100e-6;
+/// Samples of a block: of what takes long, and of the others.
+const REPETITIONS: (u32, u32) = (20, 100);
+/// After so many blocks the sentinels return.
+const SENTINEL_EVERY: u32 = 10;
+/// Times that the clock is read.
+const CLOCK_READS: u32 = 200;
+/// Repetitions of each step of looking for the threshold.
+const LATE_REPETITIONS: u32 = 5;
+/// How late those receives are at least, in seconds: far above what starting a process again takes.
+const LATE_MIN_S: f64 = 5e-3;
+/// The part of the time after which no pass begins, so that refinement has some.
+const PASSES_PART: f64 = 0.85;
+/// So many times the time limit, even the first pass ends: everything is measured once, if there is any way to.
+const FIRST_PASS: f64 = 4.0;
+/// What one block costs besides its samples, in seconds: telling the others.
+const BLOCK_S: f64 = 50e-6;
+
+/// Is told now and then how far it is: seconds gone, seconds that may be left, and what is being done.
+pub type Tell = Rc<dyn Fn(f64, f64, &str)>;
+
+/// The rank program: measures what the options ask for. Rank 0 puts what it finds into `session`.
+///
+/// # Errors
+/// What sending and receiving say.
+pub async fn measure(
+    world: Comm,
+    options: Rc<MeasureOptions>,
+    session: Rc<RefCell<Session>>,
+    progress: Tell,
+) -> Result<()> {
+    if world.rank() != 0 {
+        while let Some(block) = told(&world).await? {
+            partner(&world, &block).await?;
+        }
+        return Ok(());
+    }
+    if world.size() < 2 {
+        session
+            .borrow_mut()
+            .notes
+            .push("one rank has nobody to talk to".to_owned());
+        return Ok(());
+    }
+    let mut conductor = Conductor::new(&world, (*options).clone(), progress).await;
+    let result = conductor.all().await;
+    tell(&world, None).await?;
+    *session.borrow_mut() = conductor.finish();
+    result
+}
+
+struct Conductor<'a> {
+    world: &'a Comm,
+    options: MeasureOptions,
+    ranks: u32,
+    bench: Bench<'a>,
+    session: Session,
+    /// When it began, by the clock.
+    start: f64,
+    /// How many blocks there have been.
+    number: u32,
+    /// Blocks since the last sentinel.
+    since_sentinel: u32,
+    /// About how long an empty message and the largest one take, in seconds.
+    about: (f64, f64),
+    progress: Tell,
+}
+
+impl<'a> Conductor<'a> {
+    async fn new(world: &'a Comm, options: MeasureOptions, progress: Tell) -> Self {
+        let ranks = u32::try_from(world.size()).unwrap_or(u32::MAX);
+        Self {
+            world,
+            ranks,
+            bench: Bench::new(world, options.pause).await,
+            session: Session {
+                ranks,
+                ..Session::default()
+            },
+            start: world.wtime(),
+            number: 0,
+            since_sentinel: 0,
+            about: (0.0, 0.0),
+            progress,
+            options,
+        }
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.world.wtime() - self.start
+    }
+
+    async fn all(&mut self) -> Result<()> {
+        self.clock();
+        self.warm_up().await?;
+        let about = self.about;
+        let (size_max, repetitions) = (self.options.size_max, self.options.repetitions);
+        let guess = |task: &Task| cost(task, about, size_max, repetitions);
+        if let Some(note) = self.options.cut(self.ranks, guess) {
+            self.session.notes.push(note);
+        }
+        if self.options.kernels.late {
+            self.find_threshold().await?;
+        }
+        let mut plan = Plan::new(&self.options, self.ranks);
+        let pass_s: f64 = 1.1 * plan.tasks().iter().map(guess).sum::<f64>();
+        let expected = (f64::from(self.options.blocks_max) * pass_s).min(self.options.time_limit_s);
+        (self.progress)(self.elapsed(), expected, "at most expected");
+        let mut stopping = Stopping::default();
+        let end = PASSES_PART * self.options.time_limit_s;
+        let ended = loop {
+            if self.pass(&plan, &mut stopping, end).await? {
+                break "the time was over";
+            }
+            stopping.judge(&self.options);
+            let (done, all) = stopping.counts();
+            let left = pass_s * f64::from(self.options.blocks_max - self.session.passes);
+            (self.progress)(
+                self.elapsed(),
+                left,
+                &format!("{done} of {all} known well enough"),
+            );
+            if stopping.is_enough() {
+                break "nine of ten were known well enough";
+            }
+            if self.session.passes >= self.options.blocks_max {
+                break "the last pass was over";
+            }
+        };
+        stopping.judge(&self.options);
+        let (done, all) = stopping.counts();
+        let text = format!(
+            "{ended}; {done} of {all} known to {} %",
+            100.0 * self.options.target
+        );
+        self.session.notes.push(text);
+        if self.options.refines {
+            self.refine(&mut plan).await?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Session {
+        self.session.elapsed_s = self.elapsed();
+        self.session
+    }
+
+    /// Reads the clock: its smallest step, and what reading it takes.
+    fn clock(&mut self) {
+        let mut steps = Vec::new();
+        for _ in 0..CLOCK_READS {
+            let first = self.world.wtime();
+            steps.push(self.world.wtime() - first);
+        }
+        let moved = steps.iter().copied().filter(|step| *step > 0.0);
+        self.session.clock_step_s = moved.fold(f64::INFINITY, f64::min);
+        if !self.session.clock_step_s.is_finite() {
+            self.session.clock_step_s = 0.0;
+        }
+        self.session.clock_cost_s = median(&steps).unwrap_or(0.0);
+        if steps.iter().any(|step| *step < 0.0) {
+            self.session
+                .notes
+                .push("the clock ran backwards".to_owned());
+        }
+    }
+
+    async fn warm_up(&mut self) -> Result<()> {
+        let mut times = [0.0; 2];
+        let sizes = [1, self.options.size_max];
+        for (time, (size, repetitions)) in times
+            .iter_mut()
+            .zip(sizes.into_iter().zip([WARM_UP.0, WARM_UP.1]))
+        {
+            let found = self
+                .block(ping_pong(self.ranks), size, repetitions, 0.0)
+                .await?;
+            *time = found
+                .first()
+                .and_then(|(_, times)| median(times))
+                .unwrap_or(0.0);
+        }
+        self.about = times.into();
+        Ok(())
+    }
+
+    /// One block, told to all and timed here.
+    async fn block(
+        &mut self,
+        kernel: Kernel,
+        size: u64,
+        repetitions: u32,
+        delay_s: f64,
+    ) -> Result<Found> {
+        let block = command::Block {
+            kernel,
+            size,
+            repetitions,
+            delay_s,
+        };
+        tell(self.world, Some(&block)).await?;
+        self.bench.run(&block).await
+    }
+
+    /// One block that is kept.
+    async fn keep(&mut self, task: Task) -> Result<Option<Block>> {
+        let single = single(self.about, task.size, self.options.size_max);
+        let repetitions = repetitions(single, self.options.repetitions);
+        let empty = self.about.0;
+        let delay_s = match task.kernel {
+            Kernel::Receive => 3.0 * (single + empty),
+            Kernel::DelayedStream(_) => 1.2 * (single + empty),
+            _ => 0.0,
+        };
+        let found = self
+            .block(task.kernel, task.size, repetitions, delay_s)
+            .await?;
+        self.number += 1;
+        let blocks = found.into_iter().map(|(kernel, times_s)| Block {
+            session: self.options.session,
+            number: self.number,
+            kernel,
+            size: task.size,
+            set: task.set,
+            times_s,
+        });
+        let first = self.session.blocks.len();
+        self.session.blocks.extend(blocks);
+        Ok(self.session.blocks.get(first).cloned())
+    }
+
+    /// The sentinels, when it is time for them.
+    async fn sentinels(&mut self) -> Result<()> {
+        self.since_sentinel += 1;
+        if self.since_sentinel < SENTINEL_EVERY {
+            return Ok(());
+        }
+        self.since_sentinel = 0;
+        for size in SENTINELS {
+            let task = Task {
+                kernel: ping_pong(self.ranks),
+                size,
+                set: Set::Sentinel,
+            };
+            self.keep(task).await?;
+        }
+        Ok(())
+    }
+
+    /// One pass over what is not done; whether the time was over before its end.
+    async fn pass(&mut self, plan: &Plan, stopping: &mut Stopping, end: f64) -> Result<bool> {
+        let number = self.session.passes;
+        self.session.passes += 1;
+        for task in plan.pass(number) {
+            if stopping.is_done(&task) {
+                continue;
+            }
+            let patience = if number == 0 { FIRST_PASS * end } else { end };
+            if self.elapsed() > patience {
+                return Ok(true);
+            }
+            if let Some(block) = self.keep(task).await? {
+                stopping.add(task, block);
+            }
+            self.sentinels().await?;
+        }
+        Ok(false)
+    }
+
+    /// Halves the range between the largest eager and the smallest synchronous size, by how long a send with a late receive takes.
+    async fn find_threshold(&mut self) -> Result<()> {
+        let late_s = (10.0 * self.about.1).max(LATE_MIN_S);
+        self.session.late_delay_s = late_s;
+        let (mut eager, mut synchronous) = (0, self.options.size_max);
+        if !self.is_synchronous(synchronous, late_s).await? {
+            self.session
+                .notes
+                .push(format!("messages of {synchronous} B are still eager"));
+            return Ok(());
+        }
+        if self.is_synchronous(eager, late_s).await? {
+            synchronous = eager;
+        }
+        while synchronous > eager + 1 {
+            let middle = eager.midpoint(synchronous);
+            if self.is_synchronous(middle, late_s).await? {
+                synchronous = middle;
+            } else {
+                eager = middle;
+            }
+        }
+        self.session.eager_threshold = Some(synchronous);
+        if synchronous > 0 && !self.options.thresholds.contains(&synchronous) {
+            self.options.thresholds.push(synchronous);
+        }
+        Ok(())
+    }
+
+    async fn is_synchronous(&mut self, size: u64, late_s: f64) -> Result<bool> {
+        let found = self
+            .block(Kernel::Late, size, LATE_REPETITIONS, late_s)
+            .await?;
+        self.number += 1;
+        let times_s = found.into_iter().flat_map(|(_, times)| times).collect();
+        let block = Block {
+            session: self.options.session,
+            number: self.number,
+            kernel: Kernel::Late,
+            size,
+            set: Set::Training,
+            times_s,
+        };
+        let middle = median(&block.times_s).unwrap_or(0.0);
+        self.session.blocks.push(block);
+        Ok(middle >= late_s / 2.0)
+    }
+
+    /// Measures sizes inside the gaps in which the fit jumps.
+    async fn refine(&mut self, plan: &mut Plan) -> Result<()> {
+        let kernel = ping_pong(self.ranks);
+        let rules = Rules {
+            forced: self
+                .options
+                .thresholds
+                .iter()
+                .copied()
+                .filter(|at| *at > 0)
+                .collect(),
+            ..Rules::samples()
+        };
+        let of_kernel = |block: &&Block| block.kernel == kernel && block.set == Set::Training;
+        let blocks: Vec<&Block> = self.session.blocks.iter().filter(of_kernel).collect();
+        let summaries = summarise(&blocks, Statistic::P10, self.options.seed);
+        let points: Vec<_> = summaries.iter().map(|summary| summary.point).collect();
+        let Ok(fitted) = fit(&points, &rules) else {
+            return Ok(());
+        };
+        let mut refinement = Refinement::new(&fitted);
+        let mut measured = 0;
+        while let Some(size) = refinement.next_size() {
+            if self.elapsed() > self.options.time_limit_s {
+                self.session
+                    .notes
+                    .push("refinement ended with the time".to_owned());
+                break;
+            }
+            let task = Task {
+                kernel,
+                size,
+                set: Set::Training,
+            };
+            let is_hidden = plan.validation.contains(&size);
+            let mut here = Vec::new();
+            for _ in 0..self.options.blocks_min {
+                // What is held back stays so: where such a size is asked for, its neighbour answers.
+                let size = if is_hidden { size + 1 } else { size };
+                here.extend(self.keep(Task { size, ..task }).await?);
+            }
+            self.since_sentinel = SENTINEL_EVERY;
+            self.sentinels().await?;
+            let here: Vec<&Block> = here.iter().collect();
+            let Some(summary) = summarise(&here, Statistic::P10, self.options.seed).pop() else {
+                break;
+            };
+            plan.add(summary.point.size, self.ranks);
+            measured += 1;
+            (self.progress)(
+                self.elapsed(),
+                0.0,
+                &format!("looking between sizes, at {size} B"),
+            );
+            refinement.tell(summary.point);
+        }
+        if measured > 0 {
+            let text = format!("{measured} more sizes where the time jumps");
+            self.session.notes.push(text);
+        }
+        Ok(())
+    }
+}
+
+/// About how long one message takes, between the two that were tried.
+fn single(about: (f64, f64), size: u64, size_max: u64) -> f64 {
+    about.0 + (about.1 - about.0).max(0.0) * bytes(size) / bytes(size_max.max(1))
+}
+
+fn repetitions(single: f64, asked: Option<u32>) -> u32 {
+    let usual = if single > LONG_S {
+        REPETITIONS.0
+    } else {
+        REPETITIONS.1
+    };
+    asked.unwrap_or(usual)
+}
+
+/// About how long a block takes.
+fn cost(task: &Task, about: (f64, f64), size_max: u64, asked: Option<u32>) -> f64 {
+    let one = single(about, task.size, size_max);
+    let (empty, times) = (about.0, f64::from(repetitions(one, asked)));
+    let each = match task.kernel {
+        Kernel::PingPong | Kernel::PingPongOccupied | Kernel::Exchange => 2.0 * one,
+        Kernel::Stream(number) => f64::from(number) * one + empty,
+        Kernel::Incast(number) | Kernel::Outcast(number) => f64::from(number) * (one + empty),
+        Kernel::Receive => 5.0 * (one + empty),
+        Kernel::DelayedStream(_) => 4.0 * (one + empty),
+        Kernel::Send | Kernel::Isend | Kernel::Late => one + empty,
+        Kernel::Copy => one,
+    };
+    BLOCK_S + times * each
+}

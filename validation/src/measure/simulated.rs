@@ -1,0 +1,123 @@
+//! The same kernels on a simulated platform: for tests of everything that follows a measurement, for checking files that a calibration wrote, and
+//! for seeing what a measurement of a known network looks like.
+//!
+//! *Not simulated*: copies in memory, which take no simulated time of their own, and noise.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mpi::Comm;
+use platform::Platform;
+use run::{LogFilter, Options, Output, RankProgram, SendMode, Stream, simulate};
+
+use super::command::Block;
+use super::conductor::{Tell, measure};
+use super::kernels::{Bench, partner};
+use super::plan::{MeasureOptions, Pause, Selection};
+use super::session::Session;
+use crate::sample::Kernel;
+use crate::self_check::SimulationFailed;
+
+/// One simulated session on a platform with so many ranks, one per host. There is no noise, so a few samples of each size are enough.
+///
+/// # Errors
+/// [`SimulationFailed`] if there are too few hosts, or the run does not finish.
+pub fn measure_simulated(
+    platform: &Arc<Platform>,
+    ranks: u32,
+    options: &MeasureOptions,
+    progress: Tell,
+) -> Result<Session, SimulationFailed> {
+    let options = Rc::new(MeasureOptions {
+        pause: Pause::Compute,
+        kernels: Selection {
+            copy: false,
+            ..options.kernels
+        },
+        repetitions: Some(options.repetitions.unwrap_or(7)),
+        ..options.clone()
+    });
+    let session = Rc::new(RefCell::new(Session::default()));
+    let found = Rc::clone(&session);
+    run(platform, ranks, (None, false), move |world| {
+        measure(
+            world,
+            Rc::clone(&options),
+            Rc::clone(&found),
+            Rc::clone(&progress),
+        )
+    })?;
+    Ok(session.take())
+}
+
+/// What each kernel takes at each size on a platform, in seconds: one repetition each, on two hosts. `mode` overrides the eager threshold.
+///
+/// # Errors
+/// [`SimulationFailed`] if the run does not finish.
+pub fn simulated_times(
+    platform: &Arc<Platform>,
+    wanted: &[(Kernel, u64)],
+    mode: Option<SendMode>,
+) -> Result<Vec<f64>, SimulationFailed> {
+    let wanted: Rc<[(Kernel, u64)]> = wanted.into();
+    let times = Rc::new(RefCell::new(Vec::new()));
+    let found = Rc::clone(&times);
+    run(platform, 2, (mode, true), move |world| {
+        single(world, Rc::clone(&wanted), Rc::clone(&found))
+    })?;
+    Ok(times.take())
+}
+
+async fn single(
+    world: Comm,
+    wanted: Rc<[(Kernel, u64)]>,
+    times: Rc<RefCell<Vec<f64>>>,
+) -> mpi::Result<()> {
+    let mut bench = Bench::new(&world, Pause::Compute).await;
+    for (kernel, size) in wanted.iter() {
+        // All ranks know what comes, so nobody has to be told. The pause is longer than any message, so that it is there; simulated time costs
+        // nothing.
+        let block = Block {
+            kernel: *kernel,
+            size: *size,
+            repetitions: 1,
+            delay_s: 10.0,
+        };
+        if world.rank() == 0 {
+            let found = bench.run(&block).await?;
+            let first = found.first().and_then(|(_, times)| times.first());
+            times.borrow_mut().extend(first);
+        } else {
+            partner(&world, &block).await?;
+        }
+    }
+    Ok(())
+}
+
+fn run<F, Fut>(
+    platform: &Arc<Platform>,
+    ranks: u32,
+    (send_mode, phantom): (Option<SendMode>, bool),
+    program: F,
+) -> Result<(), SimulationFailed>
+where
+    F: Fn(Comm) -> Fut + 'static,
+    Fut: Future<Output = mpi::Result<()>> + 'static,
+{
+    let failed = |error: &dyn fmt::Display| SimulationFailed::new(error);
+    let program = RankProgram::new(program);
+    let options = Options {
+        ranks: Some(ranks),
+        send_mode,
+        phantom,
+        ..Options::default()
+    };
+    let output = Rc::new(Output::new(Stream::Nowhere, false, LogFilter::default()));
+    let run = simulate(platform, &program, &options, &output).map_err(|error| failed(&error))?;
+    match run.report.outcome {
+        sim_core::Outcome::Finished => Ok(()),
+        outcome => Err(failed(&format!("{outcome:?}"))),
+    }
+}

@@ -1,0 +1,173 @@
+//! The figures of a calibration as data.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use sim_core::Digest;
+
+use crate::calibrate::Calibration;
+use crate::error_summary::{ErrorSummary, Prediction};
+use crate::fit::Line;
+
+/// What is predicted for the sizes that were held back, and for the others.
+pub(super) fn predictions_as_csv(calibration: &Calibration) -> String {
+    let mut text = String::from("set,size_bytes,predicted_us,band\n");
+    for (set, sizes) in [
+        (
+            "train",
+            calibration
+                .points
+                .iter()
+                .map(|one| one.size)
+                .collect::<Vec<_>>(),
+        ),
+        (
+            "validate",
+            calibration.validation.iter().map(|one| one.size).collect(),
+        ),
+    ] {
+        for size in sizes {
+            if let Some(time) = calibration.predict(size) {
+                let band = calibration.bands.at(size, 0.9);
+                let _ = writeln!(text, "{set},{size},{},{band}", 1e6 * time);
+            }
+        }
+    }
+    text
+}
+
+/// The fingerprint of a text.
+#[must_use]
+pub fn text_digest(text: &str) -> String {
+    let mut digest = Digest::default();
+    digest.mix_str(text);
+    format!("{:016x}", digest.value())
+}
+
+fn errors(predictions: &[Prediction]) -> Value {
+    ErrorSummary::new(predictions).map_or(Value::Null, |errors| {
+        json!({
+            "count": errors.count,
+            "median": errors.median,
+            "p90": errors.p90,
+            "worst": errors.worst,
+            "worst_at": errors.worst_at,
+            "bias": errors.bias,
+        })
+    })
+}
+
+fn line(line: Line) -> Value {
+    json!({ "a_us": 1e6 * line.intercept_s, "b_ns_per_byte": 1e9 * line.slope_s })
+}
+
+/// The segments of the fit.
+fn segments(calibration: &Calibration) -> Value {
+    let segments = calibration.fit.segments().iter().enumerate().map(|(at, segment)| {
+        let place = at.checked_sub(1).map(|before| calibration.fit.breaks()[before]);
+        let sure = calibration.confidence.as_ref().map(|all| all.segments[at]);
+        json!({
+            "above": place.map_or(0, |place| place.above),
+            "break": place.map(|place| place.kind.name()),
+            "gap": place.map(|place| [place.gap.0, place.gap.1]),
+            "came_back": at.checked_sub(1).and_then(|before| Some(calibration.confidence.as_ref()?.breaks[before])),
+            "line": line(segment.line),
+            "a_us_95": sure.map(|(a, _)| [1e6 * a.0, 1e6 * a.1]),
+            "b_ns_per_byte_95": sure.map(|(_, b)| [1e9 * b.0, 1e9 * b.1]),
+            "sizes": segment.points,
+        })
+    });
+    Value::Array(segments.collect())
+}
+
+/// What of each piece is whose.
+fn pieces(calibration: &Calibration) -> Value {
+    let pieces = calibration.split.pieces.iter().map(|piece| {
+        json!({
+            "above": piece.above,
+            "os": line(piece.os),
+            "ois": line(piece.ois),
+            "or": line(piece.or),
+            "network": line(piece.wire),
+        })
+    });
+    Value::Array(pieces.collect())
+}
+
+/// What was held back.
+fn validation(calibration: &Calibration) -> Value {
+    let validation = calibration.validation.iter().map(|one| {
+        json!({
+            "size": one.size,
+            "predicted_us": 1e6 * one.predicted_s,
+            "measured_us": 1e6 * one.measured_s,
+            "error": one.error(),
+            "inside_band": one.error().abs() <= calibration.bands.at(one.size, 0.9),
+        })
+    });
+    Value::Array(validation.collect())
+}
+
+/// The parameters of the model `loggops`, or null.
+fn loggp(calibration: &Calibration) -> Value {
+    let loggp = calibration.loggp.as_ref().map(|model| {
+        json!({
+            "L_us": 1e6 * model.latency_s,
+            "o_us": 1e6 * model.overhead_s,
+            "g_us": 1e6 * model.gap_s,
+            "G_ns_per_byte": 1e9 * model.gap_per_byte_s,
+            "O_ns_per_byte": 1e9 * model.overhead_per_byte_s,
+            "S": model.threshold,
+        })
+    });
+    loggp.unwrap_or(Value::Null)
+}
+
+/// Everything that the page tells, as JSON.
+#[must_use]
+pub fn calibration_as_json(calibration: &Calibration) -> String {
+    let warnings = calibration
+        .warnings
+        .iter()
+        .map(|one| json!({ "code": one.code.name(), "text": one.text }));
+    let states = calibration
+        .states
+        .iter()
+        .map(|one| json!({ "session": one.session, "states": one.count, "kept": one.kept }));
+    let sharing = calibration.sharing.iter().map(
+        |one| json!({ "kernel": one.kernel.to_string(), "size": one.size, "factor": one.factor }),
+    );
+    let facts: serde_json::Map<String, Value> = calibration
+        .facts
+        .iter()
+        .map(|(key, value)| (key.to_owned(), Value::from(value)))
+        .collect();
+    let value = json!({
+        "verdict": calibration.verdict(),
+        "warnings": warnings.collect::<Vec<_>>(),
+        "errors": errors(calibration.predictions().1),
+        "errors_left_out": errors(&calibration.cross_check.piecewise),
+        "errors_line": errors(&calibration.cross_check.line),
+        "errors_log_log": errors(&calibration.cross_check.interpolated),
+        "band_90": calibration.bands.at(calibration.fit.range().1, 0.9),
+        "range": [calibration.fit.range().0, calibration.fit.range().1],
+        "eager_threshold": calibration.eager_threshold,
+        "copy_bandwidth": calibration.copy_bandwidth,
+        "handshake": calibration.handshake.name(),
+        "segments": segments(calibration),
+        "pieces": pieces(calibration),
+        "loggp": loggp(calibration),
+        "sharing": sharing.collect::<Vec<_>>(),
+        "sessions": calibration.sessions.iter().map(|one| json!({ "session": one.0, "factor": one.1 })).collect::<Vec<_>>(),
+        "states": states.collect::<Vec<_>>(),
+        "self_check": calibration.self_check,
+        "validation": validation(calibration),
+        "facts": facts,
+        "digests": {
+            "measurements": calibration.digest,
+            "predictions": text_digest(&predictions_as_csv(calibration)),
+            "platform": text_digest(&calibration.platform),
+        },
+    });
+    serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+}

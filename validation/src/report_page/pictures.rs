@@ -1,0 +1,305 @@
+//! The pictures of a report.
+
+use report::{Mark, Scatter, Series};
+
+use crate::calibrate::Calibration;
+use crate::error_summary::Prediction;
+use crate::point::{bytes, count};
+
+/// How many points a curve is drawn with.
+const CURVE: u32 = 400;
+
+/// The pictures with the names of their files; those for which there is nothing to draw are left out.
+#[must_use]
+pub fn pictures(calibration: &Calibration) -> Vec<(&'static str, Scatter)> {
+    let mut all = vec![
+        ("fit", fit(calibration)),
+        ("residuals", residuals(calibration)),
+        ("predicted", predicted(calibration)),
+    ];
+    if !calibration.sentinels.is_empty() {
+        all.push(("sentinels", sentinels(calibration)));
+    }
+    if !calibration.cross_check.piecewise.is_empty() {
+        all.push(("errors", errors_by_rank(calibration)));
+    }
+    if calibration.calls.os.is_some() || calibration.calls.or.is_some() {
+        all.push(("split", split(calibration)));
+    }
+    all
+}
+
+fn series(name: &str, mark: Mark, points: Vec<(f64, f64)>) -> Series {
+    Series {
+        name: name.to_owned(),
+        mark,
+        points,
+    }
+}
+
+/// Sizes from end to end, evenly in their logarithms, and both sides of every break.
+fn sizes(calibration: &Calibration) -> Vec<u64> {
+    let (smallest, largest) = calibration.fit.range();
+    let (low, high) = (libm::log(bytes(smallest.max(1))), libm::log(bytes(largest)));
+    let mut sizes: Vec<u64> = (0..=CURVE)
+        .map(|at| {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "between two sizes"
+            )]
+            let size =
+                libm::exp(low + (high - low) * f64::from(at) / f64::from(CURVE)).round() as u64;
+            size
+        })
+        .collect();
+    let breaks = calibration.fit.breaks().iter().map(|place| place.above);
+    let pieces = calibration.split.pieces.iter().map(|piece| piece.above);
+    for above in breaks.chain(pieces) {
+        sizes.extend([above, above + 1]);
+    }
+    sizes.retain(|size| (smallest..=largest).contains(size));
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+fn breaks(calibration: &Calibration) -> Vec<f64> {
+    let places = calibration.fit.breaks().iter();
+    places.map(|place| bytes(place.above)).collect()
+}
+
+fn curve(calibration: &Calibration, model: &dyn Fn(u64) -> f64) -> Vec<(f64, f64)> {
+    let sizes = sizes(calibration);
+    sizes
+        .iter()
+        .map(|size| (bytes(*size), 1e6 * model(*size)))
+        .collect()
+}
+
+fn fit(calibration: &Calibration) -> Scatter {
+    let measured = calibration
+        .points
+        .iter()
+        .map(|point| (point.x(), 1e6 * point.time_s));
+    let hidden = calibration
+        .validation
+        .iter()
+        .map(|one| (bytes(one.size), 1e6 * one.measured_s));
+    let samples = calibration
+        .samples
+        .iter()
+        .map(|(size, time)| (bytes(*size), 1e6 * time));
+    let ends = calibration.summaries.iter().flat_map(|one| {
+        let at = |sign: f64| 1e6 * one.point.time_s * (1.0 + sign * one.half_width);
+        [(one.point.x(), at(-1.0)), (one.point.x(), at(1.0))]
+    });
+    let mut drawn = vec![
+        series("all samples", Mark::Faint, samples.collect()),
+        series("95 % interval", Mark::Whiskers, ends.collect()),
+        series(
+            "one line",
+            Mark::Thin,
+            curve(calibration, &|size| calibration.line.predict(size)),
+        ),
+        series(
+            "piecewise fit",
+            Mark::Line,
+            curve(calibration, &|size| calibration.fit.predict(size)),
+        ),
+        series("measured, fitted", Mark::Dots, measured.collect()),
+        series("measured, held back", Mark::Rings, hidden.collect()),
+    ];
+    if let Some(model) = &calibration.loggp {
+        drawn.push(series(
+            "LogGP",
+            Mark::Third,
+            curve(calibration, &|size| model.predict(size)),
+        ));
+    }
+    drawn.retain(|series| !series.points.is_empty());
+    Scatter {
+        title: "Time over size; vertical lines are breaks".to_owned(),
+        x: "size (bytes)".to_owned(),
+        log_x: true,
+        y: "time (us)".to_owned(),
+        log_y: true,
+        series: drawn,
+        verticals: breaks(calibration),
+    }
+}
+
+/// Sizes and errors in percent.
+fn errors(predictions: &[Prediction]) -> Vec<(f64, f64)> {
+    let error = |one: &Prediction| (bytes(one.size), 100.0 * one.error());
+    predictions.iter().map(error).collect()
+}
+
+/// The band, above and below, in percent.
+fn band(calibration: &Calibration, sign: f64) -> Vec<(f64, f64)> {
+    let sizes = sizes(calibration);
+    let height = |size: &u64| 100.0 * sign * calibration.bands.at(*size, 0.9);
+    sizes
+        .iter()
+        .map(|size| (bytes(*size), height(size)))
+        .collect()
+}
+
+fn residuals(calibration: &Calibration) -> Scatter {
+    let fitted: Vec<Prediction> = calibration
+        .points
+        .iter()
+        .filter_map(|point| {
+            Some(Prediction {
+                size: point.size,
+                predicted_s: calibration.predict(point.size)?,
+                measured_s: point.time_s,
+            })
+        })
+        .collect();
+    let (name, predictions) = calibration.predictions();
+    Scatter {
+        title: "Error of the fit: predicted / measured - 1".to_owned(),
+        x: "size (bytes)".to_owned(),
+        log_x: true,
+        y: "error (%)".to_owned(),
+        log_y: false,
+        series: vec![
+            series("band of 90 %", Mark::Thin, band(calibration, 1.0)),
+            series("", Mark::Thin, band(calibration, -1.0)),
+            series("of sizes that were fitted", Mark::Dots, errors(&fitted)),
+            series(&format!("of {name}"), Mark::Rings, errors(predictions)),
+        ],
+        verticals: breaks(calibration),
+    }
+}
+
+fn predicted(calibration: &Calibration) -> Scatter {
+    let (name, predictions) = calibration.predictions();
+    let pairs: Vec<(f64, f64)> = predictions
+        .iter()
+        .map(|one| (1e6 * one.measured_s, 1e6 * one.predicted_s))
+        .collect();
+    let line = |sign: f64| {
+        let mut points: Vec<(f64, f64)> = calibration
+            .points
+            .iter()
+            .map(|point| {
+                let time = 1e6 * point.time_s;
+                (
+                    time,
+                    time * (1.0 + sign * calibration.bands.at(point.size, 0.9)),
+                )
+            })
+            .collect();
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        points
+    };
+    Scatter {
+        title: "Predicted against measured".to_owned(),
+        x: "measured (us)".to_owned(),
+        log_x: true,
+        y: "predicted (us)".to_owned(),
+        log_y: true,
+        series: vec![
+            series("band of 90 %", Mark::Thin, line(1.0)),
+            series("", Mark::Thin, line(-1.0)),
+            series("equal", Mark::Line, line(0.0)),
+            series(name, Mark::Rings, pairs),
+        ],
+        verticals: Vec::new(),
+    }
+}
+
+fn sentinels(calibration: &Calibration) -> Scatter {
+    // Sessions one after the other.
+    let last = calibration
+        .sentinels
+        .iter()
+        .map(|one| one.number)
+        .max()
+        .unwrap_or(0);
+    let first = calibration.sentinels.first().map_or(0, |one| one.session);
+    let of = |kept: bool| -> Vec<(f64, f64)> {
+        let ours = calibration.sentinels.iter().filter(|one| one.kept == kept);
+        ours.map(|one| {
+            let before = one.session.saturating_sub(first) * (last + 1);
+            (f64::from(before + one.number), one.relative)
+        })
+        .collect()
+    };
+    Scatter {
+        title: "Sentinels over time: the same block again and again".to_owned(),
+        x: "block, in the order of time".to_owned(),
+        log_x: false,
+        y: "time / median".to_owned(),
+        log_y: false,
+        series: vec![
+            series("at the speed that was kept", Mark::Dots, of(true)),
+            series("dropped", Mark::Rings, of(false)),
+        ],
+        verticals: Vec::new(),
+    }
+}
+
+fn errors_by_rank(calibration: &Calibration) -> Scatter {
+    let check = &calibration.cross_check;
+    let curve = |predictions: &[Prediction]| -> Vec<(f64, f64)> {
+        let mut errors: Vec<f64> = predictions
+            .iter()
+            .map(|one| 100.0 * one.error().abs())
+            .collect();
+        errors.sort_by(f64::total_cmp);
+        let n = count(errors.len().max(1));
+        let part = |at: usize| 100.0 * count(at + 1) / n;
+        errors
+            .iter()
+            .enumerate()
+            .map(|(at, error)| (error.max(0.01), part(at)))
+            .collect()
+    };
+    Scatter {
+        title: "How many sizes, left out of the fit in turn, are predicted how well".to_owned(),
+        x: "error without its sign (%)".to_owned(),
+        log_x: true,
+        y: "sizes with at most this error (%)".to_owned(),
+        log_y: false,
+        series: vec![
+            series("piecewise fit", Mark::Line, curve(&check.piecewise)),
+            series("interpolation", Mark::Second, curve(&check.interpolated)),
+            series("one line", Mark::Thin, curve(&check.line)),
+        ],
+        verticals: Vec::new(),
+    }
+}
+
+fn split(calibration: &Calibration) -> Scatter {
+    let piece = |size: u64| calibration.split.piece(size);
+    Scatter {
+        title: "What a message takes: send, send + receive, and with its way".to_owned(),
+        x: "size (bytes)".to_owned(),
+        log_x: true,
+        y: "time (us)".to_owned(),
+        log_y: true,
+        series: vec![
+            series(
+                "send + receive + way",
+                Mark::Line,
+                curve(calibration, &|size| piece(size).whole.at(bytes(size))),
+            ),
+            series(
+                "send + receive",
+                Mark::Second,
+                curve(calibration, &|size| {
+                    piece(size).os.at(bytes(size)) + piece(size).or.at(bytes(size))
+                }),
+            ),
+            series(
+                "send",
+                Mark::Third,
+                curve(calibration, &|size| piece(size).os.at(bytes(size))),
+            ),
+        ],
+        verticals: breaks(calibration),
+    }
+}

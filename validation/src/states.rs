@@ -1,0 +1,249 @@
+//! Speed states: whether the machine changed its speed while it was measured.
+//!
+//! Each block gives z = ln(its median / the median of all blocks of its kernel and size), at most ±0.7. In the order of time the series is cut into
+//! pieces of constant level: the exact best cut, with at least 5 blocks in a piece and a penalty of 24 σ² ln N per piece, σ from the first differences. Levels
+//! closer than 0.10 are one state (each level is first made the median of itself and its neighbours, so that one wild block is none); the state with most blocks stays, the others are dropped and counted.
+//!
+//! *Not seen*: a state that concerns only some sizes. Pinning the processes helps against that, filtering does not.
+
+use std::collections::BTreeMap;
+
+use crate::point::count;
+use crate::quantile::median;
+use crate::sample::{Block, Kernel};
+use crate::sampling::kept;
+
+/// How far a block may stand out.
+const CLIP: f64 = 0.7;
+/// The fewest blocks of a piece.
+const PIECE_MIN: usize = 5;
+/// What a further piece costs, times σ² ln N.
+const PENALTY: f64 = 24.0;
+/// Levels closer than this are one state.
+const SAME: f64 = 0.10;
+/// From the median absolute deviation of normal noise to its standard deviation.
+const MAD: f64 = 1.4826;
+/// Below this, σ says nothing: series without noise.
+const SIGMA_MIN: f64 = 1e-3;
+
+/// A piece of time at one speed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Piece {
+    /// The number of its first block.
+    pub first: u32,
+    /// The number of its last block.
+    pub last: u32,
+    /// How many blocks it has.
+    pub blocks: usize,
+    /// ln of its speed relative to the median of the session: above 0 is slower.
+    pub level: f64,
+    /// Which state it belongs to, from 0; the same numbers are the same speed.
+    pub state: usize,
+}
+
+/// The states of one session.
+#[derive(Clone, PartialEq, Debug)]
+pub struct States {
+    /// Which session.
+    pub session: u32,
+    /// Its pieces, in the order of time.
+    pub pieces: Vec<Piece>,
+    /// The state that is kept.
+    pub main: usize,
+    /// How many states there are.
+    pub count: usize,
+    /// The part of the blocks that is kept.
+    pub kept: f64,
+}
+
+impl States {
+    /// The states of a session's blocks; nothing if there are too few to tell.
+    #[must_use]
+    pub fn new(session: u32, blocks: &[&Block]) -> Option<Self> {
+        let series = series(blocks);
+        if series.len() < 2 * PIECE_MIN {
+            return None;
+        }
+        let levels = smoothed(&series);
+        let mut pieces: Vec<Piece> = cut(&levels)
+            .into_iter()
+            .map(|(first, end)| Piece {
+                first: series[first].0,
+                last: series[end - 1].0,
+                blocks: end - first,
+                level: levels[first..end].iter().sum::<f64>() / count(end - first),
+                state: 0,
+            })
+            .collect();
+        let states = merge(&mut pieces);
+        let of_state = |state: usize| -> usize {
+            let ours = pieces.iter().filter(|piece| piece.state == state);
+            ours.map(|piece| piece.blocks).sum()
+        };
+        // Of equals the first, which is the fastest.
+        let main = (0..states).rev().max_by_key(|state| of_state(*state))?;
+        Some(Self {
+            session,
+            main,
+            count: states,
+            kept: count(of_state(main)) / count(series.len()),
+            pieces,
+        })
+    }
+
+    /// Whether a block of this number was measured in the state that is kept.
+    #[must_use]
+    pub fn keeps(&self, number: u32) -> bool {
+        let at = self.pieces.partition_point(|piece| piece.last < number);
+        let piece = self.pieces.get(at).or(self.pieces.last());
+        piece.is_none_or(|piece| piece.state == self.main)
+    }
+}
+
+/// Numbers of blocks and how much slower than usual they were, in the order of time.
+fn series(blocks: &[&Block]) -> Vec<(u32, f64)> {
+    let mut groups: BTreeMap<(Kernel, u64), Vec<(u32, f64)>> = BTreeMap::new();
+    let wanted = |block: &&&Block| !matches!(block.kernel, Kernel::Late | Kernel::Copy);
+    for block in blocks.iter().filter(wanted) {
+        if let Some(middle) = median(kept(block)).filter(|middle| *middle > 0.0) {
+            let group = groups.entry((block.kernel, block.size)).or_default();
+            group.push((block.number, middle));
+        }
+    }
+    let mut series = Vec::new();
+    for group in groups.values().filter(|group| group.len() >= 3) {
+        let times: Vec<f64> = group.iter().map(|one| one.1).collect();
+        let middle = median(&times).unwrap_or(1.0);
+        let level = |time: f64| libm::log(time / middle).clamp(-CLIP, CLIP);
+        series.extend(group.iter().map(|(number, time)| (*number, level(*time))));
+    }
+    series.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    series
+}
+
+/// The levels, each the median of itself and its neighbours: one wild block is noise and no state.
+fn smoothed(series: &[(u32, f64)]) -> Vec<f64> {
+    let near = |at: usize| &series[at.saturating_sub(1)..(at + 2).min(series.len())];
+    (0..series.len())
+        .map(|at| {
+            let levels: Vec<f64> = near(at).iter().map(|one| one.1).collect();
+            median(&levels).unwrap_or(0.0)
+        })
+        .collect()
+}
+
+/// The best pieces of constant level: first and end of each.
+fn cut(levels: &[f64]) -> Vec<(usize, usize)> {
+    let n = levels.len();
+    let differences: Vec<f64> = levels.windows(2).map(|two| two[1] - two[0]).collect();
+    let middle = median(&differences).unwrap_or(0.0);
+    let far: Vec<f64> = differences.iter().map(|one| (one - middle).abs()).collect();
+    let sigma = MAD * median(&far).unwrap_or(0.0) / 2.0_f64.sqrt();
+    let sigma = sigma.max(SIGMA_MIN);
+    let penalty = PENALTY * sigma * sigma * libm::log(count(n));
+    let (mut sums, mut squares) = (vec![0.0], vec![0.0]);
+    for level in levels {
+        sums.push(sums[sums.len() - 1] + level);
+        squares.push(squares[squares.len() - 1] + level * level);
+    }
+    let cost = |first: usize, end: usize| {
+        let sum: f64 = sums[end] - sums[first];
+        let square: f64 = squares[end] - squares[first];
+        (square - sum * sum / count(end - first)).max(0.0)
+    };
+    let mut best = vec![(f64::INFINITY, 0); n + 1];
+    best[0] = (0.0, 0);
+    for end in PIECE_MIN..=n {
+        for first in 0..=end - PIECE_MIN {
+            let total = best[first].0 + cost(first, end) + penalty;
+            if total < best[end].0 {
+                best[end] = (total, first);
+            }
+        }
+    }
+    let mut pieces = Vec::new();
+    let mut end = n;
+    while end > 0 {
+        let first = best[end].1;
+        pieces.push((first, end));
+        end = first;
+    }
+    pieces.reverse();
+    pieces
+}
+
+/// Numbers the states of the pieces, the fastest first; how many there are.
+fn merge(pieces: &mut [Piece]) -> usize {
+    let mut order: Vec<usize> = (0..pieces.len()).collect();
+    order.sort_by(|one, other| pieces[*one].level.total_cmp(&pieces[*other].level));
+    let mut state = 0;
+    for two in 0..order.len() {
+        if two > 0 && pieces[order[two]].level - pieces[order[two - 1]].level >= SAME {
+            state += 1;
+        }
+        pieces[order[two]].state = state;
+    }
+    state + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::Set;
+    use sim_core::Stream;
+
+    /// Blocks of ten sizes in turn, of which those of some numbers are slower.
+    fn blocks(number: u32, slower: impl Fn(u32) -> f64) -> Vec<Block> {
+        let mut stream = Stream::new(3, "states");
+        let block = |number: u32| {
+            let size = u64::from(number % 10) * 100;
+            let time = (1e-6 + 1e-9 * crate::point::bytes(size)) * slower(number);
+            Block {
+                session: 1,
+                number,
+                kernel: Kernel::PingPong,
+                size,
+                set: Set::Training,
+                times_s: (0..20)
+                    .map(|_| time * (1.0 + 0.05 * stream.uniform()))
+                    .collect(),
+            }
+        };
+        (0..number).map(block).collect()
+    }
+
+    fn states(blocks: &[Block]) -> States {
+        let blocks: Vec<&Block> = blocks.iter().collect();
+        States::new(1, &blocks).expect("enough blocks")
+    }
+
+    #[test]
+    fn a_steady_machine_has_one_state() {
+        let found = states(&blocks(200, |_| 1.0));
+        assert_eq!((found.count, found.kept), (1, 1.0), "{found:?}");
+    }
+
+    #[test]
+    fn a_slower_time_is_found_and_dropped() {
+        let slow = |number: u32| {
+            if (120..150).contains(&number) {
+                1.45
+            } else {
+                1.0
+            }
+        };
+        let found = states(&blocks(300, slow));
+        assert_eq!(found.count, 2, "{found:?}");
+        assert!((found.kept - 0.9).abs() < 0.01);
+        assert!(found.keeps(119) && !found.keeps(120) && !found.keeps(149) && found.keeps(150));
+    }
+
+    #[test]
+    fn single_blocks_are_noise_and_few_blocks_tell_nothing() {
+        let spikes = |number: u32| if number.is_multiple_of(17) { 3.0 } else { 1.0 };
+        assert_eq!(states(&blocks(200, spikes)).count, 1);
+        let few = blocks(8, |_| 1.0);
+        let few: Vec<&Block> = few.iter().collect();
+        assert_eq!(States::new(1, &few), None);
+    }
+}

@@ -163,6 +163,25 @@ impl MapFile {
     }
 }
 
+impl MapFile {
+    /// The names of the hosts of so many ranks, by rank; of all that are placed if no number is given.
+    ///
+    /// # Errors
+    /// [`MappingError::TooFew`] if it does not place so many.
+    pub fn names(&self, ranks: Option<u32>) -> Result<Vec<String>, MappingError> {
+        let named = self.lines.len();
+        let ranks = ranks.unwrap_or_else(|| u32::try_from(named).unwrap_or(u32::MAX));
+        let lines = self.lines.get(..ranks as usize);
+        let path = || self.path.clone();
+        let lines = lines.ok_or_else(|| MappingError::TooFew {
+            path: path(),
+            named,
+            ranks,
+        })?;
+        Ok(lines.iter().map(|(name, _)| name.clone()).collect())
+    }
+}
+
 impl Mapping {
     /// The number of ranks if the user gives none: one per host, or as many as the file places.
     #[must_use]

@@ -15,7 +15,8 @@ use std::time::Duration;
 use clap::Args;
 use run::{LogFilter, RankProgram};
 use validation::real::{
-    Backend, Compute, Connecting, Launch, Listener, RankOptions, RealOutcome, RealRun, Ticket, Wait,
+    Backend, Compute, Connecting, Launch, Listener, OnLoss, RankOptions, RealOutcome, RealRun,
+    Starts, Ticket, Wait,
 };
 use validation::{Session, Tell, measure, samples_as_csv};
 
@@ -76,6 +77,7 @@ impl WayArgs {
             flop_per_s: 1e9,
             pin: self.pin,
             log: LogFilter::default(),
+            prefix: false,
             revision: REVISION.to_owned(),
         }
     }
@@ -166,20 +168,22 @@ fn launched(ranks: u32, arguments: Vec<OsString>) -> Result<RealRun, ExitCode> {
     let mut command = vec![program.into_os_string()];
     command.extend(arguments);
     let launch = Launch {
-        ranks: (0..ranks).map(|rank| (command.clone(), rank)).collect(),
+        starts: Starts::here(&command, ranks),
         listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
-        is_local: true,
         revision: REVISION.to_owned(),
         arrival: ARRIVAL,
+        until: None,
+        on_loss: OnLoss::End,
         stop: Arc::clone(&stop),
     };
-    validation::real::launch(&launch, &mut Progress::default()).map_err(status::refuse)
+    validation::real::launch(&launch, &mut Progress::default(), RealRun::clone)
+        .map_err(status::refuse)
 }
 
 /// An error if the run did not finish.
 pub(crate) fn finished(run: &RealRun) -> Result<(), ExitCode> {
     match &run.outcome {
-        RealOutcome::Finished | RealOutcome::Unheard => Ok(()),
+        RealOutcome::Finished | RealOutcome::Unheard | RealOutcome::Limit => Ok(()),
         RealOutcome::Failed(failure) => Err(status::failed(failure)),
         RealOutcome::Interrupted => {
             let _ = writeln!(io::stderr().lock(), "interrupted");

@@ -5,15 +5,17 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use platform::units;
-use run::{LogFilter, Program, SendMode};
+use run::{Folder, LogFilter, MapFile, Program, SendMode};
 use validation::real::{
-    Backend, Compute, Connecting, Launch, Listener, RankOptions, RealOutcome, RealRun, Ticket, Wait,
+    Backend, Compute, Connecting, Launch, Listener, OnLoss, Place, RankOptions, RealOrigin,
+    RealOutcome, RealRecord, RealRun, Starts, Ticket, Wait,
 };
 
 use crate::args::{Format, ranks, send_mode};
@@ -21,7 +23,7 @@ use crate::{REVISION, entry, status, summary};
 
 /// What the exit statuses mean, for the end of help texts.
 pub(crate) const EXIT_STATUS: &str = "\
-Exit status: 0 finished, 1 a rank failed or died, 2 bad usage or input, or a rank that did not come, 130 interrupted.";
+Exit status: 0 finished, 1 a rank failed or died, 2 bad usage or input, or ranks that did not come, 3 stopped by a limit, 130 interrupted.";
 
 /// What carries packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -41,6 +43,16 @@ pub(crate) enum RendezvousArg {
     Write,
     /// The receiver reads.
     Read,
+}
+
+/// What happens when a rank dies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum OnLossArg {
+    /// The run ends.
+    #[default]
+    End,
+    /// The others are told.
+    Tell,
 }
 
 /// How a rank waits.
@@ -197,6 +209,31 @@ pub(crate) struct RealArgs {
     #[arg(long)]
     pub(crate) pin: bool,
 
+    /// What happens when a rank dies: end (the run ends) or tell (the others get an
+    /// error when they wait for it)
+    #[arg(
+        long,
+        value_name = "end|tell",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        verbatim_doc_comment
+    )]
+    pub(crate) on_loss: OnLossArg,
+
+    /// Start the ranks on the hosts of a file with lines HOST or HOST:COUNT
+    #[arg(long, value_name = "FILE", help_heading = "Launch")]
+    pub(crate) hosts: Option<PathBuf>,
+
+    /// The command that starts a line of the shell on a host
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        default_value = "ssh -o BatchMode=yes",
+        help_heading = "Launch"
+    )]
+    pub(crate) ssh: String,
+
     /// How long ranks may take to come
     #[arg(
         long,
@@ -206,9 +243,20 @@ pub(crate) struct RealArgs {
     )]
     pub(crate) arrival: units::Duration,
 
-    /// Address at which ranks come to the launcher
-    #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = listen, help_heading = "Launch")]
+    /// Where ranks come to: an address, host (that of this machine's name), or
+    /// without it the loopback, which only this machine reaches
+    #[arg(
+        long,
+        value_name = "ADDRESS[:PORT]",
+        value_parser = listen,
+        verbatim_doc_comment,
+        help_heading = "Launch"
+    )]
     pub(crate) listen: Option<SocketAddr>,
+
+    /// Stop so long after the start
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    pub(crate) until: Option<units::Duration>,
 
     /// Form of the results; with json the program's own output goes to standard
     /// error
@@ -223,8 +271,14 @@ pub(crate) struct RealArgs {
     )]
     pub(crate) format: Format,
 
-    /// Begin each line of the program's output with its rank
+    /// Write a record of the run to this folder
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Begin each line of the program's output with its rank; false to leave it as
+    /// it is
     #[arg(
+        verbatim_doc_comment,
         long,
         value_name = "true|false",
         num_args = 0..=1,
@@ -265,11 +319,19 @@ fn path_mtu(text: &str) -> Result<u32, String> {
 }
 
 fn listen(text: &str) -> Result<SocketAddr, String> {
+    if text == "host" {
+        let address = validation::real::host_address().map_err(|error| error.to_string())?;
+        return Ok(SocketAddr::new(address, 0));
+    }
     let address: Result<IpAddr, _> = text.parse();
     let address = address.map(|address| SocketAddr::new(address, 0));
-    address
+    let address = address
         .or_else(|_| text.parse())
-        .map_err(|_| "expected an address such as 10.0.0.1 or 10.0.0.1:4000".to_owned())
+        .map_err(|_| "expected host or an address such as 10.0.0.1 or 10.0.0.1:4000".to_owned())?;
+    if address.ip().is_unspecified() {
+        return Err("expected the address of one interface, to which ranks can come".to_owned());
+    }
+    Ok(address)
 }
 
 /// Runs a program for real, or one rank of it.
@@ -284,18 +346,26 @@ pub(crate) fn run(
             "{name} is an actor program, which only a simulation can run: expected a program of ranks, an async fn of mpi::Comm"
         ));
     }
+    if backend(args).is_none() {
+        return status::refuse(
+            "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature verbs of simrun",
+        );
+    }
     if std::env::var_os(validation::real::RANK_VARIABLE).is_some() {
         return be_rank(program, args);
     }
-    if backend(args).is_none() {
-        return status::refuse(
-            "this program was built without verbs: build it with --features simrun/verbs, as simrun real --backend verbs does for the folder of a package (docs/verbs.md)",
-        );
-    }
-    let Some(ranks) = args.ranks else {
-        return status::refuse("no number of ranks: expected -n N, such as -n 4");
+    let variable = |name: &str| std::env::var_os(name)?.into_string().ok();
+    let refused = match validation::real::place(variable) {
+        Some(place) if args.ranks.is_some_and(|ranks| ranks != place.size) => format!(
+            "-n {}, but {} has started {} ranks: expected no -n, or that number",
+            args.ranks.unwrap_or_default(),
+            place.launcher,
+            place.size
+        ),
+        Some(place) => return be_placed(name, program, (args, arguments), &place),
+        None => return launch(name, args, arguments),
     };
-    launch(name, ranks, args, arguments)
+    status::refuse(refused)
 }
 
 fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
@@ -307,15 +377,41 @@ fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
             ));
         }
     };
-    let rank = ticket.rank;
-    match validation::real::run_rank(program, &options(args), &ticket) {
+    let finished = validation::real::run_rank(program, &options(args, false), &ticket);
+    ended(ticket.rank, finished)
+}
+
+fn ended(rank: u32, finished: io::Result<bool>) -> ExitCode {
+    match finished {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(status::FAILED),
         Err(error) => status::refuse(format_args!("rank {rank}: {error}")),
     }
 }
 
-fn options(args: &RealArgs) -> RankOptions {
+/// A rank that somebody else has started, as srun and mpirun do.
+fn be_placed(
+    name: &str,
+    program: &dyn Program,
+    (args, arguments): (&RealArgs, &[OsString]),
+    place: &Place,
+) -> ExitCode {
+    let launch = match settings(args, Starts::Elsewhere(place.size), place.rank == 0) {
+        Ok(launch) => launch,
+        Err(code) => return code,
+    };
+    let told = (name.to_owned(), args.clone(), arguments.to_vec());
+    let finished =
+        validation::real::run_placed(program, &options(args, args.prefix), place, launch, {
+            move |run| {
+                let (name, args, arguments) = told;
+                tell(&name, run, &args, &arguments).into()
+            }
+        });
+    ended(place.rank, finished)
+}
+
+fn options(args: &RealArgs, prefix: bool) -> RankOptions {
     RankOptions {
         backend: backend(args).unwrap_or_default(),
         eager_threshold: args.send_mode.map_or(EAGER_THRESHOLD, SendMode::threshold),
@@ -334,6 +430,7 @@ fn options(args: &RealArgs) -> RankOptions {
         flop_per_s: args.host_speed.flop_per_s(),
         pin: args.pin,
         log: args.log.clone(),
+        prefix,
         revision: REVISION.to_owned(),
     }
 }
@@ -381,40 +478,89 @@ fn verbs(args: &RealArgs) -> Option<Backend> {
     })
 }
 
-fn launch(name: &str, ranks: u32, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
-    let stop = match entry::watch_signals() {
-        Ok(stop) => stop,
-        Err(error) => return status::refuse(format_args!("cannot watch for Ctrl-C: {error}")),
+/// How a run is launched and watched, here if it is `ours` to stop it.
+fn settings(args: &RealArgs, starts: Starts, ours: bool) -> Result<Launch, ExitCode> {
+    let stop = if ours {
+        entry::watch_signals()
+            .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?
+    } else {
+        Arc::default()
     };
-    let program = match std::env::current_exe() {
-        Ok(program) => program,
-        Err(error) => return status::refuse(format_args!("{name}: cannot find itself: {error}")),
-    };
-    let mut command = vec![program.into_os_string(), OsString::from("real")];
-    command.extend_from_slice(arguments);
     let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-    let launch = Launch {
-        ranks: (0..ranks).map(|rank| (command.clone(), rank)).collect(),
+    let span = |duration: &units::Duration| Duration::from_secs_f64(duration.as_secs());
+    Ok(Launch {
+        starts,
         listen: args.listen.unwrap_or(loopback),
-        is_local: true,
         revision: REVISION.to_owned(),
-        arrival: Duration::from_secs_f64(args.arrival.as_secs()),
-        stop: Arc::clone(&stop),
+        arrival: span(&args.arrival),
+        until: args.until.as_ref().map(span),
+        on_loss: match args.on_loss {
+            OnLossArg::End => OnLoss::End,
+            OnLossArg::Tell => OnLoss::Tell,
+        },
+        stop,
+    })
+}
+
+fn launch(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
+    let folder = args.out.as_deref().map(Folder::open).transpose();
+    if let Err(error) = folder {
+        return status::refuse(error);
+    }
+    let launch = starts(name, args, arguments)
+        .map_err(status::refuse)
+        .and_then(|starts| settings(args, starts, true));
+    let launch = match launch {
+        Ok(launch) => launch,
+        Err(code) => return code,
     };
     let mut lines = Lines {
         prefix: args.prefix,
         is_json: args.format == Format::Json,
         problem: None,
     };
-    let run = match validation::real::launch(&launch, &mut lines) {
-        Ok(run) => run,
-        Err(error) => return status::refuse(error),
-    };
-    if let Some(problem) = lines.problem {
-        // Nobody reads on, as in `… | head`: not an error.
-        return status::output_failed(&problem).unwrap_or(ExitCode::SUCCESS);
+    let code = validation::real::launch(&launch, &mut lines, |run| match run.outcome {
+        RealOutcome::Unheard => status::SUCCESS,
+        _ => tell(name, run, args, arguments),
+    });
+    match (code, lines.problem) {
+        (Err(error), _) => status::refuse(error),
+        (Ok(_), Some(problem)) => {
+            // Nobody reads on, as in `… | head`: not an error.
+            status::output_failed(&problem).unwrap_or(ExitCode::SUCCESS)
+        }
+        (Ok(code), None) => ExitCode::from(code),
     }
-    tell(name, &run, args)
+}
+
+/// What is to be started for each rank.
+fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<Starts, String> {
+    let program = std::env::current_exe();
+    let program = program.map_err(|error| format!("{name}: cannot find itself: {error}"))?;
+    let mut command = vec![program.into_os_string(), OsString::from("real")];
+    command.extend_from_slice(arguments);
+    let Some(hosts) = &args.hosts else {
+        let ranks = args.ranks;
+        let ranks = ranks.ok_or("no number of ranks: expected -n N, such as -n 4")?;
+        return Ok(Starts::here(&command, ranks));
+    };
+    if args.listen.is_none() {
+        return Err(
+            "--hosts without --listen: expected --listen host, or an address of this machine that the hosts reach"
+                .to_owned(),
+        );
+    }
+    let file = MapFile::read(hosts).map_err(|error| error.to_string())?;
+    let hosts = file.names(args.ranks).map_err(|error| error.to_string())?;
+    if let Some(host) = hosts.iter().find(|host| host.starts_with('-')) {
+        return Err(format!("{host}: expected the name of a host"));
+    }
+    let ssh: Vec<OsString> = args.ssh.split_whitespace().map(OsString::from).collect();
+    if ssh.is_empty() {
+        return Err("--ssh is empty: expected a command, such as ssh".to_owned());
+    }
+    let folder = std::env::current_dir().map_err(|error| format!("no current folder: {error}"))?;
+    Ok(validation::real::over_ssh(&hosts, &ssh, &folder, &command))
 }
 
 /// Prints what the ranks print.
@@ -448,47 +594,103 @@ impl Listener for Lines {
     }
 }
 
-/// Prints what happened, and says with which status that ends.
-fn tell(name: &str, run: &RealRun, args: &RealArgs) -> ExitCode {
-    let (problem, code) = match &run.outcome {
-        RealOutcome::Finished | RealOutcome::Unheard => (None, 0),
-        RealOutcome::Failed(failure) => (Some(format!("error: {failure}")), status::FAILED),
-        RealOutcome::Interrupted => (Some("interrupted".to_owned()), status::INTERRUPTED),
+/// Prints what happened and keeps it, and says with which status that ends.
+fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u8 {
+    let origin = RealOrigin {
+        revision: REVISION.to_owned(),
+        program: name.to_owned(),
+        arguments: arguments
+            .iter()
+            .map(|argument| argument.to_string_lossy().into_owned())
+            .collect(),
+        backend: "tcp",
+        until: args.until.as_ref().map(ToString::to_string),
+    };
+    let record = RealRecord::new(run, origin);
+    let mut stderr = io::stderr().lock();
+    if !args.quiet {
+        for warning in &record.warnings {
+            let _ = writeln!(stderr, "warning: {warning}");
+        }
+    }
+    let code = code(&run.outcome);
+    if let Some(problem) = problem(run, args) {
+        let _ = writeln!(stderr, "{problem}");
+    }
+    drop(stderr);
+    let kept = args.out.as_deref().map(|folder| {
+        Folder::open(folder)
+            .and_then(|folder| folder.write("record.json", &(record.to_json() + "\n")))
+    });
+    let mut stdout = io::stdout().lock();
+    let printed = match args.format {
+        Format::Json => writeln!(stdout, "{}", record.to_json()),
+        Format::Text if args.quiet => Ok(()),
+        Format::Text => writeln!(stdout, "{}", summary::real(&record, args.wait_name())),
+    };
+    let printed = printed.and_then(|()| stdout.flush());
+    if let Err(problem) = printed
+        && problem.kind() != io::ErrorKind::BrokenPipe
+    {
+        status::refuse(format_args!("standard output: cannot write: {problem}"));
+        return status::USAGE;
+    }
+    if let Some(Err(error)) = kept {
+        status::refuse(error);
+        return status::USAGE;
+    }
+    code
+}
+
+const fn code(outcome: &RealOutcome) -> u8 {
+    match outcome {
+        RealOutcome::Finished | RealOutcome::Unheard => status::SUCCESS,
+        RealOutcome::Failed(_) => status::FAILED,
+        RealOutcome::Missing { .. } => status::USAGE,
+        RealOutcome::Limit => status::LIMIT,
+        RealOutcome::Interrupted => status::INTERRUPTED,
+    }
+}
+
+/// What went wrong, for standard error; `None` if nothing did.
+fn problem(run: &RealRun, args: &RealArgs) -> Option<String> {
+    match &run.outcome {
+        RealOutcome::Finished | RealOutcome::Unheard => None,
+        RealOutcome::Failed(failure) => Some(format!("error: {failure}")),
+        RealOutcome::Interrupted => Some("interrupted: all ranks were stopped".to_owned()),
+        RealOutcome::Limit => {
+            let until = args.until.as_ref().map(ToString::to_string);
+            let until = until.unwrap_or_default();
+            Some(format!("stopped by --until {until}: no verdict"))
+        }
         RealOutcome::Missing {
             ranks,
             waited,
             complaint,
         } => {
-            let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+            let text: Vec<String> = ranks.iter().map(u32::to_string).collect();
+            let (verb, what) = if ranks.len() == 1 {
+                ("has", "rank")
+            } else {
+                ("have", "ranks")
+            };
             let complaint = complaint
                 .as_ref()
                 .map_or_else(String::new, |text| format!("; {text}"));
-            let text = format!(
-                "error: after {} these ranks have not come: {}{complaint}",
-                summary::seconds(waited.as_secs_f64()),
-                ranks.join(", ")
-            );
-            (Some(text), status::USAGE)
-        }
-    };
-    if let Some(problem) = problem {
-        let _ = writeln!(io::stderr().lock(), "{problem}");
-    }
-    if args.format == Format::Text && !args.quiet {
-        let reports = run.reports.iter().flatten();
-        let messages = reports.map(|report| report.messages).sum();
-        let text = format!(
-            "{name} {} at {} measured, {} real\n  {}, {}",
-            if code == 0 { "finished" } else { "failed" },
-            summary::rounded(run.measured_s),
-            summary::rounded(run.wall_s),
-            summary::count(run.reports.len() as u64, "rank"),
-            summary::count(messages, "message"),
-        );
-        let printed = status::print(text);
-        if code == 0 {
-            return printed;
+            Some(format!(
+                "error: {what} {} {verb} not come within {}{complaint}",
+                text.join(", "),
+                summary::seconds(waited.as_secs_f64())
+            ))
         }
     }
-    ExitCode::from(code)
+}
+
+impl RealArgs {
+    const fn wait_name(&self) -> &'static str {
+        match self.wait {
+            WaitArg::Block => "blocking",
+            WaitArg::Spin => "spinning",
+        }
+    }
 }

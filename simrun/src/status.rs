@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use sim_core::Outcome;
 
+/// Everything is as it should be.
+pub(crate) const SUCCESS: u8 = 0;
 /// The program or the property under study failed.
 pub(crate) const FAILED: u8 = 1;
 /// Bad usage or bad input.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use platform::Platform;
 use run::{ConnectionTotals, ConnectionWait, Options, Record, Run, SendMode};
 use sim_core::{Limit, Outcome, Report};
+use validation::real::RealRecord;
 
 use crate::Size;
 use crate::args::RunArgs;
@@ -43,6 +44,33 @@ pub(crate) fn text(run: &Run, record: &Record) -> String {
     if rest > 0 {
         let _ = write!(text, "\n  and {rest} more waits");
     }
+    text
+}
+
+/// The lines about a real run, whose ranks waited in this way, for people.
+pub(crate) fn real(record: &RealRecord, waits: &str) -> String {
+    let ended = match record.outcome {
+        "limit" => "was stopped by a limit",
+        "interrupted" => "was interrupted",
+        "missing" => "did not start",
+        other => other,
+    };
+    let mut text = format!(
+        "{} {ended} at {} measured, {} real\n",
+        record.program,
+        rounded(record.measured_s),
+        rounded(record.wall_s),
+    );
+    let _ = write!(
+        text,
+        "  {}, {}, {}; {}, {waits}; revision {}\n  {}",
+        count(u64::from(record.ranks), "rank"),
+        count(record.messages, "message"),
+        bytes(record.bytes),
+        record.backend,
+        record.revision,
+        connected(&record.connections)
+    );
     text
 }
 

@@ -35,7 +35,7 @@ fn normal(line: &str) -> String {
                 .get(position + offset)
                 .is_some_and(|found| found.starts_with(word))
         };
-        if is(2, "real") {
+        if is(2, "real") || is(2, "measured") {
             words.splice(position..position + 2, ["TIME"]);
         } else if is(0, "revision") && words.len() > position + 1 {
             words[position + 1] = "REVISION";
@@ -48,6 +48,20 @@ fn normal(line: &str) -> String {
         }
     }
     words.join(" ")
+}
+
+/// The same for what a real run prints: times of the program too.
+fn normal_in(command: &str, line: &str) -> String {
+    if !command.contains("simrun real ") {
+        return normal(line);
+    }
+    let mut words: Vec<&str> = line.split(' ').collect();
+    for position in 1..words.len() {
+        if words[position] == "us" {
+            words[position - 1] = "TIME";
+        }
+    }
+    normal(&words.join(" "))
 }
 
 /// The target folder that this test's own program was built into, so that nothing is built twice.
@@ -104,8 +118,10 @@ fn what_the_readme_shows_is_true() {
         } else if update {
             readme = readme.replace(&block[1..].join("\n"), &found.join("\n"));
         } else {
-            let normal =
-                |lines: &[String]| lines.iter().map(|line| normal(line)).collect::<Vec<_>>();
+            let normal = |lines: &[String]| {
+                let lines = lines.iter().map(|line| normal_in(command, line));
+                lines.collect::<Vec<_>>()
+            };
             let expected: Vec<String> = block[1..].iter().map(|&line| line.to_owned()).collect();
             assert_eq!(
                 normal(&found),

@@ -9,6 +9,7 @@
 
 #[cfg(feature = "verbs")]
 mod adapter;
+mod allocation;
 mod auth;
 mod carrier;
 mod children;
@@ -18,23 +19,32 @@ mod control;
 mod coordinator;
 mod executor;
 mod frame;
+#[doc(hidden)]
+pub mod fuzzing;
 mod gate;
+mod hosts;
 mod launcher;
 mod link;
 mod local;
+mod meeting;
 mod os;
 mod outcome;
 mod porter;
 mod rank;
+mod record;
 mod tcp;
 mod ticket;
 
+pub use allocation::{Place, place};
 pub use connections::Connecting;
 pub use control::{RankConnections, RankFailure, RankReport};
-pub use launcher::{Launch, Listener, launch};
+pub use hosts::over_ssh;
+pub use launcher::{Launch, Listener, OnLoss, Start, Starts, launch};
 pub use local::Compute;
-pub use os::cores;
+pub use meeting::run_placed;
+pub use os::{cores, host_address};
 pub use outcome::{RealFailure, RealOutcome, RealRun};
 pub use rank::{Backend, RankOptions, run_rank};
+pub use record::{RealOrigin, RealRecord};
 pub use tcp::Wait;
 pub use ticket::{Ticket, VARIABLE as RANK_VARIABLE};

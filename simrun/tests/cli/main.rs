@@ -15,6 +15,7 @@ mod new_package;
 mod output;
 mod protocols;
 mod real;
+mod real_attacks;
 mod record;
 mod support;
 mod usage;

@@ -1,6 +1,13 @@
 //! `simrun real`: the same programs as processes over TCP; what they print, how they end, and that none is left.
 
-use crate::support::{Ran, program, simrun};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::support::{Folder, Ran, SIMRUN, command, program, run, simrun};
 
 /// A test program, for real, that does `case`.
 fn real(case: &str, options: &str) -> Ran {
@@ -84,4 +91,280 @@ fn bad_usage_is_refused_before_anything_starts() {
         assert!(ran.stderr.contains(says), "{line}: {ran:?}");
         assert_eq!(ran.stdout, "", "{line}");
     }
+}
+
+/// A run that goes on for ever, when its first line has come; its ranks' process numbers.
+fn forever(options: &str) -> (Child, Vec<u32>) {
+    let line = format!("real {options} {} -- --case forever", program("cases"));
+    let mut child = command(SIMRUN)
+        .args(line.split_whitespace())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert_eq!(line, "[0] running\n");
+    let ranks = children(child.id());
+    (child, ranks)
+}
+
+/// The processes whose parent is this one, by number.
+fn children(parent: u32) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let mut all: Vec<u32> = entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid: &u32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let after_name = stat.rsplit(") ").next().unwrap_or_default();
+            after_name.split(' ').nth(1) == Some(&parent.to_string())
+        })
+        .collect();
+    all.sort_unstable();
+    all
+}
+
+fn kill(signal: &str, pid: u32) {
+    let status = Command::new("kill")
+        .args([signal, &pid.to_string()])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+/// Waits until none of the processes is left.
+#[track_caller]
+fn all_gone(pids: &[u32]) {
+    let lives = |pid: &&u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // A zombie is gone but for somebody who asks.
+        !stat.is_empty() && !stat.contains(") Z ")
+    };
+    for _ in 0..500 {
+        if !pids.iter().any(|pid| lives(&pid)) {
+            return;
+        }
+        #[expect(clippy::disallowed_methods, reason = "a test of real processes")]
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("of {pids:?} some are left after 5 s");
+}
+
+fn ended(child: Child) -> Ran {
+    let output = child.wait_with_output().unwrap();
+    Ran {
+        status: output
+            .status
+            .code()
+            .unwrap_or_else(|| 1000 + output.status.signal().unwrap()),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn a_killed_rank_ends_the_run_with_its_name_and_last_lines() {
+    let (child, ranks) = forever("-n 3");
+    assert_eq!(ranks.len(), 3);
+    kill("-9", ranks[0]);
+    let ran = ended(child);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.stderr.starts_with("error: rank 0 on host "), "{ran:?}");
+    assert!(
+        ran.stderr.ends_with(
+            ": its process was killed by signal 9 (SIGKILL)\nits last lines:\n  running\n"
+        ),
+        "{ran:?}"
+    );
+    all_gone(&ranks);
+}
+
+#[test]
+fn an_interrupt_and_a_killed_launcher_leave_no_process() {
+    for (signal, status) in [("-INT", 130), ("-TERM", 130), ("-KILL", 1009)] {
+        let (child, ranks) = forever("-n 3");
+        kill(signal, child.id());
+        let ran = ended(child);
+        assert_eq!(ran.status, status, "{signal}: {ran:?}");
+        all_gone(&ranks);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_run_quietly() {
+    let line = format!(
+        "{SIMRUN} real -n 2 --compute sleep {} -- --case chatter | head -1",
+        program("cases")
+    );
+    let ran = run(command("bash").args(["-c", &format!("set -o pipefail; {line}")]));
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    assert_eq!(ran.stdout, "[0] 1 s\n");
+}
+
+#[test]
+fn the_others_go_on_without_a_lost_rank_if_that_is_wanted() {
+    for wait in ["block", "spin"] {
+        let ran = real("lost", &format!("-n 3 --on-loss tell --wait {wait}"));
+        assert_eq!(ran.status, 0, "{ran:?}");
+        for rank in [0, 2] {
+            let line = format!("[{rank}] rank 1 is lost: ProcFailed\n");
+            assert!(ran.stdout.contains(&line), "{ran:?}");
+        }
+        assert!(
+            ran.stderr.starts_with("warning: rank 1: it was lost at "),
+            "{ran:?}"
+        );
+        let ran = real("lost", &format!("-n 3 --wait {wait}"));
+        assert_eq!(ran.status, 1, "{ran:?}");
+        assert!(ran.stderr.contains("error: rank 1 on host "), "{ran:?}");
+        assert!(ran.stderr.contains("SIGABRT"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_limit_of_time_gives_no_verdict() {
+    let ran = real("forever", "-n 2 --until 200ms");
+    assert_eq!(ran.status, 3, "{ran:?}");
+    assert_eq!(ran.stderr, "stopped by --until 200ms: no verdict\n");
+}
+
+#[test]
+fn json_has_the_keys_of_a_simulated_run() {
+    let folder = Folder::new();
+    let out = folder.path("record");
+    let ran = real("hosts", &format!("-n 2 --format json --out {out}"));
+    let record = ran.json();
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(
+        ran.stderr.contains("[1] 1 "),
+        "the program's own output: {ran:?}"
+    );
+    let cases = program("cases");
+    let simulated = simrun(&format!(
+        "-p platforms/cluster.toml -n 2 --format json {cases} -- --case hosts"
+    ));
+    let mut keys: Vec<String> = simulated
+        .json()
+        .as_object()
+        .unwrap()
+        .keys()
+        .cloned()
+        .collect();
+    for key in &mut keys {
+        if key == "simulated_s" {
+            "measured_s".clone_into(key);
+        }
+    }
+    for key in keys {
+        assert!(record.get(&key).is_some(), "{key}: {record}");
+    }
+    assert_eq!(record["outcome"], "finished");
+    assert_eq!(
+        (&record["ranks"], &record["backend"]),
+        (&2.into(), &"tcp".into())
+    );
+    assert!(record["measured_s"].as_f64().unwrap() > 0.0);
+    let kept = fs::read_to_string(format!("{out}/record.json")).unwrap();
+    assert_eq!(kept, ran.stdout);
+}
+
+#[test]
+fn ranks_on_hosts_come_over_a_command_and_who_does_not_is_named() {
+    let folder = Folder::new();
+    // In place of ssh: one host does what it is told, the other never answers.
+    let script = "case $1 in silent) exec sleep 60;; esac; test \"$1\" = here || exit 9; shift; exec sh -c \"$*\"\n";
+    let ssh = folder.write("ssh", script);
+    let hosts = folder.write("hosts", "here:2 # two ranks\nsilent\n");
+    let options = format!("--hosts {hosts} --listen 127.0.0.1");
+    let cases = program("cases");
+    let started = |options: &str| {
+        let mut command = command(SIMRUN);
+        command.arg("real").args(options.split_whitespace());
+        command.args([
+            "--ssh",
+            &format!("sh {ssh}"),
+            &cases,
+            "--",
+            "--case",
+            "hosts",
+        ]);
+        run(&mut command)
+    };
+    let ran = started(&format!("{options} -n 2"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains("[1] 1 "), "{ran:?}");
+    let ran = started(&format!("{options} --arrival 700ms"));
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert_eq!(ran.stderr, "error: rank 2 has not come within 700 ms\n");
+    let ran = started(&format!("{options} -n 4"));
+    assert_eq!(ran.status, 2, "{ran:?}");
+    let ran = started(&format!("--hosts {hosts}"));
+    assert!(ran.stderr.contains("expected --listen host"), "{ran:?}");
+    let wrong = folder.write("wrong", "elsewhere\n");
+    let ran = started(&format!("--hosts {wrong} --listen 127.0.0.1"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("rank 0 failed: its process ended with status 9 before it came"),
+        "{ran:?}"
+    );
+}
+
+/// Starts the ranks of a launcher that sets these variables, `{}` being the rank; what each did.
+fn placed(variables: &[(&str, &str)], size: u32, options: &str) -> Vec<Ran> {
+    let folder = Folder::new();
+    let meeting = folder.path("meeting");
+    let start = |rank: u32| {
+        let mut started = command(program("cases"));
+        started.arg("real").args(options.split_whitespace());
+        started.args(["--", "--case", "hosts"]);
+        for (name, value) in variables {
+            started.env(name, value.replace("{}", &rank.to_string()));
+        }
+        started.env("SIMRUN_RENDEZVOUS", &meeting);
+        started.stdout(Stdio::piped()).stderr(Stdio::piped());
+        started.spawn().unwrap()
+    };
+    // Rank 0 comes last.
+    let all: Vec<Child> = (0..size).rev().map(start).collect();
+    let mut all: Vec<Ran> = all.into_iter().map(ended).collect();
+    all.reverse();
+    assert_eq!(folder.names(), [""; 0], "the meeting point is gone");
+    all
+}
+
+#[test]
+fn ranks_that_others_have_started_find_each_other() {
+    let slurm = [
+        ("SLURM_PROCID", "{}"),
+        ("SLURM_STEP_NUM_TASKS", "3"),
+        ("SLURM_JOB_ID", "12"),
+        ("SLURM_STEP_ID", "0"),
+    ];
+    let pmi = [("PMI_RANK", "{}"), ("PMI_SIZE", "3")];
+    let open = [
+        ("OMPI_COMM_WORLD_RANK", "{}"),
+        ("OMPI_COMM_WORLD_SIZE", "3"),
+        ("PMIX_NAMESPACE", "a@1"),
+    ];
+    for variables in [&slurm[..], &pmi, &open] {
+        let all = placed(variables, 3, "");
+        for (rank, ran) in all.iter().enumerate() {
+            assert_eq!(ran.status, 0, "{variables:?}: {ran:?}");
+            assert!(
+                ran.stdout.starts_with(&format!("[{rank}] {rank} ")),
+                "{ran:?}"
+            );
+            assert_eq!(ran.stdout.contains("cases finished"), rank == 0, "{ran:?}");
+        }
+    }
+    let all = placed(&pmi, 2, "--arrival 500ms");
+    assert_eq!(all[0].status, 2, "{all:?}");
+    assert_eq!(all[0].stderr, "error: rank 2 has not come within 500 ms\n");
+    let all = placed(&pmi, 1, "-n 2");
+    assert!(
+        all[0].stderr.contains("-n 2, but PMI has started 3 ranks"),
+        "{all:?}"
+    );
 }

@@ -37,6 +37,10 @@ enum Case {
     Stuck,
     /// Rank 0 prints a line per simulated second, for ever.
     Chatter,
+    /// For 1.5 s, every rank sends to one rank after another.
+    Crowd,
+    /// Rank 1 dies; the others wait for it.
+    Lost,
     /// Every rank prints its host.
     Hosts,
     /// Every rank writes a line of each level to the log, and prints one.
@@ -84,6 +88,36 @@ async fn late(world: &Comm, ready: bool) -> Result<()> {
     waitall(&mut sends).await.map(drop)
 }
 
+/// Sends to one rank after another.
+async fn crowd(world: &Comm) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let mut message = world.buffer(1000);
+    for round in 0..30 {
+        world.sleep(0.05).await;
+        let step = 1 + round % 2;
+        let (to, from) = ((rank + step) % size, (rank + size - step) % size);
+        let sent = message.clone();
+        world.sendrecv(&sent, to, 0, &mut message, from, 0).await?;
+    }
+    Ok(())
+}
+
+/// Rank 1 dies when it is connected with rank 0, so that the connection breaks.
+async fn lost(world: &Comm) -> Result<()> {
+    let mut message = world.buffer(1000);
+    if world.rank() == 1 {
+        world.send(&message, 0, 0).await?;
+        std::process::abort();
+    }
+    if world.rank() == 0 {
+        world.recv(&mut message, 1, 0).await?;
+    }
+    if let Err(error) = world.recv(&mut message, 1, 0).await {
+        world.println(format_args!("rank 1 is lost: {:?}", error.class()));
+    }
+    Ok(())
+}
+
 async fn cases(world: Comm, args: Args) -> Result<()> {
     let rank = world.rank();
     let mut message = world.buffer(1000);
@@ -114,6 +148,8 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
                 std::hint::spin_loop();
             }
         }
+        (Case::Crowd, _) => crowd(&world).await?,
+        (Case::Lost, _) => lost(&world).await?,
         (Case::Hosts, _) => world.println(format_args!("{rank} {}", world.host_name())),
         (Case::Forever, _) => {
             // After some time, so that whoever interrupts the run finds that it has simulated something.

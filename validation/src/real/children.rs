@@ -122,11 +122,15 @@ impl Process {
         self.last.iter().cloned().collect()
     }
 
-    /// How it has ended, if it has.
-    pub(super) fn status(&mut self) -> Option<ExitStatus> {
+    /// Looks whether it has ended.
+    pub(super) fn look(&mut self) {
         if self.status.is_none() {
             self.status = self.child.try_wait().ok().flatten();
         }
+    }
+
+    /// How it had ended when somebody looked.
+    pub(super) const fn status(&self) -> Option<ExitStatus> {
         self.status
     }
 

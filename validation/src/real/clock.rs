@@ -46,12 +46,17 @@ pub(super) fn seconds_since(moment_ns: u64) -> f64 {
     monotonic_ns().saturating_sub(moment_ns) as f64 * 1e-9
 }
 
+/// Sleeps.
+#[expect(clippy::disallowed_methods, reason = "real time passes here")]
+pub(super) fn sleep(span: Duration) {
+    std::thread::sleep(span);
+}
+
 /// Waits for a moment, the last part of it awake.
 pub(super) fn wait_until(moment_ns: u64) {
     const AWAKE: Duration = Duration::from_micros(200);
     if let Some(span) = until(moment_ns).checked_sub(AWAKE) {
-        #[expect(clippy::disallowed_methods, reason = "real time passes here")]
-        std::thread::sleep(span);
+        sleep(span);
     }
     while monotonic_ns() < moment_ns {
         std::hint::spin_loop();

@@ -107,11 +107,6 @@ impl Coordinator {
         self.complaint.as_deref()
     }
 
-    /// Whether all ranks have said how they ended.
-    pub(super) fn is_over(&self) -> bool {
-        self.members.iter().all(|member| member.report.is_some())
-    }
-
     /// The ranks that have not arrived.
     pub(super) fn missing(&self) -> Vec<u32> {
         let all = (0..).zip(&self.members);

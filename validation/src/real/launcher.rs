@@ -22,7 +22,7 @@ use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
 use super::auth::Secret;
 use super::children::{Process, describe};
 use super::clock;
-use super::control::{RankFailure, ToRank};
+use super::control::ToRank;
 use super::coordinator::Coordinator;
 use super::outcome::{RealFailure, RealOutcome, RealRun};
 use super::ticket::{self, Ticket};
@@ -30,19 +30,81 @@ use super::ticket::{self, Ticket};
 /// How long others have to say what they know when one rank has failed or is lost.
 const GRACE: Duration = Duration::from_millis(300);
 
+/// What happens when a rank dies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnLoss {
+    /// The run ends.
+    #[default]
+    End,
+    /// The others are told, and go on.
+    Tell,
+}
+
+/// How the processes of ranks come into being.
+#[derive(Clone, Debug)]
+pub enum Starts {
+    /// The launcher starts them.
+    Processes(Vec<Start>),
+    /// Somebody else has started so many.
+    Elsewhere(u32),
+}
+
+/// A process to start.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// Program and arguments.
+    pub command: Vec<OsString>,
+    /// Which of the ranks of its host it is.
+    pub local_rank: u32,
+    /// How many ranks its host has.
+    pub local_size: u32,
+    /// Whether it is a child of the launcher, and is to end with it.
+    pub is_child: bool,
+}
+
+impl Starts {
+    /// So many processes of one command on this machine.
+    #[must_use]
+    pub fn here(command: &[OsString], ranks: u32) -> Self {
+        let start = |local_rank| Start {
+            command: command.to_vec(),
+            local_rank,
+            local_size: ranks,
+            is_child: true,
+        };
+        Self::Processes((0..ranks).map(start).collect())
+    }
+
+    fn processes(&self) -> &[Start] {
+        match self {
+            Self::Processes(processes) => processes,
+            Self::Elsewhere(_) => &[],
+        }
+    }
+
+    fn size(&self) -> io::Result<u32> {
+        match self {
+            Self::Processes(processes) => u32::try_from(processes.len()).map_err(io::Error::other),
+            Self::Elsewhere(size) => Ok(*size),
+        }
+    }
+}
+
 /// What is to be started.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The command of each rank, and which of the ranks of its host it is.
-    pub ranks: Vec<(Vec<OsString>, u32)>,
-    /// Where the ranks come to.
+    /// The ranks.
+    pub starts: Starts,
+    /// Where they come to.
     pub listen: SocketAddr,
-    /// Whether they are on this machine.
-    pub is_local: bool,
     /// Which revision they have to be of.
     pub revision: String,
     /// How long they may take to come.
     pub arrival: Duration,
+    /// How long the run may take from its start on.
+    pub until: Option<Duration>,
+    /// What happens when a rank dies.
+    pub on_loss: OnLoss,
     /// The run is stopped soon after this has become true.
     pub stop: Arc<AtomicBool>,
 }
@@ -56,8 +118,10 @@ pub trait Listener {
 const SIGNALS: Token = Token(0);
 const PIPES: usize = 1;
 
-struct Launcher<'a> {
+/// A run that is going on.
+pub(super) struct Launcher<'a> {
     launch: &'a Launch,
+    begin_ns: u64,
     poll: Poll,
     coordinator: Coordinator,
     secret: Secret,
@@ -66,32 +130,51 @@ struct Launcher<'a> {
     registered: Vec<SigId>,
     listener: &'a mut dyn Listener,
     unheard: bool,
+    /// The dead that the others were told of.
+    lost: Vec<RealFailure>,
 }
 
-/// Runs a program for real, and says what happened.
+impl std::fmt::Debug for Launcher<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Launcher")
+            .field("launch", self.launch)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs a program for real; `tell` gets to know what happened when no process is left that was started here, and before ranks that
+/// somebody else has started are told to stop.
 ///
 /// # Errors
-/// If its ranks cannot be started, or nobody can be listened to.
-pub fn launch(launch: &Launch, listener: &mut dyn Listener) -> io::Result<RealRun> {
-    let begin_ns = clock::monotonic_ns();
-    let mut launcher = Launcher::new(launch, listener)?;
-    let outcome = launcher.start_all().and_then(|()| launcher.watch());
-    launcher.end_all();
-    let outcome = outcome?;
-    let members = launcher.coordinator.members();
-    let reports: Vec<_> = members.iter().map(|member| member.report.clone()).collect();
-    let ended = reports.iter().flatten().map(|report| report.time_s);
-    Ok(RealRun {
-        outcome,
-        measured_s: ended.fold(0.0, f64::max),
-        hosts: members.iter().map(|member| member.host.clone()).collect(),
-        reports,
-        wall_s: clock::seconds_since(begin_ns),
-    })
+/// If ranks cannot be started, or nobody can be listened to.
+pub fn launch<T>(
+    launch: &Launch,
+    listener: &mut dyn Listener,
+    tell: impl FnOnce(&RealRun) -> T,
+) -> io::Result<T> {
+    let mut launcher = Launcher::new(launch, listener, &Secret::random()?)?;
+    launcher.start_all()?;
+    launcher.run(tell)
+}
+
+impl Drop for Launcher<'_> {
+    /// No process is left, whatever happens.
+    fn drop(&mut self) {
+        self.coordinator.tell_all(&ToRank::Stop);
+        self.kill_all();
+        for id in self.registered.drain(..) {
+            signal_hook::low_level::unregister(id);
+        }
+    }
 }
 
 impl<'a> Launcher<'a> {
-    fn new(launch: &'a Launch, listener: &'a mut dyn Listener) -> io::Result<Self> {
+    /// Opens the meeting point of a run with this secret.
+    pub(super) fn new(
+        launch: &'a Launch,
+        listener: &'a mut dyn Listener,
+        secret: &Secret,
+    ) -> io::Result<Self> {
         let poll = Poll::new()?;
         let (signals, writes) = UnixStream::pair()?;
         signals.set_nonblocking(true)?;
@@ -103,43 +186,50 @@ impl<'a> Launcher<'a> {
         let fd = signals.as_raw_fd();
         poll.registry()
             .register(&mut SourceFd(&fd), SIGNALS, Interest::READABLE)?;
-        let secret = Secret::random()?;
-        let size = u32::try_from(launch.ranks.len()).map_err(io::Error::other)?;
         let coordinator = Coordinator::open(
             poll.registry(),
-            PIPES + 2 * launch.ranks.len(),
+            PIPES + 2 * launch.starts.processes().len(),
             launch.listen,
-            (size, &launch.revision),
-            &secret,
+            (launch.starts.size()?, &launch.revision),
+            secret,
         );
         let coordinator = coordinator
             .map_err(|error| named(&error, &format!("cannot listen at {}", launch.listen)))?;
         Ok(Self {
             launch,
+            begin_ns: clock::monotonic_ns(),
             poll,
             coordinator,
-            secret,
+            secret: secret.clone(),
             processes: Vec::new(),
             signals,
             registered,
             listener,
             unheard: false,
+            lost: Vec::new(),
         })
+    }
+
+    /// Where ranks come to.
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.coordinator.address()
     }
 
     fn start_all(&mut self) -> io::Result<()> {
         let address = self.coordinator.address()?;
-        let size = self.coordinator.members().len();
-        let size = u32::try_from(size).map_err(io::Error::other)?;
-        let parent = self.launch.is_local.then(std::process::id);
-        for (rank, (command, local_rank)) in (0..).zip(&self.launch.ranks) {
-            let ticket = Ticket::new((rank, size, *local_rank), address, parent, &self.secret);
+        let size = self.launch.starts.size()?;
+        for (rank, start) in (0..).zip(self.launch.starts.processes()) {
+            let place = (start.local_rank, start.local_size);
+            let parent = start.is_child.then(std::process::id);
+            let ticket = Ticket::new((rank, size), place, address, parent, &self.secret);
             let variables = [(ticket::VARIABLE, ticket::ON_INPUT)];
-            let first = PIPES + 2 * self.processes.len();
-            let at = (self.poll.registry(), first);
-            let process = Process::start(command, &variables, &ticket.to_line(), at);
+            let at = (self.poll.registry(), PIPES + 2 * self.processes.len());
+            let process = Process::start(&start.command, &variables, &ticket.to_line(), at);
             self.processes.push(process.map_err(|error| {
-                let program = command.first().map(|program| program.to_string_lossy());
+                let program = start
+                    .command
+                    .first()
+                    .map(|program| program.to_string_lossy());
                 let program = program.unwrap_or_default();
                 named(&error, &format!("cannot start {program} for rank {rank}"))
             })?);
@@ -147,45 +237,32 @@ impl<'a> Launcher<'a> {
         Ok(())
     }
 
-    /// Watches the run until it has ended.
+    /// Watches the run until it has ended, and tells what happened.
+    pub(super) fn run<T>(mut self, tell: impl FnOnce(&RealRun) -> T) -> io::Result<T> {
+        let outcome = self.watch()?;
+        self.kill_all();
+        let members = self.coordinator.members();
+        let reports: Vec<_> = members.iter().map(|member| member.report.clone()).collect();
+        let ended = reports.iter().flatten().map(|report| report.time_s);
+        Ok(tell(&RealRun {
+            outcome,
+            measured_s: ended.fold(0.0, f64::max),
+            hosts: members.iter().map(|member| member.host.clone()).collect(),
+            reports,
+            lost: std::mem::take(&mut self.lost),
+            wall_s: clock::seconds_since(self.begin_ns),
+        }))
+    }
+
     fn watch(&mut self) -> io::Result<RealOutcome> {
-        let deadline_ns = clock::after(self.launch.arrival);
+        let arrival_ns = clock::after(self.launch.arrival);
         let mut failing_until_ns = None;
         let mut events = Events::with_capacity(256);
         loop {
-            if self.launch.stop.load(Ordering::Relaxed) {
-                return Ok(RealOutcome::Interrupted);
+            if let Some(outcome) = self.outcome(arrival_ns, &mut failing_until_ns) {
+                return Ok(outcome);
             }
-            if self.unheard {
-                return Ok(RealOutcome::Unheard);
-            }
-            if self.coordinator.is_over() && self.first_failure().is_none() {
-                self.hear_all();
-                return Ok(RealOutcome::Finished);
-            }
-            let has_started = self.coordinator.start_ns().is_some();
-            if !has_started && clock::until(deadline_ns).is_zero() {
-                return Ok(RealOutcome::Missing {
-                    ranks: self.coordinator.missing(),
-                    waited: self.launch.arrival,
-                    complaint: self.coordinator.complaint().map(str::to_owned),
-                });
-            }
-            if failing_until_ns.is_none() && self.first_failure().is_some() {
-                failing_until_ns = Some(clock::after(GRACE));
-            }
-            if failing_until_ns.is_some_and(|date| clock::until(date).is_zero()) {
-                self.hear_all();
-                let failure = self.first_failure();
-                return Ok(failure.map_or(RealOutcome::Finished, RealOutcome::Failed));
-            }
-            let dates = [failing_until_ns, (!has_started).then_some(deadline_ns)];
-            let mut timeout = dates.into_iter().flatten().map(clock::until).min();
-            if let Some(next) = self.coordinator.expire() {
-                timeout = Some(timeout.map_or(next, |timeout| timeout.min(next)));
-            }
-            // A moment more, so that the date has passed then.
-            let timeout = timeout.map(|span| span + Duration::from_millis(1));
+            let timeout = self.timeout([Some(arrival_ns), failing_until_ns]);
             match self.poll.poll(&mut events, timeout) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 other => other?,
@@ -196,13 +273,81 @@ impl<'a> Launcher<'a> {
         }
     }
 
+    /// How the run has ended, if it has.
+    fn outcome(
+        &mut self,
+        arrival_ns: u64,
+        failing_until_ns: &mut Option<u64>,
+    ) -> Option<RealOutcome> {
+        if self.launch.stop.load(Ordering::Relaxed) {
+            return Some(RealOutcome::Interrupted);
+        }
+        if self.unheard {
+            return Some(RealOutcome::Unheard);
+        }
+        let failure = self.first_failure();
+        if failure.is_none() && self.is_over() {
+            self.hear_all();
+            return Some(RealOutcome::Finished);
+        }
+        if failure.is_some() {
+            let until_ns = *failing_until_ns.get_or_insert_with(|| clock::after(GRACE));
+            if clock::until(until_ns).is_zero() {
+                self.hear_all();
+                return self.first_failure().map(RealOutcome::Failed);
+            }
+        } else if !self.has_started() && clock::until(arrival_ns).is_zero() {
+            return Some(RealOutcome::Missing {
+                ranks: self.coordinator.missing(),
+                waited: self.launch.arrival,
+                complaint: self.coordinator.complaint().map(str::to_owned),
+            });
+        }
+        let is_late = |end_ns| clock::until(end_ns).is_zero();
+        self.end_ns()
+            .is_some_and(is_late)
+            .then_some(RealOutcome::Limit)
+    }
+
+    const fn has_started(&self) -> bool {
+        self.coordinator.start_ns().is_some()
+    }
+
+    /// When the time that the run was given is over.
+    fn end_ns(&self) -> Option<u64> {
+        let span = u64::try_from(self.launch.until?.as_nanos()).unwrap_or(u64::MAX);
+        Some(self.coordinator.start_ns()?.saturating_add(span))
+    }
+
+    fn is_over(&self) -> bool {
+        let members = self.coordinator.members().iter();
+        let mut silent = (0..)
+            .zip(members)
+            .filter(|(_, member)| member.report.is_none());
+        silent.all(|(rank, _)| self.is_lost(rank))
+    }
+
+    fn is_lost(&self, rank: u32) -> bool {
+        self.lost.iter().any(|lost| lost.rank == rank)
+    }
+
+    /// How long nothing has to be done besides handling events.
+    fn timeout(&mut self, [arrival, failing]: [Option<u64>; 2]) -> Option<Duration> {
+        let arrival = arrival.filter(|_| !self.has_started());
+        let dates = [arrival, failing, self.end_ns()];
+        let dates = dates.into_iter().flatten().map(clock::until);
+        let next = dates.chain(self.coordinator.expire()).min();
+        // A moment more, so that the date has passed then.
+        next.map(|span| span + Duration::from_millis(1))
+    }
+
     fn handle(&mut self, event: &Event) {
         let token = event.token();
         if token == SIGNALS {
             let mut drained = [0; 64];
             while self.signals.read(&mut drained).is_ok_and(|count| count > 0) {}
             for process in &mut self.processes {
-                process.status();
+                process.look();
             }
         } else if token.0 < PIPES + 2 * self.processes.len() {
             let place = token.0 - PIPES;
@@ -232,32 +377,38 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    /// The failure that is most likely the reason of all others: a death before an error, and what happened without knowing of
-    /// others before what was said about them; the earliest of those.
+    /// The failure that is most likely the reason of all others: what happened without knowing of others before what was said about
+    /// them, a death before an error, the earliest of those. The dead that do not end the run are told of on the way.
     fn first_failure(&mut self) -> Option<RealFailure> {
-        let mut best: Option<((bool, bool, f64), RealFailure)> = None;
-        for rank in 0..self.processes.len() {
-            let Some((key, failure)) = self.failure(rank) else {
+        let mut best: Option<(Rating, RealFailure)> = None;
+        for rank in 0..u32::try_from(self.coordinator.members().len()).unwrap_or(u32::MAX) {
+            if self.is_lost(rank) {
+                continue;
+            }
+            let Some((rating, failure)) = self.failure(rank) else {
                 continue;
             };
-            let is_better = best.as_ref().is_none_or(|(other, _)| {
-                let flags = (key.0, key.1).cmp(&(other.0, other.1));
-                flags.then(key.2.total_cmp(&other.2)).is_lt()
-            });
-            if is_better {
-                best = Some((key, failure));
+            if rating.died && self.launch.on_loss == OnLoss::Tell && self.has_started() {
+                self.lost.push(failure);
+                self.coordinator.tell_all(&ToRank::Lost { rank });
+            } else if best
+                .as_ref()
+                .is_none_or(|(other, _)| rating.is_before(other))
+            {
+                best = Some((rating, failure));
             }
         }
         best.map(|(_, failure)| failure)
     }
 
-    fn failure(&mut self, rank: usize) -> Option<((bool, bool, f64), RealFailure)> {
-        let process = &mut self.processes[rank];
-        let status = process.status();
-        let member = &self.coordinator.members()[rank];
-        let last_lines = process.last_lines();
+    fn failure(&mut self, rank: u32) -> Option<(Rating, RealFailure)> {
+        let process = self.processes.get_mut(rank as usize);
+        let (status, last_lines) = process.map_or((None, Vec::new()), |process| {
+            (process.status(), process.last_lines())
+        });
+        let member = &self.coordinator.members()[rank as usize];
         let failure = |message: String, panicked, time_s| RealFailure {
-            rank: u32::try_from(rank).unwrap_or(u32::MAX),
+            rank,
             host: member.host.clone(),
             time_s,
             message,
@@ -265,34 +416,52 @@ impl<'a> Launcher<'a> {
             last_lines,
         };
         if let Some(report) = &member.report {
-            let RankFailure {
-                message,
-                panicked,
-                after_loss,
-            } = report.failure.clone()?;
-            let key = (after_loss, true, report.time_s);
-            return Some((key, failure(message, panicked, Some(report.time_s))));
+            let reason = report.failure.clone()?;
+            let rating = Rating {
+                after_loss: reason.after_loss,
+                died: false,
+                time_s: report.time_s,
+            };
+            let failure = failure(reason.message, reason.panicked, Some(report.time_s));
+            return Some((rating, failure));
         }
         let elapsed = self.coordinator.start_ns().map(clock::seconds_since);
         let message = match status {
             Some(status) if member.arrived => describe(status),
             Some(status) => format!("{} before it came", describe(status)),
-            None if member.is_lost => "its connection to the launcher broke".to_owned(),
+            // Its process will have ended in a moment, and then we know how.
+            None if member.is_lost && !self.processes.is_empty() => return None,
+            None if member.is_lost => "its connection to the coordinator broke".to_owned(),
             None => return None,
         };
-        let key = (false, status.is_none(), elapsed.unwrap_or(0.0));
-        Some((key, failure(message, false, elapsed)))
+        let rating = Rating {
+            after_loss: false,
+            died: true,
+            time_s: elapsed.unwrap_or(0.0),
+        };
+        Some((rating, failure(message, false, elapsed)))
     }
 
     /// Makes sure that no process is left.
-    fn end_all(&mut self) {
-        self.coordinator.tell_all(&ToRank::Stop);
+    fn kill_all(&mut self) {
         for process in &mut self.processes {
             process.kill();
         }
-        for id in self.registered.drain(..) {
-            signal_hook::low_level::unregister(id);
-        }
+    }
+}
+
+/// How likely a failure is the reason of others.
+struct Rating {
+    after_loss: bool,
+    died: bool,
+    time_s: f64,
+}
+
+impl Rating {
+    fn is_before(&self, other: &Self) -> bool {
+        let flags = |rating: &Self| (rating.after_loss, !rating.died);
+        let order = flags(self).cmp(&flags(other));
+        order.then(self.time_s.total_cmp(&other.time_s)).is_lt()
     }
 }
 

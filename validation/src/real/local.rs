@@ -46,6 +46,8 @@ pub(super) struct Me {
     pub flop_per_s: f64,
     /// Which log lines are wanted.
     pub log: LogFilter,
+    /// Whether it begins its lines with its number.
+    pub prefix: bool,
 }
 
 /// How much has happened at a rank.
@@ -245,7 +247,11 @@ impl Local {
 
     /// Prints a line, in one piece.
     pub(super) fn print(&self, text: fmt::Arguments<'_>) {
-        let line = format!("{text}\n");
+        let line = if self.me.prefix {
+            format!("[{}] {text}\n", self.me.rank)
+        } else {
+            format!("{text}\n")
+        };
         let mut stdout = std::io::stdout().lock();
         // Whoever started us reads it; when that is gone, so are we.
         let _ = stdout

@@ -8,6 +8,20 @@ pub(super) fn host_name() -> String {
     name.nodename().to_string_lossy().into_owned()
 }
 
+/// The address of this machine's own name that others can reach.
+///
+/// # Errors
+/// If the name has none but the loopback.
+pub fn host_address() -> io::Result<std::net::IpAddr> {
+    use std::net::ToSocketAddrs;
+    let name = host_name();
+    let addresses = (name.as_str(), 0).to_socket_addrs()?;
+    let mut addresses = addresses.map(|address| address.ip());
+    let found = addresses.find(|address| !address.is_loopback());
+    found
+        .ok_or_else(|| io::Error::other(format!("the name {name} has no address but the loopback")))
+}
+
 /// Lets this process be killed when `parent`, who has started it, ends.
 ///
 /// # Errors

@@ -21,6 +21,8 @@ pub enum RealOutcome {
         /// What is wrong with somebody who came instead.
         complaint: Option<String>,
     },
+    /// The time that it was given is over.
+    Limit,
     /// Stopped from outside.
     Interrupted,
     /// Nobody wanted to hear more of what the ranks print.
@@ -84,6 +86,8 @@ pub struct RealRun {
     pub reports: Vec<Option<RankReport>>,
     /// The host of each rank, as far as it has said so.
     pub hosts: Vec<String>,
+    /// Ranks that died while the others went on.
+    pub lost: Vec<RealFailure>,
     /// From the start of all ranks to the end of the last one, in seconds.
     pub measured_s: f64,
     /// How long all of it took, in seconds.

@@ -309,20 +309,7 @@ impl Thread {
     /// Hears the coordinator, and says what could not be said before.
     fn hear(&mut self) {
         self.speak();
-        let mut chunk = [0; 4096];
-        loop {
-            match self.control.read(&mut chunk) {
-                // Also when the run is over nobody is left to tell anything to.
-                Ok(0) => self.end(),
-                Ok(count) => self.input.extend_from_slice(&chunk[..count]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => self.end(),
-            }
-            if self.is_over {
-                return;
-            }
-        }
+        let ended = self.read();
         loop {
             match control::decode(&mut self.input) {
                 Ok(Some(ToRank::Lost { rank })) => self.tell(News::Lost(rank)),
@@ -332,14 +319,26 @@ impl Thread {
                 }
                 Ok(Some(book @ ToRank::Book { .. })) => self.tell(News::Book(book)),
                 Ok(Some(ToRank::Stop)) | Err(_) => std::process::exit(STOPPED),
-                Ok(None) => return,
+                Ok(None) => break,
             }
+        }
+        // The last word may have come together with the end.
+        if ended && !self.is_over {
+            std::process::exit(STOPPED);
         }
     }
 
-    fn end(&mut self) {
-        if !self.is_over {
-            std::process::exit(STOPPED);
+    /// Reads what there is; whether that is all that ever comes.
+    fn read(&mut self) -> bool {
+        let mut chunk = [0; 4096];
+        loop {
+            match self.control.read(&mut chunk) {
+                Ok(0) => return true,
+                Ok(count) => self.input.extend_from_slice(&chunk[..count]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return true,
+            }
         }
     }
 

@@ -62,6 +62,8 @@ pub struct RankOptions {
     pub pin: bool,
     /// Which log lines are wanted.
     pub log: LogFilter,
+    /// Whether a rank begins each line that it prints with its number; where there is a launcher, that does it.
+    pub prefix: bool,
     /// Which revision the program is of.
     pub revision: String,
 }
@@ -72,14 +74,35 @@ pub struct RankOptions {
 /// If it cannot come to the coordinator, or has no sockets.
 pub fn run_rank(program: &dyn Program, options: &RankOptions, ticket: &Ticket) -> io::Result<bool> {
     os::end_with(ticket.parent)?;
-    if options.pin {
-        os::pin(ticket.local_rank)?;
-    }
+    let coordinator = ticket.coordinator;
+    let control = come(ticket).map_err(|error| {
+        let text = format!("cannot come to the launcher at {coordinator}: {error}");
+        io::Error::new(error.kind(), text)
+    })?;
+    be(program, options, ticket, control)
+}
+
+/// A connection to the coordinator, where both sides have shown that they know the secret.
+pub(super) fn come(ticket: &Ticket) -> io::Result<TcpStream> {
     let secret = ticket.secret().ok_or(ErrorKind::InvalidData)?;
     let mut control = TcpStream::connect_timeout(&ticket.coordinator, PATIENCE)?;
     control.set_nodelay(true)?;
     control.set_read_timeout(Some(PATIENCE))?;
     introduce(&mut control, &secret)?;
+    Ok(control)
+}
+
+/// Runs one rank that has come to the coordinator.
+pub(super) fn be(
+    program: &dyn Program,
+    options: &RankOptions,
+    ticket: &Ticket,
+    control: TcpStream,
+) -> io::Result<bool> {
+    let secret = ticket.secret().ok_or(ErrorKind::InvalidData)?;
+    if options.pin {
+        os::pin(ticket.local_rank)?;
+    }
     // Others reach this rank where it reaches the coordinator: by the loopback if that is on the loopback.
     let address = SocketAddr::new(control.local_addr()?.ip(), 0);
     let poll = Poll::new()?;
@@ -104,9 +127,11 @@ pub fn run_rank(program: &dyn Program, options: &RankOptions, ticket: &Ticket) -
         compute: options.compute,
         flop_per_s: options.flop_per_s,
         log: options.log.clone(),
+        prefix: options.prefix,
     };
     let local = Rc::new(Local::new(me, clock));
-    let parts = (poll, waker, porter, cards);
+    let crowded = ticket.local_size as usize > os::cores();
+    let parts = (poll, waker, porter, cards, crowded);
     match &options.backend {
         Backend::Tcp => live(program, options, &local, parts, InStream),
         #[cfg(feature = "verbs")]
@@ -135,17 +160,17 @@ fn psn(local: &Local) -> u32 {
 }
 
 /// What a rank has before it begins.
-type Parts = (Poll, Arc<mio::Waker>, Porter, Vec<String>);
+type Parts = (Poll, Arc<mio::Waker>, Porter, Vec<String>, bool);
 
 /// The life of a rank over what carries its packets; whether it finished.
 fn live<C: Carrier + 'static>(
     program: &dyn Program,
     options: &RankOptions,
     local: &Rc<Local>,
-    (poll, waker, porter, cards): Parts,
+    (poll, waker, porter, cards, crowded): Parts,
     carrier: C,
 ) -> io::Result<bool> {
-    let how = (options.connecting, options.wait, carrier);
+    let how = (options.connecting, options.wait, crowded, carrier);
     let sockets = Sockets::new(Rc::clone(local), (poll, waker), porter, cards, how)?;
     let process = Process::new(Box::new(TcpChannel(Rc::clone(&sockets))));
     let future = program

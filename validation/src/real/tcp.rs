@@ -64,6 +64,8 @@ pub(super) struct Sockets<C> {
     waker: Arc<mio::Waker>,
     alarm: Alarm,
     wait: Wait,
+    /// More ranks are on this host than it has cores.
+    crowded: bool,
     looked_ns: Cell<u64>,
     looks: Cell<u32>,
 }
@@ -77,7 +79,7 @@ impl<C> fmt::Debug for Sockets<C> {
 }
 
 impl<C: Carrier> Sockets<C> {
-    /// The sockets of a rank that is to be connected with the others as `how` says; `carrier` is what carries packets.
+    /// The sockets of a rank that is to be connected with the others as `how` says, and waits like this; `crowded` if its host has more ranks than cores; `carrier` is what carries packets.
     ///
     /// # Errors
     /// If the system has no descriptors left.
@@ -86,7 +88,7 @@ impl<C: Carrier> Sockets<C> {
         (poll, waker): (Poll, Arc<mio::Waker>),
         porter: Porter,
         cards: Vec<String>,
-        (how, wait, carrier): (Connecting, Wait, C),
+        (how, wait, crowded, carrier): (Connecting, Wait, bool, C),
     ) -> io::Result<Rc<Self>> {
         let registry = poll.registry().try_clone()?;
         let alarm = Alarm::new(&registry, ALARM)?;
@@ -99,6 +101,7 @@ impl<C: Carrier> Sockets<C> {
             waker,
             alarm,
             wait,
+            crowded,
             looked_ns: Cell::new(0),
             looks: Cell::new(0),
         }))
@@ -154,6 +157,10 @@ impl<C: Carrier> Sockets<C> {
             connections.hear();
         } else {
             self.poll(Some(Duration::ZERO));
+            if self.crowded && !self.local.is_ready() {
+                // Whom we wait for may need this core.
+                rustix::thread::sched_yield();
+            }
         }
     }
 

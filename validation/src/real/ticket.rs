@@ -25,6 +25,8 @@ pub struct Ticket {
     pub size: u32,
     /// Which of the ranks of its host it is, from 0.
     pub local_rank: u32,
+    /// How many ranks its host has.
+    pub local_size: u32,
     /// Where the coordinator listens.
     pub coordinator: SocketAddr,
     /// Who started it on the same machine, if it is to end with it.
@@ -36,7 +38,8 @@ pub struct Ticket {
 impl Ticket {
     /// The ticket of a rank.
     pub fn new(
-        (rank, size, local_rank): (u32, u32, u32),
+        (rank, size): (u32, u32),
+        (local_rank, local_size): (u32, u32),
         coordinator: SocketAddr,
         parent: Option<u32>,
         secret: &Secret,
@@ -45,6 +48,7 @@ impl Ticket {
             rank,
             size,
             local_rank,
+            local_size,
             coordinator,
             parent,
             secret: secret.to_hex(),
@@ -85,7 +89,7 @@ mod tests {
     fn a_ticket_is_read_as_it_was_written_and_nothing_else_is() {
         let secret = Secret::random().unwrap();
         let address = "127.0.0.1:4000".parse().unwrap();
-        let ticket = Ticket::new((1, 2, 1), address, Some(7), &secret);
+        let ticket = Ticket::new((1, 2), (1, 2), address, Some(7), &secret);
         let line = ticket.to_line();
         assert_eq!(Ticket::read(line.as_bytes()).unwrap(), ticket);
         assert_eq!(ticket.secret(), Some(secret));

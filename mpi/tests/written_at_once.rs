@@ -1,0 +1,47 @@
+//! Promise: the short way of a packet past the machines of connections is open exactly while the long way would write it at once.
+
+use mpi::connection::{Connector, Group, Input, Message, Output, Peer, Settings, Verdict};
+
+const OTHER: Peer = Peer::Member { group: 0, rank: 1 };
+
+/// Everything that is to be done now.
+fn outputs(connector: &mut Connector) -> Vec<Output> {
+    std::iter::from_fn(|| connector.poll()).collect()
+}
+
+#[test]
+fn the_short_way_is_open_while_nothing_is_before_a_packet() {
+    let mut connector = Connector::new(Group::of_ranks("world", 2), 0, Settings::NONE);
+    connector.listen();
+    assert_eq!(
+        connector.written_at_once(0.0, OTHER),
+        None,
+        "nobody was sent to"
+    );
+    connector.send(0.0, OTHER, 7);
+    let all = outputs(&mut connector);
+    let [Output::Connect { connection, .. }] = all[..] else {
+        panic!("{all:?}");
+    };
+    assert_eq!(connector.written_at_once(0.0, OTHER), None, "it connects");
+    for input in [
+        Input::ConnectDone,
+        Input::WriteDone,
+        Input::Read(Message::OpenResp {
+            verdict: Verdict::Accept,
+        }),
+    ] {
+        assert_eq!(connector.written_at_once(0.0, OTHER), None, "{input:?}");
+        connector.handle(0.0, connection, input);
+    }
+    assert_eq!(
+        connector.written_at_once(0.0, OTHER),
+        None,
+        "the first one is being written"
+    );
+    connector.handle(0.0, connection, Input::WriteDone);
+    assert_eq!(connector.written_at_once(1.0, OTHER), Some(connection));
+    assert_eq!(connector.idle_since(), Some(1.0), "the peer counts as used");
+    connector.finalize(2.0);
+    assert_eq!(connector.written_at_once(2.0, OTHER), None, "it closes");
+}

@@ -1,0 +1,337 @@
+//! What our message layer costs over TCP on one machine: a ping-pong of 8 bytes and a stream of 1 MiB messages, against bare sockets that wait
+//! in the same way. Both sides are two processes, pinned to two cores; runs alternate; the 10th percentile of five runs counts.
+//!
+//! `cargo bench -p validation --bench tcp` prints the table of `results/real/tcp.md`.
+
+#![expect(clippy::unwrap_used, reason = "a benchmark may panic")]
+#![expect(clippy::print_stdout, reason = "its results")]
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "counts of repetitions are small"
+)]
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use mpi::{Comm, Result};
+use run::{Program, RankProgram};
+use validation::real::{
+    Backend, Compute, Connecting, Launch, Listener, OnLoss, RankOptions, RealOutcome, Starts,
+    Ticket, Wait,
+};
+
+const RUNS: usize = 5;
+const ROUNDS: usize = 20_000;
+const WARM_UP: usize = 1_000;
+const MEBIBYTE: usize = 1 << 20;
+const WINDOW: usize = 16;
+const WINDOWS: usize = 60;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum What {
+    PingPong,
+    Stream,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["rank", what, wait] => rank(parse(what), wait == "spin"),
+        ["bare", what, wait, core, port] => {
+            pin(core.parse().unwrap());
+            bare(parse(what), wait == "spin", port.parse().unwrap());
+        }
+        _ => table(),
+    }
+}
+
+fn parse(what: &str) -> What {
+    if what == "stream" {
+        What::Stream
+    } else {
+        What::PingPong
+    }
+}
+
+fn name(what: What) -> &'static str {
+    if what == What::Stream {
+        "stream"
+    } else {
+        "pingpong"
+    }
+}
+
+/// Seconds on the clock.
+fn now() -> f64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+}
+
+fn pin(core: usize) {
+    let mut set = rustix::thread::CpuSet::new();
+    set.set(core);
+    rustix::thread::sched_setaffinity(None, &set).unwrap();
+}
+
+// Ours.
+
+async fn measure(world: Comm, what: What) -> Result<()> {
+    let other = 1 - world.rank();
+    let start = match what {
+        What::PingPong => {
+            let mut message = world.buffer(8);
+            let mut start = 0.0;
+            for round in 0..WARM_UP + ROUNDS {
+                if round == WARM_UP {
+                    start = world.wtime();
+                }
+                if world.rank() == 0 {
+                    world.send(&message, other, 0).await?;
+                    world.recv(&mut message, other, 0).await?;
+                } else {
+                    world.recv(&mut message, other, 0).await?;
+                    world.send(&message, other, 0).await?;
+                }
+            }
+            start
+        }
+        What::Stream => {
+            let mut start = 0.0;
+            let mut buffers: Vec<_> = (0..WINDOW).map(|_| world.buffer(MEBIBYTE as u64)).collect();
+            for window in 0..WINDOWS {
+                if window == WINDOWS / 10 {
+                    start = world.wtime();
+                }
+                let mut requests = Vec::new();
+                for buffer in buffers.drain(..) {
+                    requests.push(if world.rank() == 0 {
+                        world.isend(buffer, other, 0)?
+                    } else {
+                        world.irecv(buffer, other, 0)?
+                    });
+                }
+                let done = mpi::waitall(&mut requests).await?;
+                buffers.extend(done.into_iter().flatten().map(|done| done.buffer));
+            }
+            let mut done = world.buffer(1);
+            if world.rank() == 0 {
+                world.recv(&mut done, other, 1).await?;
+            } else {
+                world.send(&done, other, 1).await?;
+            }
+            start
+        }
+    };
+    if world.rank() == 0 {
+        world.println(format_args!("{}", world.wtime() - start));
+    }
+    Ok(())
+}
+
+fn rank(what: What, spins: bool) {
+    let ticket = Ticket::read(io::stdin().lock()).unwrap();
+    let program = RankProgram::new(move |world| measure(world, what));
+    assert!(program.has_ranks());
+    let options = RankOptions {
+        backend: Backend::Tcp,
+        eager_threshold: 16 * 1024,
+        wait: if spins { Wait::Spin } else { Wait::Block },
+        connecting: Connecting::default(),
+        compute: Compute::Burn,
+        flop_per_s: 1e9,
+        pin: true,
+        log: run::LogFilter::default(),
+        prefix: false,
+        revision: "bench".to_owned(),
+    };
+    assert!(validation::real::run_rank(&program, &options, &ticket).unwrap());
+}
+
+struct Answer(String);
+
+impl Listener for Answer {
+    fn line(&mut self, _: u32, is_error: bool, line: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(line).into_owned();
+        assert!(!is_error, "{text}");
+        self.0 = text;
+        true
+    }
+}
+
+fn ours(what: What, wait: &str) -> f64 {
+    let program = std::env::current_exe().unwrap().into_os_string();
+    let words = ["rank", name(what), wait].map(OsString::from);
+    let command: Vec<OsString> = std::iter::once(program).chain(words).collect();
+    let launch = Launch {
+        starts: Starts::here(&command, 2),
+        listen: "127.0.0.1:0".parse().unwrap(),
+        revision: "bench".to_owned(),
+        arrival: Duration::from_secs(10),
+        until: None,
+        on_loss: OnLoss::End,
+        stop: Arc::new(AtomicBool::new(false)),
+    };
+    let mut answer = Answer(String::new());
+    let outcome = validation::real::launch(&launch, &mut answer, |run| run.outcome.clone());
+    assert_eq!(outcome.unwrap(), RealOutcome::Finished);
+    answer.0.parse().unwrap()
+}
+
+// Bare sockets.
+
+struct Bare {
+    stream: TcpStream,
+}
+
+impl Bare {
+    fn read(&mut self, buffer: &mut [u8]) {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.stream.read(&mut buffer[filled..]) {
+                Ok(count) => {
+                    assert!(count > 0, "the other side is gone");
+                    filled += count;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    fn write(&mut self, mut buffer: &[u8]) {
+        while !buffer.is_empty() {
+            match self.stream.write(buffer) {
+                Ok(count) => buffer = &buffer[count..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+fn bare(what: What, spins: bool, port: u16) {
+    let is_first = port != 0;
+    let stream = if is_first {
+        TcpStream::connect(("127.0.0.1", port)).unwrap()
+    } else {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        println!("{}", listener.local_addr().unwrap().port());
+        listener.accept().unwrap().0
+    };
+    stream.set_nodelay(true).unwrap();
+    stream.set_nonblocking(spins).unwrap();
+    let mut bare = Bare { stream };
+    let start = match what {
+        What::PingPong => {
+            let mut message = [0; 8];
+            let mut start = 0.0;
+            for round in 0..WARM_UP + ROUNDS {
+                if round == WARM_UP {
+                    start = now();
+                }
+                if is_first {
+                    bare.write(&message);
+                    bare.read(&mut message);
+                } else {
+                    bare.read(&mut message);
+                    bare.write(&message);
+                }
+            }
+            start
+        }
+        What::Stream => {
+            let mut message = vec![0; MEBIBYTE];
+            let mut start = 0.0;
+            for window in 0..WINDOWS {
+                if window == WINDOWS / 10 {
+                    start = now();
+                }
+                for _ in 0..WINDOW {
+                    if is_first {
+                        bare.write(&message);
+                    } else {
+                        bare.read(&mut message);
+                    }
+                }
+            }
+            if is_first {
+                bare.read(&mut message[..1]);
+            } else {
+                bare.write(&message[..1]);
+            }
+            start
+        }
+    };
+    if is_first {
+        println!("{}", now() - start);
+    }
+}
+
+fn bare_time(what: What, wait: &str) -> f64 {
+    let start = |core: &str, port: &str| {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["bare", name(what), wait, core, port])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let mut second = start("1", "0");
+    let mut port = String::new();
+    let mut output = second.stdout.take().unwrap();
+    while !port.ends_with('\n') {
+        let mut byte = [0];
+        output.read_exact(&mut byte).unwrap();
+        port.push(char::from(byte[0]));
+    }
+    let first = start("0", port.trim()).wait_with_output().unwrap();
+    assert!(second.wait().unwrap().success());
+    String::from_utf8(first.stdout)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap()
+}
+
+/// The 10th percentile of a few runs is the fastest one.
+fn p10(times: &[f64]) -> f64 {
+    validation::quantile(times, 0.1).expect("there are times")
+}
+
+fn table() {
+    println!("| what | waits by | bare socket | simrun | ratio | goal |");
+    println!("|---|---|---|---|---|---|");
+    for what in [What::PingPong, What::Stream] {
+        for wait in ["spin", "block"] {
+            let (mut bare, mut real) = (Vec::new(), Vec::new());
+            for _ in 0..RUNS {
+                bare.push(bare_time(what, wait));
+                real.push(ours(what, wait));
+            }
+            let (bare, real) = (p10(&bare), p10(&real));
+            if what == What::PingPong {
+                let half = |time: f64| time / (2 * ROUNDS) as f64 * 1e6;
+                println!(
+                    "| ping-pong, 8 bytes, one way | {wait} | {:.2} us | {:.2} us | {:.2} | ≤ 1.5 |",
+                    half(bare),
+                    half(real),
+                    real / bare
+                );
+            } else {
+                let bytes = (WINDOWS - WINDOWS / 10) * WINDOW * MEBIBYTE;
+                let rate = |time: f64| bytes as f64 / time / 1e9;
+                println!(
+                    "| stream, 1 MiB, windows of {WINDOW} | {wait} | {:.2} GB/s | {:.2} GB/s | {:.2} | ≥ 0.8 |",
+                    rate(bare),
+                    rate(real),
+                    bare / real
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What reads bytes of others, for fuzzers and for tests that replay what they found: each function takes anything, and panics only if the
+//! reader is wrong.
+
+use super::auth::{Handshake, Purpose, Secret, Side};
+use super::control::{self, FromRank, ToRank};
+use super::{connections, frame, ticket};
+
+/// A stream of frames between two ranks.
+///
+/// # Panics
+/// If a head is longer than it may be, or a payload longer than allowed.
+pub fn frames(mut bytes: &[u8]) {
+    while let Ok(Some((read, payload, head))) = frame::decode(bytes) {
+        assert!(head <= frame::HEAD_MAX.min(bytes.len()), "{read:?}");
+        assert!(payload <= frame::PAYLOAD_MAX, "{read:?}");
+        let rest = &bytes[head..];
+        let length = usize::try_from(payload).unwrap_or(usize::MAX);
+        let payload = &rest[..length.min(rest.len())];
+        if read == frame::Frame::Messages {
+            messages(payload);
+        }
+        bytes = &rest[payload.len()..];
+    }
+}
+
+/// The payload of a frame with messages of a connection.
+///
+/// # Panics
+/// If what is read has more bytes than there were.
+pub fn messages(bytes: &[u8]) {
+    if let Some((messages, _, private)) = connections::decode(bytes) {
+        assert!(!messages.is_empty() && private.len() < bytes.len());
+    }
+}
+
+/// What a rank and the coordinator of its run say to each other.
+///
+/// # Panics
+/// If reading takes nothing away.
+pub fn control(bytes: &[u8]) {
+    let mut input = bytes.to_vec();
+    let mut before = input.len();
+    while let Ok(Some(_)) = control::decode::<FromRank>(&mut input) {
+        assert!(input.len() < before, "a message has bytes");
+        before = input.len();
+    }
+    let mut input = bytes.to_vec();
+    while let Ok(Some(_)) = control::decode::<ToRank>(&mut input) {}
+}
+
+/// A stranger's side of a handshake, on a secret that it does not know.
+///
+/// # Panics
+/// If the stranger gets in.
+pub fn handshake(bytes: &[u8]) {
+    let secret = Secret::random().expect("the system has random numbers");
+    for side in [Side::Accepts, Side::Connects] {
+        let handshake = Handshake::new(side, Purpose::Control, &secret);
+        let mut handshake = handshake.expect("the system has random numbers");
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let space = handshake.space();
+            let count = space.len().min(rest.len());
+            assert!(count > 0, "who is awaited has not shown anything");
+            space[..count].copy_from_slice(&rest[..count]);
+            if handshake.filled(count).is_err() {
+                break;
+            }
+            rest = &rest[count..];
+        }
+        assert!(!handshake.is_done(), "nobody guesses 128 bits");
+    }
+}
+
+/// A ticket.
+pub fn ticket(bytes: &[u8]) {
+    let _ = ticket::Ticket::read(bytes);
+}

@@ -1,0 +1,128 @@
+//! A run whose processes somebody else has started: rank 0 is also where all meet.
+
+use std::io::{self, ErrorKind};
+use std::sync::mpsc::{Receiver, channel};
+
+use run::Program;
+
+use super::allocation::{LOOK_INTERVAL, MeetingFile, Place};
+use super::auth::Secret;
+use super::clock;
+use super::launcher::{Launch, Launcher, Listener};
+use super::outcome::RealRun;
+use super::rank::{RankOptions, be, come};
+use super::ticket::Ticket;
+
+/// Ranks print by themselves.
+struct Nobody;
+
+impl Listener for Nobody {
+    fn line(&mut self, _: u32, _: bool, _: &[u8]) -> bool {
+        true
+    }
+}
+
+/// Runs one rank of an allocation, and says whether it finished. At rank 0, the process ends with what `tell` answers when the whole run has
+/// ended; `launch` says how long to wait and where to listen.
+///
+/// # Errors
+/// If the ranks do not meet.
+pub fn run_placed(
+    program: &dyn Program,
+    options: &RankOptions,
+    place: &Place,
+    launch: Launch,
+    tell: impl FnOnce(&RealRun) -> i32 + Send + 'static,
+) -> io::Result<bool> {
+    let variable = |name: &str| {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "launchers tell by the environment"
+        )]
+        std::env::var(name).ok()
+    };
+    let file = MeetingFile::of(place, variable);
+    if place.rank > 0 {
+        let (ticket, control) = meet(place, &file, &launch)?;
+        return be(program, options, &ticket, control);
+    }
+    let secret = Secret::random()?;
+    let address = host(launch, file, &secret, tell)?;
+    let address = address.recv().map_err(io::Error::other)??;
+    let ticket = ticket(place, address, &secret);
+    let control = come(&ticket)?;
+    be(program, options, &ticket, control)?;
+    // The others may still need the meeting point; when nobody does, the process ends.
+    loop {
+        std::thread::park();
+    }
+}
+
+fn ticket(place: &Place, address: std::net::SocketAddr, secret: &Secret) -> Ticket {
+    let local = (place.local_rank, place.local_size);
+    Ticket::new((place.rank, place.size), local, address, None, secret)
+}
+
+/// Opens the meeting point in a thread of its own, which ends the process when the run has ended.
+fn host(
+    launch: Launch,
+    file: MeetingFile,
+    secret: &Secret,
+    tell: impl FnOnce(&RealRun) -> i32 + Send + 'static,
+) -> io::Result<Receiver<io::Result<std::net::SocketAddr>>> {
+    let (tells, address) = channel();
+    let secret = secret.clone();
+    let thread = std::thread::Builder::new().name("coordinator".to_owned());
+    thread.spawn(move || {
+        let mut nobody = Nobody;
+        let opened = Launcher::new(&launch, &mut nobody, &secret).and_then(|launcher| {
+            let address = launcher.address()?;
+            file.write(address, &secret).map_err(|error| {
+                let path = file.path().display();
+                io::Error::new(error.kind(), format!("{path}: cannot write there: {error}"))
+            })?;
+            Ok((launcher, address))
+        });
+        match opened {
+            Ok((launcher, address)) => {
+                let _ = tells.send(Ok(address));
+                // The process ends before the launcher tells everybody, also this rank, to stop: the others hear that it is gone.
+                let ended: io::Result<()> = launcher.run(|run| {
+                    file.remove();
+                    std::process::exit(tell(run))
+                });
+                std::process::exit(i32::from(ended.is_err()));
+            }
+            Err(error) => drop(tells.send(Err(error))),
+        }
+    })?;
+    Ok(address)
+}
+
+/// Comes to the meeting point when it is open.
+fn meet(
+    place: &Place,
+    file: &MeetingFile,
+    launch: &Launch,
+) -> io::Result<(Ticket, std::net::TcpStream)> {
+    let deadline_ns = clock::after(launch.arrival);
+    loop {
+        let mut problem = "rank 0 has not written it".to_owned();
+        if let Some(meeting) = file.read()?
+            && let Some(secret) = Secret::from_hex(&meeting.secret)
+        {
+            let ticket = ticket(place, meeting.address, &secret);
+            match come(&ticket) {
+                Ok(control) => return Ok((ticket, control)),
+                Err(error) => {
+                    problem = format!("nobody of this run is at {}: {error}", meeting.address);
+                }
+            }
+        }
+        if clock::until(deadline_ns).is_zero() {
+            let text = format!("no meeting point in {}: {problem}", file.path().display());
+            return Err(io::Error::new(ErrorKind::TimedOut, text));
+        }
+        clock::sleep(LOOK_INTERVAL);
+    }
+}

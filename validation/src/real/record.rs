@@ -1,0 +1,202 @@
+//! What a real run leaves behind: the keys of a simulated run's record, with `measured_s` for `simulated_s`.
+//!
+//! What a real run does not have is `null`: a seed, a digest, a platform.
+
+use run::{ConnectionTotals, ConnectionWait, FailureRecord};
+use serde::Serialize;
+
+use super::outcome::{RealFailure, RealOutcome, RealRun};
+
+/// The facts of a run, in the order in which they are printed.
+#[derive(Clone, Debug, Serialize)]
+pub struct RealRecord {
+    /// `finished`, `failed`, `missing`, `limit` or `interrupted`.
+    pub outcome: &'static str,
+    /// From the start of all ranks to the end of the last one, in seconds.
+    pub measured_s: f64,
+    /// How long all of it took, in seconds.
+    pub wall_s: f64,
+    /// The number of ranks.
+    pub ranks: u32,
+    /// Messages sent.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: f64,
+    /// Events that the ranks have handled.
+    pub events: u64,
+    /// Events per second.
+    pub events_per_s: f64,
+    /// Nothing is drawn.
+    pub seed: Option<u64>,
+    /// No two real runs are the same.
+    pub digest: Option<String>,
+    /// The revision of simrun.
+    pub revision: String,
+    /// The program's name.
+    pub program: String,
+    /// The command line as it was given, without the program itself.
+    pub arguments: Vec<String>,
+    /// There is none.
+    pub platform: Option<String>,
+    /// What carried packets.
+    pub backend: &'static str,
+    /// Whether protocols advance while a rank computes.
+    pub progress: &'static str,
+    /// The host of each rank.
+    pub hosts: Vec<String>,
+    /// Who failed, if somebody did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureRecord>,
+    /// Which limit stopped the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// Things to check before the result is trusted.
+    pub warnings: Vec<String>,
+    /// How long messages waited for connections, the longest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<ConnectionWait>,
+    /// What happened to the connections of all ranks.
+    pub connections: ConnectionTotals,
+}
+
+/// What the record needs to know that the run does not.
+#[derive(Clone, Debug)]
+pub struct RealOrigin {
+    /// The revision of simrun.
+    pub revision: String,
+    /// The program's name.
+    pub program: String,
+    /// The command line without the program itself.
+    pub arguments: Vec<String>,
+    /// What carried packets.
+    pub backend: &'static str,
+    /// The limit of time, as it was given.
+    pub until: Option<String>,
+}
+
+impl RealRecord {
+    /// The record of a run.
+    #[must_use]
+    pub fn new(run: &RealRun, origin: RealOrigin) -> Self {
+        let reports = run.reports.iter().flatten();
+        let events = reports.clone().map(|report| report.events).sum();
+        Self {
+            outcome: name(&run.outcome),
+            measured_s: run.measured_s,
+            wall_s: run.wall_s,
+            ranks: u32::try_from(run.reports.len()).unwrap_or(u32::MAX),
+            messages: reports.clone().map(|report| report.messages).sum(),
+            bytes: reports.map(|report| report.bytes).sum(),
+            events,
+            events_per_s: rate(events, run.measured_s),
+            seed: None,
+            digest: None,
+            revision: origin.revision,
+            program: origin.program,
+            arguments: origin.arguments,
+            platform: None,
+            backend: origin.backend,
+            progress: "polling",
+            hosts: run.hosts.clone(),
+            failure: match &run.outcome {
+                RealOutcome::Failed(failure) => Some(failed(failure)),
+                _ => None,
+            },
+            limit: origin
+                .until
+                .filter(|_| run.outcome == RealOutcome::Limit)
+                .map(|until| format!("--until {until}")),
+            warnings: warnings(run),
+            waits: waits(run),
+            connections: totals(run),
+        }
+    }
+
+    /// The record as JSON, one key per line.
+    ///
+    /// # Panics
+    /// Never: all keys are known to be expressible.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a record has only keys that JSON knows")
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+fn rate(events: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 {
+        events as f64 / seconds
+    } else {
+        0.0
+    }
+}
+
+const fn name(outcome: &RealOutcome) -> &'static str {
+    match outcome {
+        RealOutcome::Finished => "finished",
+        RealOutcome::Failed(_) => "failed",
+        RealOutcome::Missing { .. } => "missing",
+        RealOutcome::Limit => "limit",
+        RealOutcome::Interrupted | RealOutcome::Unheard => "interrupted",
+    }
+}
+
+fn failed(failure: &RealFailure) -> FailureRecord {
+    FailureRecord {
+        rank: failure.rank,
+        name: format!("rank {}", failure.rank),
+        host: failure.host.clone(),
+        time: failure.time_s.unwrap_or(0.0),
+        message: failure.message.clone(),
+    }
+}
+
+/// What the lost ranks were and what the others left unfinished.
+fn warnings(run: &RealRun) -> Vec<String> {
+    let lost = run.lost.iter().map(|lost| {
+        let time_s = lost.time_s.unwrap_or(0.0);
+        format!(
+            "rank {}: it was lost at {time_s:.6} s: {}",
+            lost.rank, lost.message
+        )
+    });
+    let reports = (0..).zip(&run.reports);
+    let leftovers = reports.flat_map(|(rank, report): (u32, _)| {
+        let texts = report.iter().flat_map(|report| report.leftovers.iter());
+        texts.map(move |text| format!("rank {rank}: {text}"))
+    });
+    lost.chain(leftovers).collect()
+}
+
+fn waits(run: &RealRun) -> Vec<ConnectionWait> {
+    let reports = (0..).zip(&run.reports);
+    let mut all: Vec<ConnectionWait> = reports
+        .flat_map(|(rank, report)| {
+            let waited = report.iter().flat_map(|report| report.waited.iter());
+            waited.map(move |&(peer, seconds)| ConnectionWait {
+                rank,
+                peer,
+                what: "connection",
+                seconds,
+            })
+        })
+        .collect();
+    all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    all
+}
+
+fn totals(run: &RealRun) -> ConnectionTotals {
+    let mut totals = ConnectionTotals::default();
+    for report in run.reports.iter().flatten() {
+        let counts = &report.connections;
+        totals.opened += counts.opened;
+        totals.reopened += counts.reopened;
+        totals.refused += counts.refused;
+        totals.discarded += counts.discarded;
+        totals.closed += counts.closed;
+        totals.evicted += counts.evicted;
+        totals.idle += counts.idle;
+        totals.broken += counts.broken;
+    }
+    totals
+}

@@ -603,7 +603,10 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
             .iter()
             .map(|argument| argument.to_string_lossy().into_owned())
             .collect(),
-        backend: "tcp",
+        backend: match args.backend {
+            BackendArg::Tcp => "tcp",
+            BackendArg::Verbs => "verbs",
+        },
         until: args.until.as_ref().map(ToString::to_string),
     };
     let record = RealRecord::new(run, origin);

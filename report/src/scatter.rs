@@ -114,11 +114,14 @@ impl Drawing for Scatter {
             let room = part * (high - low).max(1e-9);
             low - room..high + room
         };
+        // The list of names stands there, and would hide points.
+        let above =
+            |range: std::ops::Range<f64>| range.start..range.end + 0.25 * (range.end - range.start);
         match (self.log_x, self.log_y) {
             (true, true) => self.on(area, logarithmic(x), logarithmic(y)),
-            (true, false) => self.on(area, logarithmic(x), linear(y, 0.1)),
+            (true, false) => self.on(area, logarithmic(x), above(linear(y, 0.1))),
             (false, true) => self.on(area, linear(x, 0.02), logarithmic(y)),
-            (false, false) => self.on(area, linear(x, 0.02), linear(y, 0.1)),
+            (false, false) => self.on(area, linear(x, 0.02), above(linear(y, 0.1))),
         }
     }
 }

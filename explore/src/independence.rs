@@ -51,6 +51,8 @@ pub enum Rule {
     SameMutexes,
     /// If the mutex of a condition variable's wait is the mutex of the other event.
     MutexOfCondvar,
+    /// If one of the actors is one that the other event also touches, or both touch a third.
+    TouchedActors,
 }
 
 /// The number of kinds.
@@ -60,7 +62,7 @@ const KINDS: usize = StepKind::ALL.len() + 1;
 const ROWS: &[(StepKind, StepKind, Rule)] = {
     use Rule::{
         Arrivals, InList, MailboxInList, MutexOfCondvar, SameCommunication, SameMutexes,
-        SameObject, SameRound,
+        SameObject, SameRound, TouchedActors,
     };
     use StepKind::{
         AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, Cancel, CondvarAsyncLock,
@@ -140,6 +142,7 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (TimedCondvarWait, MutexCancel, MutexOfCondvar),
         (Deliver, Deliver, SameObject),
         (Deliver, Device, SameObject),
+        (Device, Device, TouchedActors),
     ]
 };
 
@@ -358,6 +361,12 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
             };
             let in_round = arrival.detail >> 1 == wait.detail;
             arrival.object == wait.object && (in_round || arrival.detail & CROWDED != 0)
+        }
+        Rule::TouchedActors => {
+            // Of different actors; the detail is 0 if there is no other.
+            let (one, other) = (first.detail, second.detail);
+            (one != 0 && (one == other || one == second.object + 1))
+                || (other != 0 && other == first.object + 1)
         }
         Rule::SameMutexes => first.detail == second.detail,
         Rule::MutexOfCondvar => {

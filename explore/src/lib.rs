@@ -73,6 +73,7 @@ mod statistics;
 mod threads;
 mod wakeup;
 mod walk;
+pub mod worlds;
 
 pub use checkpoint::Checkpoint;
 pub use class::Class;

@@ -144,7 +144,7 @@ fn never_both_possible(one: StepKind, other: StepKind) -> bool {
             | (MutexWait, MutexUnlock)
             | (MutexWait | MutexUnlock, CondvarAsyncLock)
             | (BarrierAsyncLock, BarrierWait)
-            | (Device | Deliver, Deliver)
+            | (Device | Deliver, Device | Deliver)
     )
 }
 

@@ -3,8 +3,10 @@
 mod bounds;
 mod programs;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use explore::{Class, Observer, Options, Reduction, Run, Statistics, explore};
 use sim_core::Stepper;
@@ -151,4 +153,69 @@ fn draws_are_branches() {
         (statistics.traces, seen.len(), statistics.failed),
         (36, 36, 1)
     );
+}
+
+/// So many actors wait for a flag under a mutex and a condition variable; one more sets it and wakes all.
+fn broadcast(waiters: u32) -> Stepper {
+    Stepper::on_one_host(move |simulation| {
+        let (mutex, condvar) = (simulation.new_mutex(), simulation.new_condvar());
+        // Used only by who has the mutex.
+        let flag = Rc::new(Cell::new(false));
+        for _ in 0..waiters {
+            let (mutex, condvar, flag) = (mutex.clone(), condvar.clone(), Rc::clone(&flag));
+            simulation.spawn_anonymous(0, move |_| async move {
+                mutex.lock().await;
+                while !flag.get() {
+                    condvar.wait(&mutex).await.expect("no limit");
+                }
+                mutex.unlock().await;
+            });
+        }
+        simulation.spawn_anonymous(0, move |_| async move {
+            mutex.lock().await;
+            flag.set(true);
+            condvar.broadcast().await;
+            mutex.unlock().await;
+        });
+    })
+}
+
+/// One actor waits for any of two messages, then for the other; `bugged`: it fails unless the first one comes first.
+fn wait_any(bugged: bool) -> Stepper {
+    Stepper::on_one_host(move |simulation| {
+        let mailboxes = [simulation.new_mailbox(), simulation.new_mailbox()];
+        for mailbox in mailboxes.clone() {
+            simulation.spawn_anonymous(0, move |_| async move { mailbox.put(1, 1.0).await });
+        }
+        simulation.spawn_anonymous(0, move |me| async move {
+            let [one, other] = &mailboxes;
+            let gets = [one.get_async().await, other.get_async().await];
+            let first = me.wait_any(&[&gets[0], &gets[1]]).await;
+            if bugged && first == 1 {
+                return Err("the second one came first".to_owned());
+            }
+            let rest = gets[1 - first].wait().await;
+            rest.map(drop).map_err(|error| error.to_string())
+        });
+    })
+}
+
+/// With n waiters: k of them have the mutex before the broadcast, in any of n!/(n-k)! orders; they ask for it again after the
+/// broadcast, and the others for the first time, in any of n! orders. Sums: 2, 10, 96. (A published program of this name has
+/// 480 classes for 3; its text is not known here.)
+#[test]
+fn waiters_for_a_broadcast() {
+    check_judged(|| broadcast(1), 2, 0);
+    check_judged(|| broadcast(2), 10, 0);
+    check(broadcast(3), 96, 0);
+    check(broadcast(4), 65 * 24, 0);
+}
+
+/// Published: 2, and a violation. Which of the two messages is taken first is the only choice.
+#[test]
+fn any_of_two_messages() {
+    check_judged(|| wait_any(false), 2, 0);
+    // An actor that fails gives up its other get, which its sender sees sooner or later.
+    let (statistics, _) = classes(wait_any(true), Reduction::Odpor);
+    assert!(statistics.finished > 0 && statistics.failed > 0);
 }

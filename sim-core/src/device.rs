@@ -64,6 +64,25 @@ pub trait Device {
         let _ = actor;
     }
 
+    /// Whether actors that are parked for the device stand before choices of the explorer: [`Device::branches`].
+    fn has_branches(&self) -> bool {
+        false
+    }
+
+    /// What a parked actor could do next. One of these is the actor's next step.
+    fn branches(&self, actor: ActorId, into: &mut Vec<Branch>) {
+        let _ = (actor, into);
+    }
+
+    /// Does what a branch of a parked actor means; the actor goes on after that. A text says what is wrong with it.
+    ///
+    /// # Errors
+    /// The text, with which the actor fails.
+    fn take_branch(&self, kernel: &mut Kernel, actor: ActorId, number: u32) -> Result<(), String> {
+        let _ = (kernel, actor, number);
+        Ok(())
+    }
+
     /// A queue in words.
     fn queue_name(&self, queue: u32) -> String {
         format!("queue {queue}")
@@ -77,6 +96,17 @@ pub trait Device {
     /// What a parked actor waits for, in words; `None` if the device does not know the actor. The names of actor and
     /// host are filled in by the kernel.
     fn describe(&self, actor: ActorId) -> Option<Blocked>;
+}
+
+/// Something that an actor which is parked for a device could do next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Branch {
+    /// Its name among all that the actor may ever do, below 2^24.
+    pub number: u32,
+    /// Another actor whose part of the device it reads or changes.
+    pub also: Option<ActorId>,
+    /// The step that made it possible, if that was one of another actor; otherwise [`QueueHead::BEFORE`].
+    pub cause: u32,
 }
 
 /// What would arrive next from a queue of a device.
@@ -240,7 +270,9 @@ impl DevicePort {
 
     /// Makes `device` the one that the kernel tells of ends and timers.
     pub fn attach(&self, device: Rc<dyn Device>) {
-        self.kernel.borrow_mut().device = Some(device);
+        let mut kernel = self.kernel.borrow_mut();
+        kernel.branches = device.has_branches();
+        kernel.device = Some(device);
     }
 
     /// Parks the actor that is being polled until the device wakes it. Dropping the token unparks.

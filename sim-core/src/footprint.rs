@@ -136,7 +136,8 @@ pub struct Footprint {
     pub object: u32,
     /// For communications the place among the sends, and among the receives, of the mailbox, from 1. For condition
     /// variables the mutex. For a wait for a semaphore the number of its request. For a barrier the round; for the
-    /// arrival twice the round, and 1 if the actor asks whether it is the last. For a delivery the place in its queue.
+    /// arrival twice the round, and 1 if the actor asks whether it is the last. For a delivery the place in its queue. For a branch of a
+    /// device one more than the number of another actor that it also touches, or 0.
     pub detail: u32,
 }
 

@@ -170,6 +170,8 @@ pub struct Kernel {
     pub(crate) step: u32,
     /// Whether an explorer takes the steps.
     pub(crate) stepped: bool,
+    /// Whether actors that are parked for the device stand before choices.
+    pub(crate) branches: bool,
     /// Whether the explorer may let the time of a wait be up.
     pub(crate) timeouts: bool,
     /// Records of the rarer things of actors, to be used again.
@@ -248,6 +250,7 @@ impl Kernel {
             step: NONE,
             stepped: false,
             timeouts: false,
+            branches: false,
             spare_extras: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! See `explorer` for what is explored, and `world` for what is demanded in every state and at every end.
 
+mod explored;
 mod explorer;
 mod limits;
 mod mutants;

@@ -7,7 +7,7 @@
 
 use super::{Kernel, NONE, Slot, SlotState, Status, activities::Kind};
 use crate::code::{Code, Kinds};
-use crate::{ActorId, Answer, End, Executed, Footprint, Offer, StepKind, Time, Transition};
+use crate::{ActorId, Answer, Branch, End, Executed, Footprint, Offer, StepKind, Time, Transition};
 
 /// What happens besides transitions, as flags of [`Executed`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -36,6 +36,20 @@ fn choice(position: usize, branch: u32) -> u32 {
     #[expect(clippy::cast_possible_truncation, reason = "just checked")]
     let position = position as u32;
     position << BRANCH_BITS | branch
+}
+
+impl Branch {
+    /// What it touches.
+    pub(crate) const fn footprint(self, actor: u32) -> Footprint {
+        Footprint {
+            kind: StepKind::Device,
+            object: actor,
+            detail: match self.also {
+                Some(also) => also.0 + 1,
+                None => 0,
+            },
+        }
+    }
 }
 
 impl Kernel {
@@ -115,10 +129,45 @@ impl Kernel {
         match slot.state {
             SlotState::Free | SlotState::Answered => false,
             _ if slot.code.is_among(Kinds::FREE) || slot.code.is_limited() => true,
+            _ if self.is_branching(slot) => self.first_branch(actor).is_some(),
             SlotState::Fired if slot.code.is_among(Kinds::LATER) => true,
             _ if slot.code.is_among(Kinds::POLLS) => self.is_enabled(actor, slot.code, false),
             state => self.is_enabled(actor, slot.code, state == SlotState::Fired),
         }
+    }
+
+    /// Whether a pending operation waits for the explorer to choose what the device does.
+    #[inline]
+    fn is_branching(&self, slot: &Slot) -> bool {
+        self.branches && slot.code == Code::DEVICE
+    }
+
+    /// Whether the choices of a pending operation are those of its transition.
+    #[inline]
+    fn is_simple(&self, slot: &Slot) -> bool {
+        !slot.code.is_limited() && !self.is_branching(slot)
+    }
+
+    fn device_branches(&self, actor: u32) -> Vec<Branch> {
+        let mut branches = Vec::new();
+        if let Some(device) = &self.device {
+            device.branches(ActorId(actor), &mut branches);
+        }
+        branches
+    }
+
+    #[cold]
+    fn first_branch(&self, actor: u32) -> Option<Branch> {
+        self.device_branches(actor).first().copied()
+    }
+
+    /// The branch of a parked actor that has this number, if it stands before branches.
+    pub(crate) fn branch_of(&self, actor: u32, code: Code, number: u32) -> Option<Branch> {
+        if !self.branches || code != Code::DEVICE {
+            return None;
+        }
+        let branches = self.device_branches(actor);
+        branches.into_iter().find(|branch| branch.number == number)
     }
 
     /// Whether an actor can take a step.
@@ -140,7 +189,7 @@ impl Kernel {
         let record = &self.actors[actor as usize];
         !record.has_more()
             && !record.first.code.is_among(Kinds::WAITS_FOR_ANY)
-            && !record.first.code.is_limited()
+            && self.is_simple(&record.first)
             && self.has_step(actor)
     }
 
@@ -163,6 +212,15 @@ impl Kernel {
 
     fn offers_of(&self, actor: u32, position: usize, slot: &Slot, into: &mut Vec<Offer>) {
         if !self.is_open(actor, slot) {
+            return;
+        }
+        if self.is_branching(slot) {
+            for branch in self.device_branches(actor) {
+                into.push(Offer {
+                    choice: choice(position, branch.number),
+                    footprint: branch.footprint(actor),
+                });
+            }
             return;
         }
         let mut offer = |branch: u32| {
@@ -244,7 +302,7 @@ impl Kernel {
         if record.dead || record.suspended || !record.started {
             return None;
         }
-        if !record.has_more() && choice >> BRANCH_BITS == 0 && !record.first.code.is_limited() {
+        if !record.has_more() && choice >> BRANCH_BITS == 0 && self.is_simple(&record.first) {
             let slot = &record.first;
             if !self.is_open(actor, slot) {
                 return None;

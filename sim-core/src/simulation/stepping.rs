@@ -24,8 +24,8 @@ use super::{Simulation, panic_message};
 use crate::code::Kinds;
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
 use crate::{
-    Actor, ActorId, Answer, Clock, Device, Digest, Executed, Failure, Footprint, HostId, Offer,
-    Outcome, QueueHead, StepKind, Transition, WaitGraph,
+    Actor, ActorId, Answer, Branch, Clock, Device, Digest, Executed, Failure, Footprint, HostId,
+    Offer, Outcome, QueueHead, StepKind, Transition, WaitGraph,
 };
 
 /// Something that may fail.
@@ -367,18 +367,9 @@ impl Stepper {
             kernel.step = kernel.step.wrapping_add(1);
             let code = slot.code;
             let polls = code.is_among(Kinds::POLLS);
-            let awaited = polls && kernel.has_asked(actor, code.transition());
-            let several = code.is_among(Kinds::WAITS_FOR_ANY)
-                || (code.is_limited() && code.is_among(Kinds::TAKES_TIME))
-                || kernel.actors[actor as usize].has_more();
-            self.latest = Executed {
-                footprint: kernel.footprint(actor, code, choice & BRANCH_MASK),
-                answer: 0,
-                alternatives,
-                cause: QueueHead::BEFORE,
-                effects: if awaited { Executed::AWAITED } else { 0 }
-                    | if several { Executed::SEVERAL } else { 0 },
-            };
+            let of_device = kernel.branch_of(actor, code, choice & BRANCH_MASK);
+            self.latest = kernel.about_to(actor, code, choice & BRANCH_MASK, of_device);
+            self.latest.alternatives = alternatives;
             if let Transition::TestAny { list } = code.transition() {
                 self.tested.clear();
                 kernel.places_of(list, &mut self.tested);
@@ -409,6 +400,9 @@ impl Stepper {
                 && let Some(device) = &self.device
             {
                 device.goes_on(ActorId(actor));
+                if let Some(branch) = of_device {
+                    take_branch(device, kernel, actor, branch);
+                }
             }
             self.stale |= kind == StepKind::Control;
             let paused = kernel.pauses(actor, code);
@@ -599,6 +593,15 @@ impl Drop for Stepper {
     }
 }
 
+/// Lets a device do what a branch of an actor means.
+#[cold]
+fn take_branch(device: &Rc<dyn Device>, kernel: &mut crate::Kernel, actor: u32, branch: Branch) {
+    let taken = device.take_branch(kernel, ActorId(actor), branch.number);
+    if let Err(message) = taken {
+        kernel.fail(actor, message, false);
+    }
+}
+
 /// What a delivery touches.
 const fn footprint_of(head: QueueHead) -> Footprint {
     Footprint {
@@ -644,6 +647,34 @@ impl Simulation {
 }
 
 impl crate::Kernel {
+    /// A step that is about to be executed, without its answer.
+    #[inline(always)]
+    fn about_to(
+        &self,
+        actor: u32,
+        code: crate::code::Code,
+        number: u32,
+        of_device: Option<Branch>,
+    ) -> Executed {
+        let awaited = code.is_among(Kinds::POLLS) && self.has_asked(actor, code.transition());
+        let several = code.is_among(Kinds::WAITS_FOR_ANY)
+            || (code.is_limited() && code.is_among(Kinds::TAKES_TIME))
+            || of_device.is_some()
+            || self.actors[actor as usize].has_more();
+        let (footprint, cause) = match of_device {
+            Some(branch) => (branch.footprint(actor), branch.cause),
+            None => (self.footprint(actor, code, number), QueueHead::BEFORE),
+        };
+        Executed {
+            footprint,
+            answer: 0,
+            alternatives: 1,
+            cause,
+            effects: if awaited { Executed::AWAITED } else { 0 }
+                | if several { Executed::SEVERAL } else { 0 },
+        }
+    }
+
     /// A test in vain is forgotten once its actor has done anything else that can be seen.
     #[inline]
     fn forget_failures(&mut self, actor: u32, code: crate::code::Code) {

@@ -15,6 +15,7 @@ use super::world::{Choice, World};
 pub(super) struct Report {
     pub(super) states: usize,
     pub(super) ends: usize,
+    pub(super) end_states: BTreeSet<(u64, u64)>,
     /// There are more states than were allowed.
     pub(super) is_cut: bool,
     /// The rows that were taken.
@@ -133,6 +134,7 @@ pub(super) fn explore(world: World, states_max: usize) -> Report {
         let mut violation = world.invariant();
         if choices.is_empty() {
             ends.push(number);
+            report.end_states.insert(fingerprint(&world));
             violation = violation.or_else(|| world.at_the_end());
         }
         if let Some(violation) = violation {

@@ -4,6 +4,7 @@
 //! does by itself (to put what was written on the wire) happens at once.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use super::super::*;
@@ -37,24 +38,42 @@ pub(super) enum Choice {
     Notice(usize, usize),
 }
 
+/// The step in which something happened, for the model checker. What decides the future does not depend on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stamp(pub(super) u32);
+
+impl PartialEq for Stamp {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Stamp {}
+
+impl Hash for Stamp {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
 /// One side of a socket: 0 has connected, 1 has accepted.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct Side {
-    process: usize,
+pub(super) struct Side {
+    pub(super) process: usize,
     connection: Option<ConnectionId>,
     writes: u32,
     reads: u32,
     closing: bool,
-    closed: bool,
+    pub(super) closed: bool,
+    pub(super) closed_at: Stamp,
     /// What it has not read yet.
-    wire: VecDeque<Message>,
+    pub(super) wire: VecDeque<(Message, Stamp)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Socket {
-    sides: [Side; 2],
+pub(super) struct Socket {
+    pub(super) sides: [Side; 2],
     /// The connect was reported, as a success or as a failure.
     reported: bool,
+    pub(super) reported_at: Stamp,
     failed: bool,
 }
 
@@ -65,6 +84,9 @@ pub(super) struct Process {
     next: usize,
     listener: Option<ConnectionId>,
     listener_closing: bool,
+    pub(super) listener_closed_at: Stamp,
+    /// So many sockets were opened, where these have numbers that do not depend on others.
+    opened: usize,
     pub(super) finalized: bool,
     pub(super) dead: bool,
     told: Vec<usize>,
@@ -80,7 +102,10 @@ pub(super) struct Process {
 #[derive(Clone, Hash, Debug)]
 pub(super) struct World {
     pub(super) processes: Vec<Process>,
-    sockets: BTreeMap<usize, Socket>,
+    pub(super) sockets: BTreeMap<usize, Socket>,
+    /// Sockets have numbers by who opens them, whatever others do.
+    pub(super) own_numbers: bool,
+    pub(super) now: Stamp,
     /// The first thing that went wrong.
     pub(super) mistake: Option<String>,
     /// Broken streams may lose what is on the wire.
@@ -108,6 +133,8 @@ impl World {
         let mut world = Self {
             processes: Vec::new(),
             sockets: BTreeMap::new(),
+            own_numbers: false,
+            now: Stamp::default(),
             mistake: None,
             lossy: false,
             slow_writes: false,
@@ -125,6 +152,8 @@ impl World {
                 next: 0,
                 listener: Some(listener),
                 listener_closing: false,
+                listener_closed_at: Stamp::default(),
+                opened: 0,
                 finalized: false,
                 dead: false,
                 told: Vec::new(),
@@ -216,22 +245,12 @@ impl World {
         match choice {
             Choice::Step(process) => self.step(process),
             Choice::ConnectDone(number) => {
-                self.socket(number).reported = true;
+                let now = self.now;
+                let socket = self.socket(number);
+                (socket.reported, socket.reported_at) = (true, now);
                 self.input(number, 0, Input::ConnectDone);
             }
-            Choice::ConnectError(number) => {
-                let socket = self.socket(number);
-                (socket.reported, socket.failed) = (true, true);
-                self.input(number, 0, Input::ConnectError);
-                let socket = self.socket(number);
-                let connection = socket.sides[0].connection;
-                let process = socket.sides[0].process;
-                let connector = &self.processes[process].connector;
-                let lives = connector
-                    .connections()
-                    .any(|(id, _)| Some(id) == connection);
-                self.socket(number).sides[0].closed = !lives;
-            }
+            Choice::ConnectError(number) => self.refused(number),
             Choice::Accept(number) => {
                 let process = self.socket(number).sides[1].process;
                 let connection = self.processes[process].connector.accept(0.0);
@@ -245,7 +264,7 @@ impl World {
             Choice::Read(number, side) => {
                 let end = &mut self.socket(number).sides[side];
                 end.reads -= 1;
-                let message = end.wire.pop_front().unwrap();
+                let (message, _) = end.wire.pop_front().unwrap();
                 self.input(number, side, Input::Read(message));
             }
             Choice::Eof(number, side) => {
@@ -253,8 +272,9 @@ impl World {
                 self.input(number, side, Input::Eof);
             }
             Choice::Closed(number, side) => {
+                let now = self.now;
                 let end = &mut self.socket(number).sides[side];
-                end.closed = true;
+                (end.closed, end.closed_at) = (true, now);
                 (end.closing, end.reads, end.writes) = (false, 0, 0);
                 end.wire.clear();
                 self.input(number, side, Input::Closed);
@@ -262,6 +282,7 @@ impl World {
             Choice::ListenerClosed(process) => {
                 let at = &mut self.processes[process];
                 at.listener_closing = false;
+                at.listener_closed_at = self.now;
                 let listener = at.listener.take().unwrap();
                 at.connector.handle(0.0, listener, Input::Closed);
                 self.drain(process);
@@ -283,6 +304,23 @@ impl World {
         };
         self.sockets
             .retain(|_, socket| !socket.sides.iter().all(|side| gone(side, socket)));
+    }
+
+    /// A connect has failed.
+    fn refused(&mut self, number: usize) {
+        let socket = self.socket(number);
+        (socket.reported, socket.failed) = (true, true);
+        self.input(number, 0, Input::ConnectError);
+        let socket = self.socket(number);
+        let connection = socket.sides[0].connection;
+        let process = socket.sides[0].process;
+        let connector = &self.processes[process].connector;
+        let lives = connector
+            .connections()
+            .any(|(id, _)| Some(id) == connection);
+        let now = self.now;
+        let end = &mut self.socket(number).sides[0];
+        (end.closed, end.closed_at) = (!lives, now);
     }
 
     fn socket(&mut self, number: usize) -> &mut Socket {
@@ -328,33 +366,19 @@ impl World {
             Output::Connect {
                 connection, card, ..
             } => {
-                let number = (0..)
-                    .find(|number| !self.sockets.contains_key(number))
-                    .unwrap();
-                let side = |process, connection| Side {
-                    process,
-                    connection,
-                    ..Side::default()
-                };
-                let socket = Socket {
-                    sides: [
-                        side(index, Some(connection)),
-                        side(card.parse().unwrap(), None),
-                    ],
-                    reported: false,
-                    failed: false,
-                };
-                self.sockets.insert(number, socket);
+                self.open(index, connection, card.parse().unwrap());
             }
             Output::Write {
                 connection,
                 messages,
             } => {
                 let (number, side) = self.find(index, connection);
+                let now = self.now;
                 let socket = self.socket(number);
                 let other = &mut socket.sides[1 - side];
                 if !other.closed {
-                    other.wire.extend(messages);
+                    let messages = messages.into_iter();
+                    other.wire.extend(messages.map(|message| (message, now)));
                 }
                 if !self.slow_writes {
                     return self.input(number, side, Input::WriteDone);
@@ -394,6 +418,31 @@ impl World {
             Output::PortAccepted { .. } | Output::Opened { .. } => {}
             Output::Illegal(what) => self.wrong(format!("process {index}: {what}")),
         }
+    }
+
+    /// A process opens a socket to another one.
+    fn open(&mut self, index: usize, connection: ConnectionId, server: usize) {
+        let free = (0..).find(|number| !self.sockets.contains_key(number));
+        let number = if self.own_numbers {
+            let opened = &mut self.processes[index].opened;
+            *opened += 1;
+            assert!(*opened < 32, "so few are opened");
+            (index * 4 + server) * 32 + *opened
+        } else {
+            free.unwrap()
+        };
+        let side = |process, connection| Side {
+            process,
+            connection,
+            ..Side::default()
+        };
+        let socket = Socket {
+            sides: [side(index, Some(connection)), side(server, None)],
+            reported: false,
+            reported_at: Stamp::default(),
+            failed: false,
+        };
+        self.sockets.insert(number, socket);
     }
 
     fn find(&self, process: usize, connection: ConnectionId) -> (usize, usize) {

@@ -10,6 +10,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
+use explore::worlds::WorldBranch;
+
 use super::super::{Engine, Operation, Place, Role, SendCall, State};
 use crate::channel::{Channel, Event, Packet, Settings, Token};
 use crate::defect::{Defect, Defects};
@@ -45,6 +47,8 @@ pub(super) enum Ended {
 struct Flying {
     from: u32,
     packet: Packet,
+    /// The step in which it was posted, for the model checker.
+    step: u32,
 }
 
 #[derive(Clone)]
@@ -55,8 +59,8 @@ struct Rank {
     made: usize,
     /// The operation of each call that has one.
     tokens: Vec<Option<Token>>,
-    /// Packets of which it will hear that they have left.
-    leaving: Vec<Token>,
+    /// Packets of which it will hear that they have left, each with the step from which on it may.
+    leaving: Vec<(Token, u32)>,
 }
 
 /// A state of the world.
@@ -67,6 +71,8 @@ pub(super) struct World {
     flying: Vec<Flying>,
     /// Whether receives may be left that nothing is sent to.
     receives_may_wait: bool,
+    /// The present step, for the model checker; 0 in the search here.
+    now: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -156,6 +162,7 @@ impl World {
             ranks: calls.map(rank),
             flying: Vec::new(),
             receives_may_wait: false,
+            now: 0,
         }
     }
 
@@ -185,13 +192,14 @@ impl World {
         match choice {
             Choice::Call(at) => self.call(at),
             Choice::Left(at) => {
-                let token = self.ranks[at].leaving.remove(0);
+                let (token, _) = self.ranks[at].leaving.remove(0);
                 self.tell(at, Event::Sent(token));
             }
             Choice::Arrive(index) => {
                 let Flying { from, packet, .. } = self.flying.remove(index);
                 if let Some(token) = packet.notify {
-                    self.ranks[from as usize].leaving.push(token);
+                    let step = self.now;
+                    self.ranks[from as usize].leaving.push((token, step));
                 }
                 let source = from;
                 self.tell(1 - from as usize, Event::Packet { source, packet });
@@ -218,7 +226,8 @@ impl World {
         let result = f(engine, &channel);
         tidy(engine, calls.len());
         for packet in channel.packets.take() {
-            self.flying.push(Flying { from, packet });
+            let step = self.now;
+            self.flying.push(Flying { from, packet, step });
         }
         result
     }
@@ -269,6 +278,11 @@ impl World {
         self.ranks[at].tokens.push(token);
     }
 
+    /// A fingerprint of what decides the future.
+    pub(super) fn fingerprint(&self) -> u128 {
+        hash(&self.key())
+    }
+
     /// What decides the future, in words.
     fn key(&self) -> String {
         let (mut text, mut wires) = (String::new(), [const { String::new() }; 2]);
@@ -281,9 +295,10 @@ impl World {
                 .collect();
             let flow = engine.flow_control().map(|flow| flow.key());
             let (made, tokens) = (rank.made, &rank.tokens);
+            let leaving: Vec<Token> = rank.leaving.iter().map(|&(token, _)| token).collect();
             text += &format!(
-                "{made} {tokens:?} {:?} {operations:?} {:?} {flow:?} ",
-                rank.leaving, engine.matching
+                "{made} {tokens:?} {leaving:?} {operations:?} {:?} {flow:?} ",
+                engine.matching
             );
         }
         for one in &self.flying {
@@ -321,7 +336,7 @@ impl World {
     }
 
     /// What is wrong in a state in which nothing can happen.
-    fn fault_at_the_end(&self, check: Check) -> Option<String> {
+    pub(super) fn fault_at_the_end(&self, check: Check) -> Option<String> {
         for (at, rank) in self.ranks.iter().enumerate() {
             for (call, end) in rank.calls.iter().zip(self.ends(at)) {
                 let may_wait = match call {
@@ -342,6 +357,48 @@ impl World {
             }
         }
         check([&self.ends(0), &self.ends(1)])
+    }
+}
+
+/// The branches of a rank under the model checker.
+const CALL: u32 = 0;
+const ARRIVE: u32 = 1;
+const LEFT: u32 = 2;
+
+impl explore::worlds::World for World {
+    fn processes(&self) -> u32 {
+        2
+    }
+
+    fn branches(&self, process: u32, into: &mut Vec<WorldBranch>) {
+        let mut offer = |number, cause| {
+            into.push(WorldBranch {
+                number,
+                also: None,
+                cause,
+            });
+        };
+        let rank = &self.ranks[process as usize];
+        if rank.made < rank.calls.len() {
+            offer(CALL, None);
+        }
+        if let Some(first) = self.flying.iter().find(|one| one.from != process) {
+            offer(ARRIVE, Some(first.step));
+        }
+        if let Some(&(_, step)) = rank.leaving.first() {
+            offer(LEFT, Some(step));
+        }
+    }
+
+    fn take(&mut self, process: u32, branch: u32, step: u32) -> Result<(), String> {
+        self.now = step;
+        let arrives = || self.flying.iter().position(|one| one.from != process);
+        self.step(match branch {
+            CALL => Choice::Call(process as usize),
+            ARRIVE => Choice::Arrive(arrives().expect("it was offered")),
+            _ => Choice::Left(process as usize),
+        });
+        self.fault().map_or(Ok(()), Err)
     }
 }
 
@@ -384,6 +441,7 @@ pub(super) type Check = fn([&[Option<Ended>]; 2]) -> Option<String>;
 pub(super) struct Report {
     pub(super) states: usize,
     pub(super) ends: usize,
+    pub(super) end_states: BTreeSet<u128>,
     /// There are more states than were allowed.
     pub(super) is_cut: bool,
     /// What is wrong, and a shortest way there.
@@ -409,6 +467,7 @@ pub(super) fn explore(world: World, states_max: usize, check: Check) -> Report {
     let mut report = Report {
         states: 1,
         ends: 0,
+        end_states: BTreeSet::new(),
         is_cut: false,
         fault: None,
     };
@@ -417,6 +476,7 @@ pub(super) fn explore(world: World, states_max: usize, check: Check) -> Report {
         let mut fault = world.fault();
         if choices.is_empty() && fault.is_none() {
             report.ends += 1;
+            report.end_states.insert(world.fingerprint());
             fault = world.fault_at_the_end(check);
         }
         for choice in choices

@@ -7,7 +7,7 @@ use crate::defect::Defect;
 use Do::{Cancel, Receive, Send, Synchronous};
 
 /// Eager below 50 bytes; packets of 20, so that there are messages of one packet and of several.
-fn settings(buffers: u32, credits: u32, reserved: u32) -> Settings {
+pub(super) fn settings(buffers: u32, credits: u32, reserved: u32) -> Settings {
     Settings {
         phantom: true,
         acknowledged: true,
@@ -26,11 +26,11 @@ fn settings(buffers: u32, credits: u32, reserved: u32) -> Settings {
 const STATES_MAX: usize = 100_000;
 
 /// Each receive of rank 1 has got the message of the send of rank 0 with its number.
-fn in_order([sent, received]: [&[Option<Ended>]; 2]) -> Option<String> {
+pub(super) fn in_order([sent, received]: [&[Option<Ended>]; 2]) -> Option<String> {
     (sent != received).then(|| format!("sent {sent:?}, received {received:?}"))
 }
 
-fn anything(_: [&[Option<Ended>]; 2]) -> Option<String> {
+pub(super) fn anything(_: [&[Option<Ended>]; 2]) -> Option<String> {
     None
 }
 
@@ -41,13 +41,13 @@ fn right(what: &str, report: &Report) {
     assert!(report.ends > 0, "{what}: nothing ever ends");
 }
 
-const ONE_WAY: [&[Do]; 2] = [
+pub(super) const ONE_WAY: [&[Do]; 2] = [
     &[Send { tag: 1, length: 5 }, Send { tag: 1, length: 25 }],
     &[Receive { tag: Some(1) }, Receive { tag: None }],
 ];
 
 /// A rendezvous of three packets.
-const LONG: [&[Do]; 2] = [&[Send { tag: 1, length: 60 }], &[Receive { tag: Some(1) }]];
+pub(super) const LONG: [&[Do]; 2] = [&[Send { tag: 1, length: 60 }], &[Receive { tag: Some(1) }]];
 
 /// E1: one sender, one receiver, with 1 to 3 buffers and 1 to 3 credits: every order of calls, arrivals and ends of packets.
 #[test]
@@ -68,7 +68,7 @@ fn e1_one_sender_and_one_receiver_in_every_order() {
     assert!(all > 1000, "only {all} states");
 }
 
-const BOTH_WAYS: [&[Do]; 2] = [
+pub(super) const BOTH_WAYS: [&[Do]; 2] = [
     &[Send { tag: 1, length: 5 }, Receive { tag: Some(3) }],
     &[Send { tag: 3, length: 7 }, Receive { tag: Some(1) }],
 ];
@@ -83,7 +83,7 @@ fn e1_two_senders_in_every_order() {
 }
 
 /// Both send twice and then receive twice.
-const CROSSING: [&[Do]; 2] = [
+pub(super) const CROSSING: [&[Do]; 2] = [
     &[
         Send { tag: 1, length: 5 },
         Send { tag: 1, length: 6 },

@@ -1,0 +1,133 @@
+//! Machines under the search: a world of processes that react to what arrives, instead of a program.
+//!
+//! What a process could do next are its branches: the next call of its program, the next packet of one of its wires, and so
+//! on. All branches of one process depend on each other, branches of different processes do not, unless the world says that one
+//! also touches another process. A branch that somebody else made possible happens after the step that did.
+//!
+//! The kernel, its schedules and the searches are those of programs: each process is an actor that waits for a device, and the
+//! device is the world.
+//!
+//! *Not modelled*: that a step of one process makes a branch of another impossible. A world must not do that; the search then
+//! stops, because a branch that was planned is not there.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::rc::Rc;
+use std::task::Poll;
+
+use sim_core::{
+    ActorId, Blocked, Branch, Device, DevicePort, End, Kernel, Parked, QueueHead, Stepper,
+};
+
+/// A world of processes.
+pub trait World {
+    /// The number of processes.
+    fn processes(&self) -> u32;
+
+    /// What a process could do next.
+    fn branches(&self, process: u32, into: &mut Vec<WorldBranch>);
+
+    /// Does it, in the step with this number.
+    ///
+    /// # Errors
+    /// What is wrong with the world then.
+    fn take(&mut self, process: u32, branch: u32, step: u32) -> Result<(), String>;
+}
+
+/// Something that a process could do next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WorldBranch {
+    /// Its name among all that the process may ever do, below 2^24; the same in all orders of steps.
+    pub number: u32,
+    /// Another process whose state it reads or changes, beyond adding to what waits for it.
+    pub also: Option<u32>,
+    /// The step of another process that made it possible, if there was one.
+    pub cause: Option<u32>,
+}
+
+/// A world that is explored, for those who look at it after each run.
+pub struct Shared<W>(Rc<RefCell<W>>);
+
+impl<W> Shared<W> {
+    /// Looks at the world as it is.
+    pub fn with<T>(&self, f: impl FnOnce(&W) -> T) -> T {
+        f(&self.0.borrow())
+    }
+}
+
+/// The world that `make` makes, anew for each run, as something that takes steps.
+pub fn stepper<W: World + 'static>(make: impl Fn() -> W + 'static) -> (Stepper, Shared<W>) {
+    let world = Rc::new(RefCell::new(make()));
+    let shared = Shared(Rc::clone(&world));
+    let stepper = Stepper::on_one_host(move |simulation| {
+        *world.borrow_mut() = make();
+        let port = simulation.port();
+        port.attach(Rc::new(Presented(Rc::clone(&world))));
+        for process in 0..world.borrow().processes() {
+            let port = port.clone();
+            let name = format!("process {process}");
+            let actor = simulation.spawn(&name, 0, move |_| waits(port));
+            // A run is over when nobody can do anything any more; that is no deadlock.
+            actor.daemonize();
+        }
+    });
+    (stepper, shared)
+}
+
+/// Stands before the branches of its process, again and again.
+async fn waits(port: DevicePort) {
+    let mut parked: Option<Parked> = None;
+    poll_fn(|_| {
+        if parked.is_none_or(|parked| port.is_woken(parked)) {
+            parked = Some(port.park(Location::caller()));
+        }
+        Poll::<()>::Pending
+    })
+    .await;
+}
+
+/// A world as a device.
+struct Presented<W>(Rc<RefCell<W>>);
+
+impl<W: World> Device for Presented<W> {
+    fn on_end(&self, _: &mut Kernel, _: u64, _: End) {}
+
+    fn on_timer(&self, _: &mut Kernel, _: u64) {}
+
+    fn describe(&self, _: ActorId) -> Option<Blocked> {
+        None
+    }
+
+    fn has_branches(&self) -> bool {
+        true
+    }
+
+    fn branches(&self, actor: ActorId, into: &mut Vec<Branch>) {
+        let mut branches = Vec::new();
+        self.0.borrow().branches(actor.number() - 1, &mut branches);
+        into.extend(branches.into_iter().map(|branch| Branch {
+            number: branch.number,
+            also: branch.also.map(|process| ActorId::from_number(process + 1)),
+            cause: branch.cause.unwrap_or(QueueHead::BEFORE),
+        }));
+    }
+
+    fn take_branch(&self, kernel: &mut Kernel, actor: ActorId, number: u32) -> Result<(), String> {
+        let step = kernel.present_step();
+        let take = || self.0.borrow_mut().take(actor.number() - 1, number, step);
+        // A mistake that an assertion of a machine finds is a mistake of the world.
+        catch_unwind(AssertUnwindSafe(take)).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<&str>().map(|&text| text.to_owned());
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+            Err(format!("a panic: {}", text.unwrap_or_default()))
+        })
+    }
+}
+
+impl<W> fmt::Debug for Shared<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}

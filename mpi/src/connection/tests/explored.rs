@@ -1,0 +1,229 @@
+//! F1, F2, F3 once more, by the model checker: the same worlds, the same machines, the searches of `simrun check`.
+//!
+//! A completion belongs to the process that hears of it. Whether a connect succeeds depends on the other process, which may have
+//! stopped to listen: it touches both.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use explore::worlds::{self, WorldBranch};
+use explore::{End, Observer, Options, Reduction, Run, Statistics};
+
+use super::super::*;
+use super::explorer::{explore, fingerprint};
+use super::scenarios::STATES_MAX;
+use super::world::{Choice, Do, World};
+use Do::{Close, Finalize, Send};
+
+/// The branch of a process that a choice is, and whose.
+fn branch(world: &World, choice: Choice) -> (usize, WorldBranch) {
+    const PROGRAM: usize = 0;
+    const LISTENER: usize = 1;
+    let process = |number: usize, side: usize| world.sockets[&number].sides[side].process;
+    let on = |number: usize, kind: usize| 2 + number * 16 + kind;
+    let (mut also, mut cause) = (None, None);
+    let (at, name) = match choice {
+        Choice::Step(at) => (at, PROGRAM),
+        Choice::ListenerClosed(at) => (at, LISTENER),
+        // The same connect, as it ends now.
+        Choice::ConnectDone(number) | Choice::ConnectError(number) => {
+            also = Some(process(number, 1));
+            (process(number, 0), on(number, 0))
+        }
+        Choice::Accept(number) => {
+            cause = Some(world.sockets[&number].reported_at);
+            (process(number, 1), on(number, 1))
+        }
+        Choice::WriteDone(number, side) => (process(number, side), on(number, 2 + side)),
+        Choice::Read(number, side) => {
+            cause = Some(world.sockets[&number].sides[side].wire[0].1);
+            (process(number, side), on(number, 4 + side))
+        }
+        Choice::Eof(number, side) => {
+            let other = &world.sockets[&number].sides[1 - side];
+            cause = Some(if other.closed {
+                other.closed_at
+            } else {
+                world.processes[other.process].listener_closed_at
+            });
+            (process(number, side), on(number, 6 + side))
+        }
+        Choice::Closed(number, side) => (process(number, side), on(number, 8 + side)),
+        Choice::Notice(..) => unreachable!("nobody is lost"),
+    };
+    let small = |number: usize| u32::try_from(number).unwrap();
+    let branch = WorldBranch {
+        number: small(name),
+        also: also.map(small),
+        cause: cause.map(|stamp| stamp.0),
+    };
+    (at, branch)
+}
+
+impl worlds::World for World {
+    fn processes(&self) -> u32 {
+        u32::try_from(self.processes.len()).unwrap()
+    }
+
+    fn branches(&self, process: u32, into: &mut Vec<WorldBranch>) {
+        let all = self.choices().into_iter();
+        let all = all.map(|choice| branch(self, choice));
+        let own = all.filter(|&(at, _)| at == process as usize);
+        into.extend(own.map(|(_, branch)| branch));
+    }
+
+    fn take(&mut self, process: u32, number: u32, step: u32) -> Result<(), String> {
+        self.now.0 = step;
+        let is_it = |choice: &Choice| {
+            let (at, branch) = branch(self, *choice);
+            at == process as usize && branch.number == number
+        };
+        let choice = self.choices().into_iter().find(is_it);
+        self.take(choice.expect("it was offered"));
+        for process in &mut self.processes {
+            process.connector.take_steps();
+        }
+        self.invariant().map_or(Ok(()), Err)
+    }
+}
+
+struct Ends {
+    world: worlds::Shared<World>,
+    states: BTreeSet<(u64, u64)>,
+    fault: Option<String>,
+}
+
+impl Observer for Ends {
+    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        if run.end == End::Failed {
+            self.fault = Some(run.stepper.failures()[0].message.clone());
+        } else {
+            self.states.insert(self.world.with(fingerprint));
+            self.fault = self.world.with(World::at_the_end);
+        }
+        if self.fault.is_some() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn forget(&mut self) {
+        self.states.clear();
+    }
+}
+
+fn world(programs: &[&[Do]], mutations: &[Mutation]) -> World {
+    let mut world = World::new(programs, Settings::default(), mutations);
+    world.own_numbers = true;
+    world.slow_writes = mutations.contains(&Mutation::StateAfterSend);
+    world
+}
+
+/// Searches a world: the counts, the states at the ends, and what is wrong.
+fn search(world: World, traces_max: u64) -> (Statistics, BTreeSet<(u64, u64)>, Option<String>) {
+    let (mut stepper, shared) = worlds::stepper(move || world.clone());
+    let mut ends = Ends {
+        world: shared,
+        states: BTreeSet::new(),
+        fault: None,
+    };
+    let options = Options {
+        reduction: Reduction::Odpor,
+        traces_max,
+        ..Options::default()
+    };
+    let (statistics, broken) = explore::explore(&mut stepper, &options, &mut ends);
+    assert_eq!(broken, None);
+    (statistics, ends.states, ends.fault)
+}
+
+/// F1: the whole product of who connects, who closes and who finalizes. Where at most one connects, or nothing else happens, all
+/// classes are seen, and the ends are those of the search through all states. Head-to-head with closes and ends has too many
+/// classes: of these the first ones are looked at, and all states by `scenarios`.
+#[test]
+fn f1_who_connects_closes_and_finalizes() {
+    let (mut whole, mut parts) = (0, 0);
+    for mask in 0..1 << 6 {
+        let does = |what: u32, process: usize| mask >> (2 * what) & 1 << process != 0;
+        let program = |process: usize| {
+            let peer = 1 - u32::try_from(process).unwrap();
+            let steps = [Send(peer), Close(peer), Finalize];
+            let steps = (0..).zip(steps);
+            let done = steps.filter(|&(what, _)| does(what, process));
+            done.map(|(_, step)| step).collect::<Vec<Do>>()
+        };
+        let programs = [program(0), program(1)];
+        let programs: Vec<&[Do]> = programs.iter().map(Vec::as_slice).collect();
+        let both_connect = does(0, 0) && does(0, 1);
+        let traces_max = if both_connect { 200 } else { u64::MAX };
+        let (statistics, ends, fault) = search(world(&programs, &[]), traces_max);
+        assert_eq!((fault, statistics.blocked), (None, 0), "{programs:?}");
+        if both_connect {
+            parts += 1;
+            continue;
+        }
+        let all = explore(world(&programs, &[]), STATES_MAX);
+        all.assert_right(&format!("{programs:?}"));
+        assert!(statistics.bounds.is_empty(), "{programs:?}");
+        assert!(ends == all.end_states, "{programs:?}: other ends");
+        whole += 1;
+    }
+    assert_eq!((whole, parts), (48, 16));
+}
+
+/// F1: both connect. 1620 classes, seven ends.
+#[test]
+fn f1_head_to_head_is_seen_whole() {
+    let programs: &[&[Do]] = &[&[Send(1)], &[Send(0)]];
+    let (statistics, ends, fault) = search(world(programs, &[]), u64::MAX);
+    assert_eq!((fault, statistics.blocked), (None, 0));
+    assert!(statistics.bounds.is_empty());
+    assert!(ends == explore(world(programs, &[]), STATES_MAX).end_states);
+    assert_eq!(ends.len(), 7);
+}
+
+/// F2: in worlds in which the right machine is right; see `mutants`.
+#[test]
+fn f2_each_defect_is_found() {
+    use Mutation as M;
+    let cases: &[(&[M], &[&[Do]])] = &[
+        (
+            &[M::NoFinalizingFlag; 2],
+            &[&[Finalize], &[Send(0), Close(0), Send(0)]],
+        ),
+        (
+            &[M::NoDiscard; 2],
+            &[&[Send(1), Finalize], &[Send(0), Finalize]],
+        ),
+        (
+            &[M::NoRegistryClose; 2],
+            &[&[Send(1), Finalize], &[Finalize]],
+        ),
+        (&[M::SwappedTie], &[&[Send(1)], &[Send(0)]]),
+        (&[M::None, M::SwappedTie], &[&[Send(1)], &[Send(0)]]),
+        (&[M::StateAfterSend; 2], &[&[Send(1), Close(1)], &[]]),
+        (&[M::NoExpectation; 2], &[&[Send(1), Send(1)], &[Send(0)]]),
+        (
+            &[M::HastyDiscard; 2],
+            &[&[Send(1), Close(1)], &[Send(0), Close(0)]],
+        ),
+    ];
+    for &(mutations, programs) in cases {
+        let (_, _, fault) = search(world(programs, mutations), 50_000);
+        assert!(fault.is_some(), "{mutations:?} goes unnoticed");
+    }
+}
+
+/// F3: three processes. A chain is seen whole; two head-to-heads at one process have too many classes for that, see `scenarios`.
+#[test]
+fn f3_three_processes() {
+    let chain: &[&[Do]] = &[&[Send(1)], &[Send(2)], &[]];
+    let (statistics, ends, fault) = search(world(chain, &[]), u64::MAX);
+    assert_eq!((fault, statistics.blocked), (None, 0));
+    assert!(statistics.bounds.is_empty());
+    assert!(ends == explore(world(chain, &[]), STATES_MAX).end_states);
+    let crossing: &[&[Do]] = &[&[Send(1)], &[Send(0), Send(2)], &[Send(1)]];
+    let (_, _, fault) = search(world(crossing, &[]), 200);
+    assert_eq!(fault, None);
+}

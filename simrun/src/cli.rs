@@ -16,7 +16,7 @@ use crate::entry::VERSION;
 use crate::graph::{self, GraphCommand};
 use crate::measure::{self, MeasureCommand};
 use crate::platform_command::{self, PlatformCommand};
-use crate::real::{self, RealArgs};
+use crate::real::{self, BackendArg, RealArgs};
 use crate::{new, package, status};
 
 const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun COMMAND";
@@ -80,7 +80,8 @@ struct RealCommand {
 enum Mode {
     Run,
     Check,
-    Real,
+    /// Whether it needs to be built with verbs.
+    Real(bool),
 }
 
 #[derive(Subcommand)]
@@ -135,7 +136,7 @@ pub fn simrun() -> ExitCode {
             let named = match arguments.first().and_then(|first| first.to_str()) {
                 Some("run") => Some(Mode::Run),
                 Some("check") => Some(Mode::Check),
-                Some("real") => Some(Mode::Real),
+                Some("real") => Some(Mode::Real(false)),
                 _ => None,
             };
             let rest = &arguments[usize::from(named.is_some())..];
@@ -158,7 +159,8 @@ pub fn simrun() -> ExitCode {
         }
         Some(Sub::Real(real)) => {
             let quiet = real.options.quiet;
-            start_app(real.app.as_deref(), Mode::Real, quiet, &arguments[1..])
+            let mode = Mode::Real(real.options.backend == BackendArg::Verbs);
+            start_app(real.app.as_deref(), mode, quiet, &arguments[1..])
         }
         Some(Sub::Platform(command)) => platform_command::run(&command),
         Some(Sub::Graph(command)) => graph::run(&command),
@@ -189,7 +191,11 @@ fn start_app(app: Option<&Path>, mode: Mode, quiet: bool, arguments: &[OsString]
 
 /// Replaces this process by the program, so that signals and statuses are the program's own.
 fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> ExitCode {
-    let program = match package::program(app, quiet) {
+    let features: &[&str] = match mode {
+        Mode::Real(true) => &["simrun/verbs"],
+        _ => &[],
+    };
+    let program = match package::program(app, quiet, features) {
         Ok(program) => program,
         Err(error) => return status::refuse(error),
     };
@@ -199,7 +205,7 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
         let called = [&simrun, "check", &app.to_string_lossy()].map(check::quoted);
         command.args(["check", "--called-as", &called.join(" ")]);
     }
-    if mode == Mode::Real {
+    if matches!(mode, Mode::Real(_)) {
         command.arg("real");
     }
     let error = command.args(without_app(arguments, mode)).exec();
@@ -223,7 +229,7 @@ fn first_plain(arguments: &[OsString], mode: Mode) -> Option<usize> {
     let command = match mode {
         Mode::Run => RunArgs::augment_args(clap::Command::new("run")),
         Mode::Check => CheckArgs::augment_args(clap::Command::new("check")),
-        Mode::Real => RealArgs::augment_args(clap::Command::new("real")),
+        Mode::Real(_) => RealArgs::augment_args(clap::Command::new("real")),
     };
     let takes_value = |is_it: &dyn Fn(&clap::Arg) -> bool| {
         let option = command.get_arguments().find(|option| is_it(option));

@@ -123,7 +123,7 @@ pub(crate) fn run(command: &CompareCommand) -> ExitCode {
 fn compared(command: &CompareCommand) -> Result<Comparison, String> {
     let platform = text_of(&command.platform)?;
     let facts = Facts::read(&platform);
-    let program = package::program(&command.app, command.format == Format::Json)
+    let program = package::program(&command.app, command.format == Format::Json, &[])
         .map_err(|error| error.to_string())?;
     let predicted = predicted(command, &program)?;
     let predictions = rounds_as_csv(&predicted);

@@ -18,8 +18,8 @@ impl std::fmt::Display for NoProgram {
     }
 }
 
-/// The program that APP names, built if need be; cargo shows its progress on a terminal unless `quiet`.
-pub(crate) fn program(app: &Path, quiet: bool) -> Result<PathBuf, NoProgram> {
+/// The program that APP names, built if need be with these cargo features; cargo shows its progress on a terminal unless `quiet`.
+pub(crate) fn program(app: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgram> {
     let name = app.display();
     let Ok(metadata) = app.metadata() else {
         return Err(NoProgram(format!(
@@ -28,7 +28,7 @@ pub(crate) fn program(app: &Path, quiet: bool) -> Result<PathBuf, NoProgram> {
         )));
     };
     if metadata.is_dir() {
-        return build(app, quiet);
+        return build(app, quiet, features);
     }
     if metadata.permissions().mode() & 0o111 == 0 {
         return Err(NoProgram(format!(
@@ -71,7 +71,7 @@ fn is_program(folder: &Path) -> bool {
     folder.join("Cargo.toml").is_file() && folder.join("src/main.rs").is_file()
 }
 
-fn build(folder: &Path, quiet: bool) -> Result<PathBuf, NoProgram> {
+fn build(folder: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgram> {
     let name = folder.display();
     let manifest = folder.join("Cargo.toml");
     if !manifest.is_file() {
@@ -91,6 +91,9 @@ fn build(folder: &Path, quiet: bool) -> Result<PathBuf, NoProgram> {
         .arg(&manifest)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit());
+    for feature in features {
+        command.args(["--features", feature]);
+    }
     if quiet || !io::stderr().is_terminal() {
         command.arg("--quiet");
     }

@@ -31,8 +31,18 @@ pub(crate) enum BackendArg {
     /// Sockets.
     #[default]
     Tcp,
-    /// InfiniBand or RoCE.
+    /// An adapter for InfiniBand or RoCE.
     Verbs,
+}
+
+/// How long messages travel over an adapter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum RendezvousArg {
+    /// The sender writes.
+    #[default]
+    Write,
+    /// The receiver reads.
+    Read,
 }
 
 /// What happens when a rank dies.
@@ -78,10 +88,14 @@ pub(crate) enum ConnectArg {
 /// Messages of so many bytes and more go by rendezvous.
 const EAGER_THRESHOLD: u64 = 16 * 1024;
 
+/// No packet over an adapter is longer: each connection has receives for many of that length.
+#[cfg(feature = "verbs")]
+const PACKET_MAX: u64 = 1 << 20;
+
 /// The options of a real run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RealArgs {
-    /// What carries packets: tcp or verbs
+    /// What carries packets: tcp, or verbs (an adapter for InfiniBand or RoCE)
     #[arg(
         long,
         value_name = "BACKEND",
@@ -99,6 +113,57 @@ pub(crate) struct RealArgs {
     /// threshold=SIZE (from SIZE on); without it threshold=16KiB
     #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
     pub(crate) send_mode: Option<SendMode>,
+
+    /// Adapter, as ibv_devices lists them; without it the first one
+    #[arg(long, value_name = "NAME", help_heading = "Verbs")]
+    pub(crate) device: Option<String>,
+
+    /// Port of the adapter
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Verbs")]
+    pub(crate) port: u8,
+
+    /// Which of the port's global identifiers; without it the first of RoCE v2 over
+    /// IPv4, else of RoCE v2, else the first
+    #[arg(long, value_name = "N", help_heading = "Verbs", verbatim_doc_comment)]
+    pub(crate) gid_index: Option<u8>,
+
+    /// Largest payload of the network's packets: 256, 512, 1024, 2048 or 4096 bytes;
+    /// without it what both ports can
+    #[arg(long, value_name = "BYTES", value_parser = path_mtu, help_heading = "Verbs", verbatim_doc_comment)]
+    pub(crate) path_mtu: Option<u32>,
+
+    /// How long to wait for an acknowledgement: 4.096 us times 2^N, 0 for ever
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 18,
+        value_parser = clap::value_parser!(u8).range(0..32),
+        help_heading = "Verbs"
+    )]
+    pub(crate) ack_timeout: u8,
+
+    /// How often to send again what was not acknowledged
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 7,
+        value_parser = clap::value_parser!(u8).range(0..8),
+        help_heading = "Verbs"
+    )]
+    pub(crate) retries: u8,
+
+    /// How long messages travel: write (the sender writes them) or read (the receiver
+    /// reads them)
+    #[arg(
+        long,
+        value_name = "write|read",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Verbs",
+        verbatim_doc_comment
+    )]
+    pub(crate) rendezvous: RendezvousArg,
 
     /// How a rank waits: block (asleep) or spin (looking again and again, which is
     /// faster if each rank has a core)
@@ -246,6 +311,13 @@ pub(crate) struct RealArgs {
     pub(crate) arguments: Vec<OsString>,
 }
 
+fn path_mtu(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(bytes @ (256 | 512 | 1024 | 2048 | 4096)) => Ok(bytes),
+        _ => Err("expected 256, 512, 1024, 2048 or 4096".to_owned()),
+    }
+}
+
 fn listen(text: &str) -> Result<SocketAddr, String> {
     if text == "host" {
         let address = validation::real::host_address().map_err(|error| error.to_string())?;
@@ -274,7 +346,7 @@ pub(crate) fn run(
             "{name} is an actor program, which only a simulation can run: expected a program of ranks, an async fn of mpi::Comm"
         ));
     }
-    if args.backend == BackendArg::Verbs {
+    if backend(args).is_none() {
         return status::refuse(
             "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature verbs of simrun",
         );
@@ -341,7 +413,7 @@ fn be_placed(
 
 fn options(args: &RealArgs, prefix: bool) -> RankOptions {
     RankOptions {
-        backend: Backend::Tcp,
+        backend: backend(args).unwrap_or_default(),
         eager_threshold: args.send_mode.map_or(EAGER_THRESHOLD, SendMode::threshold),
         wait: match args.wait {
             WaitArg::Block => Wait::Block,
@@ -361,6 +433,49 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
         prefix,
         revision: REVISION.to_owned(),
     }
+}
+
+/// What carries packets; `None` if that was not built.
+fn backend(args: &RealArgs) -> Option<Backend> {
+    match args.backend {
+        BackendArg::Tcp => Some(Backend::Tcp),
+        BackendArg::Verbs => verbs(args),
+    }
+}
+
+#[cfg(not(feature = "verbs"))]
+const fn verbs(_: &RealArgs) -> Option<Backend> {
+    None
+}
+
+/// Verbs with the options that were given. An eager message has to fit into a packet.
+#[cfg(feature = "verbs")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "without the feature there is nothing"
+)]
+fn verbs(args: &RealArgs) -> Option<Backend> {
+    let mut options = mpi::packet_channel::Options {
+        rendezvous: match args.rendezvous {
+            RendezvousArg::Write => mpi::packet_channel::Rendezvous::Write,
+            RendezvousArg::Read => mpi::packet_channel::Rendezvous::Read,
+        },
+        eager_threshold: args
+            .send_mode
+            .map_or(EAGER_THRESHOLD, SendMode::threshold)
+            .min(PACKET_MAX),
+        ..mpi::packet_channel::Options::default()
+    };
+    let connection = &mut options.connection;
+    connection.port_num = args.port;
+    connection.gid_index = args.gid_index;
+    connection.path_mtu = args.path_mtu.and_then(rdma::Mtu::from_bytes);
+    connection.timeout = args.ack_timeout;
+    connection.retry_cnt = args.retries;
+    Some(Backend::Verbs {
+        device: args.device.clone(),
+        options,
+    })
 }
 
 /// How a run is launched and watched, here if it is `ours` to stop it.
@@ -488,7 +603,10 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
             .iter()
             .map(|argument| argument.to_string_lossy().into_owned())
             .collect(),
-        backend: "tcp",
+        backend: match args.backend {
+            BackendArg::Tcp => "tcp",
+            BackendArg::Verbs => "verbs",
+        },
         until: args.until.as_ref().map(ToString::to_string),
     };
     let record = RealRecord::new(run, origin);

@@ -5,10 +5,13 @@
 //!
 //! Inside, the parts that every back end shares come first: `clock` and `local` (what a rank has besides a network), `executor` (runs
 //! it), `connections` over `link`, `frame` and `porter` (connects it), `auth` and `gate` (who may), `control` and `coordinator` (where all
-//! meet). `tcp` is the back end over sockets.
+//! meet). `tcp` is the back end over sockets, and `adapter` what carries packets over verbs instead.
 
+#[cfg(feature = "verbs")]
+mod adapter;
 mod allocation;
 mod auth;
+mod carrier;
 mod children;
 mod clock;
 mod connections;

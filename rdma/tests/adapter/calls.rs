@@ -170,7 +170,8 @@ impl Verbs for Adapter {
             let found = state.regions.get(&region.handle);
             let found = found.ok_or_else(|| gone("memory region", region.handle))?;
             let offset = usize::try_from(offset).unwrap();
-            let from = found.memory.bytes().get(offset..offset + bytes.len());
+            let end = offset.saturating_add(bytes.len());
+            let from = found.memory.bytes().get(offset..end);
             bytes.copy_from_slice(from.ok_or_else(|| invalid("not within the region"))?);
             Ok(())
         })
@@ -183,7 +184,8 @@ impl Verbs for Adapter {
             let offset = usize::try_from(offset).unwrap();
             let to = found.memory.bytes_mut();
             let to = to.ok_or_else(|| invalid("memory that is only read"))?;
-            let to = to.get_mut(offset..offset + bytes.len());
+            let end = offset.saturating_add(bytes.len());
+            let to = to.get_mut(offset..end);
             to.ok_or_else(|| invalid("not within the region"))?
                 .copy_from_slice(bytes);
             Ok(())
@@ -199,7 +201,7 @@ impl Verbs for Adapter {
             let cq = Cq {
                 length: cqe,
                 entries: std::collections::VecDeque::new(),
-                is_armed: false,
+                armed: None,
                 is_broken: false,
             };
             state.cqs.insert(number, cq);
@@ -262,6 +264,8 @@ impl Verbs for Adapter {
             net.fault(me, &error.to_string());
         } else if modify.qp_state == Some(QpState::Err) {
             net.flush(me, qp.qp_num);
+        } else {
+            net.adapters[me].tell_drained(qp.qp_num);
         }
         modified
     }
@@ -274,6 +278,8 @@ impl Verbs for Adapter {
     }
 
     fn post_send(&self, qp: QueuePair, requests: &[SendRequest<'_>]) -> Result<(), PostError> {
+        let known = self.with_qp(qp, |_| Ok(()));
+        known.map_err(|error| PostError { taken: 0, error })?;
         for (taken, request) in requests.iter().enumerate() {
             let posted = self.with_qp(qp, |qp| qp.post_send(request));
             if let Err(error) = posted {
@@ -286,6 +292,8 @@ impl Verbs for Adapter {
     }
 
     fn post_recv(&self, qp: QueuePair, requests: &[RecvRequest<'_>]) -> Result<(), PostError> {
+        let known = self.with_qp(qp, |_| Ok(()));
+        known.map_err(|error| PostError { taken: 0, error })?;
         for (taken, request) in requests.iter().enumerate() {
             let posted = self.with_qp(qp, |qp| qp.post_recv(request));
             if let Err(error) = posted {
@@ -321,12 +329,12 @@ impl Verbs for Adapter {
         })
     }
 
-    fn req_notify_cq(&self, cq: CompletionQueue, _: bool) -> Result<(), VerbsError> {
+    fn req_notify_cq(&self, cq: CompletionQueue, solicited_only: bool) -> Result<(), VerbsError> {
         self.with(|state| {
             let queue = state.cqs.get_mut(&cq.0);
-            queue
-                .ok_or_else(|| gone("completion queue", cq.0))?
-                .is_armed = true;
+            let queue = queue.ok_or_else(|| gone("completion queue", cq.0))?;
+            // Who asks for all and for the solicited ones gets all.
+            queue.armed = Some(solicited_only && queue.armed.unwrap_or(true));
             Ok(())
         })
     }
@@ -377,6 +385,8 @@ impl Qp {
             receives: std::collections::VecDeque::new(),
             receive_places: 0,
             received: std::collections::VecDeque::new(),
+            tells_drained: false,
+            draining: 0,
         }
     }
 
@@ -408,7 +418,9 @@ impl Qp {
                 modify.max_rd_atomic.is_none(),
                 false,
             ],
-            (_, QpState::Err) => [false; 6],
+            (QpState::Rts, QpState::Rts | QpState::Sqd)
+            | (QpState::Sqd, QpState::Sqd | QpState::Rts)
+            | (_, QpState::Reset | QpState::Err) => [false; 6],
             (from, to) => return Err(invalid(&format!("from {from} to {to}"))),
         };
         if missing.contains(&true) {
@@ -418,6 +430,14 @@ impl Qp {
             let gid = way.grh.map(|route| route.dgid);
             self.peer = peers.iter().position(|peer| Some(*peer) == gid);
         }
+        if to == QpState::Reset {
+            *self = Self::new(self.handle, self.init);
+            return Ok(());
+        }
+        if to == QpState::Sqd && self.now.qp_state != to {
+            self.draining = self.sends.len();
+        }
+        self.tells_drained = to == QpState::Sqd && modify.en_sqd_async_notify == Some(true);
         let now = &mut self.now;
         now.qp_state = to;
         now.path_mtu = modify.path_mtu.or(now.path_mtu);

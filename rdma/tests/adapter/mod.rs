@@ -2,7 +2,7 @@
 //! one thing happen at a time, whichever a seed chooses.
 //!
 //! It promises no more than the trait does: requests of different queues, acknowledgements, ends of receives and reads come in any order that is
-//! allowed, also late, and memory is read and written when a request is carried out, not when it is posted. And it checks what the user
+//! allowed, also late (but each queue's requests are carried out one after another), and memory is read and written when a request is carried out, not when it is posted. And it checks what the user
 //! must keep to: keys, rights, bounds, states, attributes, depths of queues, that a receive is posted (RNR), that the other side is ready, that
 //! completion queues never overflow. What no correct user does is in [`Network::faults`], whatever the user is told.
 //!
@@ -98,15 +98,20 @@ struct Qp {
     silent: u32,
     receives: VecDeque<Receive>,
     receive_places: u32,
-    /// Receives that are over and of which the completion queue does not know yet.
-    received: VecDeque<WorkCompletion>,
+    /// Receives that are over and of which the completion queue does not know yet, and whether they are solicited.
+    received: VecDeque<(WorkCompletion, bool)>,
+    /// The end of draining is to be told.
+    tells_drained: bool,
+    /// Requests that still end while it drains: those that were there before.
+    draining: usize,
 }
 
 #[derive(Debug)]
 struct Cq {
     length: u32,
     entries: VecDeque<Entry>,
-    is_armed: bool,
+    /// Whether only for solicited completions.
+    armed: Option<bool>,
     is_broken: bool,
 }
 

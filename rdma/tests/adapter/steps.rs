@@ -36,24 +36,16 @@ impl Net {
                 if !qp.received.is_empty() {
                     add(Step::Receive);
                 }
-                if qp.now.qp_state != QpState::Rts {
+                let state = qp.now.qp_state;
+                if !matches!(state, QpState::Rts | QpState::Sqd) {
                     continue;
                 }
                 if qp.sends.front().is_some_and(|first| first.done.is_some()) {
                     add(Step::Complete);
                 }
-                // The next one, and what may take effect before reads that have begun.
-                let open = qp.sends.iter().enumerate();
-                let mut fetching = 0;
-                for (place, request) in open.filter(|(_, request)| request.done.is_none()) {
-                    if request.flags.fence && fetching > 0 {
-                        break;
-                    }
-                    add(Step::CarryOut(place));
-                    fetching += u8::from(request.operation.fetches());
-                    if !request.operation.fetches() || fetching >= qp.now.max_rd_atomic.max(1) {
-                        break;
-                    }
+                let next = qp.sends.iter().position(|request| request.done.is_none());
+                if let Some(next) = next.filter(|_| state == QpState::Rts || qp.draining > 0) {
+                    add(Step::CarryOut(next));
                 }
             }
         }
@@ -64,7 +56,10 @@ impl Net {
         let (adapter, number, step) = all[self.draw(all.len())];
         match step {
             Step::CarryOut(place) => self.carry_out(adapter, number, place),
-            Step::Complete => self.complete(adapter, number, WcStatus::Success),
+            Step::Complete => {
+                self.complete(adapter, number, WcStatus::Success);
+                self.adapters[adapter].tell_drained(number);
+            }
             Step::Receive => {
                 let qp = self.adapters[adapter].qps.get_mut(&number).unwrap();
                 let completion = qp.received.pop_front().unwrap();
@@ -75,7 +70,13 @@ impl Net {
         true
     }
 
-    fn tell(&mut self, adapter: usize, cq: u32, completion: WorkCompletion, places: (u32, u32)) {
+    fn tell(
+        &mut self,
+        adapter: usize,
+        cq: u32,
+        (completion, solicited): (WorkCompletion, bool),
+        places: (u32, u32),
+    ) {
         let state = &mut self.adapters[adapter];
         let Some(queue) = state.cqs.get_mut(&cq) else {
             return;
@@ -85,7 +86,9 @@ impl Net {
             sends: places.0,
             receives: places.1,
         });
-        if std::mem::take(&mut queue.is_armed) {
+        let is_solicited = !completion.status.is_success() || solicited;
+        if queue.armed.is_some_and(|only| is_solicited || !only) {
+            queue.armed = None;
             state.told.push_back(rdma::CompletionQueue(cq));
         }
         if queue.entries.len() > queue.length as usize {
@@ -98,6 +101,7 @@ impl Net {
     fn complete(&mut self, adapter: usize, number: u32, status: WcStatus) {
         let qp = self.adapters[adapter].qps.get_mut(&number).unwrap();
         let request = qp.sends.pop_front().unwrap();
+        qp.draining = qp.draining.saturating_sub(1);
         qp.silent += 1;
         let ok = status.is_success();
         if ok && !request.flags.signaled && !qp.init.sq_sig_all {
@@ -114,7 +118,7 @@ impl Net {
             qp_num: number,
             vendor_err: 0,
         };
-        self.tell(adapter, cq, completion, (places, 0));
+        self.tell(adapter, cq, (completion, false), (places, 0));
     }
 
     /// All requests of a queue pair in the error state are flushed.
@@ -133,7 +137,7 @@ impl Net {
         }
         for receive in receives {
             let completion = failed(receive.wr_id, WcStatus::WrFlushErr, number);
-            self.tell(adapter, cq, completion, (0, 1));
+            self.tell(adapter, cq, (completion, false), (0, 1));
         }
     }
 
@@ -205,7 +209,12 @@ impl Net {
         if status == WcStatus::LocLenErr || status == WcStatus::LocProtErr {
             let receive = qp.receives.pop_front().unwrap();
             let cq = qp.init.recv_cq.0;
-            self.tell(adapter, cq, failed(receive.wr_id, status, number), (0, 1));
+            self.tell(
+                adapter,
+                cq,
+                (failed(receive.wr_id, status, number), false),
+                (0, 1),
+            );
         }
         self.fail(adapter, number);
     }
@@ -264,8 +273,6 @@ impl Net {
         data: &[u8],
         flags: SendFlags,
     ) -> Result<(), Refusal> {
-        let _ = flags;
-        let refused = || Refusal::Failed(WcStatus::RemAccessErr, Some(WcStatus::RemAccessErr));
         let state = &mut self.adapters[adapter];
         let qp = &state.qps[&number];
         let pd = qp.init.pd.0;
@@ -282,7 +289,7 @@ impl Net {
             } => {
                 let key = (rkey, access, Access::REMOTE_WRITE);
                 let to = state.remote(pd, remote_addr, data.len(), key);
-                to.ok_or_else(refused)?.copy_from_slice(data);
+                to.map_err(refused)?.copy_from_slice(data);
                 WcOpcode::RecvRdmaWithImm
             }
             _ => {
@@ -300,7 +307,7 @@ impl Net {
         if operation.consumes_receive() {
             let qp = state.qps.get_mut(&number).unwrap();
             let receive = qp.receives.pop_front().unwrap();
-            qp.received.push_back(WorkCompletion {
+            let completion = WorkCompletion {
                 wr_id: receive.wr_id,
                 status: WcStatus::Success,
                 opcode: Some(opcode),
@@ -308,7 +315,8 @@ impl Net {
                 imm_data,
                 qp_num: number,
                 vendor_err: 0,
-            });
+            };
+            qp.received.push_back((completion, flags.solicited));
         }
         Ok(())
     }
@@ -321,14 +329,13 @@ impl Net {
         operation: &Operation,
         length: u32,
     ) -> Result<Vec<u8>, Refusal> {
-        let refused = || Refusal::Failed(WcStatus::RemAccessErr, Some(WcStatus::RemAccessErr));
         let state = &mut self.adapters[adapter];
         let qp = &state.qps[&number];
         let (pd, access) = (qp.init.pd.0, qp.now.qp_access_flags);
         let (place, key, right) = match *operation {
             Operation::RdmaRead { remote_addr, rkey } => {
                 let from = state.remote_bytes(pd, remote_addr, length as usize, (rkey, access));
-                return Ok(from.ok_or_else(refused)?.to_vec());
+                return Ok(from.map_err(refused)?.to_vec());
             }
             Operation::AtomicCmpAndSwp {
                 remote_addr, rkey, ..
@@ -345,7 +352,7 @@ impl Net {
             ));
         }
         let bytes = state.remote(pd, place, 8, (key, access, right));
-        let bytes = bytes.ok_or_else(refused)?;
+        let bytes = bytes.map_err(refused)?;
         let old = u64::from_ne_bytes((&*bytes).try_into().unwrap());
         let new = match *operation {
             Operation::AtomicCmpAndSwp { compare, swap, .. } if old == compare => swap,
@@ -396,23 +403,41 @@ impl State {
         fits.then(|| (handle, usize::try_from(at).unwrap()))
     }
 
+    /// The place and the length of memory that the other side may reach, or what it is told.
+    fn reachable(
+        &self,
+        pd: u32,
+        addr: u64,
+        length: usize,
+        (rkey, allowed, right): (u32, Access, Access),
+    ) -> Result<(u32, usize), WcStatus> {
+        if !allowed.contains(right) {
+            return Err(WcStatus::RemInvReqErr);
+        }
+        let mut regions = self.regions.iter();
+        let found = regions.find(|(_, region)| region.region.rkey == rkey && region.pd == pd);
+        let found = found.filter(|(_, region)| region.access.contains(right));
+        let (&handle, region) = found.ok_or(WcStatus::RemAccessErr)?;
+        let at = addr.checked_sub(region.region.addr);
+        let at = at.filter(|at| at + length as u64 <= region.region.length);
+        let at = at.ok_or(WcStatus::RemAccessErr)?;
+        Ok((handle, usize::try_from(at).unwrap()))
+    }
+
     fn remote(
         &mut self,
         pd: u32,
         addr: u64,
         length: usize,
-        (rkey, allowed, right): (u32, Access, Access),
-    ) -> Option<&mut [u8]> {
+        key: (u32, Access, Access),
+    ) -> Result<&mut [u8], WcStatus> {
         if length == 0 {
-            return Some(&mut []);
+            return Ok(&mut []);
         }
-        let mut regions = self.regions.values_mut();
-        let region = regions.find(|region| region.region.rkey == rkey && region.pd == pd)?;
-        if !region.access.contains(right) || !allowed.contains(right) {
-            return None;
-        }
-        let at = usize::try_from(addr.checked_sub(region.region.addr)?).ok()?;
-        region.memory.bytes_mut()?.get_mut(at..at + length)
+        let (handle, at) = self.reachable(pd, addr, length, key)?;
+        let region = self.regions.get_mut(&handle).unwrap();
+        let bytes = region.memory.bytes_mut().ok_or(WcStatus::RemAccessErr)?;
+        Ok(&mut bytes[at..at + length])
     }
 
     fn remote_bytes(
@@ -421,16 +446,31 @@ impl State {
         addr: u64,
         length: usize,
         (rkey, allowed): (u32, Access),
-    ) -> Option<&[u8]> {
-        let right = Access::REMOTE_READ;
-        let mut regions = self.regions.values();
-        let region = regions.find(|region| region.region.rkey == rkey && region.pd == pd)?;
-        if !region.access.contains(right) || !allowed.contains(right) {
-            return None;
+    ) -> Result<&[u8], WcStatus> {
+        if length == 0 {
+            return Ok(&[]);
         }
-        let at = usize::try_from(addr.checked_sub(region.region.addr)?).ok()?;
-        region.memory.bytes().get(at..at + length)
+        let key = (rkey, allowed, Access::REMOTE_READ);
+        let (handle, at) = self.reachable(pd, addr, length, key)?;
+        Ok(&self.regions[&handle].memory.bytes()[at..at + length])
     }
+
+    /// Tells that a send queue is drained, if that was asked for and it is.
+    pub(super) fn tell_drained(&mut self, number: u32) {
+        let Some(qp) = self.qps.get_mut(&number) else {
+            return;
+        };
+        if qp.tells_drained && qp.draining == 0 && qp.now.qp_state == QpState::Sqd {
+            qp.tells_drained = false;
+            let event = rdma::AsyncEvent::SqDrained(qp.handle);
+            self.events.push_back(event);
+        }
+    }
+}
+
+/// What the sides are told of a request that the receiving one refuses.
+fn refused(status: WcStatus) -> Refusal {
+    Refusal::Failed(status, Some(status))
 }
 
 fn opcode(operation: &Operation) -> WcOpcode {

@@ -13,7 +13,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -26,46 +25,10 @@ use mpi::connection::{
     Settings as ConnectorSettings,
 };
 
+use super::carrier::{Carried, Carrier};
 use super::link::{Arrived, Broken, Link};
 use super::local::Local;
 use super::porter::{News, Order, Porter};
-
-/// What a back end does about connections.
-pub(super) trait Carrier: fmt::Debug {
-    /// What goes with the request to connect to a rank.
-    fn asks(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
-        let _ = (connection, peer);
-        Vec::new()
-    }
-
-    /// What goes with the answer that accepts the request of a rank, which came with these bytes.
-    fn answers(&mut self, connection: ConnectionId, peer: u32, asked: &[u8]) -> Vec<u8> {
-        let _ = (connection, peer, asked);
-        Vec::new()
-    }
-
-    /// The connection is in use from now on; at the side that asked, the answer came with these bytes.
-    fn opened(&mut self, connection: ConnectionId, peer: u32, answer: &[u8]) {
-        let _ = (connection, peer, answer);
-    }
-
-    /// Carries a packet, or gives it back to be written to the socket.
-    fn carry(&mut self, connection: ConnectionId, packet: Packet) -> Option<Packet> {
-        let _ = connection;
-        Some(packet)
-    }
-
-    /// The connection is not in use any more.
-    fn closed(&mut self, connection: ConnectionId) {
-        let _ = connection;
-    }
-}
-
-/// Packets travel on the sockets.
-#[derive(Debug, Default)]
-pub(super) struct InStream;
-
-impl Carrier for InStream {}
 
 /// How ranks get connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -368,6 +331,7 @@ impl<C: Carrier> Connections<C> {
         if let Some(place) = self.ends.get_mut(connection as usize)
             && place.take().is_some()
         {
+            self.carrier.closed(connection);
             self.input(connection, Input::ConnectError);
         }
     }
@@ -452,9 +416,7 @@ impl<C: Carrier> Connections<C> {
         if end.closes && is_written {
             let end = self.ends[connection as usize].take();
             if let Some(mut end) = end {
-                if end.in_use {
-                    self.carrier.closed(connection);
-                }
+                self.carrier.closed(connection);
                 if let Some(link) = &mut end.link {
                     let _ = self.registry.deregister(link.stream());
                 }
@@ -481,6 +443,10 @@ impl<C: Carrier> Connections<C> {
                     .messages
                     .pop_front()
                     .map(|(message, _)| Input::Read(message));
+            }
+            if C::CARRIES && !end.messages.is_empty() {
+                // What was sent before it comes another way, also when the stream has ended.
+                return None;
             }
             if end.has_ended {
                 end.reads = false;
@@ -531,6 +497,7 @@ impl<C: Carrier> Connections<C> {
         if self.connector.state(member(peer)) == VcState::Moribund && self.lost.insert(peer) {
             self.known.entry(peer).or_default();
             self.since.remove(&peer);
+            self.carrier.lost(peer);
             self.local.tell(Event::Lost { peer });
         }
     }
@@ -629,7 +596,58 @@ impl<C: Carrier> Connections<C> {
         self.go_on();
         self.known.entry(rank).or_default();
         self.since.remove(&rank);
+        self.carrier.lost(rank);
         self.local.tell(Event::Lost { peer: rank });
+    }
+
+    /// Handles what has happened to packets that are carried elsewhere.
+    pub(super) fn hear_carrier(&mut self) {
+        let mut any = false;
+        while let Some(carried) = self.carrier.happened() {
+            any = true;
+            match carried {
+                Carried::Arrived(connection, event) => {
+                    if let Some(connection) = connection
+                        && let Some(end) = self.end(connection)
+                    {
+                        end.received += 1;
+                        // A CLOSE may have waited for that.
+                        if !end.messages.is_empty() || end.has_ended {
+                            self.list(connection);
+                        }
+                    }
+                    self.local.tell(event);
+                }
+                Carried::Event(event) => self.local.tell(event),
+                Carried::Failed(peer, why) => self.fail(peer, why),
+            }
+        }
+        if any && !self.listed.is_empty() {
+            self.go_on();
+        }
+    }
+
+    /// Packets to and from a peer cannot be carried any more.
+    fn fail(&mut self, peer: u32, why: Failure) {
+        if !self.lost.insert(peer) {
+            return;
+        }
+        self.local.tell(Event::Failed { peer, why });
+        self.carrier.lost(peer);
+        self.connector.peer_failed(self.local.now(), member(peer));
+        self.go_on();
+        self.known.entry(peer).or_default();
+        self.since.remove(&peer);
+    }
+
+    /// Whether nothing has happened to packets that are carried elsewhere, so that it is right to sleep.
+    pub(super) fn arm_carrier(&mut self) -> bool {
+        self.carrier.arm()
+    }
+
+    /// What carries packets.
+    pub(super) const fn carrier(&mut self) -> &mut C {
+        &mut self.carrier
     }
 
     /// Opens all connections, if that has to be done before the program; true when it is done.

@@ -109,7 +109,7 @@ impl Local {
 
     /// Something that the message layer is to hear of.
     pub(super) fn tell(&self, event: Event) {
-        if matches!(event, Event::Lost { .. }) {
+        if matches!(event, Event::Lost { .. } | Event::Failed { .. }) {
             self.knows_of_loss.set(true);
         }
         self.ready.borrow_mut().push_back(event);

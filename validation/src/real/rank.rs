@@ -10,7 +10,10 @@ use mio::Poll;
 use mpi::{Process, Settings, Variant};
 use run::{LogFilter, Program, with_quiet_panics};
 
+#[cfg(feature = "verbs")]
+use super::adapter::OverVerbs;
 use super::auth::{Handshake, Purpose, Secret, Side};
+use super::carrier::{Carrier, InStream};
 use super::clock::{self, Clock};
 use super::connections::Connecting;
 use super::control::{FromRank, RankConnections, RankFailure, RankReport, ToRank};
@@ -25,11 +28,19 @@ use super::ticket::Ticket;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What carries packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Backend {
     /// Sockets.
     #[default]
     Tcp,
+    /// An adapter for InfiniBand or RoCE.
+    #[cfg(feature = "verbs")]
+    Verbs {
+        /// Its name; the first one if there is none.
+        device: Option<String>,
+        /// What can be chosen about it.
+        options: mpi::packet_channel::Options,
+    },
 }
 
 /// What can be chosen about a real run, the same at every rank.
@@ -120,14 +131,53 @@ pub(super) fn be(
     };
     let local = Rc::new(Local::new(me, clock));
     let crowded = ticket.local_size as usize > os::cores();
-    let how = (options.connecting, options.wait, crowded);
-    let sockets = Sockets::new(Rc::clone(&local), (poll, waker), porter, cards, how)?;
+    let parts = (poll, waker, porter, cards, crowded);
+    match &options.backend {
+        Backend::Tcp => live(program, options, &local, parts, InStream),
+        #[cfg(feature = "verbs")]
+        Backend::Verbs {
+            device,
+            options: how,
+        } => {
+            let how = mpi::packet_channel::Options {
+                // Different in each run, as it should be.
+                psn: psn(&local),
+                ..how.clone()
+            };
+            let registry = parts.0.registry();
+            let carrier = OverVerbs::open(Rc::clone(&local), device.as_deref(), how, registry)?;
+            live(program, options, &local, parts, carrier)
+        }
+    }
+}
+
+/// Where packet numbers begin: some bits of the clock.
+#[cfg(feature = "verbs")]
+fn psn(local: &Local) -> u32 {
+    let bits = clock::monotonic_ns() >> 6;
+    let bits = u32::try_from(bits & 0xFF_FFFF).unwrap_or(0);
+    bits ^ local.me().rank.wrapping_mul(0x9E_3779)
+}
+
+/// What a rank has before it begins.
+type Parts = (Poll, Arc<mio::Waker>, Porter, Vec<String>, bool);
+
+/// The life of a rank over what carries its packets; whether it finished.
+fn live<C: Carrier + 'static>(
+    program: &dyn Program,
+    options: &RankOptions,
+    local: &Rc<Local>,
+    (poll, waker, porter, cards, crowded): Parts,
+    carrier: C,
+) -> io::Result<bool> {
+    let how = (options.connecting, options.wait, crowded, carrier);
+    let sockets = Sockets::new(Rc::clone(local), (poll, waker), porter, cards, how)?;
     let process = Process::new(Box::new(TcpChannel(Rc::clone(&sockets))));
     let future = program
         .rank(Rc::clone(&process))
         .ok_or(ErrorKind::Unsupported)?;
     let (ended, place) = with_quiet_panics(|| executor::run(&process, future, &*sockets));
-    let report = report(&process, &local, ended, place);
+    let report = report(&process, local, ended, place);
     let finished = report.failure.is_none();
     let connections = sockets.connections().borrow();
     let porter = connections.porter();
@@ -138,6 +188,10 @@ pub(super) fn be(
 
 /// The parameters of the message layer.
 fn settings(options: &RankOptions) -> Settings {
+    #[cfg(feature = "verbs")]
+    if let Backend::Verbs { options: how, .. } = &options.backend {
+        return how.settings(Settings::new(options.eager_threshold));
+    }
     Settings {
         tells_eager_sends: true,
         transfer_threshold: options.eager_threshold,

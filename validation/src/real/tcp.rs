@@ -18,8 +18,9 @@ use mio::{Events, Poll, Token};
 use mpi::channel::{Event, Interest, Level, Packet, Settings};
 use mpi::{Channel, ConnectionStatistics};
 
+use super::carrier::Carrier;
 use super::clock::{self, Alarm};
-use super::connections::{Carrier, Connecting, Connections, InStream, Shared};
+use super::connections::{Connecting, Connections, Shared};
 use super::executor::Device;
 use super::local::Local;
 use super::porter::Porter;
@@ -37,6 +38,9 @@ pub enum Wait {
 /// What wakes the rank from other threads.
 pub(super) const WAKE: Token = Token(0);
 
+/// What wakes it for what is carried elsewhere.
+pub(super) const CARRIER: Token = Token(usize::MAX - 1);
+
 /// What wakes it at a date.
 const ALARM: Token = Token(usize::MAX);
 
@@ -45,6 +49,9 @@ const LOOKS_MAX: usize = 4;
 
 /// While spinning, the system is asked what happened elsewhere after so many looks.
 const LOOKS_BETWEEN_POLLS: u32 = 64;
+
+/// While spinning, sockets that carry no packets are looked at after so many looks at what does.
+const CARRIED_BETWEEN_LOOKS: u32 = 256;
 
 /// A rank that calls without ever waiting looks at its sockets this often.
 const LOOK_INTERVAL_NS: u64 = 20_000;
@@ -71,9 +78,8 @@ impl<C> fmt::Debug for Sockets<C> {
     }
 }
 
-impl Sockets<InStream> {
-    /// The sockets of a rank that is to be connected with the others as `how` says, and waits like this; `crowded` if its host has more
-    /// ranks than cores.
+impl<C: Carrier> Sockets<C> {
+    /// The sockets of a rank that is to be connected with the others as `how` says, and waits like this; `crowded` if its host has more ranks than cores; `carrier` is what carries packets.
     ///
     /// # Errors
     /// If the system has no descriptors left.
@@ -82,12 +88,12 @@ impl Sockets<InStream> {
         (poll, waker): (Poll, Arc<mio::Waker>),
         porter: Porter,
         cards: Vec<String>,
-        (how, wait, crowded): (Connecting, Wait, bool),
+        (how, wait, crowded, carrier): (Connecting, Wait, bool, C),
     ) -> io::Result<Rc<Self>> {
         let registry = poll.registry().try_clone()?;
         let alarm = Alarm::new(&registry, ALARM)?;
         let connections =
-            Connections::new(Rc::clone(&local), how, porter, registry, cards, InStream);
+            Connections::new(Rc::clone(&local), how, porter, registry, cards, carrier);
         Ok(Rc::new(Self {
             local,
             connections: Rc::new(RefCell::new(connections)),
@@ -116,7 +122,7 @@ impl<C: Carrier> Sockets<C> {
         }
         let mut connections = self.connections.borrow_mut();
         for event in &*events {
-            if event.token() != WAKE && event.token() != ALARM {
+            if ![WAKE, ALARM, CARRIER].contains(&event.token()) {
                 let readable = event.is_readable() || event.is_read_closed() || event.is_error();
                 connections.socket_event(event.token(), readable, event.is_writable());
             }
@@ -138,6 +144,12 @@ impl<C: Carrier> Sockets<C> {
     fn look(&self) {
         let looks = self.looks.get().wrapping_add(1);
         self.looks.set(looks);
+        if C::CARRIES {
+            self.connections.borrow_mut().hear_carrier();
+            if !looks.is_multiple_of(CARRIED_BETWEEN_LOOKS) {
+                return;
+            }
+        }
         let few = self.connections.borrow().sockets() <= LOOKS_MAX;
         if few && !looks.is_multiple_of(LOOKS_BETWEEN_POLLS) {
             let mut connections = self.connections.borrow_mut();
@@ -174,6 +186,15 @@ impl<C: Carrier> Device for Sockets<C> {
                 break;
             }
             match self.wait {
+                Wait::Block if C::CARRIES => {
+                    let mut connections = self.connections.borrow_mut();
+                    let may_sleep = connections.arm_carrier();
+                    connections.hear_carrier();
+                    drop(connections);
+                    if may_sleep && !self.local.is_ready() && !self.local.is_nudged() {
+                        self.sleep_until(timer);
+                    }
+                }
                 Wait::Block => self.sleep_until(timer),
                 Wait::Spin => self.look(),
             }
@@ -227,12 +248,29 @@ impl<C: Carrier> Channel for TcpChannel<C> {
         }
     }
 
+    fn offer(&self, peer: u32, send: mpi::channel::Token, message: &mpi::Buffer) {
+        if C::CARRIES && peer != self.0.local.me().rank {
+            let mut connections = self.0.connections.borrow_mut();
+            connections.carrier().offer(peer, send, message);
+        }
+    }
+
+    fn expect(&self, peer: u32, _: mpi::channel::Token, receive: mpi::channel::Token, length: u64) {
+        if C::CARRIES && peer != self.0.local.me().rank {
+            let mut connections = self.0.connections.borrow_mut();
+            connections.carrier().expect(peer, receive, length);
+        }
+    }
+
     fn pull(&self, _: u32, _: Packet) {
         unreachable!("messages are announced here, and not pulled");
     }
 
     fn poll_event(&self) -> Option<Event> {
         if !self.0.local.is_ready() {
+            if C::CARRIES {
+                self.0.connections.borrow_mut().hear_carrier();
+            }
             self.0.look_now_and_then();
             self.0.local.expire();
         }

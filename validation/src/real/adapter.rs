@@ -1,0 +1,157 @@
+//! Verbs: packets travel over an adapter, through [`mpi::packet_channel`]; the sockets of the connections only bring the two sides together.
+//!
+//! The endpoints of the queue pairs go with the request and the answer of the handshake. The close protocol stays on the sockets, where each message tells
+//! how many packets were sent before it. A rank that blocks sleeps until the adapter tells of a completion or a socket has something;
+//! one that spins looks at the adapter, and now and then at the sockets, which tell of lost ranks.
+//!
+//! *Not modelled*: moving to another adapter or port; a rank uses one.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::rc::Rc;
+
+use mio::unix::SourceFd;
+use mio::{Interest, Registry};
+use mpi::channel::{Packet, Token};
+use mpi::connection::{ConnectionId, Failure};
+use mpi::packet_channel::{Device, Happening, Options};
+use mpi::{Buffer, Level};
+use rdma::VerbsError;
+
+use super::carrier::{Carried, Carrier};
+use super::local::Local;
+use super::tcp::CARRIER;
+use crate::verbs::LibVerbs;
+
+/// What carries packets over an adapter.
+#[derive(Debug)]
+pub(super) struct OverVerbs {
+    local: Rc<Local>,
+    device: Device,
+    /// Connections that could not be made, and their peers.
+    failed: Vec<(u32, Failure)>,
+    /// Peers of connections that were prepared.
+    lost: BTreeSet<u32>,
+}
+
+impl OverVerbs {
+    /// The adapter of this name, or the first one; `registry` tells when it has something.
+    ///
+    /// # Errors
+    /// If there is none, or what it refuses.
+    pub(super) fn open(
+        local: Rc<Local>,
+        name: Option<&str>,
+        options: Options,
+        registry: &Registry,
+    ) -> io::Result<Self> {
+        let verbs = LibVerbs::open(name).map_err(|error| io::Error::other(error.to_string()))?;
+        let fd = verbs.completion_fd().as_raw_fd();
+        registry.register(&mut SourceFd(&fd), CARRIER, Interest::READABLE)?;
+        let device = Device::new(Rc::new(verbs), options);
+        let device = device.map_err(|error| io::Error::other(error.to_string()))?;
+        Ok(Self {
+            local,
+            device,
+            failed: Vec::new(),
+            lost: BTreeSet::new(),
+        })
+    }
+
+    /// What came of preparing or connecting a connection; without it the peer is lost.
+    fn or_fail(&mut self, peer: u32, done: Result<Vec<u8>, VerbsError>) -> Vec<u8> {
+        done.unwrap_or_else(|error| {
+            let text = format_args!("no connection to rank {peer}: {error}");
+            self.local.log(Level::Error, text);
+            self.failed.push((peer, Failure::Adapter));
+            Vec::new()
+        })
+    }
+}
+
+impl Carrier for OverVerbs {
+    const CARRIES: bool = true;
+
+    fn asks(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
+        let endpoint = self.device.endpoint(connection, peer);
+        self.or_fail(peer, endpoint.map(Vec::from))
+    }
+
+    fn answers(&mut self, connection: ConnectionId, peer: u32, asked: &[u8]) -> Vec<u8> {
+        let endpoint = self.device.endpoint(connection, peer);
+        let connected = endpoint.and_then(|own| {
+            self.device.connect(connection, asked, false)?;
+            Ok(own.to_vec())
+        });
+        self.or_fail(peer, connected)
+    }
+
+    fn opened(&mut self, connection: ConnectionId, peer: u32, answer: &[u8]) {
+        // The side that has answered is connected already.
+        if !answer.is_empty() {
+            let connected = self.device.connect(connection, answer, true);
+            self.or_fail(peer, connected.map(|()| Vec::new()));
+        }
+    }
+
+    fn carry(&mut self, connection: ConnectionId, packet: Packet) -> Option<Packet> {
+        self.device.post(connection, packet);
+        None
+    }
+
+    fn closed(&mut self, connection: ConnectionId) {
+        self.device.close(connection);
+    }
+
+    fn lost(&mut self, peer: u32) {
+        self.lost.insert(peer);
+        self.device.forget(peer);
+    }
+
+    fn offer(&mut self, peer: u32, send: Token, message: &Buffer) {
+        self.device.offer(peer, send, message);
+    }
+
+    fn expect(&mut self, peer: u32, receive: Token, length: u64) {
+        self.device.expect(peer, receive, length);
+    }
+
+    fn happened(&mut self) -> Option<Carried> {
+        if let Some((peer, why)) = self.failed.pop() {
+            return Some(Carried::Failed(peer, why));
+        }
+        let happening = self.device.take().or_else(|| {
+            self.device.progress();
+            self.device.take()
+        });
+        match happening? {
+            Happening::Arrived { link, event } => Some(Carried::Arrived(link, event)),
+            Happening::Event(event) => Some(Carried::Event(event)),
+            Happening::Broken {
+                link: Some(_),
+                peer,
+                why,
+                detail,
+            } => {
+                if !detail.is_empty() && !self.lost.contains(&peer) {
+                    let text = format_args!("rank {peer}: {why}: {detail}");
+                    self.local.log(Level::Error, text);
+                }
+                Some(Carried::Failed(peer, why))
+            }
+            Happening::Bye(_) | Happening::Broken { .. } => self.happened(),
+        }
+    }
+
+    fn arm(&mut self) -> bool {
+        match self.device.arm() {
+            Ok(may_sleep) => may_sleep,
+            Err(error) => {
+                let text = format_args!("the adapter does not tell of completions: {error}");
+                self.local.log(Level::Error, text);
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a back end does about connections besides their sockets: what it says in the handshake, and where packets go.
+
+use std::fmt;
+
+use mpi::Buffer;
+use mpi::channel::{Event, Packet, Token};
+use mpi::connection::{ConnectionId, Failure};
+
+/// What a back end does about connections.
+pub(super) trait Carrier: fmt::Debug {
+    /// What goes with the request to connect to a rank.
+    fn asks(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
+        let _ = (connection, peer);
+        Vec::new()
+    }
+
+    /// What goes with the answer that accepts the request of a rank, which came with these bytes.
+    fn answers(&mut self, connection: ConnectionId, peer: u32, asked: &[u8]) -> Vec<u8> {
+        let _ = (connection, peer, asked);
+        Vec::new()
+    }
+
+    /// The connection is in use from now on; at the side that asked, the answer came with these bytes.
+    fn opened(&mut self, connection: ConnectionId, peer: u32, answer: &[u8]) {
+        let _ = (connection, peer, answer);
+    }
+
+    /// Carries a packet, or gives it back to be written to the socket.
+    fn carry(&mut self, connection: ConnectionId, packet: Packet) -> Option<Packet> {
+        let _ = connection;
+        Some(packet)
+    }
+
+    /// The connection is not in use any more, or will not be.
+    fn closed(&mut self, connection: ConnectionId) {
+        let _ = connection;
+    }
+
+    /// A rank is lost, and everything that was on its way from or to it.
+    fn lost(&mut self, peer: u32) {
+        let _ = peer;
+    }
+
+    /// See [`mpi::Channel::offer`].
+    fn offer(&mut self, peer: u32, send: Token, message: &Buffer) {
+        let _ = (peer, send, message);
+    }
+
+    /// See [`mpi::Channel::expect`].
+    fn expect(&mut self, peer: u32, receive: Token, length: u64) {
+        let _ = (peer, receive, length);
+    }
+
+    /// Whether packets are carried elsewhere than on the sockets.
+    const CARRIES: bool = false;
+
+    /// The next thing that has happened to packets that are carried elsewhere.
+    fn happened(&mut self) -> Option<Carried> {
+        None
+    }
+
+    /// Asks to be told, at a file descriptor that whoever has made the carrier knows, when something happens; true if nothing has, so that it
+    /// is right to sleep.
+    fn arm(&mut self) -> bool {
+        true
+    }
+}
+
+/// What has happened to packets that are carried elsewhere than on the sockets.
+#[cfg_attr(
+    not(feature = "verbs"),
+    expect(dead_code, reason = "there is no such carrier in this build")
+)]
+#[derive(Debug)]
+pub(super) enum Carried {
+    /// Something has arrived that the peer has posted.
+    Arrived(Option<ConnectionId>, Event),
+    /// Something else that the message layer is to hear.
+    Event(Event),
+    /// Nothing can be carried to a peer any more.
+    Failed(u32, Failure),
+}
+
+/// Packets travel on the sockets.
+#[derive(Debug, Default)]
+pub(super) struct InStream;
+
+impl Carrier for InStream {}

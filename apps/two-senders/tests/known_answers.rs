@@ -11,7 +11,7 @@ fn check(options: &str) -> (Option<i32>, Value) {
 
 #[test]
 fn the_send_mode_decides() {
-    for mode in ["", "--send-mode eager", "--send-mode threshold=1025B"] {
+    for mode in ["--send-mode eager", "--send-mode threshold=1025B"] {
         let (status, found) = check(mode);
         assert_eq!(
             (status, &found["verdict"]),
@@ -28,4 +28,12 @@ fn the_send_mode_decides() {
         // Every run ends so.
         assert_eq!(finding["critical"]["is"], "everything");
     }
+}
+
+#[test]
+fn without_a_send_mode_needing_buffers_is_a_mistake() {
+    let (status, found) = check("");
+    assert_eq!((status, &found["verdict"]), (Some(1), &"found".into()));
+    assert_eq!(found["findings"][0]["kind"], "buffering");
+    assert_eq!(found["warnings"], serde_json::json!([]));
 }

@@ -241,6 +241,11 @@ fn schedule(text: &str) -> Result<Schedule, String> {
 }
 
 impl CheckArgs {
+    /// Whether the number of transitions is limited.
+    pub(super) const fn has_transitions_max(&self) -> bool {
+        self.max_transitions.is_some()
+    }
+
     /// Whether the search could go on for ever.
     pub(super) const fn never_ends(&self) -> bool {
         !matches!(self.strategy, Strategy::DepthFirst)

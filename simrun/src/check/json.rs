@@ -14,6 +14,7 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         warnings,
         is_cut,
         unbuffered,
+        steps_are_limited: _,
         kept_in,
     } = searched;
     let statistics = &report.statistics;

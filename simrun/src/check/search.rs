@@ -2,6 +2,8 @@
 //!
 //! If nothing is found in a program of ranks whose send mode was left open, another search looks for what happens when every send
 //! waits for its receive. A deadlock that is found only there is a finding: the program relies on buffers that MPI does not promise.
+//! Rendezvous has more steps and can have far more orders, so that search takes a limited number of steps: it may find something, but
+//! that it is not over changes nothing about the search that was asked for.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,6 +22,11 @@ use crate::{entry, progress, status};
 /// So many different findings are shown.
 const SHOWN_MAX: usize = 5;
 
+/// The search that nobody asked for takes at most so many times the steps of the one before...
+const UNASKED_FACTOR: u64 = 10;
+/// ... but so many in any case.
+const UNASKED_STEPS: u64 = 200_000;
+
 /// What a search has to tell.
 pub(super) struct Searched {
     pub(super) report: Report,
@@ -29,6 +36,8 @@ pub(super) struct Searched {
     pub(super) is_cut: bool,
     /// The search under rendezvous, if there was one.
     pub(super) unbuffered: Option<Report>,
+    /// The number of steps was limited by an option.
+    pub(super) steps_are_limited: bool,
     /// The file in which the search is kept, if it is.
     pub(super) kept_in: Option<String>,
 }
@@ -40,23 +49,32 @@ impl Searched {
             (Verdict::Ok, Some(report)) => match &report.verdict {
                 Verdict::Broken(text) => Verdict::Broken(text.clone()),
                 _ if report.statistics.deadlocks > 0 => Verdict::Found,
-                _ if report.statistics.bounds.is_empty() => Verdict::Ok,
+                _ if self.asked_bounds(report).next().is_none() => Verdict::Ok,
                 _ => Verdict::Bounded,
             },
             (verdict, _) => verdict.clone(),
         }
     }
 
-    /// Whether all orders were covered, in both searches.
+    /// Whether all orders were covered that were asked for.
     pub(super) fn is_exhaustive(&self) -> bool {
-        self.report.is_exhaustive() && self.unbuffered.as_ref().is_none_or(Report::is_exhaustive)
+        let unbuffered = self.unbuffered.as_ref();
+        self.report.is_exhaustive()
+            && unbuffered.is_none_or(|report| self.asked_bounds(report).next().is_none())
     }
 
-    /// The bounds that were hit, in either search.
+    /// The bounds that the search under rendezvous has hit, but for its own.
+    fn asked_bounds(&self, report: &Report) -> impl Iterator<Item = Bound> + use<> {
+        let own = (!self.steps_are_limited).then_some(Bound::Transitions);
+        let all = report.statistics.bounds.iter();
+        all.filter(move |&bound| Some(bound) != own)
+    }
+
+    /// The bounds that were asked for and hit, in either search.
     pub(super) fn bounds(&self) -> Vec<Bound> {
-        let reports = std::iter::once(&self.report).chain(&self.unbuffered);
-        let mut bounds = Vec::new();
-        for bound in reports.flat_map(|report| report.statistics.bounds.iter()) {
+        let unbuffered = self.unbuffered.iter();
+        let mut bounds: Vec<Bound> = self.report.statistics.bounds.iter().collect();
+        for bound in unbuffered.flat_map(|report| self.asked_bounds(report)) {
             if !bounds.contains(&bound) {
                 bounds.push(bound);
             }
@@ -108,6 +126,7 @@ pub(super) fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
         warnings: Vec::new(),
         is_cut: false,
         unbuffered: None,
+        steps_are_limited: args.has_transitions_max(),
         kept_in: None,
         report,
     };
@@ -226,8 +245,10 @@ fn explore_unbuffered<'a>(
         send_mode: Some(SendMode::Rendezvous),
         ..*subject
     };
+    let steps = report.statistics.transitions.saturating_mul(UNASKED_FACTOR);
     let options = Options {
         seconds_max: (options.seconds_max - report.statistics.seconds).max(0.0),
+        transitions_max: options.transitions_max.min(steps.max(UNASKED_STEPS)),
         ..options.clone()
     };
     let numbers = QueueNumbers::default();

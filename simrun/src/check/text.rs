@@ -41,7 +41,7 @@ pub(super) fn unbuffered(report: &Report) -> String {
         format!("  no deadlock either if sends are not buffered ({traces})")
     } else {
         format!(
-            "  if sends are not buffered not all orders were explored: {}",
+            "  if sends are not buffered not all orders were explored: {}; --send-mode rendezvous goes on",
             joined(statistics.bounds.iter())
         )
     }

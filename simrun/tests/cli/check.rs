@@ -354,6 +354,23 @@ fn sends_that_need_buffers_are_found() {
 }
 
 #[test]
+fn the_search_that_nobody_asked_for_is_limited() {
+    let farm = program("cases");
+    let ran = simrun(&format!(
+        "check -n 6 --format json {farm} -- --case any-source"
+    ));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let found = ran.json();
+    assert_eq!(
+        (&found["verdict"], &found["exhaustive"]),
+        (&"ok".into(), &true.into())
+    );
+    assert_eq!(found["unbuffered"]["exhaustive"], false);
+    let text = found["unbuffered"]["message"].as_str().unwrap();
+    assert!(text.contains("--send-mode rendezvous goes on"), "{text}");
+}
+
+#[test]
 fn an_order_of_receives_that_is_not_determined_is_a_warning() {
     let farm = program("cases");
     let search = format!("check -n 3 --format json {farm} -- --case any-source");

@@ -1,0 +1,171 @@
+//! Promise: of random rank programs, each reduction finds the classes and the ends that brute force finds, `odpor` each class once.
+//!
+//! Every rank does a few calls that are drawn: sends that block or not, receives and probes with and without wildcards, tests,
+//! waits for any. Many programs end in a deadlock, which is as good an end as any.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use explore::{Class, End, Observer, Options, Reduction, Run, Statistics, explore};
+use mpi::{ANY_SOURCE, ANY_TAG, Comm, Request, Result, Source, waitany};
+use run::{RankProgram, SendMode, explorable};
+use sim_core::Stream;
+
+/// More runs than these, and a program is left out: brute force would take too long.
+const RUNS_MAX: u64 = 500;
+
+/// A call.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Send(usize),
+    Isend(usize),
+    Recv(Option<usize>),
+    Irecv(Option<usize>),
+    Iprobe(Option<usize>),
+    Probe(Option<usize>),
+    /// Of the receives begun with `Irecv`, the oldest one.
+    Test,
+    Wait,
+    WaitAny,
+}
+
+type Program = Vec<Vec<Op>>;
+
+fn program(stream: &mut Stream) -> Program {
+    let ranks = 2 + below(stream, 2);
+    let ops = |rank: usize, stream: &mut Stream| -> Vec<Op> {
+        let count = 1 + below(stream, 4);
+        (0..count).map(|_| op(rank, ranks, stream)).collect()
+    };
+    (0..ranks).map(|rank| ops(rank, stream)).collect()
+}
+
+fn op(rank: usize, ranks: usize, stream: &mut Stream) -> Op {
+    let peer = (rank + 1 + below(stream, ranks - 1)) % ranks;
+    let source = (below(stream, 2) == 0).then_some(peer);
+    match below(stream, 12) {
+        0..=2 => Op::Send(peer),
+        3 | 4 => Op::Isend(peer),
+        5 | 6 => Op::Recv(source),
+        7 => Op::Irecv(source),
+        8 => Op::Iprobe(source),
+        9 => [Op::Probe(source), Op::WaitAny][below(stream, 2)],
+        10 => Op::Test,
+        _ => Op::Wait,
+    }
+}
+
+fn below(stream: &mut Stream, limit: usize) -> usize {
+    let drawn = stream.below(limit as u64);
+    usize::try_from(drawn).expect("below a small limit")
+}
+
+async fn play(world: Comm, program: Rc<Program>) -> Result<()> {
+    let from = |source: Option<usize>| source.map_or(ANY_SOURCE, Source::Rank);
+    let mut message = world.buffer(8);
+    let mut receives: Vec<Request> = Vec::new();
+    let mut sends: Vec<Request> = Vec::new();
+    for op in &program[world.rank()] {
+        match *op {
+            Op::Send(to) => world.send(&message, to, 0).await?,
+            Op::Isend(to) => sends.push(world.isend(message.clone(), to, 0)?),
+            Op::Recv(source) => drop(world.recv(&mut message, from(source), ANY_TAG).await?),
+            Op::Irecv(source) => {
+                receives.push(world.irecv(world.buffer(8), from(source), ANY_TAG)?);
+            }
+            Op::Iprobe(source) => drop(world.iprobe(from(source), ANY_TAG).await?),
+            Op::Probe(source) => drop(world.probe(from(source), ANY_TAG).await?),
+            Op::Test => {
+                if let Some(request) = receives.first_mut()
+                    && request.test().await?.is_some()
+                {
+                    receives.remove(0);
+                }
+            }
+            Op::Wait if !receives.is_empty() => drop(receives.remove(0).wait().await?),
+            Op::WaitAny if !receives.is_empty() => {
+                drop(waitany(&mut receives).await?);
+                receives.clear();
+            }
+            Op::Wait | Op::WaitAny => {}
+        }
+    }
+    for send in &mut sends {
+        send.wait().await?;
+    }
+    Ok(())
+}
+
+/// The classes, with their ends.
+#[derive(Default)]
+struct Seen(BTreeSet<Class>, BTreeSet<End>);
+
+impl Observer for Seen {
+    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        self.0.insert(run.path.class());
+        self.1.insert(run.end);
+        ControlFlow::Continue(())
+    }
+
+    fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+fn search(program: &Rc<Program>, mode: SendMode, reduction: Reduction) -> (Seen, Statistics) {
+    let ranks = u32::try_from(program.len()).expect("few");
+    let program = Rc::clone(program);
+    let start = move |world| play(world, Rc::clone(&program));
+    let mut stepper = explorable(Rc::new(RankProgram::new(start)), ranks, mode);
+    let options = Options {
+        reduction,
+        traces_max: RUNS_MAX,
+        ..Options::default()
+    };
+    let mut seen = Seen::default();
+    let (statistics, broken) = explore(&mut stepper, &options, &mut seen);
+    assert_eq!(broken, None, "{reduction:?}");
+    (seen, statistics)
+}
+
+#[test]
+fn reductions_find_what_brute_force_finds() {
+    let programs = std::env::var_os("EXPLORE_PROGRAMS").map_or(100, |number| {
+        number.to_string_lossy().parse().expect("a number")
+    });
+    let mut ends = BTreeSet::new();
+    let (mut judged, mut with_choice) = (0, 0);
+    for number in 0..programs {
+        let mut stream = Stream::new(number, "rank programs");
+        let program = Rc::new(program(&mut stream));
+        for mode in [SendMode::Eager, SendMode::Rendezvous] {
+            let (judge, statistics) = search(&program, mode, Reduction::Sleep);
+            if !statistics.bounds.is_empty() {
+                continue;
+            }
+            judged += 1;
+            with_choice += u32::from(judge.0.len() > 1);
+            ends.extend(judge.1.iter().copied());
+            for reduction in [Reduction::Sdpor, Reduction::Odpor] {
+                let (seen, statistics) = search(&program, mode, reduction);
+                let what = || format!("{number}, {mode:?}, {reduction:?}: {program:?}");
+                assert_eq!(seen.1, judge.1, "{}", what());
+                assert!(
+                    seen.0 == judge.0,
+                    "{} of {} classes: {}",
+                    seen.0.len(),
+                    judge.0.len(),
+                    what()
+                );
+                if reduction == Reduction::Odpor {
+                    let counts = (statistics.traces, statistics.blocked);
+                    assert_eq!(counts, (judge.0.len() as u64, 0), "{}", what());
+                }
+            }
+        }
+    }
+    assert!(judged > programs, "{judged} of {programs} programs, twice");
+    assert!(u64::from(with_choice) > programs / 4, "{with_choice}");
+    assert!(ends.len() >= 3, "{ends:?}");
+}

@@ -357,7 +357,7 @@ fn sends_that_need_buffers_are_found() {
 fn the_search_that_nobody_asked_for_is_limited() {
     let farm = program("cases");
     let ran = simrun(&format!(
-        "check -n 6 --format json {farm} -- --case any-source"
+        "check -n 7 --format json {farm} -- --case any-source"
     ));
     assert_eq!(ran.status, 0, "{ran:?}");
     let found = ran.json();

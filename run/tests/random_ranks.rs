@@ -80,7 +80,7 @@ async fn play(world: Comm, program: Rc<Program>) -> Result<()> {
                 if let Some(request) = receives.first_mut()
                     && request.test().await?.is_some()
                 {
-                    receives.remove(0);
+                    drop(receives.remove(0));
                 }
             }
             Op::Wait if !receives.is_empty() => drop(receives.remove(0).wait().await?),
@@ -131,7 +131,7 @@ fn search(program: &Rc<Program>, mode: SendMode, reduction: Reduction) -> (Seen,
 
 #[test]
 fn reductions_find_what_brute_force_finds() {
-    let programs = std::env::var_os("EXPLORE_PROGRAMS").map_or(100, |number| {
+    let programs = std::env::var_os("EXPLORE_PROGRAMS").map_or(300, |number| {
         number.to_string_lossy().parse().expect("a number")
     });
     let mut ends = BTreeSet::new();

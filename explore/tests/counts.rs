@@ -2,29 +2,15 @@
 
 mod bounds;
 mod programs;
+mod seen;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use explore::{Class, Observer, Options, Reduction, Run, Statistics, explore};
+use explore::{Class, Options, Reduction, Statistics, explore};
+use seen::Seen;
 use sim_core::Stepper;
-
-/// The classes of the runs that were seen.
-#[derive(Default)]
-struct Seen(BTreeSet<Class>);
-
-impl Observer for Seen {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.insert(run.path.class());
-        ControlFlow::Continue(())
-    }
-
-    fn forget(&mut self) {
-        self.0.clear();
-    }
-}
 
 /// Explores and checks what must hold of every exploration.
 fn classes(mut stepper: Stepper, reduction: Reduction) -> (Statistics, BTreeSet<Class>) {

@@ -2,26 +2,13 @@
 //! random program.
 
 mod random;
+mod seen;
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
-use explore::{Class, Mutant, Observer, Options, Reduction, Run, explore};
+use explore::{Class, Mutant, Options, Reduction, explore};
 use random::{Family, Program};
-
-#[derive(Default)]
-struct Seen(BTreeSet<Class>);
-
-impl Observer for Seen {
-    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.insert(run.path.class());
-        ControlFlow::Continue(())
-    }
-
-    fn forget(&mut self) {
-        self.0.clear();
-    }
-}
+use seen::Seen;
 
 fn classes(
     program: &Program,

@@ -1,0 +1,21 @@
+//! An observer that keeps the classes of the runs.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use explore::{Class, Observer, Run};
+
+/// The classes of the runs that were seen.
+#[derive(Default)]
+pub(crate) struct Seen(pub(crate) BTreeSet<Class>);
+
+impl Observer for Seen {
+    fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        self.0.insert(run.path.class());
+        ControlFlow::Continue(())
+    }
+
+    fn forget(&mut self) {
+        self.0.clear();
+    }
+}

@@ -250,6 +250,8 @@ pub enum Event {
         peer: u32,
         /// The sender's operation.
         send: Token,
+        /// The length of the message in bytes.
+        length: u64,
         /// What was told with that.
         returned: Option<Box<Returned>>,
     },

@@ -84,13 +84,18 @@ pub enum Failure {
     NoMemory,
     /// The adapter refused something that the connection needs.
     Adapter,
+    /// The adapter told that something of it broke that the connection needs.
+    Fault(rdma::AdapterFault),
 }
 
 impl Failure {
     /// Whether an adapter says so, and not the machines of connections.
     #[must_use]
     pub const fn is_of_adapter(self) -> bool {
-        matches!(self, Self::Transport(_) | Self::NoMemory | Self::Adapter)
+        matches!(
+            self,
+            Self::Transport(_) | Self::NoMemory | Self::Adapter | Self::Fault(_)
+        )
     }
 }
 
@@ -109,6 +114,7 @@ impl std::fmt::Display for Failure {
                 "memory for a message could not be registered (is the limit of locked memory too low? `ulimit -l`)"
             }
             Self::Adapter => "the adapter refused a call",
+            Self::Fault(fault) => return fault.fmt(f),
         })
     }
 }

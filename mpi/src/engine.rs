@@ -368,6 +368,7 @@ impl Engine {
                 peer,
                 send,
                 returned,
+                ..
             } => self.handle_taken(channel, (peer, send), returned.as_deref()),
             Event::Sent(token) if self.flow.is_some() => self.handle_left(channel, token),
             Event::Sent(token) => self.handle_sent(token),

@@ -152,7 +152,8 @@ impl Error {
                     | Failure::NoAddress
                     | Failure::Oneself
                     | Failure::NoMemory
-                    | Failure::Adapter,
+                    | Failure::Adapter
+                    | Failure::Fault(_),
                 ..
             } => ErrorClass::Other,
             Self::Connection {

@@ -22,12 +22,12 @@
 //! # Failures
 //!
 //! A request that fails breaks the connection; to the message layer the peer is lost, and its operations fail with the status of the adapter:
-//! `rank 3: transport retry counter exceeded (IBV_WC_RETRY_EXC_ERR)`. A peer that is gone while nothing is on the way to it is not noticed here.
+//! `rank 3: transport retry counter exceeded (IBV_WC_RETRY_EXC_ERR)`. So does what the adapter tells without having been asked (a queue pair, a completion
+//! queue or the whole adapter is broken); that its port went down or came back is only said, because requests outlive that for a while. A peer that is gone while nothing is on the way to it is not noticed here.
 //!
 //! # Not modelled
 //!
-//! Several ports, shared receive queues, dynamic connections, atomics and fences of the message layer. Asynchronous events of the adapter are not looked
-//! at: what they tell of comes as failed requests too. A message whose memory is registered is not copied, so that a program that
+//! Several ports, shared receive queues, dynamic connections, atomics and fences of the message layer. A message whose memory is registered is not copied, so that a program that
 //! writes to its buffer while the registration is kept makes a copy then (see `registrations`).
 
 mod completions;
@@ -93,6 +93,11 @@ pub trait World {
     /// The next rank of which is known by other means that it is lost. An adapter notices only that of a rank to which something is on the way.
     fn lost(&self) -> Option<u32> {
         None
+    }
+
+    /// Whether the adapter may have something to tell without having been asked, as its file descriptor says.
+    fn is_alerted(&self) -> bool {
+        true
     }
 
     /// The name of the host on which the rank runs.
@@ -207,6 +212,10 @@ impl<W: World> PacketChannel<W> {
     fn event_of(&self, happening: Happening) -> Option<Event> {
         match happening {
             Happening::Arrived { event, .. } | Happening::Event(event) => Some(event),
+            Happening::Notice(text) => {
+                self.world.log(Level::Warn, format_args!("{text}"));
+                None
+            }
             Happening::Bye(link) => {
                 self.ends.borrow_mut().heard.insert(link);
                 None
@@ -314,6 +323,9 @@ impl<W: World> Channel for PacketChannel<W> {
             }
             if std::mem::replace(&mut has_looked, true) {
                 return None;
+            }
+            if self.world.is_alerted() {
+                self.device.borrow_mut().hear();
             }
             self.device.borrow_mut().progress();
         }

@@ -259,6 +259,63 @@ pub enum AsyncEvent {
     ),
 }
 
+/// What of an adapter has broken, as an [event](AsyncEvent) told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum AdapterFault {
+    /// A completion queue, and with it its queue pairs.
+    CompletionQueue,
+    /// A queue pair.
+    QueuePair,
+    /// A queue pair, by an invalid request of its peer.
+    Request,
+    /// A queue pair, by a request of its peer without the rights for it.
+    Access,
+    /// The whole adapter.
+    Device,
+}
+
+impl AdapterFault {
+    /// What the event is called in `enum ibv_event_type`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CompletionQueue => "IBV_EVENT_CQ_ERR",
+            Self::QueuePair => "IBV_EVENT_QP_FATAL",
+            Self::Request => "IBV_EVENT_QP_REQ_ERR",
+            Self::Access => "IBV_EVENT_QP_ACCESS_ERR",
+            Self::Device => "IBV_EVENT_DEVICE_FATAL",
+        }
+    }
+}
+
+impl fmt::Display for AdapterFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self {
+            Self::CompletionQueue => "a completion queue broke",
+            Self::QueuePair => "the queue pair broke",
+            Self::Request => "the queue pair got an invalid request",
+            Self::Access => "the queue pair got a request without the rights for it",
+            Self::Device => "the adapter broke",
+        };
+        write!(f, "{what} ({})", self.name())
+    }
+}
+
+impl AsyncEvent {
+    /// What has broken; `None` if nothing has.
+    #[must_use]
+    pub const fn fault(&self) -> Option<AdapterFault> {
+        match self {
+            Self::CqErr(_) => Some(AdapterFault::CompletionQueue),
+            Self::QpFatal(_) => Some(AdapterFault::QueuePair),
+            Self::QpReqErr(_) => Some(AdapterFault::Request),
+            Self::QpAccessErr(_) => Some(AdapterFault::Access),
+            Self::DeviceFatal => Some(AdapterFault::Device),
+            _ => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -42,7 +42,7 @@ mod queue_pair;
 mod verbs;
 mod work;
 
-pub use completion::{AsyncEvent, WcOpcode, WcStatus, WorkCompletion};
+pub use completion::{AdapterFault, AsyncEvent, WcOpcode, WcStatus, WorkCompletion};
 pub use connect::{BadEndpoint, Endpoint, RNR_TIMER_US, RcOptions, connect, prepare};
 pub use device::{
     AtomicCap, DeviceAttributes, Gid, GidType, LinkLayer, Mtu, PortAttributes, PortState,

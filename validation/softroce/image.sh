@@ -23,10 +23,11 @@ else
 fi
 release=${kernel#linux-image-}
 
-# The kernel; a shell and what goes with it; the tool that makes an rxe device; verbs with their provider; what measures.
+# The kernel; a shell and what goes with it; the tool that makes an rxe device; verbs with their provider; what measures; ssh.
 packages="$kernel busybox-static iproute2 libmnl0 libelf1 libcap2 libbpf1 libtirpc3 libxtables12 libbsd0 libmd0 util-linux
   libibverbs1 ibverbs-providers ibverbs-utils libnl-3-200 libnl-route-3-200
-  perftest librdmacm1 libibumad3 libpci3"
+  perftest librdmacm1 libibumad3 libpci3
+  dropbear-bin libtomcrypt1 libtommath1 libgmp10"
 # shellcheck disable=SC2086 # a list
 packages=$(printf '%s\n' $packages | sort)
 key=$({ printf '%s\n' "$packages"; cat "$here/init" "$here/image.sh"; } | sha256sum | cut -c 1-16)
@@ -112,6 +113,19 @@ cp "$busybox" root/bin/busybox
 "$busybox" --list | while read -r name; do
   [ -e "root/bin/$name" ] || ln -s busybox "root/bin/$name"
 done
+# One guest reaches the other by ssh, as real machines do: with a key that exists only in this image, on a wire that only the two have.
+for program in dropbear dbclient; do
+  file=$(found "*bin/$program")
+  [ -n "$file" ] || die "no $program in the packages"
+  add "$file" "bin/$program"
+done
+mkdir -p root/root/.ssh root/etc/dropbear
+keygen=$(found bin/dropbearkey)
+LD_LIBRARY_PATH=$libraries "$keygen" -t ed25519 -f root/root/.ssh/id_dropbear 2>/dev/null |
+  sed -n '/^ssh-ed25519 /p' >root/root/.ssh/authorized_keys
+LD_LIBRARY_PATH=$libraries "$keygen" -t ed25519 -f root/etc/dropbear/dropbear_ed25519_host_key >/dev/null 2>&1
+[ -s root/root/.ssh/authorized_keys ] || die "dropbearkey made no key"
+chmod -R go= root/root
 printf 'root:x:0:0::/root:/bin/sh\n' >root/etc/passwd
 printf '127.0.0.1 localhost\n10.0.0.1 node0\n10.0.0.2 node1\n' >root/etc/hosts
 install -m 755 "$here/init" root/init

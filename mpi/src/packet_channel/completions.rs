@@ -274,6 +274,7 @@ impl Device {
                 annex,
             } => (header, returned.map(Box::new), phantom, annex),
         };
+        let taken = self.announced(peer, &header);
         self.note(peer, &header, &annex);
         if let (Header::Data { receive }, true) = (header, annex.elsewhere) {
             return self.written(number, receive, returned);
@@ -282,6 +283,7 @@ impl Device {
             let taken = Event::Taken {
                 peer,
                 send,
+                length: taken,
                 returned,
             };
             self.hand_up(number, taken);
@@ -308,6 +310,16 @@ impl Device {
         let source = peer;
         self.hand_up(number, Event::Packet { source, packet });
         Ok(())
+    }
+
+    /// The length of the message of ours that a packet clears.
+    fn announced(&self, peer: u32, header: &Header) -> u64 {
+        let Header::Cts { send, .. } = *header else {
+            return 0;
+        };
+        self.offers
+            .get(&(peer, send))
+            .map_or(0, |offer| offer.length)
     }
 
     /// Notes what a packet says about memory.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use rdma::{
-    Access, CompletionQueue, Endpoint, MemoryRegion, ProtectionDomain, QpCapabilities,
+    Access, AsyncEvent, CompletionQueue, Endpoint, MemoryRegion, ProtectionDomain, QpCapabilities,
     QpInitAttributes, QueuePair, RecvRequest, RegionMemory, Verbs, VerbsError, WorkCompletion,
 };
 
@@ -33,6 +33,8 @@ pub enum Happening {
     Event(Event),
     /// The other side has sent its last frame.
     Bye(LinkId),
+    /// Something about the adapter that somebody should read.
+    Notice(String),
     /// A connection has failed, and is closed.
     Broken {
         /// Which one; `None` if it was closed before, so that nobody has to care.
@@ -66,6 +68,7 @@ pub(super) struct Offer {
     /// Where it is, if it may be fetched.
     pub(super) memory: Option<(Key, MemoryRegion)>,
     pub(super) is_phantom: bool,
+    pub(super) length: u64,
 }
 
 /// A message that a peer has announced.
@@ -503,6 +506,61 @@ impl Device {
         }
         self.progress();
         Ok(self.happenings.is_empty())
+    }
+
+    /// Looks at what the adapter tells without having been asked: what broke ends the connections that need it, and what may pass is told.
+    pub fn hear(&mut self) {
+        loop {
+            match self.verbs.get_async_event() {
+                Ok(None) => return,
+                Ok(Some(event)) => self.heard(event),
+                Err(error) => {
+                    let notice = format!("{}: its events: {error}", self.name());
+                    return self.happenings.push_back(Happening::Notice(notice));
+                }
+            }
+        }
+    }
+
+    fn heard(&mut self, event: AsyncEvent) {
+        // A completion tells better than an event why a queue pair failed.
+        self.progress();
+        let numbers: Vec<u32> = match event {
+            AsyncEvent::QpFatal(qp) | AsyncEvent::QpReqErr(qp) | AsyncEvent::QpAccessErr(qp) => {
+                vec![qp.qp_num]
+            }
+            AsyncEvent::CqErr(cq) => {
+                let uses = |link: &&Link| self.shelves[link.shelf].cq == cq;
+                let links = self.links.values().filter(uses);
+                links.map(|link| link.qp.qp_num).collect()
+            }
+            AsyncEvent::DeviceFatal => self.links.keys().copied().collect(),
+            AsyncEvent::PortErr(port) if port == self.options.connection.port_num => {
+                let notice = format!(
+                    "port {port} of {} is down: what is sent meanwhile is repeated until the retries are used up",
+                    self.name()
+                );
+                return self.happenings.push_back(Happening::Notice(notice));
+            }
+            AsyncEvent::PortActive(port) if port == self.options.connection.port_num => {
+                let notice = format!("port {port} of {} is up", self.name());
+                return self.happenings.push_back(Happening::Notice(notice));
+            }
+            _ => return,
+        };
+        let Some(fault) = event.fault() else { return };
+        let detail = format!("{fault} of {}", self.name());
+        if event == AsyncEvent::DeviceFatal && numbers.is_empty() {
+            let notice = Happening::Notice(detail.clone());
+            self.happenings.push_back(notice);
+        }
+        for number in numbers {
+            self.fail(number, Failure::Fault(fault), detail.clone());
+        }
+    }
+
+    fn name(&self) -> String {
+        self.verbs.query_device().name.clone()
     }
 
     /// How often the registration of a message that was sent from where it is was found, and how often it had to be made.

@@ -28,6 +28,7 @@ impl Device {
         let mut offer = Offer {
             memory: None,
             is_phantom,
+            length: message.len(),
         };
         if self.options.rendezvous == Rendezvous::Read && is_long {
             let memory = match message.memory() {

@@ -2,7 +2,7 @@
 //!
 //! The endpoints of the queue pairs go with the request and the answer of the handshake. The close protocol stays on the sockets, where each message tells
 //! how many packets were sent before it. A rank that blocks sleeps until the adapter tells of a completion or a socket has something;
-//! one that spins looks at the adapter, and now and then at the sockets, which tell of lost ranks.
+//! one that spins looks at the adapter, and now and then at the sockets, which tell of lost ranks, and at what the adapter tells without having been asked.
 //!
 //! *Not modelled*: moving to another adapter or port; a rank uses one.
 
@@ -21,7 +21,7 @@ use rdma::VerbsError;
 
 use super::carrier::{Carried, Carrier};
 use super::local::Local;
-use super::tcp::CARRIER;
+use super::tcp::{ALERT, CARRIER};
 use crate::verbs::LibVerbs;
 
 /// What carries packets over an adapter.
@@ -49,6 +49,8 @@ impl OverVerbs {
         let verbs = LibVerbs::open(name).map_err(|error| io::Error::other(error.to_string()))?;
         let fd = verbs.completion_fd().as_raw_fd();
         registry.register(&mut SourceFd(&fd), CARRIER, Interest::READABLE)?;
+        let fd = verbs.async_fd().as_raw_fd();
+        registry.register(&mut SourceFd(&fd), ALERT, Interest::READABLE)?;
         let device = Device::new(Rc::new(verbs), options);
         let device = device.map_err(|error| io::Error::other(error.to_string()))?;
         Ok(Self {
@@ -128,6 +130,10 @@ impl Carrier for OverVerbs {
         match happening? {
             Happening::Arrived { link, event } => Some(Carried::Arrived(link, event)),
             Happening::Event(event) => Some(Carried::Event(event)),
+            Happening::Notice(text) => {
+                self.local.log(Level::Warn, format_args!("{text}"));
+                self.happened()
+            }
             Happening::Broken {
                 link: Some(_),
                 peer,
@@ -142,6 +148,10 @@ impl Carrier for OverVerbs {
             }
             Happening::Bye(_) | Happening::Broken { .. } => self.happened(),
         }
+    }
+
+    fn hear(&mut self) {
+        self.device.hear();
     }
 
     fn arm(&mut self) -> bool {

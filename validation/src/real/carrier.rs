@@ -59,6 +59,9 @@ pub(super) trait Carrier: fmt::Debug {
         None
     }
 
+    /// What carries packets has something to tell without having been asked.
+    fn hear(&mut self) {}
+
     /// Asks to be told, at a file descriptor that whoever has made the carrier knows, when something happens; true if nothing has, so that it
     /// is right to sleep.
     fn arm(&mut self) -> bool {

@@ -607,6 +607,7 @@ impl<C: Carrier> Connections<C> {
             any = true;
             match carried {
                 Carried::Arrived(connection, event) => {
+                    self.local.count_taken(&event);
                     if let Some(connection) = connection
                         && let Some(end) = self.end(connection)
                     {

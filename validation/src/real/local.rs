@@ -145,17 +145,29 @@ impl Local {
     }
 
     /// A packet is being posted: counts the message that it begins, if it does.
+    pub(super) fn count(&self, header: &Header, payload: u64) {
+        if let Some(length) = header.begins(payload) {
+            self.count_message(length);
+        }
+    }
+
+    /// Something has happened to what is carried elsewhere than on the sockets: counts the message that a peer has fetched, of which no packet is
+    /// posted.
+    pub(super) fn count_taken(&self, event: &Event) {
+        if let Event::Taken { length, .. } = *event {
+            self.count_message(length);
+        }
+    }
+
     #[expect(
         clippy::cast_precision_loss,
         reason = "messages of 2^53 bytes and more may be off by one"
     )]
-    pub(super) fn count(&self, header: &Header, payload: u64) {
-        if let Some(length) = header.begins(payload) {
-            let mut tally = self.tally.get();
-            tally.messages += 1;
-            tally.bytes += length as f64;
-            self.tally.set(tally);
-        }
+    fn count_message(&self, length: u64) {
+        let mut tally = self.tally.get();
+        tally.messages += 1;
+        tally.bytes += length as f64;
+        self.tally.set(tally);
     }
 
     /// How much has happened.

@@ -41,6 +41,9 @@ pub(super) const WAKE: Token = Token(0);
 /// What wakes it for what is carried elsewhere.
 pub(super) const CARRIER: Token = Token(usize::MAX - 1);
 
+/// What wakes it when the adapter tells something without having been asked.
+pub(super) const ALERT: Token = Token(usize::MAX - 2);
+
 /// What wakes it at a date.
 const ALARM: Token = Token(usize::MAX);
 
@@ -121,13 +124,20 @@ impl<C: Carrier> Sockets<C> {
             return;
         }
         let mut connections = self.connections.borrow_mut();
+        let mut alerted = false;
         for event in &*events {
-            if ![WAKE, ALARM, CARRIER].contains(&event.token()) {
+            if event.token() == ALERT {
+                connections.carrier().hear();
+                alerted = true;
+            } else if ![WAKE, ALARM, CARRIER].contains(&event.token()) {
                 let readable = event.is_readable() || event.is_read_closed() || event.is_error();
                 connections.socket_event(event.token(), readable, event.is_writable());
             }
         }
         connections.hear();
+        if alerted {
+            connections.hear_carrier();
+        }
     }
 
     /// Waits until the system has something to tell, or until that moment.

@@ -1,0 +1,84 @@
+# Sourced in the guests by the job of apps.sh: NODE, NODES, ME and PEER say where.
+# shellcheck shell=sh
+
+failed() {
+  echo "failed: $*"
+  cat /tmp/said /tmp/errors 2>/dev/null
+  exit 1
+}
+
+# check NAME RANKS OPTIONS ARGUMENTS HOW: the tests print what they do in a simulation, with the same options and arguments; HOW they are run is what differs.
+check() {
+  start=$(cut -d . -f 1 /proc/uptime)
+  ./conformance -p cluster.toml -q -n "$2" $3 -- $4 2>/tmp/errors | sort >/tmp/expected
+  [ "$(grep -c ': fine$' /tmp/expected)" -ge 10 ] || failed "$1: the simulation"
+  ./conformance real --backend verbs --device "$DEVICE" -q --prefix=false -n "$2" $5 $3 -- $4 >/tmp/said 2>/tmp/errors || failed "$1"
+  sort /tmp/said >/tmp/sorted
+  cmp -s /tmp/expected /tmp/sorted || failed "$1: other lines"
+  echo "$1: fine after $(($(cut -d . -f 1 /proc/uptime) - start)) s"
+}
+
+# rings NAME COMMAND...: the token has come back as often as it should.
+rings() {
+  name=$1
+  shift
+  "$@" -- --size 100KiB --rounds 3 >/tmp/said 2>/tmp/errors || failed "$name: $*"
+  [ "$(grep -c '^\[0\] round [012]: ' /tmp/said)" = 3 ] || failed "$name: other lines"
+  echo "$name: fine"
+}
+
+real="real --backend verbs --device $DEVICE"
+
+one_guest() {
+  rings "ring of 4" ./ring $real -n 4
+  # Below the threshold messages are copied into packets; all others travel by RDMA, whoever moves them.
+  usual="--send-mode threshold=16KiB"
+  check "write, blocking" 3 "$usual" "" ""
+  check "read, blocking" 3 "$usual" "" "--rendezvous read"
+  check "write, spinning, connected before" 2 "--send-mode threshold=100" "--threshold 100 --messages 500" "--wait spin --connect static"
+  check "read, spinning, everything by rendezvous" 2 "--send-mode rendezvous" "--threshold 0 --messages 300" "--wait spin --rendezvous read"
+}
+
+# The launcher in the first guest starts ranks in both.
+by_ssh() {
+  printf 'node0:2\nnode1:2\n' >/tmp/hosts
+  printf '#!/bin/sh\nexec dbclient -y -y "$@"\n' >/bin/ssh
+  chmod +x /bin/ssh
+  hosts="--hosts /tmp/hosts --listen $ME --ssh ssh"
+  usual="--send-mode threshold=16KiB"
+  rings "ring of 4 by ssh" ./ring $real $hosts -n 4
+  check "write, blocking, by ssh" 3 "$usual" "" "$hosts"
+  check "read, blocking, by ssh" 3 "$usual" "" "$hosts --rendezvous read"
+  printf 'node0\nnode1\n' >/tmp/hosts
+  check "write, spinning, by ssh" 2 "$usual" "--messages 500" "$hosts --wait spin"
+  check "read, spinning, by ssh" 2 "$usual" "--messages 500" "$hosts --wait spin --rendezvous read"
+}
+
+# Each guest starts its own rank, as a batch system does. They have no files in common, so the meeting point is carried to the other one.
+in_allocation() {
+  export SLURM_PROCID=$NODE SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=0 SLURM_JOB_ID=7 SLURM_STEP_ID=0
+  export SIMRUN_RENDEZVOUS=/tmp/meeting
+  if [ "$NODE" = 0 ]; then
+    (
+      until [ -e /tmp/meeting ]; do sleep 0.1; done
+      dbclient -y -y node1 'umask 077; cat >/tmp/meeting.new && mv /tmp/meeting.new /tmp/meeting' </tmp/meeting
+    ) >/tmp/carried 2>&1 &
+    rings "ring of 2 in an allocation" ./ring $real --listen "$ME"
+  else
+    ./ring $real --listen "$ME" -- --size 100KiB --rounds 3 >/tmp/said 2>/tmp/errors || failed "rank 1 of the allocation"
+  fi
+}
+
+mkdir -p /var/log
+if [ "$NODES" = 1 ]; then
+  one_guest
+else
+  dropbear -e -s -E -p 22 2>/tmp/dropbear
+  if [ "$NODE" = 0 ]; then
+    by_ssh
+    dbclient -y -y node1 'touch /tmp/go' 2>/dev/null || failed "ssh to the other guest"
+  else
+    until [ -e /tmp/go ]; do sleep 0.2; done
+  fi
+  in_allocation
+fi

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# apps.sh [-d] [one|two]...
+#
+# Runs programs over verbs on Soft-RoCE, as a user would on real adapters: `apps/ring`, and `apps/conformance`, the tests that are the same on every
+# device, whose lines must be those of a simulation.
+#
+#   one   all ranks in one guest, which the launcher there starts
+#   two   in two guests, of which the launcher in the first one starts ranks in both, by ssh; then as ranks of an allocation, which each guest starts
+#         by itself (both without an argument)
+#   -d    programs as built for tests: that takes less time to build, and more to run
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+profile=release
+while getopts d option; do
+  case $option in
+    d) profile=dev ;;
+    *) die "see the head of $0" ;;
+  esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || set -- one two
+need cargo=cargo
+"$here/image.sh" >/dev/null
+cd "$root"
+cargo build --quiet --profile "$profile" -p ring -p conformance --features simrun/verbs
+built=${CARGO_TARGET_DIR:-target}/${profile/dev/debug}
+
+# In the guest the script of the job has that name.
+job=$cache/apps
+rm -rf "$job"
+mkdir -p "$job"
+cp "$here/apps-guest.sh" "$job/job"
+
+for where in "$@"; do
+  case $where in
+    one) printf '== programs in one guest\n' && nodes=1 ;;
+    two) printf '== programs in two guests\n' && nodes=2 ;;
+    *) die "$where: one or two" ;;
+  esac
+  "$here/run.sh" -n "$nodes" -t 240 -f "$built/ring" -f "$built/conformance" -f platforms/cluster.toml -f "$job/job" '. ./job'
+done

@@ -45,6 +45,8 @@ mod real;
 mod size;
 mod status;
 mod summary;
+mod verbs_args;
+mod way;
 
 pub use app::App;
 pub use cli::simrun;

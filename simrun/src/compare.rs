@@ -9,10 +9,11 @@ use clap::{Args, ValueEnum};
 use validation::real::{Place, RENDEZVOUS};
 use validation::{
     Comparison, Facts, Measurements, Rounds, add_run, common_factor, read, read_rounds,
-    rounds_as_csv, sentinel_times, text_digest,
+    rounds_as_csv, sentinel_times, text_digest, write_comparison,
 };
 
 use crate::args::Format;
+use crate::limits::{Limit, missed};
 use crate::size::Size;
 use crate::way::{self, Network, WayArgs};
 use crate::{package, status};
@@ -55,9 +56,17 @@ pub(crate) struct CompareCommand {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// The folder for a report: a page, its figures as JSON, and pictures as SVG and PNG
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+
     /// Draw predicted against measured: SVG or PNG
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+
+    /// Exit with status 1 if the errors as they are are larger: such as median=5%,worst=15%
+    #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
+    require: Vec<Limit>,
 
     /// Exit with status 1 if an error is larger, such as 10%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -112,17 +121,19 @@ pub(crate) fn run(command: &CompareCommand) -> ExitCode {
         Format::Text => status::print(comparison.as_text().trim_end()),
         Format::Json => status::print(comparison.as_json()),
     };
-    let worst = comparison.errors(1.0).map(|errors| errors.worst);
-    match (worst, command.max_error) {
-        (None, _) => {
-            status::failed("nothing could be compared: expected a program that prints times")
-        }
-        (Some(worst), Some(most)) if worst > most => status::failed(format_args!(
+    let Some(errors) = comparison.errors(1.0) else {
+        return status::failed("nothing could be compared: expected a program that prints times");
+    };
+    if let Some(most) = command.max_error.filter(|most| errors.worst > *most) {
+        return status::failed(format_args!(
             "the worst error is {:.2} %: at most {:.2} % were asked for",
-            100.0 * worst,
+            100.0 * errors.worst,
             100.0 * most
-        )),
-        _ => printed,
+        ));
+    }
+    match missed(&command.require, Some(&errors)) {
+        Some(missed) => status::failed(missed),
+        None => printed,
     }
 }
 
@@ -194,6 +205,15 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
         .filter(|_| !comparison.figures.is_empty())
     {
         report::plot_scatter(&comparison.picture(), path).map_err(|error| error.to_string())?;
+    }
+    if let Some(folder) = &command.report {
+        let arguments = std::env::args_os().skip(1);
+        let arguments: Vec<String> = arguments
+            .map(|one| one.to_string_lossy().into_owned())
+            .collect();
+        let again = format!("simrun {}", arguments.join(" "));
+        write_comparison(&comparison, &platform, &again, folder)
+            .map_err(|error| format!("{}: cannot write it: {error}", folder.display()))?;
     }
     Ok(comparison)
 }

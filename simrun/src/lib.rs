@@ -35,6 +35,7 @@ mod cli;
 mod compare;
 mod entry;
 mod graph;
+mod limits;
 mod measure;
 mod measure_real;
 mod new;

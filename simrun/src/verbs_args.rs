@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use validation::real::Backend;
 
 /// What is said where verbs were not built.
-pub(crate) const NO_VERBS: &str = "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature verbs of simrun";
+pub(crate) const NO_VERBS: &str = "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature verbs of simrun, as `cargo build --release -p simrun --features verbs` makes; docs/verbs.md tells which system libraries that needs";
 
 /// How long messages travel over an adapter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]

@@ -176,7 +176,9 @@ impl<W: World> PacketChannel<W> {
     fn ask(&self, peer: u32) {
         let endpoint = {
             let mut device = self.device.borrow_mut();
-            if device.has(peer) || self.lost.borrow().contains(&peer) {
+            // Of one that has just broken nobody has heard yet; there is no second one.
+            let is_over = self.lost.borrow().contains(&peer) || device.is_breaking(peer);
+            if device.has(peer) || is_over {
                 return;
             }
             device.endpoint(peer, peer)

@@ -6,6 +6,7 @@ mod adapter;
 mod common;
 mod packet;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use adapter::Abilities;
@@ -16,7 +17,8 @@ use mpi::{
     ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, ErrorClass, Placement, Result, SendMode, Settings,
     waitall,
 };
-use packet::Ranks;
+use packet::{Ranks, Tells};
+use rdma::AsyncEvent;
 
 const WAYS: [Rendezvous; 2] = [Rendezvous::Write, Rendezvous::Read];
 
@@ -443,6 +445,90 @@ fn a_lost_peer_is_an_error_that_names_it_and_the_status() {
         outcome.all_given_back();
     });
     assert!(by_adapter.get() > 10, "{}", by_adapter.get());
+}
+
+/// Ranks 0 and 1 send each other messages until that fails.
+async fn until_it_fails(world: Comm, errors: Rc<RefCell<Vec<(usize, Error)>>>) -> Result<()> {
+    let other = 1 - world.rank();
+    let error = loop {
+        let mut buffer = world.buffer(300);
+        let sent = world.sendrecv(&pattern(300, 1), other, 0, &mut buffer, other, 0);
+        if let Err(error) = sent.await {
+            break error;
+        }
+    };
+    errors.borrow_mut().push((world.rank(), error));
+    Ok(())
+}
+
+#[test]
+fn what_an_adapter_tells_of_faults_is_an_error_that_names_peer_and_event() {
+    let cases: [(Tells, &str); 3] = [
+        (
+            |qp| qp.map(AsyncEvent::QpFatal),
+            "rank 1: the queue pair broke (IBV_EVENT_QP_FATAL)",
+        ),
+        (
+            |qp| qp.map(AsyncEvent::QpAccessErr),
+            "rank 1: the queue pair got a request without the rights for it (IBV_EVENT_QP_ACCESS_ERR)",
+        ),
+        (
+            |_| Some(AsyncEvent::DeviceFatal),
+            "rank 1: the adapter broke (IBV_EVENT_DEVICE_FATAL)",
+        ),
+    ];
+    for (tells, says) in cases {
+        each(2, 10, |mut ranks| {
+            ranks.tells = Some((0, 300 + 10 * ranks.seed, tells));
+            let errors = Rc::new(RefCell::new(Vec::new()));
+            let outcome = ranks.run(|world| until_it_fails(world, Rc::clone(&errors)));
+            let outcome = outcome.all_given_back();
+            let mut errors = errors.borrow().clone();
+            errors.sort_by_key(|(rank, _)| *rank);
+            let [(0, first), (1, second)] = &errors[..] else {
+                panic!("{errors:?}");
+            };
+            assert_eq!(first.to_string(), says);
+            assert_eq!(first.class(), ErrorClass::Other);
+            // The other side finds nobody.
+            assert_eq!(second.class(), ErrorClass::ProcFailed, "{second}");
+            let is_named = |line: &&String| {
+                line.starts_with("Error: rank 1: ") && line.contains(" of memory0")
+            };
+            assert!(
+                outcome.log.iter().any(|line| is_named(&line)),
+                "{:?}",
+                outcome.log
+            );
+        });
+    }
+}
+
+#[test]
+fn that_a_port_is_down_or_back_is_said_and_does_not_end_anything() {
+    let cases: [(Tells, &str); 2] = [
+        (
+            |_| Some(AsyncEvent::PortErr(1)),
+            "Warn: port 1 of memory0 is down",
+        ),
+        (
+            |_| Some(AsyncEvent::PortActive(1)),
+            "Warn: port 1 of memory0 is up",
+        ),
+    ];
+    for (tells, says) in cases {
+        each(2, 3, |mut ranks| {
+            ranks.tells = Some((0, 3, tells));
+            let lengths = Rc::new(vec![20, 300, 5000]);
+            let program = move |world| exchange(world, Rc::clone(&lengths), Receives::Then);
+            let outcome = ranks.run(program).finished();
+            assert!(
+                outcome.log.iter().any(|line| line.starts_with(says)),
+                "{:?}",
+                outcome.log
+            );
+        });
+    }
 }
 
 #[test]

@@ -282,6 +282,9 @@ pub(crate) fn run(
     if backend(args).is_none() {
         return status::refuse(NO_VERBS);
     }
+    if let Err(wrong) = args.verbs.check() {
+        return status::refuse(wrong);
+    }
     if std::env::var_os(validation::real::RANK_VARIABLE).is_some() {
         return be_rank(program, args);
     }

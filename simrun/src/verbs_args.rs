@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use clap::{Args, ValueEnum};
 use validation::real::Backend;
 
+use crate::size::Size;
+
 /// What is said where verbs were not built.
 pub(crate) const NO_VERBS: &str = "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature verbs of simrun, as `cargo build --release -p simrun --features verbs` makes; docs/verbs.md tells which system libraries that needs";
 
@@ -38,7 +40,13 @@ pub(crate) struct VerbsArgs {
     pub(crate) device: Option<String>,
 
     /// Port of the adapter
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Verbs")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u8).range(1..),
+        help_heading = "Verbs"
+    )]
     pub(crate) port: u8,
 
     /// Which of the port's global identifiers; without it the first of RoCE v2 over
@@ -83,6 +91,133 @@ pub(crate) struct VerbsArgs {
         verbatim_doc_comment
     )]
     pub(crate) rendezvous: RendezvousArg,
+
+    /// How often to send again what met no posted receive; 7 for ever. Credits see to it
+    /// that there always is one
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 7,
+        value_parser = clap::value_parser!(u8).range(0..8),
+        help_heading = "Verbs",
+        verbatim_doc_comment
+    )]
+    pub(crate) rnr_retries: u8,
+
+    /// How long the other side waits before that: a place in the table of the InfiniBand
+    /// specification, 12 for 0.64 ms
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 12,
+        value_parser = clap::value_parser!(u8).range(0..32),
+        help_heading = "Verbs",
+        verbatim_doc_comment
+    )]
+    pub(crate) rnr_timer: u8,
+
+    /// Reads of a connection that may be under way; less if an adapter can do less
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 16,
+        value_parser = clap::value_parser!(u8).range(1..),
+        help_heading = "Verbs"
+    )]
+    pub(crate) reads: u8,
+
+    /// Packets to a rank that it has not used up; for each there are two receives
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 32,
+        value_parser = clap::value_parser!(u32).range(2..=16384),
+        help_heading = "Verbs"
+    )]
+    pub(crate) credits: u32,
+
+    /// Those of the credits that only control packets may use
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 8,
+        value_parser = clap::value_parser!(u32).range(1..16384),
+        help_heading = "Verbs"
+    )]
+    pub(crate) reserved_credits: u32,
+
+    /// Packet buffers of a rank for what it sends and is not inline
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 64,
+        value_parser = clap::value_parser!(u32).range(1..=65536),
+        help_heading = "Verbs"
+    )]
+    pub(crate) send_buffers: u32,
+
+    /// Requests outstanding on the send queue of a connection
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 128,
+        value_parser = clap::value_parser!(u32).range(2..=65536),
+        help_heading = "Verbs"
+    )]
+    pub(crate) send_queue: u32,
+
+    /// Completions that a completion queue can hold; when its connections could fill one,
+    /// another is made
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 4096,
+        value_parser = clap::value_parser!(u32).range(2..=4_194_304),
+        help_heading = "Verbs",
+        verbatim_doc_comment
+    )]
+    pub(crate) completion_queue: u32,
+
+    /// One of so many requests of which nobody has to know the end is signalled
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 16,
+        value_parser = clap::value_parser!(u32).range(1..=65536),
+        help_heading = "Verbs"
+    )]
+    pub(crate) signal_every: u32,
+
+    /// Packets up to so many bytes, with their head, are given to the adapter inline; less
+    /// if it can do less
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = 220,
+        value_parser = clap::value_parser!(u32).range(0..=65536),
+        help_heading = "Verbs",
+        verbatim_doc_comment
+    )]
+    pub(crate) inline: u32,
+
+    /// Registrations of messages that are kept after they have left; 0 for none
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 64,
+        value_parser = clap::value_parser!(u32).range(0..=1_048_576),
+        help_heading = "Verbs"
+    )]
+    pub(crate) cached_regions: u32,
+
+    /// The most bytes of them
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "64MiB",
+        help_heading = "Verbs"
+    )]
+    pub(crate) cached_bytes: Size,
 }
 
 fn path_mtu(text: &str) -> Result<u32, String> {
@@ -97,6 +232,20 @@ fn path_mtu(text: &str) -> Result<u32, String> {
 const PACKET_MAX: u64 = 1 << 20;
 
 impl VerbsArgs {
+    /// What contradicts itself in these options, by their names.
+    ///
+    /// # Errors
+    /// That, and what is expected.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.reserved_credits >= self.credits {
+            return Err(format!(
+                "--reserved-credits {} of --credits {}: expected fewer, so that there are some for messages",
+                self.reserved_credits, self.credits
+            ));
+        }
+        Ok(())
+    }
+
     /// Verbs with these options, if they were built; messages of `eager_threshold` bytes and more go by rendezvous.
     #[cfg(not(feature = "verbs"))]
     pub(crate) const fn backend(&self, _eager_threshold: u64) -> Option<Backend> {
@@ -116,6 +265,15 @@ impl VerbsArgs {
                 RendezvousArg::Read => mpi::packet_channel::Rendezvous::Read,
             },
             eager_threshold: eager_threshold.min(PACKET_MAX),
+            credits: self.credits,
+            reserved: self.reserved_credits,
+            send_buffers: self.send_buffers,
+            send_queue: self.send_queue,
+            completion_queue: self.completion_queue,
+            signal_every: self.signal_every,
+            inline: self.inline,
+            cached_regions: self.cached_regions as usize,
+            cached_bytes: self.cached_bytes.0,
             ..mpi::packet_channel::Options::default()
         };
         let connection = &mut options.connection;
@@ -124,6 +282,9 @@ impl VerbsArgs {
         connection.path_mtu = self.path_mtu.and_then(rdma::Mtu::from_bytes);
         connection.timeout = self.ack_timeout;
         connection.retry_cnt = self.retries;
+        connection.rnr_retry = self.rnr_retries;
+        connection.min_rnr_timer = self.rnr_timer;
+        connection.max_rd_atomic = self.reads;
         Some(Backend::Verbs {
             device: self.device.clone(),
             options,
@@ -150,6 +311,18 @@ impl VerbsArgs {
         add("--ack-timeout", &self.ack_timeout);
         add("--retries", &self.retries);
         add("--rendezvous", &self.rendezvous.name());
+        add("--rnr-retries", &self.rnr_retries);
+        add("--rnr-timer", &self.rnr_timer);
+        add("--reads", &self.reads);
+        add("--credits", &self.credits);
+        add("--reserved-credits", &self.reserved_credits);
+        add("--send-buffers", &self.send_buffers);
+        add("--send-queue", &self.send_queue);
+        add("--completion-queue", &self.completion_queue);
+        add("--signal-every", &self.signal_every);
+        add("--inline", &self.inline);
+        add("--cached-regions", &self.cached_regions);
+        add("--cached-bytes", &self.cached_bytes);
         arguments
     }
 }
@@ -160,6 +333,7 @@ impl VerbsArgs {
 /// What a user can do about it.
 #[cfg(feature = "verbs")]
 pub(crate) fn look_for_device(args: &VerbsArgs) -> Result<(), String> {
+    args.check()?;
     let opened = validation::verbs::LibVerbs::open(args.device.as_deref());
     opened.map(drop).map_err(|error| error.to_string())
 }
@@ -168,4 +342,81 @@ pub(crate) fn look_for_device(args: &VerbsArgs) -> Result<(), String> {
 #[cfg(not(feature = "verbs"))]
 pub(crate) fn look_for_device(_: &VerbsArgs) -> Result<(), String> {
     Err(NO_VERBS.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        verbs: VerbsArgs,
+    }
+
+    fn read(line: &str) -> Result<VerbsArgs, String> {
+        let words = std::iter::once("real").chain(line.split_whitespace());
+        let line = Line::try_parse_from(words);
+        line.map(|line| line.verbs)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_handed_on_is_what_was_given() {
+        let given = "--device rxe0 --port 2 --gid-index 3 --path-mtu 1024 --ack-timeout 14 --retries 2 --rendezvous read --rnr-retries 3 \
+            --rnr-timer 9 --reads 4 --credits 50 --reserved-credits 5 --send-buffers 20 --send-queue 30 --completion-queue 500 --signal-every 7 \
+            --inline 64 --cached-regions 3 --cached-bytes 1MiB";
+        let words: Vec<OsString> = given.split_whitespace().map(OsString::from).collect();
+        let handed = read(given).unwrap().as_arguments();
+        assert_eq!(handed, words);
+    }
+
+    #[test]
+    fn wrong_values_are_refused_by_the_name_of_their_option() {
+        for wrong in [
+            "--port 0",
+            "--path-mtu 1500",
+            "--ack-timeout 32",
+            "--retries 8",
+            "--rnr-retries 8",
+            "--rnr-timer 32",
+            "--reads 0",
+            "--credits 1",
+            "--reserved-credits 0",
+            "--send-buffers 0",
+            "--send-queue 1",
+            "--completion-queue 0",
+            "--signal-every 0",
+            "--inline 100000",
+            "--cached-regions -1",
+            "--cached-bytes 1MX",
+        ] {
+            let error = read(wrong).unwrap_err();
+            let option = wrong.split(' ').next().unwrap();
+            assert!(error.contains(option), "{wrong}: {error}");
+        }
+        let error = read("--credits 8").unwrap().check().unwrap_err();
+        assert!(
+            error.starts_with("--reserved-credits 8 of --credits 8: expected fewer"),
+            "{error}"
+        );
+        assert_eq!(read("").unwrap().check(), Ok(()));
+    }
+
+    /// What is not told to a program and what its library does by itself are the same.
+    #[cfg(feature = "verbs")]
+    #[test]
+    fn the_defaults_are_those_of_the_packet_channel() {
+        let options = mpi::packet_channel::Options {
+            eager_threshold: 100,
+            ..mpi::packet_channel::Options::default()
+        };
+        let device = None;
+        assert_eq!(
+            read("").unwrap().backend(100),
+            Some(Backend::Verbs { device, options })
+        );
+    }
 }

@@ -4,6 +4,7 @@
 failed() {
   echo "failed: $*"
   cat /tmp/said /tmp/errors 2>/dev/null
+  touch /shared/failed
   exit 1
 }
 
@@ -54,31 +55,28 @@ by_ssh() {
   check "read, spinning, by ssh" 2 "$usual" "--messages 500" "$hosts --wait spin --rendezvous read"
 }
 
-# Each guest starts its own rank, as a batch system does. They have no files in common, so the meeting point is carried to the other one.
+# Each guest starts its own rank, as a batch system does; they meet over a file in the folder that both see.
 in_allocation() {
   export SLURM_PROCID=$NODE SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=0 SLURM_JOB_ID=7 SLURM_STEP_ID=0
-  export SIMRUN_RENDEZVOUS=/tmp/meeting
+  export SIMRUN_RENDEZVOUS=/shared/meeting
   if [ "$NODE" = 0 ]; then
-    (
-      until [ -e /tmp/meeting ]; do sleep 0.1; done
-      dbclient -y -y node1 'umask 077; cat >/tmp/meeting.new && mv /tmp/meeting.new /tmp/meeting' </tmp/meeting
-    ) >/tmp/carried 2>&1 &
     rings "ring of 2 in an allocation" ./ring $real --listen "$ME"
   else
     ./ring $real --listen "$ME" -- --size 100KiB --rounds 3 >/tmp/said 2>/tmp/errors || failed "rank 1 of the allocation"
   fi
 }
 
-mkdir -p /var/log
 if [ "$NODES" = 1 ]; then
   one_guest
 else
   dropbear -e -s -E -p 22 2>/tmp/dropbear
+  # The other guest's ranks come from here.
   if [ "$NODE" = 0 ]; then
     by_ssh
-    dbclient -y -y node1 'touch /tmp/go' 2>/dev/null || failed "ssh to the other guest"
+    touch /shared/go
   else
-    until [ -e /tmp/go ]; do sleep 0.2; done
+    until [ -e /shared/go ] || [ -e /shared/failed ]; do sleep 0.2; done
+    [ ! -e /shared/failed ] || exit 1
   fi
   in_allocation
 fi

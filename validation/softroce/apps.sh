@@ -38,5 +38,7 @@ for where in "$@"; do
     two) printf '== programs in two guests\n' && nodes=2 ;;
     *) die "$where: one or two" ;;
   esac
-  "$here/run.sh" -n "$nodes" -t 240 -f "$built/ring" -f "$built/conformance" -f platforms/cluster.toml -f "$job/job" '. ./job'
+  rm -rf "$job/shared"
+  mkdir "$job/shared"
+  "$here/run.sh" -n "$nodes" -t 240 -s "$job/shared" -f "$built/ring" -f "$built/conformance" -f platforms/cluster.toml -f "$job/job" '. ./job'
 done

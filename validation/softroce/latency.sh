@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# latency.sh [-d] [-f FILE]... [-x COMMAND]... [BYTES [ITERATIONS [RUNS]]]
+# latency.sh [-d] [-a] [-f FILE]... [-x COMMAND]... [BYTES [ITERATIONS [RUNS]]]
 #
 # What a SEND costs between two guests, half of a round trip in microseconds, with both sides polling, as CSV: `ib_send_lat` (Debian's perftest) and our
 # own ping-pong on the trait `Verbs`, alternated. Compare minima: averages are full of the host's preemptions.
 #
+#   -a   `apps/pingpong` too, over our message layer: rank 0 runs in the second guest, where the launcher sleeps
 #   -x   another program to compare with, as a command for the guests with BYTES and ITERATIONS in it; node 1 prints
 #        "bytes,iterations,minimum,typical,average". PORT is a free one, and NODE, PEER and DEVICE are set.
 #   -f   a file for it
@@ -11,9 +12,10 @@
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-files=() others=() profile=release
-while getopts df:x: option; do
+files=() others=() profile=release app=
+while getopts adf:x: option; do
   case $option in
+    a) app=1 ;;
     d) profile=dev ;;
     f) files+=(-f "$OPTARG") ;;
     x) others+=("$OPTARG") ;;
@@ -27,10 +29,19 @@ need cargo=cargo
 cd "$root"
 cargo build --quiet --profile "$profile" -p validation --features verbs --example verbs_pingpong
 files+=(-f "${CARGO_TARGET_DIR:-target}/${profile/dev/debug}/examples/verbs_pingpong")
+if [ -n "$app" ]; then
+  cargo build --quiet --profile "$profile" -p pingpong --features simrun/verbs
+  files+=(-f "${CARGO_TARGET_DIR:-target}/${profile/dev/debug}/pingpong")
+  # Each guest starts its own rank; the first is where `ib_send_lat` has its client.
+  # shellcheck disable=SC2016 # for the guests' shell
+  others+=('export PMI_RANK=$((1 - NODE)) PMI_SIZE=2 PMI_JOBID=latency MPI_LOCALRANKID=0 MPI_LOCALNRANKS=1 SIMRUN_RENDEZVOUS=/shared/meeting-$PORT
+./pingpong real --backend verbs --device $DEVICE --wait spin --listen $ME -q --prefix=false -- --sizes $BYTES --repetitions $ITERATIONS >/tmp/table &&
+awk -v bytes=$BYTES -v iterations=$ITERATIONS '"'"'$3 == "us" { print bytes "," iterations "," $4 "," $6 "," $2 }'"'"' /tmp/table')
+fi
 
 job=$cache/latency
 rm -rf "$job"
-mkdir "$job"
+mkdir -p "$job/shared"
 cat >"$job/job" <<'GUEST'
 perftest() {
   peer=
@@ -68,7 +79,7 @@ for other in ${others[@]+"${others[@]}"}; do
   files+=(-f "$job/other-$number")
 done
 output=$("$here/run.sh" -n 2 -t $((60 + 40 * runs * (2 + ${#others[@]}))) "${files[@]}" -f "$job/job" \
-  "BYTES=$bytes ITERATIONS=$iterations RUNS=$runs; . ./job") || {
+  -s "$job/shared" "BYTES=$bytes ITERATIONS=$iterations RUNS=$runs; . ./job") || {
   printf '%s\n' "$output" >&2
   die "measuring failed in the guests"
 }

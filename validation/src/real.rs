@@ -9,6 +9,8 @@
 
 #[cfg(feature = "verbs")]
 mod adapter;
+#[cfg(feature = "verbs")]
+mod adapter_limits;
 mod allocation;
 mod auth;
 mod carrier;

@@ -73,3 +73,19 @@ fn handshakes_of_strangers() {
 fn tickets() {
     replay("ticket", fuzzing::ticket, 5_000);
 }
+
+#[test]
+fn packets_over_adapters() {
+    replay("packet", fuzzing::packet, 50_000);
+}
+
+#[cfg(feature = "verbs")]
+#[test]
+fn endpoints_of_queue_pairs() {
+    replay("endpoint", fuzzing::endpoint, 20_000);
+}
+
+#[test]
+fn files_of_measurements() {
+    replay("measurements", fuzzing::measurements, 5_000);
+}

@@ -54,7 +54,9 @@ fn check(platform: &str, options: &str, latency: f64, bandwidth: f64) {
             let half = latency + f64::from(size) / bandwidth;
             assert_eq!(found.len(), 3, "{text}");
             assert!(
-                found.iter().all(|found| (found - half * 1e6).abs() <= 0.000_51),
+                found
+                    .iter()
+                    .all(|found| (found - half * 1e6).abs() <= 0.000_51),
                 "{platform} {options} {mode}, {size} bytes: {found:?} µs, not {half} s"
             );
             total += 8.0 * half;

@@ -385,6 +385,13 @@ impl Device {
         self.current.contains_key(&link)
     }
 
+    /// Whether a connection to this peer has failed and that has not been [taken](Self::take).
+    pub(super) fn is_breaking(&self, peer: u32) -> bool {
+        self.happenings
+            .iter()
+            .any(|happening| matches!(happening, Happening::Broken { link: Some(_), peer: other, .. } if *other == peer))
+    }
+
     /// The connections, prepared or in use.
     #[must_use]
     pub fn links(&self) -> Vec<LinkId> {

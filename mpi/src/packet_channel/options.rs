@@ -108,7 +108,8 @@ impl Options {
 
     /// The receives that are posted for a connection. Each packet but a report takes a credit, and each report gives one back at least,
     /// so there are never more reports on the way than credits.
-    pub(super) fn receives(&self) -> u32 {
+    #[must_use]
+    pub fn receives(&self) -> u32 {
         2 * self.credits() + SIGNS
     }
 

@@ -19,6 +19,7 @@ use std::task::{Context, Poll, Waker};
 use mpi::channel::{Interest, Token};
 use mpi::packet_channel::{Introduction, Options, PacketChannel, World};
 use mpi::{Comm, Level, Process, Result, Settings};
+use rdma::{AsyncEvent, QueuePair};
 
 use crate::adapter::{Abilities, Adapter, Network};
 
@@ -109,7 +110,12 @@ pub struct Ranks {
     pub abilities: Abilities,
     /// This rank's adapter goes off after so many steps.
     pub off: Option<(u32, u64)>,
+    /// This rank's adapter tells something after so many steps.
+    pub tells: Option<(u32, u64, Tells)>,
 }
+
+/// What an adapter tells without having been asked; it may be about one of its queue pairs.
+pub type Tells = fn(Option<QueuePair>) -> Option<AsyncEvent>;
 
 /// What came of it.
 pub struct Outcome {
@@ -146,6 +152,7 @@ impl Ranks {
             },
             abilities: Abilities::default(),
             off: None,
+            tells: None,
         }
     }
 
@@ -167,6 +174,7 @@ impl Ranks {
         let mut bodies = self.bodies(&program, &shared, &adapters);
         let mut results: Vec<Option<Result<()>>> = vec![None; size];
         let (mut off, mut is_off) = (self.off, false);
+        let (mut tells, mut told) = (self.tells, None);
         let mut steps = 0;
         let mut draw = |below: usize| {
             draws ^= draws >> 12;
@@ -192,6 +200,11 @@ impl Ranks {
                 bodies[rank as usize] = None;
                 is_off = true;
             }
+            if let Some((rank, _, what)) = tells.take_if(|(_, after, _)| steps >= *after) {
+                network.tell(&adapters[rank as usize], what);
+                told = Some(rank);
+                happened = true;
+            }
             happened |= introduce(&shared, &mut draw);
             if !happened {
                 for rank in 0..size {
@@ -200,11 +213,10 @@ impl Ranks {
                 happened = network.step() || introduce(&shared, &mut draw);
             }
             happened |= advance(&shared, happened);
-            if !happened && let Some((rank, _)) = off.take_if(|_| is_off) {
-                // Somebody else has noticed.
-                for lost in &mut shared.borrow_mut().lost {
-                    lost.push_back(rank);
-                }
+            let gone = off.take_if(|_| is_off && !happened);
+            let gone = gone.map(|(rank, _)| rank);
+            if let Some(rank) = gone.or_else(|| told.take_if(|_| !happened)) {
+                notice(&shared, rank);
                 happened = true;
             }
             if steps > STEPS_MAX || !happened {
@@ -286,6 +298,13 @@ fn introduce(shared: &RefCell<Shared>, draw: &mut impl FnMut(usize) -> usize) ->
     let (from, to, introduction) = shared.introductions.remove(at);
     shared.inboxes[to as usize].push_back((from, introduction));
     true
+}
+
+/// Everybody notices by other means that a rank is lost.
+fn notice(shared: &RefCell<Shared>, rank: u32) {
+    for lost in &mut shared.borrow_mut().lost {
+        lost.push_back(rank);
+    }
 }
 
 /// The next timer is over, if nothing else happens.

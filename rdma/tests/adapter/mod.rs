@@ -235,6 +235,13 @@ impl Network {
         self.0.borrow_mut().adapters[adapter.me].is_off = true;
     }
 
+    /// An adapter tells something without having been asked; what, may depend on a queue pair of it, if there is one.
+    pub fn tell(&self, adapter: &Adapter, what: fn(Option<QueuePair>) -> Option<AsyncEvent>) {
+        let state = &mut self.0.borrow_mut().adapters[adapter.me];
+        let qp = state.qps.values().next().map(|qp| qp.handle);
+        state.events.extend(what(qp));
+    }
+
     /// What was done that no correct user does.
     pub fn faults(&self) -> Vec<String> {
         self.0.borrow().faults.clone()

@@ -311,6 +311,27 @@ fn ranks_on_hosts_come_over_a_command_and_who_does_not_is_named() {
     );
 }
 
+#[test]
+fn a_rank_on_a_host_that_is_gone_while_its_command_goes_on_ends_the_run() {
+    let folder = Folder::new();
+    // Like an ssh whose other end does not answer any more.
+    let ssh = folder.write("ssh", "shift; sh -c \"$*\"; exec sleep 600\n");
+    let hosts = folder.write("hosts", "here:2\n");
+    let cases = program("cases");
+    let mut command = command(SIMRUN);
+    command.args(["real", "--hosts", &hosts, "--listen", "127.0.0.1"]);
+    command.args(["--ssh", &format!("sh {ssh}"), &cases]);
+    let ran = run(command.args(["--", "--case", "lost"]));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.stderr.contains("rank 1 on host ")
+            && ran.stderr.contains(
+                "its connection to the launcher broke, and what was started for it went on for 5 s"
+            ),
+        "{ran:?}"
+    );
+}
+
 /// Starts the ranks of a launcher that sets these variables, `{}` being the rank; what each did.
 fn placed(variables: &[(&str, &str)], size: u32, options: &str) -> Vec<Ran> {
     let folder = Folder::new();

@@ -17,8 +17,9 @@ use mpi::channel::{Packet, Token};
 use mpi::connection::{ConnectionId, Failure};
 use mpi::packet_channel::{Device, Happening, Options};
 use mpi::{Buffer, Level};
-use rdma::VerbsError;
+use rdma::{Verbs, VerbsError};
 
+use super::adapter_limits;
 use super::carrier::{Carried, Carrier};
 use super::local::Local;
 use super::tcp::{ALERT, CARRIER};
@@ -47,6 +48,9 @@ impl OverVerbs {
         registry: &Registry,
     ) -> io::Result<Self> {
         let verbs = LibVerbs::open(name).map_err(|error| io::Error::other(error.to_string()))?;
+        let port = verbs.query_port(options.connection.port_num).ok();
+        adapter_limits::check(&options, verbs.query_device(), port.as_ref())
+            .map_err(io::Error::other)?;
         let fd = verbs.completion_fd().as_raw_fd();
         registry.register(&mut SourceFd(&fd), CARRIER, Interest::READABLE)?;
         let fd = verbs.async_fd().as_raw_fd();

@@ -44,6 +44,8 @@ pub(super) struct Member {
     pub arrived: bool,
     /// Its connection ended before it had said how it ended.
     pub is_lost: bool,
+    /// When that was, on this machine's clock in nanoseconds.
+    pub lost_ns: u64,
 }
 
 /// The meeting point.
@@ -179,6 +181,7 @@ impl Coordinator {
             let member = &mut self.members[rank as usize];
             member.control = None;
             member.is_lost = member.report.is_none();
+            member.lost_ns = clock::monotonic_ns();
         }
     }
 

@@ -1,6 +1,9 @@
 //! What reads bytes of others, for fuzzers and for tests that replay what they found: each function takes anything, and panics only if the
 //! reader is wrong.
 
+use mpi::channel::Packet;
+use mpi::{Buffer, wire};
+
 use super::auth::{Handshake, Purpose, Secret, Side};
 use super::control::{self, FromRank, ToRank};
 use super::{connections, frame, ticket};
@@ -21,6 +24,64 @@ pub fn frames(mut bytes: &[u8]) {
         }
         bytes = &rest[payload.len()..];
     }
+}
+
+/// A packet that has come over an adapter: one frame, which may tell of memory that the two sides reach.
+///
+/// # Panics
+/// If a head is longer than it may be, or what was read is not written as it was.
+pub fn packet(bytes: &[u8]) {
+    let Ok(Some((read, length, head))) = wire::decode(bytes) else {
+        return;
+    };
+    assert!(head <= wire::HEAD_MAX.min(bytes.len()), "{read:?}");
+    assert!(length <= wire::PAYLOAD_MAX, "{read:?}");
+    let wire::Frame::Packet {
+        header,
+        returned,
+        phantom,
+        annex,
+    } = read
+    else {
+        return;
+    };
+    // What has memory behind it takes as much to write; and nobody writes a phantom of nothing.
+    let is_written = length <= 4096 || phantom;
+    if !is_written || (phantom && length == 0 && !annex.phantom) {
+        return;
+    }
+    let payload = if phantom && !annex.phantom {
+        Buffer::phantom(length)
+    } else {
+        Buffer::from(vec![0; usize::try_from(length).unwrap_or(0)])
+    };
+    let packet = Packet {
+        header,
+        payload,
+        notify: None,
+        returned: returned.map(Box::new),
+    };
+    let written = wire::encode_with(&packet, &annex);
+    let again = wire::decode(written.bytes());
+    assert_eq!(again, Ok(Some((read, length, head))));
+}
+
+/// What one side of a connection over adapters tells the other: the endpoint of a queue pair.
+///
+/// # Panics
+/// If what was read is not written as it was.
+#[cfg(feature = "verbs")]
+pub fn endpoint(bytes: &[u8]) {
+    if let Some(bytes) = bytes.first_chunk()
+        && let Ok(endpoint) = rdma::Endpoint::from_bytes(bytes)
+    {
+        assert_eq!(endpoint.to_bytes(), *bytes);
+    }
+}
+
+/// A file of measurements: our samples, or what the OSU or Intel benchmarks print.
+pub fn measurements(bytes: &[u8]) {
+    let _ = crate::read("m", &String::from_utf8_lossy(bytes));
 }
 
 /// The payload of a frame with messages of a connection.

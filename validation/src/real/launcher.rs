@@ -30,6 +30,10 @@ use super::ticket::{self, Ticket};
 /// How long others have to say what they know when one rank has failed or is lost.
 const GRACE: Duration = Duration::from_millis(300);
 
+/// How long the process that was started for a rank may go on when the rank's connection has broken: one that has died ends at once, but ssh may live on
+/// when the machine over there, or the network to it, does not.
+const AFTERLIFE: Duration = Duration::from_secs(5);
+
 /// What happens when a rank dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnLoss {
@@ -334,7 +338,15 @@ impl<'a> Launcher<'a> {
     /// How long nothing has to be done besides handling events.
     fn timeout(&mut self, [arrival, failing]: [Option<u64>; 2]) -> Option<Duration> {
         let arrival = arrival.filter(|_| !self.has_started());
-        let dates = [arrival, failing, self.end_ns()];
+        let members = self.coordinator.members().iter();
+        let waiting = (0..).zip(members).filter(|&(rank, member)| {
+            member.is_lost && !self.is_lost(rank) && !self.processes.is_empty()
+        });
+        let afterlife = waiting
+            .map(|(_, member)| lives_until(member.lost_ns))
+            .filter(|&end_ns| !clock::until(end_ns).is_zero())
+            .min();
+        let dates = [arrival, failing, self.end_ns(), afterlife];
         let dates = dates.into_iter().flatten().map(clock::until);
         let next = dates.chain(self.coordinator.expire()).min();
         // A moment more, so that the date has passed then.
@@ -430,7 +442,16 @@ impl<'a> Launcher<'a> {
             Some(status) if member.arrived => describe(status),
             Some(status) => format!("{} before it came", describe(status)),
             // Its process will have ended in a moment, and then we know how.
-            None if member.is_lost && !self.processes.is_empty() => return None,
+            None if member.is_lost && !self.processes.is_empty() => {
+                let end_ns = lives_until(member.lost_ns);
+                if !clock::until(end_ns).is_zero() {
+                    return None;
+                }
+                let seconds = AFTERLIFE.as_secs();
+                format!(
+                    "its connection to the launcher broke, and what was started for it went on for {seconds} s"
+                )
+            }
             None if member.is_lost => "its connection to the coordinator broke".to_owned(),
             None => return None,
         };
@@ -448,6 +469,12 @@ impl<'a> Launcher<'a> {
             process.kill();
         }
     }
+}
+
+/// Until when the process of a rank may go on whose connection has broken then.
+fn lives_until(lost_ns: u64) -> u64 {
+    let span = u64::try_from(AFTERLIFE.as_nanos()).unwrap_or(u64::MAX);
+    lost_ns.saturating_add(span)
 }
 
 /// How likely a failure is the reason of others.

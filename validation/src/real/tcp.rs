@@ -59,6 +59,9 @@ const CARRIED_BETWEEN_LOOKS: u32 = 256;
 /// A rank that calls without ever waiting looks at its sockets this often.
 const LOOK_INTERVAL_NS: u64 = 20_000;
 
+/// The same if the sockets carry no packets: they tell only of connections and of ranks that are lost.
+const CARRIED_LOOK_INTERVAL_NS: u64 = 1_000_000;
+
 /// The sockets of a rank, and how it waits for them.
 pub(super) struct Sockets<C> {
     local: Rc<Local>,
@@ -177,7 +180,12 @@ impl<C: Carrier> Sockets<C> {
     /// Lets packets move while the program calls without waiting.
     fn look_now_and_then(&self) {
         let now = clock::monotonic_ns();
-        if now - self.looked_ns.get() > LOOK_INTERVAL_NS {
+        let interval = if C::CARRIES {
+            CARRIED_LOOK_INTERVAL_NS
+        } else {
+            LOOK_INTERVAL_NS
+        };
+        if now - self.looked_ns.get() > interval {
             self.looked_ns.set(now);
             self.poll(Some(Duration::ZERO));
         }

@@ -1,5 +1,6 @@
 //! Completion queues, and the channel that tells of completions.
 
+use std::cell::RefCell;
 use std::os::fd::BorrowedFd;
 use std::ptr;
 use std::rc::Rc;
@@ -71,6 +72,8 @@ impl Drop for CompletionChannel {
 pub(in super::super) struct Cq {
     pub(super) raw: *mut ffi::ibv_cq,
     channel: Rc<CompletionChannel>,
+    /// Used again and again: who waits for a completion looks millions of times in vain.
+    scratch: RefCell<[ffi::ibv_wc; BATCH]>,
 }
 
 impl Cq {
@@ -89,7 +92,12 @@ impl Cq {
             return Err(last("ibv_create_cq"));
         }
         let channel = Rc::clone(channel);
-        Ok(Rc::new(Self { raw, channel }))
+        let scratch = RefCell::default();
+        Ok(Rc::new(Self {
+            raw,
+            channel,
+            scratch,
+        }))
     }
 
     /// What asynchronous events name it by.
@@ -120,7 +128,7 @@ impl Cq {
         // SAFETY: the context is open.
         let function = unsafe { (*self.channel.context.raw).ops.poll_cq };
         let function = function.ok_or(VerbsError::Unsupported { what: CALL })?;
-        let mut raw: [ffi::ibv_wc; BATCH] = Default::default();
+        let mut raw = self.scratch.borrow_mut();
         let mut taken = 0;
         while taken < most {
             let room = BATCH.min(most - taken);

@@ -385,11 +385,10 @@ impl Device {
         self.current.contains_key(&link)
     }
 
-    /// Whether a connection to this peer has failed and that has not been [taken](Self::take).
-    pub(super) fn is_breaking(&self, peer: u32) -> bool {
-        self.happenings
-            .iter()
-            .any(|happening| matches!(happening, Happening::Broken { link: Some(_), peer: other, .. } if *other == peer))
+    /// Whether a connection has failed and that has not been [taken](Self::take).
+    pub(super) fn is_breaking(&self, link: LinkId) -> bool {
+        let is_it = |happening: &Happening| matches!(happening, Happening::Broken { link: Some(other), .. } if *other == link);
+        self.happenings.iter().any(is_it)
     }
 
     /// The connections, prepared or in use.

@@ -74,7 +74,8 @@ impl Device {
             .get(&link)
             .and_then(|number| self.links.get(number));
         let Some((number, peer)) = found.map(|link| (link.qp.qp_num, link.peer)) else {
-            let notify = packet.notify.take();
+            // On one that has just broken, nothing leaves: that all of its peer has failed will be told.
+            let notify = packet.notify.take().filter(|_| !self.is_breaking(link));
             return self.happenings.extend(notify.map(sent));
         };
         debug_assert!(

@@ -51,6 +51,15 @@ impl OverVerbs {
         let port = verbs.query_port(options.connection.port_num).ok();
         adapter_limits::check(&options, verbs.query_device(), port.as_ref())
             .map_err(io::Error::other)?;
+        if let Some(index) = options.connection.gid_index
+            && let Err(error) = verbs.query_gid(options.connection.port_num, index)
+        {
+            let text = format!(
+                "--gid-index {index}: {} has none there: {error}",
+                verbs.query_device().name
+            );
+            return Err(io::Error::other(text));
+        }
         let fd = verbs.completion_fd().as_raw_fd();
         registry.register(&mut SourceFd(&fd), CARRIER, Interest::READABLE)?;
         let fd = verbs.async_fd().as_raw_fd();

@@ -390,7 +390,7 @@ mod tests {
             "--completion-queue 0",
             "--signal-every 0",
             "--inline 100000",
-            "--cached-regions -1",
+            "--cached-regions many",
             "--cached-bytes 1MX",
         ] {
             let error = read(wrong).unwrap_err();

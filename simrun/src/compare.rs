@@ -1,5 +1,6 @@
 //! `simrun compare`: a program simulated and run for real, and how far apart that is. The predictions are there before anything is measured.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -97,6 +98,8 @@ struct Plan<'a> {
     /// The place of this process, where srun or mpirun has started it.
     place: Option<Place>,
     program: PathBuf,
+    /// How many processes have been started in this one's place.
+    started: Cell<u32>,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -165,6 +168,7 @@ fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
         ranks,
         place,
         program,
+        started: Cell::new(0),
     })
 }
 
@@ -338,11 +342,16 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
 }
 
 impl Plan<'_> {
-    /// A process that takes this one's place in the allocation, if there is one. All that are started so meet where the ranks of this command would.
+    /// A process that takes this one's place in the allocation, if there is one. Each meets its like where nobody else does: a rank may have started its
+    /// next process while the run before is still ending elsewhere. All ranks start the same ones in the same order.
     fn start(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         if let Some(place) = &self.place {
-            command.env(RENDEZVOUS, place.meeting_point());
+            let number = self.started.get() + 1;
+            self.started.set(number);
+            let mut path = place.meeting_point().into_os_string();
+            path.push(format!(".{number}"));
+            command.env(RENDEZVOUS, path);
         }
         command
     }

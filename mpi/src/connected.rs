@@ -21,6 +21,7 @@ mod statistics;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::panic::Location;
 use std::task::Waker;
 
 pub use statistics::ConnectionStatistics;
@@ -519,6 +520,18 @@ impl Channel for Connected {
 
     fn expect(&self, peer: u32, send: Token, receive: Token, length: u64) {
         self.inner.expect(peer, send, receive, length);
+    }
+
+    fn recycle(&self, memory: Vec<u8>) {
+        self.inner.recycle(memory);
+    }
+
+    fn may_look(&self) -> bool {
+        self.inner.may_look()
+    }
+
+    fn note_source(&self, source: u32, location: &'static Location<'static>) {
+        self.inner.note_source(source, location);
     }
 
     fn pull(&self, source: u32, packet: Packet) {

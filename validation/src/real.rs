@@ -32,6 +32,7 @@ mod outcome;
 mod porter;
 mod rank;
 mod record;
+mod spares;
 mod tcp;
 mod ticket;
 

@@ -60,7 +60,8 @@ mod tests {
         let memory = vec![1; LENGTH_MIN];
         let place = memory.as_ptr();
         spares.keep(memory);
-        assert_ne!(spares.take(LENGTH_MIN + 1).unwrap().as_ptr(), place);
+        let longer = spares.take(LENGTH_MIN + 1).unwrap();
+        assert_ne!(longer.as_ptr(), place);
         let again = spares.take(LENGTH_MIN).unwrap();
         assert_eq!(
             (again.as_ptr(), again.len(), again.capacity()),

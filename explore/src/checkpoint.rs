@@ -16,7 +16,7 @@ use crate::wakeup::{Saved, Trees};
 use crate::{End, Event, Statistics};
 
 /// The version of the numbers.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// How far an interrupted search has come.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,6 +70,8 @@ impl Checkpoint {
         numbers(&mut words, crowded.map(|&crowded| u64::from(crowded)));
         let wary = state.facts.wary.iter();
         numbers(&mut words, wary.map(|&effects| u64::from(effects)));
+        let choosers = state.facts.choosers.iter();
+        numbers(&mut words, choosers.map(|&chooses| u64::from(chooses)));
         let lists = state.lists.to_vec();
         words.push(lists.len() as u64);
         for list in &lists {
@@ -117,7 +119,10 @@ impl Checkpoint {
             shape: shape?,
             pending: reader.events()?,
         };
-        let fits = saved.frames.len() == state.path.len() + 1 && state.done <= state.path.len();
+        // A search that is over has no place left.
+        let is_over = saved.frames.is_empty() && state.path.is_empty();
+        let is_under_way = saved.frames.len() == state.path.len() + 1;
+        let fits = (is_over || is_under_way) && state.done <= state.path.len();
         state.trees = Trees::restore(saved).filter(|_| fits)?;
         for _ in 0..reader.count()? {
             let users = reader.numbers()?.iter().copied();
@@ -129,6 +134,8 @@ impl Checkpoint {
         let wary = reader.numbers()?.iter().copied();
         let wary: Option<Vec<u8>> = wary.map(|word| u8::try_from(word).ok()).collect();
         state.facts.wary = wary?;
+        let choosers = reader.numbers()?.iter().copied();
+        state.facts.choosers = choosers.map(|word| word == 1).collect();
         if state.facts.users.len() != state.facts.crowded.len() {
             return None;
         }

@@ -39,8 +39,10 @@ pub(crate) struct Ended {
     pub(crate) statistics: Statistics,
     /// How the program broke the contract, if it did.
     pub(crate) broken: Option<String>,
-    /// Where the search was, if it can go on from there.
+    /// Where the search was, if it can go on from there or is over.
     pub(crate) state: Option<State>,
+    /// Whether the search came to its end.
+    pub(crate) is_over: bool,
 }
 
 /// An observer that looks and collects at once.
@@ -49,7 +51,7 @@ pub(crate) struct Through<'a, C>(pub(crate) &'a mut C);
 
 impl<C: Collector> Observer for Through<'_, C> {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
-        self.0.collect(C::look(run))
+        self.0.look_and_collect(run)
     }
 
     fn forget(&mut self) {
@@ -110,9 +112,9 @@ pub(crate) fn together<C: Collector>(
     ended(walk, watch, before, halt, state)
 }
 
-/// Whether a search that ended so can go on another time.
+/// Whether a search that ended so can go on another time, or is over.
 const fn can_go_on(halt: Option<&Halt>) -> bool {
-    matches!(halt, Some(Halt::Bound(_) | Halt::Stopped))
+    matches!(halt, None | Some(Halt::Bound(_) | Halt::Stopped))
 }
 
 /// Explores from some state on, and anew whenever something is learnt. Why it ended, and where it can go on.
@@ -137,6 +139,7 @@ fn explore(walk: &mut Walk<'_>, state: State) -> (Option<Halt>, Option<State>) {
             (Strategy::DepthFirst, Reduction::Sdpor) => sdpor::run(walk),
             (Strategy::DepthFirst, Reduction::Sleep) => none::run(walk, true),
             (Strategy::DepthFirst, Reduction::None) => none::run(walk, false),
+            (Strategy::DepthFirst, Reduction::States) => none::run_states(walk),
             (strategy, _) => sampling::run(walk, strategy),
         };
         match result {
@@ -170,6 +173,7 @@ fn finish(
     if let Some(state) = &mut state {
         state.statistics.seconds = seconds;
     }
+    let is_over = halt.is_none();
     let broken = match halt {
         Some(Halt::Bound(bound)) => {
             statistics.bounds.insert(bound);
@@ -196,5 +200,6 @@ fn finish(
         statistics,
         broken: broken.map(|text| format!("the program is not deterministic: {text}")),
         state,
+        is_over,
     }
 }

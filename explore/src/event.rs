@@ -12,7 +12,7 @@ pub struct Event {
     pub actor: u16,
     /// What it does.
     pub kind: StepKind,
-    /// What else it does: flags of [`Executed`].
+    /// What else it does: flags of [`Executed`], and what is known of deliveries.
     pub effects: u8,
     /// The object; see [`Footprint`](sim_core::Footprint). For a test of a list the number of the list.
     pub object: u32,
@@ -23,6 +23,9 @@ pub struct Event {
 }
 
 impl Event {
+    /// In the effects of a delivery: whoever gets it cannot tell in which order it comes with those of other senders.
+    pub(crate) const ORDERLESS: u8 = 32;
+
     /// Whether this is the same step of the same actor.
     #[inline]
     #[must_use]

@@ -16,6 +16,8 @@ pub(crate) struct Facts {
     /// By actor: the effects that those of its steps may have whose answers may change. All such steps of the actor are taken
     /// to have them, whatever the answer: what depends on what must not depend on answers.
     pub(crate) wary: Vec<u8>,
+    /// By actor: whether it asks something whose answer may depend on the order in which things are delivered to it.
+    pub(crate) choosers: Vec<bool>,
     /// The program states invariants, which may look at whatever a step does, so every step depends on every other.
     pub(crate) watched: bool,
 }
@@ -41,6 +43,29 @@ impl Facts {
         self.users[index].push(actor);
         self.crowded[index] = self.users[index].len() > size as usize;
         self.crowded[index]
+    }
+
+    /// Whether the order of the deliveries to an actor may matter.
+    #[inline]
+    pub(crate) fn chooses(&self, actor: u32) -> bool {
+        let known = self.choosers.get(actor as usize);
+        known.is_some_and(|&chooses| chooses)
+    }
+
+    /// Notes that the order of the deliveries to an actor may matter; true if something was learnt.
+    pub(crate) fn note_chooser(&mut self, actor: u32) -> bool {
+        let index = actor as usize;
+        if index >= self.choosers.len() {
+            self.choosers.resize(index + 1, false);
+        }
+        !std::mem::replace(&mut self.choosers[index], true)
+    }
+
+    /// Takes over what others know of that.
+    pub(crate) fn take_choosers(&mut self, other: &Self) {
+        for (actor, _) in (0..).zip(&other.choosers).filter(|(_, chooses)| **chooses) {
+            self.note_chooser(actor);
+        }
     }
 
     /// Notes what a step of an actor has done whose answer may change; true if something was learnt.

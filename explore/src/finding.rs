@@ -152,7 +152,7 @@ fn write_down(
         };
         let id = ActorId::from_number(actor + 1);
         replay.0.push(Choice { actor: id, branch });
-        path.push(&step, &machine.lists);
+        path.push(&step, &machine.causes, &machine.lists);
         let position = path.len() - 1;
         let races = path.races(position).iter();
         steps.push(FindingStep {

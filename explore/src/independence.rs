@@ -18,7 +18,9 @@
 //! * A put or get that is withdrawn because its time is up is a cancellation. A wait with a time limit for a unit, a signal or the
 //!   end of an actor has a row of its own: it is a test of what it waits for, and takes its request back when it fails.
 //! * A delivery to a rank depends on the other deliveries to it and on its looks for what has arrived: with a delivery comes all
-//!   that the rank does until it waits again. What was sent is delivered after the step that sent it.
+//!   that the rank does until it waits again. What was sent is delivered after the step that sent it. But if the rank never asks anything
+//!   whose answer depends on the order of arrivals, deliveries from different queues commute, and what it sends is delivered after what it
+//!   had waited for, whichever came last.
 //! * Events with hidden effects (a handle dropped, a state read without an operation) depend on everything but draws and
 //!   sleeps, and events that number new actors or objects on each other.
 
@@ -51,6 +53,8 @@ pub enum Rule {
     SameMutexes,
     /// If the mutex of a condition variable's wait is the mutex of the other event.
     MutexOfCondvar,
+    /// If they are deliveries to the same actor, and it may see in which order they come.
+    InSight,
     /// If one of the actors is one that the other event also touches, or both touch a third.
     TouchedActors,
 }
@@ -61,7 +65,7 @@ const KINDS: usize = StepKind::ALL.len() + 1;
 /// The rows that are not `Never`. Either order of a pair means both.
 const ROWS: &[(StepKind, StepKind, Rule)] = {
     use Rule::{
-        Arrivals, InList, MailboxInList, MutexOfCondvar, SameCommunication, SameMutexes,
+        Arrivals, InList, InSight, MailboxInList, MutexOfCondvar, SameCommunication, SameMutexes,
         SameObject, SameRound, TouchedActors,
     };
     use StepKind::{
@@ -140,7 +144,7 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (TimedCondvarWait, MutexAsyncLock, MutexOfCondvar),
         (TimedCondvarWait, MutexTryLock, MutexOfCondvar),
         (TimedCondvarWait, MutexCancel, MutexOfCondvar),
-        (Deliver, Deliver, SameObject),
+        (Deliver, Deliver, InSight),
         (Deliver, Device, SameObject),
         (Device, Device, TouchedActors),
     ]
@@ -369,6 +373,7 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
                 || (other != 0 && other == first.object + 1)
         }
         Rule::SameMutexes => first.detail == second.detail,
+        Rule::InSight => first.object == second.object && first.effects & Event::ORDERLESS == 0,
         Rule::MutexOfCondvar => {
             let is_condvar = matches!(
                 first.kind,

@@ -34,7 +34,7 @@
 //! * [`Options`]: bounds. A bound that was hit is in [`Statistics::bounds`], and the verdict says that the search was not
 //!   exhaustive.
 //!
-//! * [`minimise`] a finding, find its [`critical`] transition, [`replay`] its schedule, or look at each event of a run with a
+//! * [`minimise`] a finding, look for a [`shortest`] way to it, find its [`critical`] transition, [`replay`] its schedule, or look at each event of a run with a
 //!   [`Player`].
 //!
 //! # The contract of programs
@@ -75,6 +75,7 @@ mod reversible;
 mod sampling;
 mod sdpor;
 mod search;
+mod shortest;
 mod state;
 mod statistics;
 mod threads;
@@ -100,5 +101,6 @@ pub use search::{
     Collector, End, Observer, Report, Run, Verdict, check, check_on_threads, explore,
     explore_on_threads, replay,
 };
+pub use shortest::shortest;
 pub use statistics::{Bound, Bounds, Statistics};
 pub use threads::Threads;

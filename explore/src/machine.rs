@@ -1,14 +1,15 @@
 //! The program under the search: the kernel's steps as [`Event`]s.
 //!
-//! What the kernel calls by numbers that depend on the order of steps is given names that do not. Two things are learnt
+//! What the kernel calls by numbers that depend on the order of steps is given names that do not. Some things are learnt
 //! on the way and change what depends on what, so the search begins anew when they are first seen: that more actors use
-//! a barrier than it is made for, and that steps whose answer may change have hidden effects.
+//! a barrier than it is made for, that steps whose answer may change have hidden effects, and that the order of deliveries to an actor
+//! may matter.
 
 use sim_core::{Executed, Footprint, Offer, QueueHead, StepKind, Stepper};
 
 use crate::facts::{Facts, SharedLists};
 use crate::independence::{CROWDED, Lists};
-use crate::{Event, Halt};
+use crate::{Event, Halt, Mutant};
 
 /// The program and what is known of it.
 #[derive(Debug)]
@@ -26,6 +27,12 @@ pub(crate) struct Machine {
     held: Vec<(u16, u32)>,
     /// Steps executed, replayed ones included.
     pub(crate) transitions: u64,
+    /// The steps that the latest step needs besides those on which it depends, as far as they are not before the first.
+    pub(crate) causes: Vec<u32>,
+    /// A defect on purpose.
+    pub(crate) mutant: Option<Mutant>,
+    /// Nobody has looked yet whose order of deliveries mattered before the first step.
+    is_new: bool,
     offers: Vec<Offer>,
     places: Vec<(u32, u32)>,
 }
@@ -36,8 +43,6 @@ pub(crate) struct Step {
     pub(crate) event: Event,
     pub(crate) answer: u32,
     pub(crate) alternatives: u32,
-    /// The place of the step that put there what this one delivers.
-    pub(crate) cause: Option<usize>,
 }
 
 impl Machine {
@@ -51,6 +56,9 @@ impl Machine {
             units: Vec::new(),
             held: Vec::new(),
             transitions: 0,
+            causes: Vec::new(),
+            mutant: None,
+            is_new: true,
             offers: Vec::new(),
             places: Vec::new(),
         }
@@ -90,6 +98,8 @@ impl Machine {
             self.facts.watched = true;
             return Err(Halt::Again);
         }
+        self.note_choosers(executed.footprint)?;
+        self.note_causes(&executed);
         let event = self.event(actor, choice, executed.footprint, executed.effects);
         self.note_effects(&event)?;
         self.note_mutexes(actor, &executed);
@@ -111,9 +121,6 @@ impl Machine {
             event,
             answer,
             alternatives: executed.alternatives,
-            cause: usize::try_from(executed.cause)
-                .ok()
-                .filter(|_| executed.cause != QueueHead::BEFORE),
         }))
     }
 
@@ -152,10 +159,11 @@ impl Machine {
             StepKind::BarrierAsyncLock if self.facts.is_crowded(object) => detail |= CROWDED,
             _ => {}
         }
+        let is_orderless = kind == StepKind::Deliver && !self.facts.chooses(object);
         let mut event = Event {
             actor,
             kind,
-            effects,
+            effects: effects | if is_orderless { Event::ORDERLESS } else { 0 },
             object,
             detail,
             choice,
@@ -170,6 +178,44 @@ impl Machine {
             event.effects |= Executed::HIDDEN;
         }
         event
+    }
+
+    /// Notes who asked what the order of deliveries to it decides.
+    #[inline]
+    fn note_choosers(&mut self, footprint: Footprint) -> Result<(), Halt> {
+        let actors = match footprint.kind {
+            _ if self.mutant == Some(Mutant::NobodyChooses) => return Ok(()),
+            _ if std::mem::take(&mut self.is_new) => 0..self.stepper.actors(),
+            StepKind::Deliver | StepKind::Device => footprint.object..footprint.object + 1,
+            _ => return Ok(()),
+        };
+        let is_news = |actor: &u32| !self.facts.chooses(*actor) && self.stepper.chooses(*actor);
+        if actors.into_iter().any(|actor| is_news(&actor)) {
+            // All that are known by now, so that the search begins anew less often.
+            for actor in (0..self.stepper.actors())
+                .filter(is_news)
+                .collect::<Vec<_>>()
+            {
+                self.facts.note_chooser(actor);
+            }
+            return Err(Halt::Again);
+        }
+        Ok(())
+    }
+
+    /// Keeps what made a step possible.
+    #[inline]
+    fn note_causes(&mut self, executed: &Executed) {
+        self.causes.clear();
+        let is_delivery = executed.footprint.kind == StepKind::Deliver;
+        let is_mistaken = self.mutant == Some(Mutant::LatestCause);
+        if is_delivery && !is_mistaken && !self.facts.chooses(self.stepper.sender()) {
+            let causes = self.stepper.causes().iter();
+            self.causes
+                .extend(causes.filter(|&&cause| cause != QueueHead::BEFORE));
+        } else if executed.cause != QueueHead::BEFORE {
+            self.causes.push(executed.cause);
+        }
     }
 
     /// Notes the effects of a step whose answer may change.

@@ -2,6 +2,11 @@
 //!
 //! Every step that is possible at every place is taken, depth first. With sleep sets (Godefroid) runs that only swap
 //! independent steps of earlier ones are cut, which never loses a class; without them every interleaving is run.
+//!
+//! A search through states goes on from each state once. That is sound without sleep sets: what can happen from a state does not depend on
+//! the way there.
+
+use std::collections::BTreeSet;
 
 use crate::independence::dependent;
 use crate::walk::Walk;
@@ -16,10 +21,20 @@ struct Frame {
     sleep: Vec<Event>,
 }
 
+/// The states from which the search has gone on.
+type Visited = BTreeSet<(u64, u64)>;
+
+/// Explores each state once, if the program tells its states.
+pub(crate) fn run_states(walk: &mut Walk<'_>) -> Result<(), Halt> {
+    let mut visited = Some(Visited::new());
+    let mut frames = vec![open(walk, Vec::new(), &mut visited)?];
+    explore(walk, &mut frames, false, 0, &mut visited)
+}
+
 /// Explores without reduction.
 pub(crate) fn run(walk: &mut Walk<'_>, with_sleep_sets: bool) -> Result<(), Halt> {
-    let mut frames = vec![open(walk, Vec::new())?];
-    explore(walk, &mut frames, with_sleep_sets, 0)
+    let mut frames = vec![open(walk, Vec::new(), &mut None)?];
+    explore(walk, &mut frames, with_sleep_sets, 0, &mut None)
 }
 
 /// Explores what the frames have left; the first of them is at the given depth.
@@ -28,6 +43,7 @@ fn explore(
     frames: &mut Vec<Frame>,
     with_sleep_sets: bool,
     depth: usize,
+    visited: &mut Option<Visited>,
 ) -> Result<(), Halt> {
     while let Some(frame) = frames.last_mut() {
         let Some(step) = frame.todo.pop() else {
@@ -50,7 +66,7 @@ fn explore(
         let lists = &walk.machine.lists;
         let awake = |sleeper: &&Event| !dependent(sleeper, &event, lists);
         let sleep: Vec<Event> = frame.sleep.iter().filter(awake).copied().collect();
-        frames.push(open(walk, sleep)?);
+        frames.push(open(walk, sleep, visited)?);
     }
     Ok(())
 }
@@ -61,12 +77,21 @@ pub(crate) fn run_from(walk: &mut Walk<'_>, prefix: &[Event]) -> Result<(), Halt
         walk.advance(event.actor, event.choice)?;
     }
     let length = prefix.len();
-    let mut frames = vec![open(walk, Vec::new())?];
-    explore(walk, &mut frames, true, length)
+    let mut frames = vec![open(walk, Vec::new(), &mut None)?];
+    explore(walk, &mut frames, true, length, &mut None)
 }
 
 /// The place at the end of the path.
-fn open(walk: &mut Walk<'_>, sleep: Vec<Event>) -> Result<Frame, Halt> {
+fn open(
+    walk: &mut Walk<'_>,
+    sleep: Vec<Event>,
+    visited: &mut Option<Visited>,
+) -> Result<Frame, Halt> {
+    if let (Some(visited), Some(state)) = (visited, walk.machine.stepper.state())
+        && !visited.insert(state)
+    {
+        return Ok(Frame::default());
+    }
     let mut todo = Vec::new();
     if !walk.is_too_deep() {
         let mut actor = walk.next_able(0);

@@ -17,6 +17,9 @@ pub enum Reduction {
     Sleep,
     /// Every order.
     None,
+    /// Every state once, of [worlds](crate::worlds) that have a fingerprint; without one, every order. A run ends where another one has
+    /// been, so runs are not orders then: only the states that are seen and the ends of runs count.
+    States,
 }
 
 /// In which manner runs are chosen.
@@ -51,6 +54,8 @@ pub enum Mutant {
     SemaphoresNeverReverse,
     AncestorsWithSleepSets,
     RacesOnlyAtTheEnd,
+    NobodyChooses,
+    LatestCause,
 }
 
 /// The bounds and the manner of a search.

@@ -22,13 +22,14 @@ pub(crate) struct Taken {
 impl Taken {
     /// Nothing if nobody has taken anything from any source.
     pub(crate) fn in_run(run: &Run<'_>) -> Option<Box<Self>> {
-        let received = run.stepper.received();
-        if received.is_empty() {
+        let mut list = Vec::new();
+        run.stepper
+            .look_at_received(&mut |one| list.push((one.by.number(), one.from.number())));
+        if list.is_empty() {
             return None;
         }
-        let pair = |one: &sim_core::Received| (one.by.number(), one.from.number());
         Some(Box::new(Self {
-            list: received.iter().map(pair).collect(),
+            list,
             events: run.path.events().to_vec(),
         }))
     }
@@ -61,6 +62,16 @@ pub(crate) struct Known {
 pub(crate) struct Orders(pub(crate) Vec<Known>);
 
 impl Orders {
+    /// Whether a run cannot tell anything new: there are two orders of whoever takes anything from any source.
+    pub(crate) fn has_nothing_new(&self, run: &Run<'_>) -> bool {
+        let mut all_known = true;
+        run.stepper.look_at_received(&mut |one| {
+            let known = self.0.iter().find(|known| known.actor == one.by.number());
+            all_known &= known.is_some_and(|known| known.other.is_some());
+        });
+        all_known
+    }
+
     /// Compares a run with those before. A run that comes again changes nothing.
     pub(crate) fn note(&mut self, taken: &Taken) {
         let mut actors: Vec<u32> = taken.list.iter().map(|&(by, _)| by).collect();

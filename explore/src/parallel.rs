@@ -198,6 +198,7 @@ impl<C: Collector> Owner<'_, C> {
             Done::Halted(halt, facts) => {
                 if matches!(halt, Halt::Again) {
                     // Who uses which barrier is noted here.
+                    self.state.facts.take_choosers(&facts);
                     self.state.facts.wary = facts.wary;
                     self.state.facts.watched |= facts.watched;
                 }

@@ -97,13 +97,12 @@ impl Path {
         while self.pop().is_some() {}
     }
 
-    /// Adds an event. `cause` is an earlier event that made it possible without depending on it otherwise.
-    pub(crate) fn push(&mut self, step: &Step, lists: &Lists) {
+    /// Adds an event. `causes` are earlier events that made it possible without depending on it otherwise.
+    pub(crate) fn push(&mut self, step: &Step, causes: &[u32], lists: &Lists) {
         let Step {
             event,
             answer,
             alternatives,
-            cause,
         } = *step;
         let actor = event.actor as usize;
         if actor >= self.stride {
@@ -120,7 +119,13 @@ impl Path {
             self.clocks.extend_from_within(from..from + stride);
         }
         let (earlier, clock) = self.clocks.split_at_mut(start);
-        if let Some(cause) = cause.filter(|&cause| cause < position) {
+        for &cause in causes {
+            let cause = cause as usize;
+            let is_known =
+                cause >= position || clock[self.events[cause].actor as usize] >= self.ranks[cause];
+            if is_known {
+                continue;
+            }
             let covered = &earlier[cause * stride..(cause + 1) * stride];
             for (own, &theirs) in clock.iter_mut().zip(covered) {
                 *own = (*own).max(theirs);

@@ -45,7 +45,8 @@ impl Player {
     pub fn step(&mut self, actor: u16, choice: u32) -> Played {
         match self.machine.execute(actor, choice) {
             Ok(Some(step)) => {
-                self.path.push(&step, &self.machine.lists);
+                self.path
+                    .push(&step, &self.machine.causes, &self.machine.lists);
                 Played::Event(step.event)
             }
             Ok(None) => Played::Impossible,

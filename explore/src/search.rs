@@ -73,6 +73,11 @@ pub trait Collector {
     /// Takes what was seen of a run. `Break` stops the search.
     fn collect(&mut self, seen: Self::Seen) -> ControlFlow<()>;
 
+    /// Looks at a run and takes what was seen of it, where both are done in one place.
+    fn look_and_collect(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        self.collect(Self::look(run))
+    }
+
     /// The search begins anew, because something was learnt of the program: the runs so far will come again.
     fn forget(&mut self) {}
 
@@ -111,6 +116,13 @@ impl Collector for Finder<'_> {
     fn look(run: &Run<'_>) -> Self::Seen {
         let found = finding::is_finding(run.end).then(|| (run.path.events().to_vec(), run.end));
         (found, Taken::in_run(run))
+    }
+
+    fn look_and_collect(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        if !finding::is_finding(run.end) && self.orders.has_nothing_new(run) {
+            return ControlFlow::Continue(());
+        }
+        self.collect(Self::look(run))
     }
 
     fn collect(&mut self, (found, taken): Self::Seen) -> ControlFlow<()> {
@@ -167,6 +179,8 @@ pub struct Report {
     pub statistics: Statistics,
     /// From where the search can go on, if it was the optimal depth-first one and a bound stopped it.
     pub checkpoint: Option<Checkpoint>,
+    /// The optimal depth-first search if it came to its end: who goes on from there has the same report again.
+    pub over: Option<Checkpoint>,
 }
 
 impl Report {
@@ -215,10 +229,16 @@ fn report(ended: Ended, finder: Finder<'_>) -> Report {
         statistics,
         mut broken,
         state,
+        is_over,
     } = ended;
-    let checkpoint = state
-        .filter(|_| broken.is_none())
-        .map(|state| Checkpoint::new(&state, &finder.found[..finder.kept], &finder.orders));
+    let state = state.filter(|_| broken.is_none());
+    let kept = if is_over {
+        finder.found.len()
+    } else {
+        finder.kept
+    };
+    let kept = state.map(|state| Checkpoint::new(&state, &finder.found[..kept], &finder.orders));
+    let (checkpoint, over) = if is_over { (None, kept) } else { (kept, None) };
     let mut findings: Vec<Finding> = Vec::new();
     for (events, end) in finder.found {
         match Finding::again(&mut stepper, &events, end) {
@@ -249,6 +269,7 @@ fn report(ended: Ended, finder: Finder<'_>) -> Report {
         receive_orders,
         statistics,
         checkpoint,
+        over,
     }
 }
 

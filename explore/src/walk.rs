@@ -36,8 +36,10 @@ impl<'a> Walk<'a> {
         observer: &'a mut dyn Observer,
         watch: Stopwatch,
     ) -> Self {
+        let mut machine = Machine::new(stepper);
+        machine.mutant = options.mutant;
         Self {
-            machine: Machine::new(stepper),
+            machine,
             path: Path::default(),
             at: Some(0),
             options,
@@ -125,7 +127,8 @@ impl<'a> Walk<'a> {
         };
         self.at = Some(length + 1);
         self.statistics.events += 1;
-        self.path.push(&step, &self.machine.lists);
+        let machine = &self.machine;
+        self.path.push(&step, &machine.causes, &machine.lists);
         self.thorough |= self.needs_all_races(self.path.len() - 1);
         Ok(step.event)
     }

@@ -34,6 +34,11 @@ pub trait World {
     /// # Errors
     /// What is wrong with the world then.
     fn take(&mut self, process: u32, branch: u32, step: u32) -> Result<(), String>;
+
+    /// A fingerprint of all that decides what can happen from here on, for [`Reduction::States`](crate::Reduction::States).
+    fn fingerprint(&self) -> Option<(u64, u64)> {
+        None
+    }
 }
 
 /// Something that a process could do next.
@@ -112,6 +117,10 @@ impl<W: World> Device for Presented<W> {
             also: branch.also.map(|process| ActorId::from_number(process + 1)),
             cause: branch.cause.unwrap_or(QueueHead::BEFORE),
         }));
+    }
+
+    fn state(&self) -> Option<(u64, u64)> {
+        self.0.borrow().fingerprint()
     }
 
     fn take_branch(&self, kernel: &mut Kernel, actor: ActorId, number: u32) -> Result<(), String> {

@@ -3,7 +3,7 @@
 //! For model checkers: sending is not delivery. A packet goes into the queue of its sender, receiver and context, and
 //! [`Device::deliver`] moves the head of one queue to its receiver, which then goes on as far as it can. Messages of one
 //! queue keep their order, those of different queues have none: what was relayed by a third rank may overtake what was
-//! sent directly. Packets that control the protocol, and the data of a rendezvous, have queues of their own.
+//! sent directly. Packets that control the protocol, and the data of a rendezvous, have queues of their own (`lanes.rs`).
 //!
 //! A rank stops before it looks whether something has arrived (a test, a probe, a wait for some of several requests), so that
 //! arrivals before and after the look are both explored.
@@ -19,11 +19,14 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use mpi::causes::Reason;
 use mpi::channel::{Event, Interest, Packet, Settings, Token};
 use mpi::{Envelope, Process};
 use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, QueueHead, Received};
 
 use crate::flow::{begins, message};
+use crate::knowledge::Knowledge;
+use crate::lanes::{AllTopics, Lane, Topic, WORLD};
 use crate::ranks::{Carrier, Ranks, actor};
 
 /// Which packets a queue holds.
@@ -31,8 +34,7 @@ use crate::ranks::{Carrier, Ranks, actor};
 struct QueueKey {
     source: u32,
     destination: u32,
-    /// The context of messages; `None` for what is about a message that has been announced.
-    context: Option<u32>,
+    lane: Lane,
 }
 
 /// The numbers of queues, the same in all runs of an exploration, on all its threads.
@@ -42,21 +44,23 @@ struct QueueKey {
 pub struct QueueNumbers(Arc<Mutex<Vec<QueueKey>>>);
 
 impl QueueNumbers {
-    /// What each number means, in the order of the numbers: source, destination, and one more than the context or 0.
+    /// What each number means, in the order of the numbers: source, destination, and what kind of packets.
     #[must_use]
-    pub fn to_words(&self) -> Vec<[u32; 3]> {
-        let context = |key: &QueueKey| key.context.map_or(0, |context| context + 1);
-        let word = |key: &QueueKey| [key.source, key.destination, context(key)];
+    pub fn to_words(&self) -> Vec<[u32; 5]> {
+        let word = |key: &QueueKey| {
+            let [kind, context, tag] = key.lane.to_words();
+            [key.source, key.destination, kind, context, tag]
+        };
         self.lock().iter().map(word).collect()
     }
 
     /// The numbers of [`QueueNumbers::to_words`].
     #[must_use]
-    pub fn from_words(words: &[[u32; 3]]) -> Self {
-        let key = |&[source, destination, context]: &[u32; 3]| QueueKey {
+    pub fn from_words(words: &[[u32; 5]]) -> Self {
+        let key = |&[source, destination, kind, context, tag]: &[u32; 5]| QueueKey {
             source,
             destination,
-            context: context.checked_sub(1),
+            lane: Lane::from_words([kind, context, tag]),
         };
         Self(Arc::new(Mutex::new(words.iter().map(key).collect())))
     }
@@ -76,15 +80,14 @@ impl QueueNumbers {
     }
 }
 
-/// The context of messages between single ranks of the world.
-const WORLD: u32 = 0;
-
 /// A packet that has not arrived.
 #[derive(Debug)]
 struct Waiting {
     packet: Packet,
     /// The step in which it was posted.
     cause: u32,
+    /// Why.
+    reason: Reason,
 }
 
 /// One queue.
@@ -94,18 +97,29 @@ struct Queue {
     key: Option<QueueKey>,
     packets: VecDeque<Waiting>,
     delivered: u32,
+    /// How much the sender knew when it posted what was delivered last.
+    known: u32,
 }
 
 /// The queues of one run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Queues {
     /// By number.
     all: Vec<Queue>,
     /// Numbers, in the order of the first packets in this run.
     used: Vec<u32>,
+    topics: AllTopics,
 }
 
 impl Queues {
+    fn new(ranks: u32) -> Self {
+        Self {
+            all: Vec::new(),
+            used: Vec::new(),
+            topics: AllTopics::new(ranks),
+        }
+    }
+
     /// The number of a queue that has been used in this run.
     fn find(&self, key: QueueKey) -> Option<usize> {
         let used = self.used.iter().map(|&number| number as usize);
@@ -141,6 +155,7 @@ pub struct Ideal {
     numbers: QueueNumbers,
     queues: RefCell<Queues>,
     looks: Vec<Cell<Look>>,
+    knowledge: Rc<Knowledge>,
     /// What came to receives and probes from any source.
     received: RefCell<Vec<Received>>,
     /// The ranks' processes, for what they leave unfinished.
@@ -159,7 +174,8 @@ impl Ideal {
         let ideal = Rc::new(Self {
             ranks: Ranks::new(port.clone(), ranks, settings),
             numbers,
-            queues: RefCell::default(),
+            knowledge: Knowledge::new(port.clone(), ranks),
+            queues: RefCell::new(Queues::new(ranks)),
             looks: vec![Cell::new(Look::No); ranks as usize],
             received: RefCell::default(),
             processes: RefCell::default(),
@@ -199,8 +215,10 @@ impl Device for Ideal {
         let queues = self.queues.borrow();
         let record = queues.all.get(queue as usize)?;
         let first = record.packets.front()?;
+        let key = record.key?;
         Some(QueueHead {
-            to: actor(record.key?.destination),
+            to: actor(key.destination),
+            from: actor(key.source),
             place: record.delivered + 1,
             cause: first.cause,
         })
@@ -215,14 +233,30 @@ impl Device for Ideal {
     fn deliver(&self, kernel: &mut Kernel, queue: u32) {
         let mut queues = self.queues.borrow_mut();
         let record = &mut queues.all[queue as usize];
-        let (Some(key), Some(Waiting { packet, .. })) = (record.key, record.packets.pop_front())
+        let (Some(key), Some(Waiting { packet, reason, .. })) =
+            (record.key, record.packets.pop_front())
         else {
             return;
         };
         record.delivered += 1;
+        record.known = record.known.max(reason.known);
         drop(queues);
         self.ranks
             .bring(kernel, key.source, key.destination, packet);
+    }
+
+    fn causes(&self, queue: u32, into: &mut Vec<u32>) {
+        let queues = self.queues.borrow();
+        let record = &queues.all[queue as usize];
+        if let (Some(key), Some(first)) = (record.key, record.packets.front()) {
+            let source = key.source;
+            self.knowledge
+                .causes(source, first.reason, record.known, into);
+        }
+    }
+
+    fn chooses(&self, actor: ActorId) -> bool {
+        self.knowledge.has_chosen(actor.number() - 1)
     }
 
     fn stops(&self, stopped: ActorId) -> bool {
@@ -236,8 +270,8 @@ impl Device for Ideal {
         }
     }
 
-    fn received(&self) -> Vec<Received> {
-        self.received.borrow().clone()
+    fn received(&self, show: &mut dyn FnMut(&Received)) {
+        self.received.borrow().iter().for_each(show);
     }
 
     fn queue_name(&self, queue: u32) -> String {
@@ -246,10 +280,16 @@ impl Device for Ideal {
             return format!("queue {queue}");
         };
         // Different names for different queues: a queue is found again by its name.
-        let what = match key.context {
-            Some(WORLD) => String::new(),
-            Some(context) => format!(" (context {context})"),
-            None => " (protocol)".to_owned(),
+        let about = |topic: Topic| match (topic.context, topic.tag) {
+            (WORLD, tag) => format!("tag {tag}"),
+            (context, tag) => format!("context {context}, tag {tag}"),
+        };
+        let what = match key.lane {
+            Lane::Messages(WORLD) => String::new(),
+            Lane::Messages(context) => format!(" (context {context})"),
+            Lane::Questions(topic) => format!(" (withdrawals, {})", about(topic)),
+            Lane::Answers(topic) => format!(" (answers, {})", about(topic)),
+            Lane::Data(topic) => format!(" (data, {})", about(topic)),
         };
         format!("network {} -> {}{what}", key.source, key.destination)
     }
@@ -281,13 +321,12 @@ impl Carrier for Ideal {
     }
 
     fn post(&self, rank: u32, peer: u32, packet: Packet) {
-        let context = message(&packet).map(|(envelope, _)| envelope.context);
+        let mut queues = self.queues.borrow_mut();
         let key = QueueKey {
             source: rank,
             destination: peer,
-            context,
+            lane: queues.topics.lane(rank, peer, &packet),
         };
-        let mut queues = self.queues.borrow_mut();
         let number = queues.find(key).unwrap_or_else(|| {
             let number = self.numbers.number(key);
             queues.open(number, key);
@@ -300,9 +339,12 @@ impl Carrier for Ideal {
             }
             kernel.present_step()
         });
-        queues.all[number]
-            .packets
-            .push_back(Waiting { packet, cause });
+        let reason = self.knowledge.reason(rank);
+        queues.all[number].packets.push_back(Waiting {
+            packet,
+            cause,
+            reason,
+        });
         if let Some(token) = notify {
             self.ranks.note(rank, Event::Sent(token));
         }
@@ -314,6 +356,10 @@ impl Carrier for Ideal {
 
     fn compute(&self, rank: u32, _: f64, token: Token) {
         self.ranks.note(rank, Event::Elapsed(token));
+    }
+
+    fn knowledge(&self) -> Option<&Rc<Knowledge>> {
+        Some(&self.knowledge)
     }
 
     fn may_look(&self, rank: u32) -> bool {
@@ -340,7 +386,8 @@ impl Carrier for Ideal {
     fn parked(&self, rank: u32, _: Interest) {
         // What is there already is not waited for.
         let asked = self.looks[rank as usize].get() == Look::Asked;
-        if asked || self.ranks.has_news(rank) {
+        let deferred = self.knowledge.take_deferred(rank);
+        if asked || deferred || self.ranks.has_news(rank) {
             self.ranks.wake(rank);
         }
     }

@@ -6,6 +6,8 @@
 
 mod flow;
 mod ideal;
+mod knowledge;
+mod lanes;
 mod loggops;
 mod ranks;
 mod slab;

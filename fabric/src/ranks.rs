@@ -11,11 +11,13 @@ use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
+use mpi::causes::Causes;
 use mpi::channel::{Channel, Event, Header, Interest, Level, Packet, Posting, Settings, Token};
 use mpi::{Envelope, Process};
 use sim_core::{ActorId, Blocked, Device, DevicePort, Kernel, Parked, Time};
 
 use crate::flow::label;
+use crate::knowledge::{Knowledge, RankCauses};
 use crate::slab::Slab;
 
 /// A simulated device that connects all ranks.
@@ -30,6 +32,7 @@ pub trait Fabric {
 impl<C: Carrier + 'static> Fabric for C {
     fn process(self: Rc<Self>, rank: u32) -> Rc<Process> {
         let channel = RankChannel {
+            causes: self.knowledge().map(|all| all.of(rank)),
             device: Rc::clone(&self),
             rank,
         };
@@ -64,6 +67,11 @@ pub(crate) trait Carrier: Device {
     /// The rank wants to look whether something has arrived; false if it has to stop before.
     fn may_look(&self, _rank: u32) -> bool {
         true
+    }
+
+    /// What the ranks know, for a device of model checkers.
+    fn knowledge(&self) -> Option<&Rc<Knowledge>> {
+        None
     }
 
     /// A receive or a probe of the rank from any source has got or seen a message of another.
@@ -358,6 +366,7 @@ impl Ranks {
 struct RankChannel<C> {
     device: Rc<C>,
     rank: u32,
+    causes: Option<RankCauses>,
 }
 
 impl<C: Carrier> Channel for RankChannel<C> {
@@ -398,6 +407,10 @@ impl<C: Carrier> Channel for RankChannel<C> {
         self.device.may_look(self.rank)
     }
 
+    fn causes(&self) -> Option<&dyn Causes> {
+        self.causes.as_ref().map(|causes| causes as &dyn Causes)
+    }
+
     fn note_source(&self, source: u32, location: &'static Location<'static>) {
         self.device.note_source(self.rank, source, location);
     }
@@ -411,6 +424,12 @@ impl<C: Carrier> Channel for RankChannel<C> {
     }
 
     fn park(&self, waker: &Waker, interest: Interest) {
+        if let Some(causes) = &self.causes
+            && !self.device.ranks().port.is_own_waker(waker)
+        {
+            // A combinator that may wait for something else too.
+            causes.choose();
+        }
         self.device.ranks().park(self.rank, waker);
         self.device.parked(self.rank, interest);
     }

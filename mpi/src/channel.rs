@@ -18,6 +18,7 @@ use std::fmt;
 use std::panic::Location;
 use std::task::Waker;
 
+use crate::causes::Causes;
 use crate::connection::Failure;
 use crate::{Buffer, Connections, Envelope, Limits, Overhead};
 
@@ -467,6 +468,11 @@ pub trait Channel {
     /// model checker remember it, because another order may be possible.
     fn note_source(&self, source: u32, location: &'static Location<'static>) {
         let _ = (source, location);
+    }
+
+    /// Whoever takes note of why packets leave; only channels under a model checker have somebody.
+    fn causes(&self) -> Option<&dyn Causes> {
+        None
     }
 
     /// Tells [`Event::Elapsed`] after so many seconds.

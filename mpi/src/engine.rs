@@ -14,6 +14,7 @@ mod calls;
 mod connected;
 mod forwarding;
 mod limited;
+mod provenance;
 mod questions;
 mod receiving;
 mod sending;
@@ -28,6 +29,7 @@ use crate::matching::{Content, Matching, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
 pub(crate) use forwarding::Onward;
 use forwarding::{Forwards, Role};
+use provenance::Provenance;
 
 /// What a completed operation says about its message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -190,6 +192,8 @@ struct Rare {
     withdrawn: Option<(Pattern, Place, u64)>,
     /// Messages that a matched probe had taken and that nobody received.
     returned: Vec<Unexpected>,
+    /// Where a model checker wants to know it: which arrivals ended operations.
+    provenance: Option<Box<Provenance>>,
 }
 
 fn status(envelope: Envelope, length: u64) -> Status {
@@ -244,6 +248,7 @@ impl Engine {
             };
             self.free = next;
             *place = operation;
+            self.note_begun(token);
             return token;
         }
         if self.operations.len() == self.operations.capacity() {
@@ -251,8 +256,10 @@ impl Engine {
             self.operations.reserve_exact(self.operations.len().max(1));
         }
         self.operations.push(operation);
-        Token::try_from(self.operations.len() - 1)
-            .expect("operations at one time are counted in 32 bits")
+        let token = Token::try_from(self.operations.len() - 1)
+            .expect("operations at one time are counted in 32 bits");
+        self.note_begun(token);
+        token
     }
 
     fn remove(&mut self, token: Token) -> State {
@@ -276,6 +283,7 @@ impl Engine {
             self.operations[token as usize].owed == 0.0,
             "what is taken is paid"
         );
+        self.note_taken(token);
         match self.remove(token) {
             State::Done { result, buffer } => (result, buffer),
             other => unreachable!("only what is done is taken, not {other:?}"),
@@ -342,6 +350,7 @@ impl Engine {
             Role::Sink => return self.finish_sink(token),
         }
         self.ended += 1;
+        self.note_end(token);
         if self.operations[token as usize].released {
             self.remove(token);
         } else {
@@ -394,6 +403,7 @@ impl Engine {
     }
 
     fn handle_packet(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
+        self.note_arrival(channel);
         if channel.settings().limits.is_some() {
             return self.handle_limited(channel, source, packet);
         }

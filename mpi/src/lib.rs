@@ -52,6 +52,7 @@
 
 mod barrier;
 mod buffer;
+pub mod causes;
 pub mod channel;
 mod comm;
 mod communicators;

@@ -31,6 +31,8 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Matching {
     posted: Posted,
     unexpected: UnexpectedQueue,
+    /// The step in which the latest message has arrived, if somebody wants to know it.
+    pub(crate) arrival: u32,
 }
 
 impl Matching {
@@ -42,10 +44,18 @@ impl Matching {
     ) -> Option<(Token, Content)> {
         let found = self.posted.take(&envelope);
         let Some(receive) = found else {
-            self.unexpected.push(Unexpected { envelope, content });
+            self.keep(envelope, content);
             return None;
         };
         Some((receive, content))
+    }
+
+    fn keep(&mut self, envelope: Envelope, content: Content) {
+        self.unexpected.push(Unexpected {
+            envelope,
+            content,
+            arrival: self.arrival,
+        });
     }
 
     /// The same for a message of a ready send, for which there must be a receive.
@@ -57,7 +67,7 @@ impl Matching {
         let found = self.posted.take(&envelope);
         let Some(receive) = found else {
             let content = Content::Unready(Box::new(content));
-            self.unexpected.push(Unexpected { envelope, content });
+            self.keep(envelope, content);
             return None;
         };
         Some((receive, content))

@@ -12,6 +12,7 @@
 use std::future::Future;
 use std::panic::Location;
 
+use crate::causes::choose;
 use crate::channel::{Channel, Token};
 use crate::engine::{Engine, SendCall, Status};
 use crate::process::{Call, Process};
@@ -98,6 +99,8 @@ impl Comm {
             if engine.is_done(send) {
                 return Ok(send);
             }
+            // Whether there is room for the next one depends on what has arrived.
+            choose(channel);
             attached.free -= length;
             attached.messages.push((send, length));
             let status = Status {

@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use crate::causes::{Causes, choose};
 use crate::channel::{Channel, Event, Interest, Token};
 use crate::communicators::Contexts;
 use crate::engine::Engine;
@@ -22,12 +23,14 @@ use crate::{Comm, Pattern};
 const FAILURES_MAX: u32 = 1000;
 
 /// The last questions that were answered with no.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Failures {
     /// The number of changes at that time.
     changes: u64,
     /// The question that was asked first since the latest change or positive answer.
     first: Option<Question>,
+    /// Under a model checker: all of them.
+    asked: Vec<Question>,
     count: u32,
 }
 
@@ -62,9 +65,14 @@ impl Process {
     /// The rank behind a channel.
     #[must_use]
     pub fn new(channel: Box<dyn Channel>) -> Rc<Self> {
+        let channel = crate::connected::connect(channel);
+        let mut engine = Engine::default();
+        if channel.causes().is_some() {
+            engine.trace_causes();
+        }
         Rc::new(Self {
-            channel: crate::connected::connect(channel),
-            engine: RefCell::new(Engine::default()),
+            channel,
+            engine: RefCell::new(engine),
             blocked: RefCell::new(Blocked::default()),
             rare: RefCell::default(),
         })
@@ -100,6 +108,7 @@ impl Process {
 
     /// A matched message that nobody received.
     pub(crate) fn give_back(&self, message: Unexpected) {
+        choose(&*self.channel);
         self.engine.borrow_mut().give_back(message);
     }
 
@@ -122,16 +131,22 @@ impl Process {
             engine.handle(&*self.channel, event);
         }
         engine.take_back(&*self.channel);
+        engine.note_handled(&*self.channel);
         elapsed
     }
 
     /// Nobody holds the request any more. Events are left alone: destructors run also when the run is over.
     pub(crate) fn release(&self, token: Token) {
-        self.engine.borrow_mut().release(token);
+        let engine = &mut *self.engine.borrow_mut();
+        if engine.gives_up(token) {
+            choose(&*self.channel);
+        }
+        engine.release(token);
     }
 
     /// [`Engine::cancel_receive`], and leaves events alone: what has not been handled is not lost.
     pub(crate) fn cancel_receive(&self, token: Token) -> crate::Buffer {
+        choose(&*self.channel);
         self.engine.borrow_mut().cancel_receive(token)
     }
 
@@ -168,24 +183,61 @@ impl Process {
         attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let channel = &*self.channel;
+        let causes = channel.causes();
+        if let Some(causes) = causes
+            && self.comes_too_soon(causes, engine, waits, location)
+        {
+            causes.defer();
+            self.wait_in(engine, waits, location);
+            channel.park(context.waker(), Interest::All);
+            return Poll::Pending;
+        }
         if waits.is_look() && !channel.may_look() {
-            let mut blocked = self.blocked.borrow_mut();
-            blocked.add(engine.events(), waits, location);
+            self.wait_in(engine, waits, location);
             channel.park(context.waker(), Interest::All);
             return Poll::Pending;
         }
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {
+                if causes.is_some() {
+                    engine.tell_learnt(channel);
+                    self.blocked.borrow_mut().remove(waits, location);
+                }
                 return Poll::Ready(result);
             }
             // The attempt may cost something, and is made once more when that is paid.
             engine.is_busy(channel, location);
         }
-        self.blocked
-            .borrow_mut()
-            .add(engine.events(), waits, location);
+        self.wait_in(engine, waits, location);
         channel.park(context.waker(), waits.interest(engine));
         Poll::Pending
+    }
+
+    /// Notes what the rank waits for.
+    fn wait_in(&self, engine: &Engine, waits: Waits, location: &'static Location<'static>) {
+        let mut blocked = self.blocked.borrow_mut();
+        blocked.add(engine.events(), waits, location);
+        if blocked.only().is_none() {
+            // Which of them is over first depends on what arrives first.
+            choose(&*self.channel);
+        }
+    }
+
+    /// Whether a wait could be over at once because of what has arrived, and nobody knows yet whether the rank waits for anything
+    /// else at the same time. Notes questions whose answers depend on the order of arrivals.
+    fn comes_too_soon(
+        &self,
+        causes: &dyn Causes,
+        engine: &Engine,
+        waits: Waits,
+        location: &'static Location<'static>,
+    ) -> bool {
+        if waits.depends_on_order() {
+            causes.choose();
+        }
+        !causes.has_chosen()
+            && waits.may_be_over(engine)
+            && !self.blocked.borrow().contains(waits, location)
     }
 
     /// Handles the events of the channel while the rank is parked; whether the rank can go on now. Whoever drives the channel
@@ -237,21 +289,30 @@ impl Process {
 
     /// A future that may have been pending is gone: it is not what the rank waits for.
     pub(crate) fn forget(&self, waits: Waits, location: &'static Location<'static>) {
-        self.blocked.borrow_mut().remove(waits, location);
+        if self.blocked.borrow_mut().remove(waits, location) {
+            // Nobody waits for it any more, and it may or may not be over.
+            choose(&*self.channel);
+        }
     }
 
     /// Whether a test may answer no at once: not if it was the same question and nothing has happened since, neither
     /// an event nor anything that the rank did itself. Such a rank waits for its next event instead of spinning at
     /// one date.
     pub(crate) fn may_say_no(&self, changes: u64, question: Question) -> bool {
-        let last = &mut self.rare().failures;
+        let mut rare = self.rare();
+        let last = &mut rare.failures;
         if last.changes != changes {
             *last = Failures {
                 changes,
                 ..Failures::default()
             };
         }
-        let again = last.first == Some(question) || last.count >= FAILURES_MAX;
+        let mut again = last.first == Some(question) || last.count >= FAILURES_MAX;
+        if self.channel.causes().is_some() {
+            // A loop need not begin with the first question.
+            again |= last.asked.contains(&question);
+            last.asked.push(question);
+        }
         last.first = last.first.or(Some(question));
         last.count = last.count.saturating_add(1);
         !again
@@ -261,6 +322,7 @@ impl Process {
     pub(crate) fn said_yes(&self) {
         if let Some(rare) = &mut *self.rare.borrow_mut() {
             rare.failures.first = None;
+            rare.failures.asked.clear();
         }
     }
 

@@ -61,6 +61,23 @@ impl Waits {
         )
     }
 
+    /// Whether the answer depends on the order in which messages of different senders arrive.
+    pub(crate) const fn depends_on_order(self) -> bool {
+        match self {
+            Self::Probe(pattern) => pattern.source.is_none(),
+            other => other.is_look(),
+        }
+    }
+
+    /// Whether the wait may be over at once because of what has arrived.
+    pub(crate) fn may_be_over(self, engine: &Engine) -> bool {
+        match self {
+            Self::Operation(token) | Self::Named(_, token) => engine.has_come(token),
+            Self::All | Self::Probe(_) => true,
+            _ => false,
+        }
+    }
+
     /// Which events can end the wait.
     pub(crate) fn interest(self, engine: &Engine) -> Interest {
         let is_receive = match self {
@@ -132,6 +149,12 @@ impl Blocked {
         }
     }
 
+    /// Whether a future is known to be pending.
+    pub(crate) fn contains(&self, waits: Waits, location: &'static Location<'static>) -> bool {
+        let entry = (waits, location);
+        self.first == Some(entry) || self.others().contains(&entry)
+    }
+
     /// What the rank waits for, if that is one future alone.
     pub(crate) fn only(&self) -> Option<Waits> {
         let (waits, _) = self.first.filter(|_| self.others().is_empty())?;
@@ -143,15 +166,22 @@ impl Blocked {
         self.turn = turn;
     }
 
-    /// Takes a future out that has been dropped.
-    pub(crate) fn remove(&mut self, waits: Waits, location: &'static Location<'static>) {
-        let Some(first) = self.first else { return };
+    /// Takes a future out that has been dropped or is over; whether it was known.
+    pub(crate) fn remove(&mut self, waits: Waits, location: &'static Location<'static>) -> bool {
+        let Some(first) = self.first else {
+            return false;
+        };
         if first == (waits, location) {
             let more = self.more.as_mut().filter(|more| !more.0.is_empty());
             self.first = more.map(|more| more.0.remove(0));
-        } else if let Some(more) = &mut self.more {
-            more.0.retain(|&entry| entry != (waits, location));
+            return true;
         }
+        let Some(more) = &mut self.more else {
+            return false;
+        };
+        let before = more.0.len();
+        more.0.retain(|&entry| entry != (waits, location));
+        more.0.len() < before
     }
 
     /// What the rank waits for; `None` if it does not.

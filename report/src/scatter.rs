@@ -147,16 +147,20 @@ impl Scatter {
             .y_label_area_size(72)
             .build_cartesian_2d(x, y)
             .map_err(text)?;
+        // Lines between those with numbers get too dense where there are few decades.
+        let light = |log: bool| if log { 0 } else { 5 };
         chart
             .configure_mesh()
+            .x_max_light_lines(light(self.log_x))
+            .y_max_light_lines(light(self.log_y))
             .x_desc(&self.x)
             .y_desc(&self.y)
             .label_style(("sans-serif", 15))
             .axis_desc_style(("sans-serif", 17))
             .bold_line_style(RGBColor(205, 205, 205))
             .light_line_style(RGBColor(240, 240, 240))
-            .x_label_formatter(&label)
-            .y_label_formatter(&label)
+            .x_label_formatter(if self.log_x { &label_of_decade } else { &label })
+            .y_label_formatter(if self.log_y { &label_of_decade } else { &label })
             .draw()
             .map_err(text)?;
         let y = self.extent(|point| point.1).unwrap_or_default();
@@ -229,6 +233,19 @@ fn label(number: &f64) -> String {
     }
 }
 
+/// On a logarithmic axis: 1, 2 and 5 of each decade, because the others stand too close to each other.
+fn label_of_decade(number: &f64) -> String {
+    let digits = format!("{number:e}");
+    let is_round = ["1e", "2e", "5e"]
+        .iter()
+        .any(|round| digits.starts_with(round));
+    if is_round {
+        label(number)
+    } else {
+        String::new()
+    }
+}
+
 fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
@@ -236,6 +253,13 @@ fn text(error: impl std::fmt::Display) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_a_decade_stand_apart() {
+        let numbers =
+            [1.0, 3.0, 5.0, 900.0, 1000.0, 2e5, 0.5].map(|number| label_of_decade(&number));
+        assert_eq!(numbers, ["1", "", "5", "", "1000", "2e5", "0.5"]);
+    }
 
     #[test]
     fn a_picture_has_all_points_and_names() {

@@ -53,6 +53,19 @@ pub trait Device {
         let _ = (kernel, queue);
     }
 
+    /// The steps that have to come before the head of a queue can arrive, besides the arrival of what was before it there: as far as
+    /// its sender has not [chosen](Device::chooses), because then it is [`QueueHead::cause`] alone.
+    fn causes(&self, queue: u32, into: &mut Vec<u32>) {
+        into.extend(self.head(queue).map(|head| head.cause));
+    }
+
+    /// Whether an actor has asked something in this run whose answer may depend on the order in which things arrive from different
+    /// queues.
+    fn chooses(&self, actor: ActorId) -> bool {
+        let _ = actor;
+        true
+    }
+
     /// Whether a parked actor that was woken stands before a choice of the explorer, and does not simply go on.
     fn stops(&self, actor: ActorId) -> bool {
         let _ = actor;
@@ -64,9 +77,9 @@ pub trait Device {
         let _ = actor;
     }
 
-    /// What came in this run where an actor takes what comes from anybody, in order. Empty for a device that does not remember it.
-    fn received(&self) -> Vec<Received> {
-        Vec::new()
+    /// Shows what came in this run where an actor takes what comes from anybody, in order. Nothing for a device that does not remember it.
+    fn received(&self, show: &mut dyn FnMut(&Received)) {
+        let _ = show;
     }
 
     /// Whether actors that are parked for the device stand before choices of the explorer: [`Device::branches`].
@@ -86,6 +99,12 @@ pub trait Device {
     fn take_branch(&self, kernel: &mut Kernel, actor: ActorId, number: u32) -> Result<(), String> {
         let _ = (kernel, actor, number);
         Ok(())
+    }
+
+    /// A fingerprint of all that decides what can happen from here on, if that is in the device alone and its actors have no state of their
+    /// own.
+    fn state(&self) -> Option<(u64, u64)> {
+        None
     }
 
     /// A queue in words.
@@ -130,6 +149,8 @@ pub struct Branch {
 pub struct QueueHead {
     /// For which actor.
     pub to: ActorId,
+    /// Which actor put it there.
+    pub from: ActorId,
     /// The how manyth of its queue it is, from 1.
     pub place: u32,
     /// The step in which it was put there, [`QueueHead::BEFORE`] if that was before the first; see

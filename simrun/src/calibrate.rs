@@ -7,11 +7,12 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use validation::{
-    CalibrateOptions, Calibration, ErrorSummary, Handshake, Preset, Statistic, calibrate,
-    calibration_as_json, read, write_report,
+    CalibrateOptions, Calibration, Handshake, Preset, Statistic, calibrate, calibration_as_json,
+    read, write_report,
 };
 
 use crate::args::Format;
+use crate::limits::{Limit, missed};
 use crate::size::Size;
 use crate::status;
 
@@ -98,57 +99,6 @@ enum StatisticArg {
     Median,
 }
 
-/// What an error may be at most.
-#[derive(Clone, Debug)]
-struct Limit {
-    name: String,
-    most: f64,
-}
-
-impl std::str::FromStr for Limit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "expected median, p90 or worst and percent, such as median=5%".to_owned();
-        let (name, value) = text.split_once('=').ok_or_else(expected)?;
-        let percent = value.strip_suffix('%').ok_or_else(expected)?;
-        let number: Option<f64> = percent.parse().ok();
-        let number = number.filter(|number| number.is_finite() && *number >= 0.0);
-        if !["median", "p90", "worst"].contains(&name) {
-            return Err(expected());
-        }
-        Ok(Self {
-            name: name.to_owned(),
-            most: number.ok_or_else(expected)? / 100.0,
-        })
-    }
-}
-
-impl Limit {
-    /// What is wrong, if the errors are larger.
-    fn missed(&self, errors: Option<&ErrorSummary>) -> Option<String> {
-        let Some(errors) = errors else {
-            return Some(format!(
-                "{} was required, and nothing could be predicted",
-                self.name
-            ));
-        };
-        let found = match self.name.as_str() {
-            "median" => errors.median,
-            "p90" => errors.p90,
-            _ => errors.worst,
-        };
-        (found > self.most).then(|| {
-            format!(
-                "the {} error is {:.2} %: required were at most {:.2} %",
-                self.name,
-                100.0 * found,
-                100.0 * self.most
-            )
-        })
-    }
-}
-
 /// Calibrates, writes what was asked for, and prints what there is to know.
 pub(crate) fn run(command: &CalibrateCommand) -> ExitCode {
     let calibration = match results(command) {
@@ -159,16 +109,10 @@ pub(crate) fn run(command: &CalibrateCommand) -> ExitCode {
         Format::Text => status::print(summary(&calibration).trim_end()),
         Format::Json => status::print(calibration_as_json(&calibration).trim_end()),
     };
-    let errors = calibration.errors();
-    let missed = command
-        .require
-        .iter()
-        .filter_map(|limit| limit.missed(errors.as_ref()));
-    let missed: Vec<String> = missed.collect();
-    if missed.is_empty() {
-        return printed;
+    match missed(&command.require, calibration.errors().as_ref()) {
+        Some(missed) => status::failed(missed),
+        None => printed,
     }
-    status::failed(missed.join("\n"))
 }
 
 impl CalibrateCommand {

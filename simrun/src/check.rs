@@ -31,6 +31,9 @@ use crate::{entry, status};
 /// So many steps are executed at most to know whether a correct run was still possible at one place.
 const CRITICAL_BUDGET: u64 = 50_000;
 
+/// So many steps are executed at most to look for a shorter way to a finding.
+const SHORTER_BUDGET: u64 = 100_000;
+
 /// A finding, followed once more.
 struct Found {
     finding: Finding,
@@ -174,7 +177,8 @@ impl Subject<'_> {
         let way = (&finding.steps[..], &finding.replay);
         let shorter = self.alone(way, |stepper, schedule| {
             let found = explore::follow(stepper, schedule).finding?;
-            Some(explore::minimise(stepper, &found))
+            let shorter = explore::minimise(stepper, &found);
+            Some(explore::shortest(stepper, &shorter, SHORTER_BUDGET))
         })?;
         let shorter = shorter.as_ref().unwrap_or(finding);
         let schedule = self.alone((&shorter.steps, &shorter.replay), |_, schedule| {

@@ -1,19 +1,22 @@
 //! `simrun compare`: a program simulated and run for real, and how far apart that is. The predictions are there before anything is measured.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::{Args, ValueEnum};
+use validation::real::{Place, RENDEZVOUS};
 use validation::{
     Comparison, Facts, Measurements, Rounds, add_run, common_factor, read, read_rounds,
-    rounds_as_csv, sentinel_times, text_digest,
+    rounds_as_csv, sentinel_times, text_digest, write_comparison,
 };
 
 use crate::args::Format;
-use crate::real::WaitArg;
+use crate::limits::{Limit, missed};
 use crate::size::Size;
+use crate::way::{self, Network, WayArgs};
 use crate::{package, status};
 
 /// What is compared.
@@ -31,9 +34,9 @@ pub(crate) struct CompareCommand {
     #[arg(long, value_enum, default_value_t = BackendArg::Tcp)]
     backend: BackendArg,
 
-    /// Number of ranks
+    /// Number of ranks; without it, as many as srun or mpirun has started
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    ranks: u32,
+    ranks: Option<u32>,
 
     /// How often the program is run for real
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -43,19 +46,8 @@ pub(crate) struct CompareCommand {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     sizes: Vec<Size>,
 
-    /// How a rank waits: block or spin, as in the calibration
-    #[arg(
-        long,
-        value_name = "block|spin",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true
-    )]
-    wait: WaitArg,
-
-    /// Keep each rank to a core of its own
-    #[arg(long)]
-    pin: bool,
+    #[command(flatten)]
+    way: WayArgs,
 
     /// Take what was measured from this file instead of measuring
     #[arg(long, value_name = "FILE")]
@@ -65,9 +57,17 @@ pub(crate) struct CompareCommand {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
+    /// The folder for a report: a page, its figures as JSON, and pictures as SVG and PNG
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
+
     /// Draw predicted against measured: SVG or PNG
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+
+    /// Exit with status 1 if the errors as they are are larger: such as median=5%,worst=15%
+    #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
+    require: Vec<Limit>,
 
     /// Exit with status 1 if an error is larger, such as 10%
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -86,6 +86,20 @@ pub(crate) struct CompareCommand {
 enum BackendArg {
     /// Sockets
     Tcp,
+    /// An adapter for InfiniBand or RoCE
+    Verbs,
+}
+
+/// What a comparison is of, besides what was asked for.
+struct Plan<'a> {
+    command: &'a CompareCommand,
+    network: Network,
+    ranks: u32,
+    /// The place of this process, where srun or mpirun has started it.
+    place: Option<Place>,
+    program: PathBuf,
+    /// How many processes have been started in this one's place.
+    started: Cell<u32>,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -96,36 +110,73 @@ fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected percent, such as 10%".to_owned())
 }
 
-/// Compares, writes what was asked for, and prints the table.
+/// Compares, writes what was asked for, and prints the table. In an allocation rank 0 does that; the others only take part in the program's real runs.
 pub(crate) fn run(command: &CompareCommand) -> ExitCode {
-    let comparison = match compared(command) {
-        Ok(comparison) => comparison,
+    let comparison = match plan(command).and_then(|plan| match &plan.place {
+        Some(place) if place.rank > 0 => measured(&plan).map(|_| None),
+        _ => compared(&plan).map(Some),
+    }) {
+        Ok(Some(comparison)) => comparison,
+        Ok(None) => return ExitCode::SUCCESS,
         Err(problem) => return status::refuse(problem),
     };
     let printed = match command.format {
         Format::Text => status::print(comparison.as_text().trim_end()),
         Format::Json => status::print(comparison.as_json()),
     };
-    let worst = comparison.errors(1.0).map(|errors| errors.worst);
-    match (worst, command.max_error) {
-        (None, _) => {
-            status::failed("nothing could be compared: expected a program that prints times")
-        }
-        (Some(worst), Some(most)) if worst > most => status::failed(format_args!(
+    let Some(errors) = comparison.errors(1.0) else {
+        return status::failed("nothing could be compared: expected a program that prints times");
+    };
+    if let Some(most) = command.max_error.filter(|most| errors.worst > *most) {
+        return status::failed(format_args!(
             "the worst error is {:.2} %: at most {:.2} % were asked for",
-            100.0 * worst,
+            100.0 * errors.worst,
             100.0 * most
-        )),
-        _ => printed,
+        ));
+    }
+    match missed(&command.require, Some(&errors)) {
+        Some(missed) => status::failed(missed),
+        None => printed,
     }
 }
 
-fn compared(command: &CompareCommand) -> Result<Comparison, String> {
+/// Builds the program, if need be, and finds out where this process is.
+fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
+    let network = match command.backend {
+        BackendArg::Tcp => Network::Tcp,
+        BackendArg::Verbs => Network::Verbs,
+    };
+    let place = match &command.measured {
+        Some(_) => None,
+        None => way::placed(command.ranks)?,
+    };
+    let ranks = command.ranks.or(place.as_ref().map(|place| place.size));
+    let ranks = ranks.ok_or("no number of ranks: expected -n N, such as -n 2")?;
+    if command.measured.is_none() {
+        command.way.check(network)?;
+    }
+    let features: &[&str] = match network {
+        Network::Verbs if command.measured.is_none() => &["simrun/verbs"],
+        _ => &[],
+    };
+    let quiet = command.format == Format::Json;
+    let program =
+        package::program(&command.app, quiet, features).map_err(|error| error.to_string())?;
+    Ok(Plan {
+        command,
+        network,
+        ranks,
+        place,
+        program,
+        started: Cell::new(0),
+    })
+}
+
+fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
+    let command = plan.command;
     let platform = text_of(&command.platform)?;
     let facts = Facts::read(&platform);
-    let program = package::program(&command.app, command.format == Format::Json, &[])
-        .map_err(|error| error.to_string())?;
-    let predicted = predicted(command, &program)?;
+    let predicted = predicted(plan)?;
     let predictions = rounds_as_csv(&predicted);
     keep(command, "predictions.csv", &predictions)?;
     let (measured, now) = match &command.measured {
@@ -137,7 +188,7 @@ fn compared(command: &CompareCommand) -> Result<Comparison, String> {
                 sentinels_of(&Facts::read(&text)),
             )
         }
-        None => measured(command, &program)?,
+        None => measured(plan)?,
     };
     let factor = common_factor(&sentinels_of(&facts), &now);
     let mut comparison = Comparison::new(&predicted, &measured, factor, facts.number("band_90"));
@@ -146,13 +197,8 @@ fn compared(command: &CompareCommand) -> Result<Comparison, String> {
         text_digest(&predictions),
         text_digest(&platform)
     ));
-    let ours = (command.wait, facts.text("wait"));
-    if command.measured.is_none()
-        && let (WaitArg::Block, Some("spin")) | (WaitArg::Spin, Some("block")) = ours
-    {
-        comparison
-            .notes
-            .push("the calibration waited in another way (--wait)".to_owned());
+    if command.measured.is_none() {
+        comparison.notes.extend(other_way(plan, &facts));
     }
     let head = sentinels_as_comment(&now);
     keep(command, "measured.csv", &(head + &rounds_as_csv(&measured)))?;
@@ -164,7 +210,34 @@ fn compared(command: &CompareCommand) -> Result<Comparison, String> {
     {
         report::plot_scatter(&comparison.picture(), path).map_err(|error| error.to_string())?;
     }
+    if let Some(folder) = &command.report {
+        let arguments = std::env::args_os().skip(1);
+        let arguments: Vec<String> = arguments
+            .map(|one| one.to_string_lossy().into_owned())
+            .collect();
+        let again = format!("simrun {}", arguments.join(" "));
+        write_comparison(&comparison, &platform, &again, folder)
+            .map_err(|error| format!("{}: cannot write it: {error}", folder.display()))?;
+    }
     Ok(comparison)
+}
+
+/// What differs from the calibration, so that it may not hold: how ranks wait, how many there are, and over what they talk.
+fn other_way(plan: &Plan<'_>, facts: &Facts) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut compare = |key: &str, ours: &str, option: &str| {
+        if let Some(theirs) = facts.text(key)
+            && theirs != ours
+        {
+            notes.push(format!(
+                "the calibration has {key} {theirs}, and this is {ours} ({option}): it may not hold"
+            ));
+        }
+    };
+    compare("wait", plan.command.way.wait_name(), "--wait");
+    compare("backend", plan.network.name(), "--backend");
+    compare("ranks", &plan.ranks.to_string(), "-n");
+    notes
 }
 
 fn text_of(path: &Path) -> Result<String, String> {
@@ -220,17 +293,18 @@ impl CompareCommand {
 }
 
 /// What the simulation says, for all cases.
-fn predicted(command: &CompareCommand, program: &Path) -> Result<Vec<Rounds>, String> {
+fn predicted(plan: &Plan<'_>) -> Result<Vec<Rounds>, String> {
+    let command = plan.command;
     let mut all = Vec::new();
     for (case, arguments) in command.cases() {
-        let mut simulation = Command::new(program);
+        let mut simulation = Command::new(&plan.program);
         simulation.arg("--platform").arg(&command.platform);
         simulation.args([
             "-q",
             "--payload",
             "phantom",
             "-n",
-            &command.ranks.to_string(),
+            &plan.ranks.to_string(),
             "--",
         ]);
         add_run(&mut all, &case, &output(simulation.args(arguments))?);
@@ -247,66 +321,59 @@ fn predicted(command: &CompareCommand, program: &Path) -> Result<Vec<Rounds>, St
 type Measured = (Vec<Rounds>, Vec<(u64, f64)>);
 
 /// Runs all cases for real, again and again, with the sentinels before and after.
-fn measured(command: &CompareCommand, program: &Path) -> Result<Measured, String> {
-    let BackendArg::Tcp = command.backend;
-    let mut blocks = sentinels(command, 1)?;
+fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
+    let command = plan.command;
+    let mut blocks = sentinels(plan, 1)?;
     let mut all = Vec::new();
     for _ in 0..command.runs {
         for (case, arguments) in command.cases() {
-            let mut real = Command::new(program);
-            real.args(["real", "--backend", "tcp", "--prefix=false", "-q"]);
-            real.args(way(command));
-            real.args(["-n", &command.ranks.to_string(), "--"]);
-            add_run(&mut all, &case, &output(real.args(arguments))?);
+            let mut real = plan.start(&plan.program);
+            real.args(["real", "--prefix=false", "-q"]);
+            real.args(command.way.for_real(plan.network));
+            if plan.place.is_none() {
+                real.args(["-n", &plan.ranks.to_string()]);
+            }
+            real.arg("--").args(arguments);
+            add_run(&mut all, &case, &output(&mut real)?);
         }
     }
-    blocks.extend(sentinels(command, 2)?);
+    blocks.extend(sentinels(plan, 2)?);
     Ok((all, sentinel_times(&blocks)))
 }
 
-/// How ranks wait, as arguments.
-fn way(command: &CompareCommand) -> Vec<&'static str> {
-    let mut way = vec![
-        "--wait",
-        match command.wait {
-            WaitArg::Block => "block",
-            WaitArg::Spin => "spin",
-        },
-    ];
-    way.extend(command.pin.then_some("--pin"));
-    way
+impl Plan<'_> {
+    /// A process that takes this one's place in the allocation, if there is one. Each meets its like where nobody else does: a rank may have started its
+    /// next process while the run before is still ending elsewhere. All ranks start the same ones in the same order.
+    fn start(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        if let Some(place) = &self.place {
+            let number = self.started.get() + 1;
+            self.started.set(number);
+            let mut path = place.meeting_point().into_os_string();
+            path.push(format!(".{number}"));
+            command.env(RENDEZVOUS, path);
+        }
+        command
+    }
 }
 
 /// The calibration's sentinels, now.
-fn sentinels(command: &CompareCommand, number: u32) -> Result<Vec<validation::Block>, String> {
+fn sentinels(plan: &Plan<'_>, number: u32) -> Result<Vec<validation::Block>, String> {
     let name = format!("simrun-sentinels-{}-{number}.csv", std::process::id());
     let path = std::env::temp_dir().join(name);
     let simrun = std::env::current_exe().map_err(|error| error.to_string())?;
-    let ranks = command.ranks.max(2).to_string();
-    let mut measure = Command::new(simrun);
-    measure.args([
-        "measure",
-        "--backend",
-        "tcp",
-        "-n",
-        &ranks,
-        "--kernels",
-        "pp",
-        "--effort",
-        "quick",
-    ]);
-    measure.args([
-        "--time-limit",
-        "2",
-        "--sizes",
-        "8",
-        "--held-out",
-        "0",
-        "--max-size",
-        "64KiB",
-    ]);
-    measure.args(way(command)).arg("--out").arg(&path);
-    output(&mut measure)?;
+    let mut measure = plan.start(&simrun);
+    measure.arg("measure");
+    if plan.place.is_none() {
+        measure.args(["-n", &plan.ranks.max(2).to_string()]);
+    }
+    measure.args(["--kernels", "pp", "--effort", "quick", "--time-limit", "2"]);
+    measure.args(["--sizes", "8", "--held-out", "0", "--max-size", "64KiB"]);
+    measure.args(plan.command.way.for_measure(plan.network));
+    output(measure.arg("--out").arg(&path))?;
+    if plan.place.as_ref().is_some_and(|place| place.rank > 0) {
+        return Ok(Vec::new());
+    }
     let text = text_of(&path)?;
     let _ = std::fs::remove_file(&path);
     match read(&path.display().to_string(), &text).map_err(|error| error.to_string())? {

@@ -35,6 +35,7 @@ mod cli;
 mod compare;
 mod entry;
 mod graph;
+mod limits;
 mod measure;
 mod measure_real;
 mod new;
@@ -45,6 +46,8 @@ mod real;
 mod size;
 mod status;
 mod summary;
+mod verbs_args;
+mod way;
 
 pub use app::App;
 pub use cli::simrun;

@@ -15,9 +15,9 @@ use validation::{
 };
 
 use crate::entry::load;
-use crate::measure_real::{self, WayArgs};
 use crate::size::Size;
-use crate::{REVISION, status};
+use crate::way::{Network, WayArgs};
+use crate::{REVISION, measure_real, status, way};
 
 /// What is measured, on what, and where the samples go.
 #[derive(Args, Clone, Debug)]
@@ -30,9 +30,9 @@ pub(crate) struct MeasureCommand {
     #[arg(long, value_name = "FILE")]
     platform: Option<PathBuf>,
 
-    /// How many ranks; with more than 2 the others poll while two of them ping-pong
-    #[arg(short = 'n', long = "ranks", value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..))]
-    pub(crate) ranks: u32,
+    /// How many ranks, 2 if nobody says; with more than 2 the others wait while two of them ping-pong
+    #[arg(short = 'n', long = "ranks", value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    ranks: Option<u32>,
 
     /// Where the samples go, as CSV
     #[arg(long, value_name = "FILE")]
@@ -43,13 +43,19 @@ pub(crate) struct MeasureCommand {
 
     #[command(flatten)]
     pub(crate) way: WayArgs,
+
+    /// Of a rank: which session it belongs to.
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) session: Option<u32>,
 }
 
 /// What carries the messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Backend {
+enum Backend {
     /// Sockets
     Tcp,
+    /// An adapter for InfiniBand or RoCE
+    Verbs,
     /// A simulated platform
     Simulated,
 }
@@ -168,20 +174,37 @@ impl PlanArgs {
 
 /// Measures, writes the samples, and says what was found.
 pub(crate) fn run(command: &MeasureCommand) -> ExitCode {
+    let network = match command.backend {
+        Backend::Tcp => Network::Tcp,
+        Backend::Verbs => Network::Verbs,
+        Backend::Simulated => {
+            return match simulated(command) {
+                Ok(sessions) => finish(command, &sessions, &[]),
+                Err(code) => code,
+            };
+        }
+    };
     if std::env::var_os(RANK_VARIABLE).is_some() {
-        return measure_real::be_rank(command);
+        return measure_real::be_rank(command, network);
     }
-    let sessions = match command.backend {
-        Backend::Tcp => measure_real::sessions(command),
-        Backend::Simulated => simulated(command),
-    };
-    let sessions = match sessions {
-        Ok(sessions) => sessions,
-        Err(code) => return code,
-    };
-    let text = samples_as_csv(&head(command), &sessions);
+    if let Err(missing) = command.way.check(network) {
+        return status::refuse(missing);
+    }
+    match way::placed(command.ranks) {
+        Err(wrong) => status::refuse(wrong),
+        Ok(Some(place)) => measure_real::be_placed(command, network, &place),
+        Ok(None) => match measure_real::sessions(command, network) {
+            Ok((sessions, hosts)) => finish(command, &sessions, &hosts),
+            Err(code) => code,
+        },
+    }
+}
+
+/// Writes the samples of all sessions, whose ranks were on these hosts, and says what was found.
+pub(crate) fn finish(command: &MeasureCommand, sessions: &[Session], hosts: &[String]) -> ExitCode {
+    let text = samples_as_csv(&head(command, hosts), sessions);
     match crate::calibrate::write(&command.out, &text) {
-        Ok(()) => status::print(summary(&sessions, &command.out)),
+        Ok(()) => status::print(summary(sessions, &command.out)),
         Err(error) => status::refuse(format_args!(
             "{}: cannot write it: {error}",
             command.out.display()
@@ -196,13 +219,20 @@ fn simulated(command: &MeasureCommand) -> Result<Vec<Session>, ExitCode> {
     let platform = Arc::new(load(path, &[])?);
     let session = |number: u32| {
         let options = command.plan.options(number);
-        measure_simulated(&platform, command.ranks, &options, tell()).map_err(status::refuse)
+        measure_simulated(&platform, command.ranks(), &options, tell()).map_err(status::refuse)
     };
     (1..=command.plan.sessions).map(session).collect()
 }
 
+impl MeasureCommand {
+    /// How many ranks, where they are started here.
+    pub(crate) fn ranks(&self) -> u32 {
+        self.ranks.unwrap_or(2)
+    }
+}
+
 /// Where the samples come from: lines of the file.
-fn head(command: &MeasureCommand) -> String {
+fn head(command: &MeasureCommand, hosts: &[String]) -> String {
     let mut text = String::from("# Samples of a network, by `simrun measure`.\n");
     let _ = writeln!(text, "# revision: {REVISION}");
     match (command.backend, &command.platform) {
@@ -210,11 +240,8 @@ fn head(command: &MeasureCommand) -> String {
             let _ = writeln!(text, "# backend: simulated\n# platform: {}", path.display());
         }
         (Backend::Simulated, None) => {}
-        (Backend::Tcp, _) => {
-            text.push_str("# backend: tcp\n");
-            text.push_str(&command.way.as_comments());
-            text.push_str(&Machine::here().as_comments());
-        }
+        (Backend::Tcp, _) => text.push_str(&real_head(command, Network::Tcp, hosts)),
+        (Backend::Verbs, _) => text.push_str(&real_head(command, Network::Verbs, hosts)),
     }
     let plan = &command.plan;
     let _ = writeln!(
@@ -223,6 +250,19 @@ fn head(command: &MeasureCommand) -> String {
         plan.effort, plan.seed, plan.max_size, plan.sessions
     );
     text
+}
+
+/// How and where ranks ran. The machine is that of rank 0: the others are taken to be like it.
+fn real_head(command: &MeasureCommand, network: Network, hosts: &[String]) -> String {
+    let mut text = command.way.as_comments(network);
+    let on = |host: &String| hosts.iter().filter(|other| *other == host).count();
+    let most = hosts.iter().map(on).max().unwrap_or(0);
+    let _ = writeln!(
+        text,
+        "# hosts: {}\n# ranks_per_host: {most}",
+        hosts.join(" ")
+    );
+    text + &Machine::here().as_comments()
 }
 
 /// Shows progress on a terminal, on one line that is written over.

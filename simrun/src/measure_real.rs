@@ -1,90 +1,23 @@
-//! Measuring for real: the sessions of `simrun measure`, each a launch of processes that are this program again. Rank 0 leaves what it found in a file beside
-//! the one that was asked for.
+//! Measuring for real: the sessions of `simrun measure`, each a launch of processes that are this program again, or the ranks of an allocation, which are
+//! this program too. Rank 0 leaves what it found in a file beside the one that was asked for.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
-use clap::Args;
-use run::{LogFilter, RankProgram};
-use validation::real::{
-    Backend, Compute, Connecting, Launch, Listener, OnLoss, RankOptions, RealOutcome, RealRun,
-    Starts, Ticket, Wait,
-};
+use run::{Program, RankProgram};
+use validation::real::{Launch, Listener, OnLoss, Place, RealOutcome, RealRun, Starts, Ticket};
 use validation::{Session, Tell, measure, samples_as_csv};
 
 use crate::measure::MeasureCommand;
-use crate::real::WaitArg;
-use crate::size::Size;
+use crate::way::Network;
 use crate::{REVISION, entry, status};
-
-/// How ranks come and wait.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct WayArgs {
-    /// How a rank waits: block (asleep) or spin (looking again and again, for which each rank needs a core)
-    #[arg(
-        long,
-        value_name = "block|spin",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true
-    )]
-    pub(crate) wait: WaitArg,
-
-    /// Keep each rank to a core of its own
-    #[arg(long)]
-    pub(crate) pin: bool,
-
-    /// From which size on messages go by rendezvous
-    #[arg(long, value_name = "SIZE", default_value = "16KiB")]
-    pub(crate) eager_threshold: Size,
-
-    /// Of a rank: which session it belongs to.
-    #[arg(long, value_name = "N", hide = true)]
-    session: Option<u32>,
-}
-
-impl WayArgs {
-    /// Lines of the file of samples.
-    pub(crate) fn as_comments(&self) -> String {
-        let wait = match self.wait {
-            WaitArg::Block => "block",
-            WaitArg::Spin => "spin",
-        };
-        let mut text = String::new();
-        let _ = writeln!(text, "# wait: {wait}\n# pinned: {}", self.pin);
-        text
-    }
-
-    /// How ranks run.
-    pub(crate) fn options(&self) -> RankOptions {
-        RankOptions {
-            backend: Backend::Tcp,
-            eager_threshold: self.eager_threshold.0,
-            wait: match self.wait {
-                WaitArg::Block => Wait::Block,
-                WaitArg::Spin => Wait::Spin,
-            },
-            connecting: Connecting::default(),
-            compute: Compute::Burn,
-            flop_per_s: 1e9,
-            pin: self.pin,
-            log: LogFilter::default(),
-            prefix: false,
-            revision: REVISION.to_owned(),
-        }
-    }
-}
-
-/// How long ranks may take to come.
-const ARRIVAL: Duration = Duration::from_secs(30);
 
 /// Where rank 0 leaves a session.
 fn left(command: &MeasureCommand, session: u32) -> PathBuf {
@@ -93,20 +26,12 @@ fn left(command: &MeasureCommand, session: u32) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// One rank of a session.
-pub(crate) fn be_rank(command: &MeasureCommand) -> ExitCode {
+/// One rank of a session, started by [`sessions`].
+pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
     let ticket = match Ticket::read(io::stdin().lock()) {
         Ok(ticket) => ticket,
         Err(error) => return status::refuse(format_args!("no ticket on standard input: {error}")),
     };
-    let number = command.way.session.unwrap_or(1);
-    let mut options = command.plan.options(number);
-    options.thresholds.push(command.way.eager_threshold.0);
-    options
-        .thresholds
-        .retain(|at| *at > 0 && *at <= options.size_max);
-    let options = Rc::new(options);
-    let session = Rc::new(RefCell::new(Session::default()));
     let progress: Tell = Rc::new(|elapsed, left, what| {
         // A line of its own, which the launcher writes over the last one.
         let _ = writeln!(
@@ -114,9 +39,69 @@ pub(crate) fn be_rank(command: &MeasureCommand) -> ExitCode {
             "{elapsed:.0} s, {left:.0} s left: {what}"
         );
     });
+    let options = match command.way.options(network) {
+        Ok(options) => options,
+        Err(missing) => return status::refuse(missing),
+    };
+    let program = measuring(command, &progress);
+    ended(
+        ticket.rank,
+        validation::real::run_rank(&program, &options, &ticket),
+    )
+}
+
+fn ended(rank: u32, finished: io::Result<bool>) -> ExitCode {
+    match finished {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(status::FAILED),
+        Err(error) => status::refuse(format_args!("rank {rank}: {error}")),
+    }
+}
+
+/// One rank that somebody else has started, as srun and mpirun do. Rank 0 writes the samples.
+pub(crate) fn be_placed(command: &MeasureCommand, network: Network, place: &Place) -> ExitCode {
+    if place.size < 2 {
+        return status::refuse("one rank has nobody to talk to: expected at least 2");
+    }
+    if command.plan.sessions > 1 {
+        return status::refuse(format_args!(
+            "--sessions {}: processes that {} has started cannot be started again: expected one session; measure into another file for the next",
+            command.plan.sessions, place.launcher
+        ));
+    }
+    let (options, stop) = match (command.way.options(network), stop(place.rank == 0)) {
+        (Ok(options), Ok(stop)) => (options, stop),
+        (Err(missing), _) => return status::refuse(missing),
+        (_, Err(code)) => return code,
+    };
+    let launch = launch(command, Starts::Elsewhere(place.size), stop);
+    let program = measuring(command, &crate::measure::tell());
+    let told = command.clone();
+    let tell = move |run: &RealRun| {
+        let done = finished(run).and_then(|()| read_session(&told, 1));
+        match done.map(|session| crate::measure::finish(&told, &[session], &run.hosts)) {
+            Ok(code) if code == ExitCode::SUCCESS => i32::from(status::SUCCESS),
+            Ok(_) => i32::from(status::USAGE),
+            Err(_) => i32::from(status::FAILED),
+        }
+    };
+    let finished = validation::real::run_placed(&program, &options, place, launch, tell);
+    ended(place.rank, finished)
+}
+
+/// The rank program. Rank 0 leaves what it found in a file.
+fn measuring(command: &MeasureCommand, progress: &Tell) -> impl Program + use<> {
+    let number = command.session.unwrap_or(1);
+    let mut options = command.plan.options(number);
+    options.thresholds.push(command.way.eager_threshold.0);
+    options
+        .thresholds
+        .retain(|at| *at > 0 && *at <= options.size_max);
+    let (options, progress) = (Rc::new(options), Rc::clone(progress));
+    let session = Rc::new(RefCell::new(Session::default()));
     // Written by the rank itself, before it ends: after that the launcher may end the process at any time.
     let path: Rc<std::path::Path> = left(command, number).into();
-    let program = RankProgram::new(move |world| {
+    RankProgram::new(move |world| {
         let (options, progress) = (Rc::clone(&options), Rc::clone(&progress));
         let (found, path) = (Rc::clone(&session), Rc::clone(&path));
         async move {
@@ -131,26 +116,28 @@ pub(crate) fn be_rank(command: &MeasureCommand) -> ExitCode {
             }
             Ok::<(), String>(())
         }
-    });
-    match validation::real::run_rank(&program, &command.way.options(), &ticket) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(status::FAILED),
-        Err(error) => status::refuse(format_args!("rank {}: {error}", ticket.rank)),
+    })
+}
+
+/// All sessions, one after the other, and the hosts of their ranks.
+pub(crate) fn sessions(
+    command: &MeasureCommand,
+    network: Network,
+) -> Result<(Vec<Session>, Vec<String>), ExitCode> {
+    let _ = command.way.options(network).map_err(status::refuse)?;
+    let mut sessions = Vec::new();
+    let mut hosts = Vec::new();
+    for number in 1..=command.plan.sessions {
+        let run = launched(command, number)?;
+        finished(&run)?;
+        sessions.push(read_session(command, number)?);
+        hosts = run.hosts;
     }
+    Ok((sessions, hosts))
 }
 
-/// All sessions, one after the other.
-pub(crate) fn sessions(command: &MeasureCommand) -> Result<Vec<Session>, ExitCode> {
-    (1..=command.plan.sessions)
-        .map(|number| one_session(command, number))
-        .collect()
-}
-
-fn one_session(command: &MeasureCommand, number: u32) -> Result<Session, ExitCode> {
-    let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    arguments.push(OsString::from(format!("--session={number}")));
-    let run = launched(command.ranks, arguments)?;
-    finished(&run)?;
+/// What rank 0 has left.
+fn read_session(command: &MeasureCommand, number: u32) -> Result<Session, ExitCode> {
     let path = left(command, number);
     let text = std::fs::read_to_string(&path)
         .map_err(|error| status::refuse(format_args!("{}: {error}", path.display())))?;
@@ -159,23 +146,37 @@ fn one_session(command: &MeasureCommand, number: u32) -> Result<Session, ExitCod
     Session::from_csv(&path.display().to_string(), &text).map_err(status::refuse)
 }
 
-/// Starts so many processes of this program, and waits for them.
-fn launched(ranks: u32, arguments: Vec<OsString>) -> Result<RealRun, ExitCode> {
-    let stop = entry::watch_signals()
-        .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?;
-    let program = std::env::current_exe()
-        .map_err(|error| status::refuse(format_args!("cannot find simrun itself: {error}")))?;
-    let mut command = vec![program.into_os_string()];
-    command.extend(arguments);
-    let launch = Launch {
-        starts: Starts::here(&command, ranks),
-        listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+/// Becomes true when the run is to be stopped, if it is `ours` to stop it.
+fn stop(ours: bool) -> Result<Arc<AtomicBool>, ExitCode> {
+    if !ours {
+        return Ok(Arc::default());
+    }
+    entry::watch_signals()
+        .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))
+}
+
+fn launch(command: &MeasureCommand, starts: Starts, stop: Arc<AtomicBool>) -> Launch {
+    let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+    Launch {
+        starts,
+        listen: command.way.listen.unwrap_or(loopback),
         revision: REVISION.to_owned(),
-        arrival: ARRIVAL,
+        arrival: command.way.arrival(),
         until: None,
         on_loss: OnLoss::End,
-        stop: Arc::clone(&stop),
-    };
+        stop,
+    }
+}
+
+/// Starts the processes of a session, which are this program again, and waits for them.
+fn launched(command: &MeasureCommand, number: u32) -> Result<RealRun, ExitCode> {
+    let stop = stop(true)?;
+    let program = std::env::current_exe()
+        .map_err(|error| status::refuse(format_args!("cannot find simrun itself: {error}")))?;
+    let mut line = vec![program.into_os_string()];
+    line.extend(std::env::args_os().skip(1));
+    line.push(OsString::from(format!("--session={number}")));
+    let launch = launch(command, Starts::here(&line, command.ranks()), stop);
     validation::real::launch(&launch, &mut Progress::default(), RealRun::clone)
         .map_err(status::refuse)
 }

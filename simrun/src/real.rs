@@ -19,6 +19,7 @@ use validation::real::{
 };
 
 use crate::args::{Format, ranks, send_mode};
+use crate::verbs_args::{NO_VERBS, VerbsArgs};
 use crate::{REVISION, entry, status, summary};
 
 /// What the exit statuses mean, for the end of help texts.
@@ -33,16 +34,6 @@ pub(crate) enum BackendArg {
     Tcp,
     /// An adapter for InfiniBand or RoCE.
     Verbs,
-}
-
-/// How long messages travel over an adapter.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum RendezvousArg {
-    /// The sender writes.
-    #[default]
-    Write,
-    /// The receiver reads.
-    Read,
 }
 
 /// What happens when a rank dies.
@@ -86,11 +77,7 @@ pub(crate) enum ConnectArg {
 }
 
 /// Messages of so many bytes and more go by rendezvous.
-const EAGER_THRESHOLD: u64 = 16 * 1024;
-
-/// No packet over an adapter is longer: each connection has receives for many of that length.
-#[cfg(feature = "verbs")]
-const PACKET_MAX: u64 = 1 << 20;
+pub(crate) const EAGER_THRESHOLD: u64 = 16 * 1024;
 
 /// The options of a real run.
 #[derive(Args, Clone, Debug)]
@@ -114,56 +101,8 @@ pub(crate) struct RealArgs {
     #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
     pub(crate) send_mode: Option<SendMode>,
 
-    /// Adapter, as ibv_devices lists them; without it the first one
-    #[arg(long, value_name = "NAME", help_heading = "Verbs")]
-    pub(crate) device: Option<String>,
-
-    /// Port of the adapter
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Verbs")]
-    pub(crate) port: u8,
-
-    /// Which of the port's global identifiers; without it the first of RoCE v2 over
-    /// IPv4, else of RoCE v2, else the first
-    #[arg(long, value_name = "N", help_heading = "Verbs", verbatim_doc_comment)]
-    pub(crate) gid_index: Option<u8>,
-
-    /// Largest payload of the network's packets: 256, 512, 1024, 2048 or 4096 bytes;
-    /// without it what both ports can
-    #[arg(long, value_name = "BYTES", value_parser = path_mtu, help_heading = "Verbs", verbatim_doc_comment)]
-    pub(crate) path_mtu: Option<u32>,
-
-    /// How long to wait for an acknowledgement: 4.096 us times 2^N, 0 for ever
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 18,
-        value_parser = clap::value_parser!(u8).range(0..32),
-        help_heading = "Verbs"
-    )]
-    pub(crate) ack_timeout: u8,
-
-    /// How often to send again what was not acknowledged
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 7,
-        value_parser = clap::value_parser!(u8).range(0..8),
-        help_heading = "Verbs"
-    )]
-    pub(crate) retries: u8,
-
-    /// How long messages travel: write (the sender writes them) or read (the receiver
-    /// reads them)
-    #[arg(
-        long,
-        value_name = "write|read",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        help_heading = "Verbs",
-        verbatim_doc_comment
-    )]
-    pub(crate) rendezvous: RendezvousArg,
+    #[command(flatten)]
+    pub(crate) verbs: VerbsArgs,
 
     /// How a rank waits: block (asleep) or spin (looking again and again, which is
     /// faster if each rank has a core)
@@ -311,14 +250,8 @@ pub(crate) struct RealArgs {
     pub(crate) arguments: Vec<OsString>,
 }
 
-fn path_mtu(text: &str) -> Result<u32, String> {
-    match text.parse() {
-        Ok(bytes @ (256 | 512 | 1024 | 2048 | 4096)) => Ok(bytes),
-        _ => Err("expected 256, 512, 1024, 2048 or 4096".to_owned()),
-    }
-}
-
-fn listen(text: &str) -> Result<SocketAddr, String> {
+/// What `--listen` says.
+pub(crate) fn listen(text: &str) -> Result<SocketAddr, String> {
     if text == "host" {
         let address = validation::real::host_address().map_err(|error| error.to_string())?;
         return Ok(SocketAddr::new(address, 0));
@@ -347,9 +280,7 @@ pub(crate) fn run(
         ));
     }
     if backend(args).is_none() {
-        return status::refuse(
-            "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature verbs of simrun",
-        );
+        return status::refuse(NO_VERBS);
     }
     if std::env::var_os(validation::real::RANK_VARIABLE).is_some() {
         return be_rank(program, args);
@@ -439,43 +370,11 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
 fn backend(args: &RealArgs) -> Option<Backend> {
     match args.backend {
         BackendArg::Tcp => Some(Backend::Tcp),
-        BackendArg::Verbs => verbs(args),
+        BackendArg::Verbs => {
+            let threshold = args.send_mode.map_or(EAGER_THRESHOLD, SendMode::threshold);
+            args.verbs.backend(threshold)
+        }
     }
-}
-
-#[cfg(not(feature = "verbs"))]
-const fn verbs(_: &RealArgs) -> Option<Backend> {
-    None
-}
-
-/// Verbs with the options that were given. An eager message has to fit into a packet.
-#[cfg(feature = "verbs")]
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "without the feature there is nothing"
-)]
-fn verbs(args: &RealArgs) -> Option<Backend> {
-    let mut options = mpi::packet_channel::Options {
-        rendezvous: match args.rendezvous {
-            RendezvousArg::Write => mpi::packet_channel::Rendezvous::Write,
-            RendezvousArg::Read => mpi::packet_channel::Rendezvous::Read,
-        },
-        eager_threshold: args
-            .send_mode
-            .map_or(EAGER_THRESHOLD, SendMode::threshold)
-            .min(PACKET_MAX),
-        ..mpi::packet_channel::Options::default()
-    };
-    let connection = &mut options.connection;
-    connection.port_num = args.port;
-    connection.gid_index = args.gid_index;
-    connection.path_mtu = args.path_mtu.and_then(rdma::Mtu::from_bytes);
-    connection.timeout = args.ack_timeout;
-    connection.retry_cnt = args.retries;
-    Some(Backend::Verbs {
-        device: args.device.clone(),
-        options,
-    })
 }
 
 /// How a run is launched and watched, here if it is `ours` to stop it.

@@ -74,7 +74,8 @@ is_elf || die "the kernel in $packed is packed in an unknown way"
 depmod -b pkg "$release"
 [ -n "$(find pkg/lib/modules -name 'rdma_rxe.ko*')" ] || die "$kernel has no rdma_rxe; a generic kernel has"
 # No module says that it needs crc32_generic, but rdma_rxe asks the kernel for a crc32 when it starts.
-for module in crc32_generic crc32c_generic virtio_pci virtio_net dummy rdma_rxe; do
+# 9pnet_virtio and 9p: the folder that guests share with us.
+for module in crc32_generic crc32c_generic virtio_pci virtio_net dummy rdma_rxe 9pnet_virtio 9p; do
   modprobe -d "$PWD/pkg" -S "$release" --show-depends "$module" 2>/dev/null || true
 done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' >order
 while read -r file; do

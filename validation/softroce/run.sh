@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh [-n 1|2] [-c CPUS] [-m MIB] [-t SECONDS] [-f FILE]... [-v] COMMAND
+# run.sh [-n 1|2] [-c CPUS] [-m MIB] [-t SECONDS] [-f FILE]... [-s DIR] [-v] COMMAND
 #
 # Runs a shell command in one guest, or the same in two that are joined by a wire, each with an rxe device. Prints its output and exits with
 # its status: of two guests that of the first one, or of the second if the first is 0; 124 if it took too long, 125 if a guest broke down, 2 if
@@ -7,6 +7,7 @@
 #
 #   -n   guests (1)            -c  processors of each (2 for one guest, 1 for two)    -m  memory of each (512)
 #   -t   seconds in all (300)  -f  a file for /job, where the command runs; with a program come the libraries that it needs
+#   -s   a folder of this machine that all guests have as /shared, at once and for writing
 #   -v   tell what the guests' consoles say
 #
 # The command finds in its environment: NODE (0 or 1), NODES, ME and PEER (addresses), DEVICE (rxe0).
@@ -15,14 +16,15 @@
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-nodes=1 cpus='' memory=512 limit=300 verbose='' files=()
-while getopts n:c:m:t:f:v option; do
+nodes=1 cpus='' memory=512 limit=300 verbose='' share='' files=()
+while getopts n:c:m:t:f:s:v option; do
   case $option in
     n) nodes=$OPTARG ;;
     c) cpus=$OPTARG ;;
     m) memory=$OPTARG ;;
     t) limit=$OPTARG ;;
     f) files+=("$OPTARG") ;;
+    s) share=$OPTARG ;;
     v) verbose=1 ;;
     *) die "see the head of $0" ;;
   esac
@@ -30,6 +32,7 @@ done
 shift $((OPTIND - 1))
 [ $# -gt 0 ] || die "a command for the guest is missing"
 case $nodes in 1) : "${cpus:=2}" ;; 2) : "${cpus:=1}" ;; *) die "-n $nodes: 1 or 2" ;; esac
+[ -z "$share" ] || [ -d "$share" ] || die "$share: no such folder"
 need qemu-system-x86_64=qemu-system-x86 cpio=cpio ldd=libc-bin timeout=coreutils
 image=$("$here/image.sh")
 
@@ -72,9 +75,13 @@ start() { # start NODE
     net=(-netdev "dgram,id=wire,local.type=unix,local.path=$dir/wire$1,remote.type=unix,remote.path=$dir/wire$other"
       -device "virtio-net-pci,netdev=wire,mac=52:54:00:00:00:0$(($1 + 1)),romfile=")
   fi
+  if [ -n "$share" ]; then
+    # Owners and modes are the guests' own business: here all files are ours.
+    net+=(-virtfs "local,path=$share,mount_tag=shared,security_model=mapped-file,id=shared")
+  fi
   timeout --kill-after=5 "$limit" qemu-system-x86_64 -accel tcg -cpu max -smp "$cpus" -m "$memory" -M q35 \
     -nodefaults -no-user-config -display none -no-reboot -kernel "$image/vmlinux" -initrd "$dir/initrd" \
-    -append "console=ttyS0 quiet panic=-1 node=$1 nodes=$nodes mitigations=off nokaslr nopti tsc=reliable random.trust_cpu=on${khz:+ tsc_early_khz=$khz}" \
+    -append "console=ttyS0 quiet panic=-1 node=$1 nodes=$nodes mitigations=off nokaslr nopti tsc=reliable random.trust_cpu=on${share:+ share=1}${khz:+ tsc_early_khz=$khz}" \
     -serial "file:$dir/console$1" -serial "file:$dir/output$1" ${net[@]+"${net[@]}"} </dev/null >"$dir/qemu$1" 2>&1 &
   guests+=($!)
 }

@@ -266,7 +266,7 @@ impl Comparison {
         text
     }
 
-    fn name(&self, number: u64) -> String {
+    pub(crate) fn name(&self, number: u64) -> String {
         let figure = usize::try_from(number)
             .ok()
             .and_then(|at| self.figures.get(at));
@@ -274,7 +274,7 @@ impl Comparison {
     }
 
     /// What an error means.
-    fn judged(&self, figure: &Figure) -> &'static str {
+    pub(crate) fn judged(&self, figure: &Figure) -> &'static str {
         let error = figure.error().abs();
         if error <= figure.measured.half_width {
             "not distinguishable"

@@ -6,6 +6,7 @@
 //! * [`refine`]: which sizes to measure too, where the fit jumps.
 //! * [`calibrate`]: all of it, with a platform file that was simulated to give the fit back, and warnings.
 //! * [`write_report`]: what it looks like, on one page.
+//! * [`Comparison`]: a program simulated and measured, and [`write_comparison`] its page.
 //! * [`fit_line`] and [`Interpolation`]: what the fit is compared with.
 //!
 //! Times are in seconds, sizes in bytes of payload, errors relative: 0.02 is 2 %.
@@ -13,6 +14,7 @@
 mod bands;
 mod calibrate;
 mod compare;
+mod comparison_page;
 mod confidence;
 mod cross_check;
 mod error_summary;
@@ -44,6 +46,7 @@ pub use calibrate::{CalibrateError, CalibrateOptions, Calibration, Sentinel, cal
 pub use compare::{
     Comparison, Figure, Rounds, add_run, common_factor, read_rounds, rounds_as_csv, sentinel_times,
 };
+pub use comparison_page::write_comparison;
 pub use confidence::{Confidence, Interval};
 pub use cross_check::CrossCheck;
 pub use error_summary::{ErrorSummary, Prediction};

@@ -36,7 +36,7 @@ mod spares;
 mod tcp;
 mod ticket;
 
-pub use allocation::{Place, place};
+pub use allocation::{Place, RENDEZVOUS, place};
 pub use connections::Connecting;
 pub use control::{RankConnections, RankFailure, RankReport};
 pub use hosts::over_ssh;

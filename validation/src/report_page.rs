@@ -17,7 +17,13 @@ use report::{PlotError, plot_scatter, svg_of_scatter};
 use crate::calibrate::Calibration;
 
 pub use json::{calibration_as_json, text_digest};
+pub(crate) use page::escaped;
 pub use pictures::pictures;
+
+/// How pages look.
+pub(crate) const STYLE: &str = "<style>body{font-family:sans-serif;max-width:62em;margin:2em auto;padding:0 1em}\
+    table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.2em .6em;text-align:right}\
+    svg{max-width:100%;height:auto}li{margin:.3em 0}pre{background:#f4f4f4;padding:1em;overflow:auto}</style>\n";
 
 /// Writes `index.html`, `calibration.json`, `predictions.csv` and the pictures into a folder, which is made if it is not there. `command` is what makes it again.
 ///
@@ -51,7 +57,7 @@ pub fn write_report(calibration: &Calibration, command: &str, folder: &Path) -> 
 }
 
 /// Writes a whole file or nothing.
-fn whole(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+pub(crate) fn whole(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     let temporary = folder.join(format!("{name}.part"));
     fs::write(&temporary, text)?;
     fs::rename(&temporary, folder.join(name))

@@ -374,7 +374,9 @@ fn of_machine(calibration: &Calibration) -> Vec<Warning> {
     {
         warnings.push(Warning::new(Code::Clock, "the clock ran backwards"));
     }
-    if let (Some(ranks), Some(cores)) = (facts.whole("ranks"), facts.whole("cores"))
+    // Of one host, where it is told.
+    let ranks = facts.whole("ranks_per_host").or(facts.whole("ranks"));
+    if let (Some(ranks), Some(cores)) = (ranks, facts.whole("cores"))
         && ranks > cores
         && facts.text("wait") != Some("block")
     {

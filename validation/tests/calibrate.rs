@@ -193,6 +193,29 @@ fn few_noisy_and_changing_measurements_are_reported() {
 }
 
 #[test]
+fn polling_processes_are_counted_on_each_host() {
+    for (facts, expected) in [
+        (
+            "# ranks: 4\n# cores: 2\n# wait: spin\n",
+            &[Code::Oversubscribed][..],
+        ),
+        ("# ranks: 4\n# cores: 2\n# wait: block\n", &[]),
+        (
+            "# ranks: 4\n# ranks_per_host: 2\n# cores: 2\n# wait: spin\n",
+            &[],
+        ),
+        (
+            "# ranks: 4\n# ranks_per_host: 2\n# cores: 1\n# wait: spin\n",
+            &[Code::Oversubscribed],
+        ),
+    ] {
+        let text = facts.to_owned() + &samples(&[1.0], 6, 0.001);
+        let calibration = calibrated(&text, &CalibrateOptions::default());
+        assert_eq!(codes(&calibration), expected, "{facts}");
+    }
+}
+
+#[test]
 fn what_cannot_be_fitted_is_refused() {
     let options = CalibrateOptions::default();
     let text = "kernel,size_bytes,time_us\nos,8,1.0\n";

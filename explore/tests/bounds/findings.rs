@@ -1,6 +1,6 @@
 //! Promise: a finding is made shorter without becoming another one, and its critical step is where the last correct run is left.
 
-use explore::{Critical, Options, check, critical, minimise, replay};
+use explore::{Critical, Options, check, critical, minimise, replay, shortest};
 use sim_core::Stepper;
 
 use crate::programs;
@@ -37,6 +37,36 @@ fn what_does_not_matter_is_left_out() {
     assert_eq!(replay(&mut stepper(), &small.replay), 1);
     // The draw is where it is decided.
     assert_eq!(critical(&mut stepper(), &small, 10_000), Critical::Step(0));
+}
+
+#[test]
+fn another_run_may_fail_sooner() {
+    // The smaller the number that is drawn, the later the failure.
+    let stepper = || {
+        Stepper::on_one_host(|simulation| {
+            simulation.spawn_anonymous(0, |me| async move {
+                for _ in me.random(4).await..3 {
+                    me.yield_now().await;
+                }
+                Err::<(), _>("too late")
+            });
+            simulation.spawn_anonymous(0, |me| async move { me.yield_now().await });
+        })
+    };
+    let report = check(stepper(), &Options::default());
+    let small = minimise(&mut stepper(), &report.findings[0]);
+    assert_eq!(
+        (small.steps.len(), small.replay.to_string()),
+        (4, "1;1;1;1".to_owned())
+    );
+    let shortest = shortest(&mut stepper(), &small, 1_000);
+    assert_eq!(shortest.replay.to_string(), "1/3");
+    assert_eq!(shortest.kind, small.kind);
+    // Without steps to look, it stays.
+    assert_eq!(
+        explore::shortest(&mut stepper(), &small, 0).replay,
+        small.replay
+    );
 }
 
 #[test]

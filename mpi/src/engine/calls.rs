@@ -2,6 +2,7 @@
 //! operations that are over before they begin.
 
 use super::{Engine, NOTHING, Place, State, Status};
+use crate::causes::choose;
 use crate::channel::{Channel, Header, Token};
 use crate::defect::Defect;
 use crate::matching::{Content, Unexpected};
@@ -27,6 +28,7 @@ impl Engine {
     /// announcement, and forgets the announcement then. So there is one winner (M-14).
     pub(crate) fn cancel(&mut self, channel: &dyn Channel, token: Token) {
         self.actions += 1;
+        choose(channel);
         let operation = &mut self.operations[token as usize];
         let place = &mut operation.state;
         match place {
@@ -72,6 +74,7 @@ impl Engine {
         envelope: Envelope,
         send: Token,
     ) -> bool {
+        choose(channel);
         self.take_back(channel);
         let Some(message) = self.matching.withdraw_message(&envelope, send) else {
             return false;
@@ -143,6 +146,7 @@ impl Engine {
     pub(crate) fn extract(&mut self, pattern: &Pattern) -> Option<Unexpected> {
         let message = self.matching.extract(pattern)?;
         self.actions += 1;
+        self.note_seen(message.arrival);
         Some(message)
     }
 
@@ -175,7 +179,10 @@ impl Engine {
             Some(rare) if !rare.returned.is_empty() => std::mem::take(&mut rare.returned),
             _ => return,
         };
-        for Unexpected { envelope, content } in returned {
+        for Unexpected {
+            envelope, content, ..
+        } in returned
+        {
             self.events += 1;
             if let Some((receive, content)) = self.matching.arrive(envelope, content) {
                 self.matched(channel, receive, envelope, content);

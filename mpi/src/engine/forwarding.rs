@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::{Engine, Place, SendCall, State};
+use crate::causes::choose;
 use crate::channel::{Channel, Header, Token};
 use crate::flow_control::{Car, Kind};
 use crate::{Buffer, Envelope, Error, Pattern, Placement, Status};
@@ -87,6 +88,8 @@ impl Engine {
         onward: Onward,
         location: Place,
     ) -> Token {
+        // It may leave because of two arrivals, of which one is the later.
+        choose(channel);
         let waits = State::AwaitPost {
             pattern,
             buffer,

@@ -5,10 +5,14 @@ use crate::{Envelope, Pattern};
 
 impl Engine {
     /// The message that a receive with this pattern would get.
-    pub(crate) fn probe(&self, pattern: &Pattern) -> Option<Status> {
-        self.matching
-            .find(pattern)
-            .map(|message| status(message.envelope, message.content.length()))
+    pub(crate) fn probe(&mut self, pattern: &Pattern) -> Option<Status> {
+        let message = self.matching.find(pattern)?;
+        let (found, arrival) = (
+            status(message.envelope, message.content.length()),
+            message.arrival,
+        );
+        self.note_seen(arrival);
+        Some(found)
     }
 
     /// Messages that have arrived and that nobody has received, and their lengths.

@@ -1,6 +1,7 @@
 //! What receives: the call, the message that a receive has met, its data, the end.
 
 use super::{Engine, Place, Role, State, status};
+use crate::causes::choose;
 use crate::channel::{Channel, Header, Packet, Token};
 use crate::matching::{Content, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
@@ -25,9 +26,13 @@ impl Engine {
         (buffer, unpacks): (Buffer, bool),
         location: Place,
     ) -> Token {
+        if pattern.source.is_none() {
+            choose(channel);
+        }
         if self.may_begin(channel) {
             let receive = self.insert(State::Posted { pattern, buffer }, location);
             self.operations[receive as usize].unpacks = unpacks;
+            self.note_posted(channel, receive);
             if let Some(message) = self.matching.post(pattern, receive) {
                 self.meet_unexpected(channel, receive, message);
             }
@@ -54,11 +59,17 @@ impl Engine {
         receive: Token,
         message: Unexpected,
     ) {
-        let Unexpected { envelope, content } = message;
+        let Unexpected {
+            envelope,
+            content,
+            arrival,
+        } = message;
+        self.note_met(arrival);
         if content.is_here() && !self.operations[receive as usize].unpacks {
             self.owe_copy(channel, receive, content.length());
         }
         self.matched(channel, receive, envelope, content);
+        self.note_handled(channel);
     }
 
     /// The message itself, without what is said about it.
@@ -92,6 +103,7 @@ impl Engine {
         envelope: Envelope,
         content: Content,
     ) {
+        self.note_answer(channel, receive);
         let content = self.unwrapped(channel, receive, envelope, content);
         let place = &mut self.operations[receive as usize].state;
         let State::Posted { pattern, buffer } = std::mem::replace(place, State::Elapsing) else {

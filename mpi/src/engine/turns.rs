@@ -96,6 +96,7 @@ impl Engine {
                 message,
             } => {
                 *place = State::Posted { pattern, buffer };
+                self.note_posted(channel, token);
                 let matched = match message {
                     Some(message) => Some(*message),
                     None => self.matching.post(pattern, token),

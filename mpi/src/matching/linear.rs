@@ -27,7 +27,11 @@ impl Linear {
         match position.and_then(|position| self.posted.remove(position)) {
             Some((_, receive)) => Some((receive, content)),
             None => {
-                self.unexpected.push_back(Unexpected { envelope, content });
+                self.unexpected.push_back(Unexpected {
+                    envelope,
+                    content,
+                    arrival: 0,
+                });
                 None
             }
         }

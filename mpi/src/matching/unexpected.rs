@@ -12,6 +12,8 @@ use crate::{Buffer, Envelope, Pattern, Status};
 pub(crate) struct Unexpected {
     pub(crate) envelope: Envelope,
     pub(crate) content: Content,
+    /// The step in which it has arrived, if somebody wants to know it.
+    pub(crate) arrival: u32,
 }
 
 impl Unexpected {

@@ -109,6 +109,8 @@ pub(crate) struct Extra {
     /// What that test was about: the first since the progress.
     pub(crate) failed_on: u32,
     pub(crate) failures: u32,
+    /// Under an explorer: what the actor has asked in vain since it has done anything else, in order.
+    pub(crate) asked: Vec<super::polling::Asked>,
 }
 
 impl Extra {
@@ -121,6 +123,7 @@ impl Extra {
         self.hooks.clear();
         self.mutexes.clear();
         (self.failed_at, self.failed_on, self.failures) = (0, 0, 0);
+        self.asked.clear();
     }
 }
 

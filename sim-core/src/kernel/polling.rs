@@ -4,6 +4,9 @@
 //! again at the right dates. When an actor asks the same question again and nothing at all has happened in between,
 //! it waits for the next event; without one it is reported as blocked. So a loop of tests ends, costs no simulated
 //! time of its own, and never spins. *Not modelled*: the time that a test takes.
+//!
+//! Under an explorer what counts is what an actor has asked since it has done anything else: a question that comes again waits until one of
+//! those could be answered otherwise. So loops over several questions end too.
 
 use super::Kernel;
 use crate::code::{Code, Kinds};
@@ -11,6 +14,16 @@ use crate::{Answer, Transition};
 
 /// After this many negative answers about different objects without any event, the actor waits too.
 const FAILURES_MAX: u32 = 1000;
+
+/// A question that was answered with no, under an explorer.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    question: u32,
+    version: u64,
+    transition: Transition,
+    /// The members of a list, which is made anew for every call.
+    members: Vec<u32>,
+}
 
 impl Kernel {
     /// A number that tells questions apart.
@@ -46,10 +59,11 @@ impl Kernel {
     pub(crate) fn must_wait(&self, actor: u32, transition: Transition) -> bool {
         let record = &self.actors[actor as usize];
         if self.stepped {
-            return record.extra.as_ref().is_some_and(|extra| {
-                extra.failed_on == self.question(transition)
-                    && extra.failed_at == self.version(transition)
-            });
+            return self.has_asked(actor, transition)
+                && record.extra.as_ref().is_some_and(|extra| {
+                    let is_as_before = |asked: &Asked| !self.may_differ(asked);
+                    extra.asked.iter().all(is_as_before)
+                });
         }
         record.extra.as_ref().is_some_and(|extra| {
             extra.failed_at == self.progress
@@ -61,23 +75,58 @@ impl Kernel {
     pub(crate) fn has_asked(&self, actor: u32, transition: Transition) -> bool {
         let extra = self.actors[actor as usize].extra.as_ref();
         extra.is_some_and(|extra| {
-            extra.failed_at != 0 && extra.failed_on == self.question(transition)
+            let question = self.question(transition);
+            let mut asked = extra.asked.iter();
+            asked.any(|asked| asked.question == question)
         })
+    }
+
+    /// Whether the actor has asked several questions in vain since it has done anything else.
+    pub(crate) fn asks_several(&self, actor: u32) -> bool {
+        let extra = self.actors[actor as usize].extra.as_ref();
+        extra.is_some_and(|extra| extra.asked.len() > 1)
+    }
+
+    /// Whether a question that was answered with no might be answered otherwise now.
+    fn may_differ(&self, asked: &Asked) -> bool {
+        match asked.transition {
+            Transition::Test { activity } => self.has_ended(activity),
+            Transition::TestAny { .. } => asked.members.iter().any(|&slot| self.has_ended(slot)),
+            other => self.version(other) != asked.version,
+        }
+    }
+
+    /// Notes a question that is answered with no, under an explorer.
+    fn note_asked(&mut self, actor: u32, transition: Transition) {
+        let (question, version) = (self.question(transition), self.version(transition));
+        let members = match transition {
+            Transition::TestAny { list } => self.lists[list as usize].clone(),
+            _ => Vec::new(),
+        };
+        let asked = Asked {
+            question,
+            version,
+            transition,
+            members,
+        };
+        let all = &mut self.actors[actor as usize].extra().asked;
+        if all.iter().any(|known| known.question == question) {
+            // Another round, because something has changed.
+            all.clear();
+        }
+        all.push(asked);
     }
 
     /// Answers a test or a probe.
     pub(crate) fn poll_once(&mut self, actor: u32, transition: Transition) -> Answer {
         if !self.poll_succeeds(actor, transition) {
-            let progress = if self.stepped {
-                self.version(transition)
-            } else {
-                self.progress
-            };
-            let question = self.question(transition);
-            let extra = self.actors[actor as usize].extra();
             if self.stepped {
-                (extra.failed_at, extra.failed_on) = (progress, question);
-            } else if extra.failed_at == progress {
+                self.note_asked(actor, transition);
+                return Answer::Bool(false);
+            }
+            let (progress, question) = (self.progress, self.question(transition));
+            let extra = self.actors[actor as usize].extra();
+            if extra.failed_at == progress {
                 extra.failures += 1;
             } else {
                 (extra.failed_at, extra.failed_on, extra.failures) = (progress, question, 1);
@@ -87,7 +136,7 @@ impl Kernel {
         if self.stepped
             && let Some(extra) = &mut self.actors[actor as usize].extra
         {
-            extra.failed_at = 0;
+            extra.asked.clear();
         }
         match transition {
             Transition::MutexTryLock { mutex } => {

@@ -54,6 +54,9 @@ pub struct Stepper {
     latest: Executed,
     /// The communications that it tests, if it tests a list.
     tested: Vec<(u32, u32)>,
+    /// Who put there what it delivers, and the steps that this needs.
+    sender: u32,
+    causes: Vec<u32>,
 }
 
 impl Stepper {
@@ -85,6 +88,8 @@ impl Stepper {
                 cause: QueueHead::BEFORE,
             },
             tested: Vec::new(),
+            sender: NONE,
+            causes: Vec::new(),
         };
         stepper.begin();
         stepper
@@ -296,6 +301,26 @@ impl Stepper {
         }
     }
 
+    /// The actor that has put there what the latest step has delivered, if that was a delivery.
+    #[must_use]
+    pub const fn sender(&self) -> u32 {
+        self.sender
+    }
+
+    /// The steps that the latest step needs if it was a delivery and its [sender](Self::sender) does not [choose](Self::chooses);
+    /// [`QueueHead::BEFORE`] may be among them.
+    #[must_use]
+    pub fn causes(&self) -> &[u32] {
+        &self.causes
+    }
+
+    /// Whether an actor has asked its device something in this run whose answer may depend on the order of arrivals.
+    #[must_use]
+    pub fn chooses(&self, actor: u32) -> bool {
+        let device = self.device.as_ref();
+        device.is_some_and(|device| device.chooses(ActorId(actor)))
+    }
+
     /// Takes a step. `None` if the actor cannot take it now; then nothing has happened.
     ///
     /// # Panics
@@ -344,6 +369,9 @@ impl Stepper {
             effects: 0,
             cause: head.cause,
         };
+        self.sender = head.from.0;
+        self.causes.clear();
+        device.causes(queue, &mut self.causes);
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
             kernel.effects.set(Effects::default());
@@ -577,6 +605,13 @@ impl Stepper {
         }
     }
 
+    /// A fingerprint of all that decides what can happen from here on, if the device knows it and nobody has failed.
+    #[must_use]
+    pub fn state(&self) -> Option<(u64, u64)> {
+        let device = self.device.as_ref().filter(|_| self.failures.is_empty());
+        device.and_then(|device| device.state())
+    }
+
     /// What the device tells of what was left unfinished, in words.
     #[must_use]
     pub fn leftovers(&self) -> Vec<String> {
@@ -587,8 +622,16 @@ impl Stepper {
     /// What came in this run where an actor takes what comes from anybody, as far as the device knows, in order.
     #[must_use]
     pub fn received(&self) -> Vec<Received> {
-        let device = self.device.as_ref();
-        device.map_or_else(Vec::new, |device| device.received())
+        let mut all = Vec::new();
+        self.look_at_received(&mut |one| all.push(*one));
+        all
+    }
+
+    /// The same, one by one.
+    pub fn look_at_received(&self, show: &mut dyn FnMut(&Received)) {
+        if let Some(device) = &self.device {
+            device.received(show);
+        }
     }
 
     /// A fingerprint of all objects: who waits where, and what has been posted. What actors know is not in it.
@@ -673,7 +716,10 @@ impl crate::Kernel {
         number: u32,
         of_device: Option<Branch>,
     ) -> Executed {
-        let awaited = code.is_among(Kinds::POLLS) && self.has_asked(actor, code.transition());
+        let polls = code.is_among(Kinds::POLLS);
+        let awaited = polls && self.has_asked(actor, code.transition());
+        // What made it possible may be about another question of the loop.
+        let hidden = awaited && self.asks_several(actor);
         let several = code.is_among(Kinds::WAITS_FOR_ANY)
             || (code.is_limited() && code.is_among(Kinds::TAKES_TIME))
             || of_device.is_some()
@@ -688,6 +734,7 @@ impl crate::Kernel {
             alternatives: 1,
             cause,
             effects: if awaited { Executed::AWAITED } else { 0 }
+                | if hidden { Executed::HIDDEN } else { 0 }
                 | if several { Executed::SEVERAL } else { 0 },
         }
     }
@@ -698,7 +745,7 @@ impl crate::Kernel {
         if !code.is_among(Kinds::SILENT)
             && let Some(extra) = &mut self.actors[actor as usize].extra
         {
-            extra.failed_at = 0;
+            extra.asked.clear();
         }
     }
 

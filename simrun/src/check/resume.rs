@@ -17,6 +17,13 @@ use crate::REVISION;
 
 /// A search that can go on.
 pub(super) struct Kept {
+    pub(super) search: Part,
+    /// The search under rendezvous, if it had begun. The other one is over then.
+    pub(super) unbuffered: Option<Part>,
+}
+
+/// One of its searches.
+pub(super) struct Part {
     pub(super) checkpoint: Checkpoint,
     pub(super) numbers: QueueNumbers,
 }
@@ -74,32 +81,44 @@ pub(super) fn read(path: &Path, identity: &Value) -> Result<Option<Kept>, String
             ));
         }
     }
-    let words: Option<Vec<u64>> = numbers(&value["search"]);
-    let queues = value["queues"].as_array().ok_or_else(damaged)?;
-    let queues: Option<Vec<[u32; 3]>> = queues.iter().map(queue).collect();
-    let (Some(words), Some(queues)) = (words, queues) else {
-        return Err(damaged());
-    };
-    if value["checksum"] != checksum(&words, &queues) {
-        return Err(damaged());
-    }
-    let checkpoint = Checkpoint::from_words(words).ok_or_else(damaged)?;
+    let part = |value: &Value| read_part(value).ok_or_else(damaged);
+    let unbuffered = value.get("unbuffered").map(part).transpose()?;
     Ok(Some(Kept {
-        checkpoint,
-        numbers: QueueNumbers::from_words(&queues),
+        search: part(&value)?,
+        unbuffered,
     }))
+}
+
+/// One of the searches; nothing if it was damaged.
+fn read_part(value: &Value) -> Option<Part> {
+    let words: Vec<u64> = numbers(&value["search"])?;
+    let queues: Option<Vec<[u32; 5]>> = value["queues"].as_array()?.iter().map(queue).collect();
+    let queues = queues?;
+    let is_whole = value["checksum"] == checksum(&words, &queues);
+    Some(Part {
+        checkpoint: Checkpoint::from_words(words).filter(|_| is_whole)?,
+        numbers: QueueNumbers::from_words(&queues),
+    })
+}
+
+/// One of the searches, to be written.
+fn write_part(part: &Part) -> Value {
+    let (words, queues) = (part.checkpoint.words(), part.numbers.to_words());
+    json!({
+        "traces": part.checkpoint.traces(),
+        "queues": queues,
+        "search": words,
+        "checksum": checksum(words, &queues),
+    })
 }
 
 /// Writes the file.
 pub(super) fn write(path: &Path, identity: &Value, kept: &Kept) -> Result<(), String> {
-    let (words, queues) = (kept.checkpoint.words(), kept.numbers.to_words());
-    let value = json!({
-        "of": identity,
-        "traces": kept.checkpoint.traces(),
-        "queues": queues,
-        "search": words,
-        "checksum": checksum(words, &queues),
-    });
+    let mut value = write_part(&kept.search);
+    value["of"] = identity.clone();
+    if let Some(part) = &kept.unbuffered {
+        value["unbuffered"] = write_part(part);
+    }
     let failed = |error| format!("{}: cannot write it: {error}", path.display());
     let mut name = path.as_os_str().to_owned();
     name.push(".part");
@@ -121,13 +140,13 @@ fn numbers(value: &Value) -> Option<Vec<u64>> {
     value.as_array()?.iter().map(Value::as_u64).collect()
 }
 
-fn queue(value: &Value) -> Option<[u32; 3]> {
+fn queue(value: &Value) -> Option<[u32; 5]> {
     let small = |word: u64| u32::try_from(word).ok();
     let all: Option<Vec<u32>> = numbers(value)?.into_iter().map(small).collect();
     all?.try_into().ok()
 }
 
-fn checksum(words: &[u64], queues: &[[u32; 3]]) -> String {
+fn checksum(words: &[u64], queues: &[[u32; 5]]) -> String {
     let mut digest = Digest::default();
     let queues = queues.iter().flatten().map(|&word| u64::from(word));
     for (word, position) in words.iter().copied().chain(queues).zip(0..) {

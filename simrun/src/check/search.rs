@@ -14,7 +14,7 @@ use explore::{Bound, FindingKind, Options, Progress, Report, Threads, Verdict};
 use run::{QueueNumbers, SendMode};
 use serde_json::Value;
 
-use super::resume::{self, Kept};
+use super::resume::{self, Kept, Part};
 use super::{Found, Subject, Warning, json, print, text};
 use crate::args::Format;
 use crate::{entry, progress, status};
@@ -105,16 +105,18 @@ pub(super) fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
         let (traces, transitions) = (counts.traces(), counts.transitions());
         format!("{traces} traces, {transitions} transitions")
     });
-    let (from, numbers) = match kept {
-        Some(Kept {
-            checkpoint,
-            numbers,
-        }) => (Some(checkpoint), numbers),
-        None => (None, QueueNumbers::default()),
+    let (search, unbuffered) = match kept {
+        Some(Kept { search, unbuffered }) => (Some(search), unbuffered),
+        None => (None, None),
     };
+    let (from, numbers) = opened(search);
     let report = guarded(|| explore_all(subject, &options, &numbers, from.as_ref()));
+    let (from, unbuffered_numbers) = opened(unbuffered);
     let unbuffered = match &report {
-        Ok(report) => explore_unbuffered(subject, report, &options),
+        Ok(report) => {
+            let part = (from.as_ref(), &unbuffered_numbers);
+            explore_unbuffered(subject, report, &options, part)
+        }
         Err(_) => None,
     };
     if let Some(line) = line {
@@ -138,23 +140,48 @@ pub(super) fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
         searched.is_cut |= add_unbuffered(&subject, &report?, &mut searched)?;
     }
     if let Some((path, identity)) = file {
-        let done = match searched.report.checkpoint.take() {
-            Some(checkpoint) => {
+        let done = match to_keep(&searched, numbers, unbuffered_numbers) {
+            Some(kept) => {
                 searched.kept_in = Some(path.display().to_string());
-                resume::write(
-                    path,
-                    &identity,
-                    &Kept {
-                        checkpoint,
-                        numbers,
-                    },
-                )
+                resume::write(path, &identity, &kept)
             }
             None => resume::remove(path),
         };
         done.map_err(status::refuse)?;
     }
     show(subject, &searched)
+}
+
+/// Where a search begins, and the numbers of its queues.
+fn opened(part: Option<Part>) -> (Option<explore::Checkpoint>, QueueNumbers) {
+    match part {
+        Some(part) => (Some(part.checkpoint), part.numbers),
+        None => (None, QueueNumbers::default()),
+    }
+}
+
+/// What can go on another time: the first search, or the one under rendezvous if that was stopped by what was asked for.
+fn to_keep(
+    searched: &Searched,
+    numbers: QueueNumbers,
+    unbuffered_numbers: QueueNumbers,
+) -> Option<Kept> {
+    let part = |checkpoint: &explore::Checkpoint, numbers| Part {
+        checkpoint: checkpoint.clone(),
+        numbers,
+    };
+    if let Some(checkpoint) = &searched.report.checkpoint {
+        return Some(Kept {
+            search: part(checkpoint, numbers),
+            unbuffered: None,
+        });
+    }
+    let report = searched.unbuffered.as_ref()?;
+    searched.asked_bounds(report).next()?;
+    Some(Kept {
+        search: part(searched.report.over.as_ref()?, numbers),
+        unbuffered: Some(part(report.checkpoint.as_ref()?, unbuffered_numbers)),
+    })
 }
 
 fn show(subject: &Subject<'_>, searched: &Searched) -> Result<ExitCode, ExitCode> {
@@ -235,6 +262,7 @@ fn explore_unbuffered<'a>(
     subject: &Subject<'a>,
     report: &Report,
     options: &Options,
+    (from, numbers): (Option<&explore::Checkpoint>, &QueueNumbers),
 ) -> Option<(Subject<'a>, Result<Report, ExitCode>)> {
     let is_open = subject.send_mode.is_none() && report.verdict == Verdict::Ok;
     if !is_open || !(subject.make)().has_ranks() {
@@ -251,8 +279,7 @@ fn explore_unbuffered<'a>(
         transitions_max: options.transitions_max.min(steps.max(UNASKED_STEPS)),
         ..options.clone()
     };
-    let numbers = QueueNumbers::default();
-    let report = guarded(|| explore_all(&subject, &options, &numbers, None));
+    let report = guarded(|| explore_all(&subject, &options, numbers, from));
     Some((subject, report))
 }
 

@@ -17,5 +17,6 @@ mod protocols;
 mod real;
 mod real_attacks;
 mod record;
+mod resume;
 mod support;
 mod usage;

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Ran, simrun};
+use crate::support::{Folder, Ran, SIMRUN, command, simrun};
 
 const KNOWN: &str = r#"
 version = 1
@@ -124,6 +125,95 @@ fn mistakes_are_answered() {
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
 }
 
+#[test]
+fn verbs_that_are_not_there_are_named() {
+    if cfg!(feature = "verbs") && std::fs::exists("/sys/class/infiniband_verbs").unwrap() {
+        println!("skipped: this machine has an adapter");
+        return;
+    }
+    let folder = Folder::new();
+    let out = folder.path("m.csv");
+    let platform = folder.write("known.toml", KNOWN);
+    for line in [
+        format!("measure --backend verbs --out {out}"),
+        format!(
+            "compare --backend verbs --platform {platform} -n 2 {}",
+            program(&folder)
+        ),
+    ] {
+        let ran = simrun(&line);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{line}");
+        let missing = if cfg!(feature = "verbs") {
+            "docs/verbs.md"
+        } else {
+            "built without verbs: expected tcp, or a build with the feature verbs"
+        };
+        assert!(ran.stderr.contains(missing), "{}", ran.stderr);
+        assert!(!std::fs::exists(&out).unwrap());
+    }
+}
+
+/// Two processes that somebody has started as ranks, as mpirun does.
+fn placed(folder: &Folder, line: &str) -> Vec<Ran> {
+    let start = |rank: u32| {
+        let mut command = command(SIMRUN);
+        command
+            .args(line.split_whitespace())
+            .envs([("PMI_RANK", rank.to_string().as_str()), ("PMI_SIZE", "2")])
+            .env("HOME", folder.path(""))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let all: Vec<_> = (0..2).map(start).collect();
+    let ended = |child: std::process::Child| {
+        let output = child.wait_with_output().unwrap();
+        Ran {
+            status: output.status.code().unwrap(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    };
+    all.into_iter().map(ended).collect()
+}
+
+#[test]
+fn ranks_of_an_allocation_measure_and_compare() {
+    let folder = Folder::new();
+    let out = folder.path("m.csv");
+    let measure = format!(
+        "measure --backend tcp --effort quick --sizes 6 --held-out 2 --max-size 4KiB --kernels pp --time-limit 1 --out {out}"
+    );
+    let all = placed(&folder, &measure);
+    assert_eq!(all[0].status, 0, "{all:?}");
+    assert!(all[0].stdout.contains("samples in"), "{all:?}");
+    assert_eq!((all[1].status, all[1].stdout.as_str()), (0, ""), "{all:?}");
+    let text = std::fs::read_to_string(&out).unwrap();
+    for line in ["# backend: tcp\n", "# ranks: 2\n", "# ranks_per_host: 2\n"] {
+        assert!(text.contains(line), "{text}");
+    }
+    // Its children meet too, although each has another parent.
+    let platform = folder.write("known.toml", &format!("# sentinels: 64=2.0\n{KNOWN}"));
+    let line = format!(
+        "compare --platform {platform} --runs 1 --format json {}",
+        program(&folder)
+    );
+    let all = placed(&folder, &line);
+    assert_eq!((all[1].status, all[1].stdout.as_str()), (0, ""), "{all:?}");
+    let found = json(&all[0].stdout);
+    let error = found["figures"][0]["error"].as_f64().unwrap();
+    assert!((error - (10.5 / 11.5 - 1.0)).abs() < 1e-9, "{found}");
+    assert!(found["factor"].as_f64().unwrap() > 0.0, "{found}");
+    // What no allocation can do.
+    let all = placed(&folder, &format!("{measure} --sessions 2"));
+    assert!(all[0].stderr.contains("expected one session"), "{all:?}");
+    let all = placed(&folder, &format!("{measure} -n 3"));
+    assert!(
+        all[1].stderr.contains("-n 3, but PMI has started 2 ranks"),
+        "{all:?}"
+    );
+}
+
 /// A program that prints times: simulated ones, or with `real` before its options real ones.
 fn program(folder: &Folder) -> String {
     let script = "#!/bin/sh\nif [ \"$1\" = real ]; then time=11; else time=10; fi\n\
@@ -165,6 +255,23 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
     );
     assert_eq!(found["figures"][0]["verdict"], "outside the band");
     assert!(std::fs::read_to_string(&plot).unwrap().contains("<svg"));
+    let report = folder.path("report");
+    assert_eq!(
+        simrun(&line.replace("--plot", &format!("--report {report} --plot"))).status,
+        0
+    );
+    let page = std::fs::read_to_string(format!("{report}/index.html")).unwrap();
+    assert!(
+        page.contains("median error 4.5 %") && page.contains("outside the band"),
+        "{page}"
+    );
+    assert_eq!(page.matches("<svg").count(), 2);
+    for name in ["predicted.png", "errors.svg", "comparison.json"] {
+        assert!(
+            std::fs::exists(format!("{report}/{name}")).unwrap(),
+            "{name}"
+        );
+    }
     let predictions = std::fs::read_to_string(folder.path("out/predictions.csv")).unwrap();
     assert!(
         predictions.contains("as given,round #: # us,0,9,10.5"),
@@ -178,6 +285,13 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
         ran.stderr
     );
     assert_eq!(simrun(&format!("{line} --max-error 5%")).status, 0);
+    let ran = simrun(&format!("{line} --require median=4%,worst=20%"));
+    assert_eq!(ran.status, 1);
+    assert!(
+        ran.stderr.contains("the median error is 4.55 %"),
+        "{}",
+        ran.stderr
+    );
 }
 
 /// Codes of the warnings that say that the machine was disturbed.

@@ -34,7 +34,7 @@ const LATE_REPETITIONS: u32 = 5;
 const LATE_MIN_S: f64 = 5e-3;
 /// The part of the time after which no pass begins, so that refinement has some.
 const PASSES_PART: f64 = 0.85;
-/// So many times the time limit, even the first pass ends: everything is measured once, if there is any way to.
+/// So many times the time limit after the warm-up, even the first pass ends: everything is measured once, if there is any way to.
 const FIRST_PASS: f64 = 4.0;
 /// What one block costs besides its samples, in seconds: telling the others.
 const BLOCK_S: f64 = 50e-6;
@@ -80,6 +80,8 @@ struct Conductor<'a> {
     session: Session,
     /// When it began, by the clock.
     start: f64,
+    /// After how many seconds it had warmed up.
+    warm: f64,
     /// How many blocks there have been.
     number: u32,
     /// Blocks since the last sentinel.
@@ -101,6 +103,7 @@ impl<'a> Conductor<'a> {
                 ..Session::default()
             },
             start: world.wtime(),
+            warm: 0.0,
             number: 0,
             since_sentinel: 0,
             about: (0.0, 0.0),
@@ -116,6 +119,7 @@ impl<'a> Conductor<'a> {
     async fn all(&mut self) -> Result<()> {
         self.clock();
         self.warm_up().await?;
+        self.warm = self.elapsed();
         let about = self.about;
         let (size_max, repetitions) = (self.options.size_max, self.options.repetitions);
         let guess = |task: &Task| cost(task, about, size_max, repetitions);
@@ -278,7 +282,11 @@ impl<'a> Conductor<'a> {
             if stopping.is_done(&task) {
                 continue;
             }
-            let patience = if number == 0 { FIRST_PASS * end } else { end };
+            let patience = if number == 0 {
+                self.warm + FIRST_PASS * end
+            } else {
+                end
+            };
             if self.elapsed() > patience {
                 return Ok(true);
             }

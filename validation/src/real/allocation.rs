@@ -42,6 +42,23 @@ pub struct Place {
     job: String,
 }
 
+/// The variable that says over which file the ranks meet.
+pub const RENDEZVOUS: &str = "SIMRUN_RENDEZVOUS";
+
+impl Place {
+    /// The file over which the ranks of this job meet, as this process's environment tells. A process that starts others in its place hands it on in
+    /// [`RENDEZVOUS`], because by themselves they might take another process for what makes the job.
+    #[must_use]
+    pub fn meeting_point(&self) -> PathBuf {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "launchers tell by the environment"
+        )]
+        let variable = |name: &str| std::env::var(name).ok();
+        MeetingFile::of(self, variable).0
+    }
+}
+
 /// The variables of one launcher: rank, size, number and count on this host, and what makes the job.
 struct Variables {
     launcher: &'static str,
@@ -124,7 +141,7 @@ pub(super) struct MeetingFile(PathBuf);
 impl MeetingFile {
     /// The file of a job.
     pub(super) fn of(place: &Place, variable: impl Fn(&str) -> Option<String>) -> Self {
-        if let Some(path) = variable("SIMRUN_RENDEZVOUS") {
+        if let Some(path) = variable(RENDEZVOUS) {
             return Self(path.into());
         }
         let folder = variable("HOME").map_or_else(std::env::temp_dir, PathBuf::from);

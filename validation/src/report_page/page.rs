@@ -2,18 +2,15 @@
 
 use std::fmt::Write as _;
 
+use super::STYLE;
 use super::json::{predictions_as_csv, text_digest};
 use crate::calibrate::Calibration;
 use crate::confidence::Interval;
 use crate::error_summary::ErrorSummary;
 
 pub(super) fn page(calibration: &Calibration, command: &str, svgs: &[(&str, String)]) -> String {
-    let mut page = String::from(
-        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Calibration</title>\n\
-         <style>body{font-family:sans-serif;max-width:62em;margin:2em auto;padding:0 1em}\
-         table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.2em .6em;text-align:right}\
-         svg{max-width:100%;height:auto}li{margin:.3em 0}pre{background:#f4f4f4;padding:1em;overflow:auto}</style>\n\
-         <h1>Calibration</h1>\n",
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Calibration</title>\n{STYLE}<h1>Calibration</h1>\n"
     );
     let _ = writeln!(
         page,
@@ -276,7 +273,8 @@ fn validation(calibration: &Calibration) -> String {
     table + "</table>\n"
 }
 
-fn escaped(text: &str) -> String {
+/// Text inside of a page.
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -13,12 +13,13 @@ use super::super::*;
 use super::explorer::{explore, fingerprint};
 use super::scenarios::STATES_MAX;
 use super::world::{Choice, Do, World};
-use Do::{Close, Finalize, Send};
+use Do::{Close, Crash, Finalize, Send};
 
 /// The branch of a process that a choice is, and whose.
 fn branch(world: &World, choice: Choice) -> (usize, WorldBranch) {
     const PROGRAM: usize = 0;
     const LISTENER: usize = 1;
+    const NOTICES: usize = 1 << 20;
     let process = |number: usize, side: usize| world.sockets[&number].sides[side].process;
     let on = |number: usize, kind: usize| 2 + number * 16 + kind;
     let (mut also, mut cause) = (None, None);
@@ -49,7 +50,8 @@ fn branch(world: &World, choice: Choice) -> (usize, WorldBranch) {
             (process(number, side), on(number, 6 + side))
         }
         Choice::Closed(number, side) => (process(number, side), on(number, 8 + side)),
-        Choice::Notice(..) => unreachable!("nobody is lost"),
+        // Where processes die, orders are not told apart by what depends on what: those worlds are searched state by state.
+        Choice::Notice(at, lost) => (at, NOTICES + lost),
     };
     let small = |number: usize| u32::try_from(number).unwrap();
     let branch = WorldBranch {
@@ -84,6 +86,10 @@ impl worlds::World for World {
             process.connector.take_steps();
         }
         self.invariant().map_or(Ok(()), Err)
+    }
+
+    fn fingerprint(&self) -> Option<(u64, u64)> {
+        Some(fingerprint(self))
     }
 }
 
@@ -120,8 +126,23 @@ fn world(programs: &[&[Do]], mutations: &[Mutation]) -> World {
     world
 }
 
-/// Searches a world: the counts, the states at the ends, and what is wrong.
+/// Searches a world class by class: the counts, the states at the ends, and what is wrong.
 fn search(world: World, traces_max: u64) -> (Statistics, BTreeSet<(u64, u64)>, Option<String>) {
+    search_by(Reduction::Odpor, world, traces_max)
+}
+
+/// Searches a world state by state, which ends where there are too many classes.
+fn search_states(world: World) -> (BTreeSet<(u64, u64)>, Option<String>) {
+    let (statistics, ends, fault) = search_by(Reduction::States, world, u64::MAX);
+    assert!(fault.is_some() || statistics.bounds.is_empty());
+    (ends, fault)
+}
+
+fn search_by(
+    reduction: Reduction,
+    world: World,
+    traces_max: u64,
+) -> (Statistics, BTreeSet<(u64, u64)>, Option<String>) {
     let (mut stepper, shared) = worlds::stepper(move || world.clone());
     let mut ends = Ends {
         world: shared,
@@ -129,7 +150,7 @@ fn search(world: World, traces_max: u64) -> (Statistics, BTreeSet<(u64, u64)>, O
         fault: None,
     };
     let options = Options {
-        reduction: Reduction::Odpor,
+        reduction,
         traces_max,
         ..Options::default()
     };
@@ -139,8 +160,8 @@ fn search(world: World, traces_max: u64) -> (Statistics, BTreeSet<(u64, u64)>, O
 }
 
 /// F1: the whole product of who connects, who closes and who finalizes. Where at most one connects, or nothing else happens, all
-/// classes are seen, and the ends are those of the search through all states. Head-to-head with closes and ends has too many
-/// classes: of these the first ones are looked at, and all states by `scenarios`.
+/// classes are seen, and the ends are those of the other search through all states. Head-to-head with closes and ends has too many
+/// classes: of these the first ones are looked at, and all states.
 #[test]
 fn f1_who_connects_closes_and_finalizes() {
     let (mut whole, mut parts) = (0, 0);
@@ -161,6 +182,10 @@ fn f1_who_connects_closes_and_finalizes() {
         assert_eq!((fault, statistics.blocked), (None, 0), "{programs:?}");
         if both_connect {
             parts += 1;
+            let (ends, fault) = search_states(world(&programs, &[]));
+            assert_eq!(fault, None, "{programs:?}");
+            let all = explore(world(&programs, &[]), STATES_MAX);
+            assert!(ends == all.end_states, "{programs:?}: other ends");
             continue;
         }
         let all = explore(world(&programs, &[]), STATES_MAX);
@@ -212,6 +237,13 @@ fn f2_each_defect_is_found() {
     for &(mutations, programs) in cases {
         let (_, _, fault) = search(world(programs, mutations), 50_000);
         assert!(fault.is_some(), "{mutations:?} goes unnoticed");
+        let (_, fault) = search_states(world(programs, mutations));
+        assert!(
+            fault.is_some(),
+            "{mutations:?} goes unnoticed in all states"
+        );
+        let (_, fault) = search_states(world(programs, &[]));
+        assert_eq!(fault, None, "without the defect");
     }
 }
 
@@ -226,4 +258,32 @@ fn f3_three_processes() {
     let crossing: &[&[Do]] = &[&[Send(1)], &[Send(0), Send(2)], &[Send(1)]];
     let (_, _, fault) = search(world(crossing, &[]), 200);
     assert_eq!(fault, None);
+    // All three send before anything else happens, so that both pairs meet head-to-head.
+    let met = || {
+        let mut world = world(crossing, &[]);
+        for process in [0, 1, 1, 2] {
+            world.take(Choice::Step(process));
+        }
+        world
+    };
+    let (ends, fault) = search_states(met());
+    assert_eq!(fault, None);
+    assert!(ends == explore(met(), STATES_MAX).end_states);
+}
+
+/// F4: a process dies at any instant of what the others do, and is told of or not before that shows.
+#[test]
+fn f4_one_is_lost() {
+    for programs in [
+        &[&[Send(1), Crash] as &[Do], &[Send(0)]] as &[&[Do]],
+        &[&[Send(1), Crash], &[Send(0), Finalize]],
+        &[&[Send(1), Close(1), Crash], &[Send(0), Close(0)]],
+        &[&[Send(1)], &[Crash]],
+    ] {
+        let (ends, fault) = search_states(world(programs, &[]));
+        assert_eq!(fault, None, "{programs:?}");
+        let all = explore(world(programs, &[]), STATES_MAX);
+        all.assert_right(&format!("{programs:?}"));
+        assert!(ends == all.end_states, "{programs:?}: other ends");
+    }
 }

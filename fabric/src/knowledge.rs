@@ -1,0 +1,126 @@
+//! What the ranks know, for model checkers: which arrivals each has waited for, and why it posts what it posts.
+//!
+//! See [`mpi::causes`]. The steps are those of the explorer ([`sim_core::Kernel::present_step`]).
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use mpi::causes::{Causes, Reason};
+use sim_core::DevicePort;
+
+/// One rank.
+#[derive(Debug, Default)]
+struct Known {
+    /// The steps of the arrivals that its program has waited for, in this order.
+    learnt: RefCell<Vec<u32>>,
+    /// Why it posts the next packets, if not because its program does.
+    reason: Cell<Option<Reason>>,
+    chose: Cell<bool>,
+    deferred: Cell<bool>,
+}
+
+/// All ranks.
+#[derive(Debug)]
+pub(crate) struct Knowledge {
+    port: DevicePort,
+    ranks: Vec<Known>,
+}
+
+impl Knowledge {
+    pub(crate) fn new(port: DevicePort, ranks: u32) -> Rc<Self> {
+        let mut all = Vec::new();
+        all.resize_with(ranks as usize, Known::default);
+        Rc::new(Self { port, ranks: all })
+    }
+
+    /// What a rank takes its notes with.
+    pub(crate) fn of(self: &Rc<Self>, rank: u32) -> RankCauses {
+        RankCauses {
+            all: Rc::clone(self),
+            rank,
+        }
+    }
+
+    /// Why a rank posts a packet now.
+    pub(crate) fn reason(&self, rank: u32) -> Reason {
+        let known = &self.ranks[rank as usize];
+        known.reason.get().unwrap_or_else(|| Reason {
+            known: known.count(),
+            arrival: Reason::NONE,
+        })
+    }
+
+    /// Adds the steps that a reason of a rank needs, but for the first of those that its program waited for.
+    pub(crate) fn causes(&self, rank: u32, reason: Reason, without: u32, into: &mut Vec<u32>) {
+        let learnt = self.ranks[rank as usize].learnt.borrow();
+        let new = learnt.get(without as usize..reason.known as usize);
+        into.extend_from_slice(new.unwrap_or(&[]));
+        if reason.arrival != Reason::NONE {
+            into.push(reason.arrival);
+        }
+    }
+
+    pub(crate) fn has_chosen(&self, rank: u32) -> bool {
+        self.ranks
+            .get(rank as usize)
+            .is_some_and(|rank| rank.chose.get())
+    }
+
+    pub(crate) fn choose(&self, rank: u32) {
+        self.ranks[rank as usize].chose.set(true);
+    }
+
+    /// Whether the rank parks only to show where it waits.
+    pub(crate) fn take_deferred(&self, rank: u32) -> bool {
+        self.ranks[rank as usize].deferred.take()
+    }
+}
+
+impl Known {
+    fn count(&self) -> u32 {
+        u32::try_from(self.learnt.borrow().len()).expect("arrivals are counted in 32 bits")
+    }
+}
+
+/// What one rank takes its notes with.
+#[derive(Debug)]
+pub(crate) struct RankCauses {
+    all: Rc<Knowledge>,
+    rank: u32,
+}
+
+impl RankCauses {
+    fn own(&self) -> &Known {
+        &self.all.ranks[self.rank as usize]
+    }
+}
+
+impl Causes for RankCauses {
+    fn step(&self) -> u32 {
+        self.all.port.with(|kernel| kernel.present_step())
+    }
+
+    fn learn(&self, step: u32) {
+        self.own().learnt.borrow_mut().push(step);
+    }
+
+    fn known(&self) -> u32 {
+        self.own().count()
+    }
+
+    fn because(&self, reason: Option<Reason>) {
+        self.own().reason.set(reason);
+    }
+
+    fn choose(&self) {
+        self.all.choose(self.rank);
+    }
+
+    fn has_chosen(&self) -> bool {
+        self.all.has_chosen(self.rank)
+    }
+
+    fn defer(&self) {
+        self.own().deferred.set(true);
+    }
+}

@@ -1,0 +1,112 @@
+//! Which packets between two ranks keep their order on the ideal device.
+//!
+//! Messages of one context do. What is said about messages that were announced (answers, data) keeps its order only among what is about the
+//! same context and tag: there the rules of matching decide it. Between messages of different tags the order would depend on when each was
+//! matched, and so on the order of arrivals, where nobody can rely on it.
+
+use mpi::Envelope;
+use mpi::channel::{Header, Packet, Token};
+
+use crate::flow::message;
+
+/// The context of messages between single ranks of the world.
+pub(crate) const WORLD: u32 = 0;
+
+/// What is about a message that has been announced keeps its order among what is about messages of the same context and tag, whose
+/// order the rules of matching decide; in one queue for all of them the order would depend on when each was matched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Topic {
+    pub(crate) context: u32,
+    pub(crate) tag: u32,
+}
+
+/// The kind of the packets between two ranks that keep their order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lane {
+    /// The messages of a context, or their announcements.
+    Messages(u32),
+    /// Questions about announced messages, from their sender.
+    Questions(Topic),
+    /// Answers to announcements and to questions, from the receiver.
+    Answers(Topic),
+    /// The data of announced messages.
+    Data(Topic),
+}
+
+impl Lane {
+    /// As numbers.
+    pub(crate) const fn to_words(self) -> [u32; 3] {
+        match self {
+            Self::Messages(context) => [0, context, 0],
+            Self::Questions(Topic { context, tag }) => [1, context, tag],
+            Self::Answers(Topic { context, tag }) => [2, context, tag],
+            Self::Data(Topic { context, tag }) => [3, context, tag],
+        }
+    }
+
+    pub(crate) const fn from_words([kind, context, tag]: [u32; 3]) -> Self {
+        let topic = Topic { context, tag };
+        match kind {
+            0 => Self::Messages(context),
+            1 => Self::Questions(topic),
+            2 => Self::Answers(topic),
+            _ => Self::Data(topic),
+        }
+    }
+}
+
+/// What the operations of a rank are about that packets name by their tokens.
+#[derive(Debug, Default)]
+struct Topics {
+    sends: Vec<Topic>,
+    receives: Vec<Topic>,
+}
+
+/// Of all ranks.
+#[derive(Debug)]
+pub(crate) struct AllTopics(Vec<Topics>);
+
+impl AllTopics {
+    pub(crate) fn new(ranks: u32) -> Self {
+        let mut all = Vec::new();
+        all.resize_with(ranks as usize, Topics::default);
+        Self(all)
+    }
+}
+
+/// Remembers what an operation is about.
+fn note(topics: &mut Vec<Topic>, token: Token, topic: Topic) {
+    let index = token as usize;
+    if index >= topics.len() {
+        topics.resize(index + 1, topic);
+    }
+    topics[index] = topic;
+}
+
+impl AllTopics {
+    /// In which lane a packet from one rank to another travels.
+    pub(crate) fn lane(&mut self, source: u32, destination: u32, packet: &Packet) -> Lane {
+        let topic = |envelope: &Envelope| Topic {
+            context: envelope.context,
+            tag: envelope.tag,
+        };
+        let (source, destination) = (source as usize, destination as usize);
+        match &packet.header {
+            Header::Rts { envelope, send, .. } | Header::Synchronous { envelope, send } => {
+                note(&mut self.0[source].sends, *send, topic(envelope));
+                Lane::Messages(envelope.context)
+            }
+            Header::CancelRequest { envelope, .. } => Lane::Questions(topic(envelope)),
+            &Header::Cts { send, receive } => {
+                let topic = self.0[destination].sends[send as usize];
+                note(&mut self.0[source].receives, receive, topic);
+                Lane::Answers(topic)
+            }
+            &(Header::Ack { send } | Header::CancelResponse { send }) => {
+                Lane::Answers(self.0[destination].sends[send as usize])
+            }
+            &Header::Data { receive } => Lane::Data(self.0[destination].receives[receive as usize]),
+            _ => Lane::Messages(message(packet).map_or(WORLD, |(envelope, _)| envelope.context)),
+        }
+    }
+}

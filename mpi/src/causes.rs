@@ -1,0 +1,58 @@
+//! Why packets leave: what a model checker wants to know of a rank.
+//!
+//! A rank that asks for messages by name alone, and never asks what has arrived *by now*, does the same in whatever order messages of
+//! different senders come to it. What it does is then not the doing of whichever message came last: a packet leaves because of exactly
+//! those messages that the program has waited for before it posted the packet, and an answer of the protocol because of the message that
+//! is answered and of what the program had waited for when it posted the receive.
+//!
+//! A rank *chooses* from its first question on whose answer may depend on the order of arrivals: a receive or a probe from any source, a
+//! test, a wait for some of several operations or in several places at once, a cancellation, a request that is given up, a buffered send
+//! that does not leave at once, a message that is forwarded.
+
+use crate::channel::Channel;
+
+/// What a packet needs before it can leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reason {
+    /// So many of the arrivals that the program has waited for, in the order in which it did.
+    pub known: u32,
+    /// The step of one more arrival; [`Reason::NONE`] if there is none.
+    pub arrival: u32,
+}
+
+impl Reason {
+    /// No arrival.
+    pub const NONE: u32 = u32::MAX;
+}
+
+/// Takes note of one rank's reasons. Only channels under a model checker do.
+pub trait Causes {
+    /// The present step.
+    fn step(&self) -> u32;
+
+    /// The program has waited for something that arrived in this step.
+    fn learn(&self, step: u32);
+
+    /// How many arrivals the program has waited for.
+    fn known(&self) -> u32;
+
+    /// Why the next packets leave; `None` if the program posts them.
+    fn because(&self, reason: Option<Reason>);
+
+    /// The rank has asked something whose answer may depend on the order of arrivals.
+    fn choose(&self);
+
+    /// Whether it has done so in this run.
+    fn has_chosen(&self) -> bool;
+
+    /// The rank is about to park although what it waits for is there, and wants to go on at once: so it shows in how many places it
+    /// waits.
+    fn defer(&self);
+}
+
+/// Notes a question whose answer may depend on the order of arrivals.
+pub(crate) fn choose(channel: &dyn Channel) {
+    if let Some(causes) = channel.causes() {
+        causes.choose();
+    }
+}

@@ -1,0 +1,167 @@
+//! Which arrivals ended operations, where somebody wants to know it: see [`crate::causes`].
+
+use super::{Engine, State};
+use crate::causes::Reason;
+use crate::channel::{Channel, Token};
+
+/// Of one operation.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    /// The step in which what ended it arrived.
+    arrival: u32,
+    /// How many arrivals the program knew when it posted it.
+    known: u32,
+}
+
+const UNKNOWN: Origin = Origin {
+    arrival: Reason::NONE,
+    known: 0,
+};
+
+/// What is remembered.
+#[derive(Clone, Debug)]
+pub(super) struct Provenance {
+    /// By operation.
+    origins: Vec<Origin>,
+    /// The step of the arrival that is being handled.
+    arrival: u32,
+    /// The steps of what the program has waited for and nobody has been told yet.
+    learnt: Vec<u32>,
+}
+
+impl Engine {
+    /// Remembers from now on.
+    pub(crate) fn trace_causes(&mut self) {
+        self.rare.get_or_insert_default().provenance = Some(Box::new(Provenance {
+            origins: Vec::new(),
+            arrival: Reason::NONE,
+            learnt: Vec::new(),
+        }));
+    }
+
+    fn provenance(&mut self) -> Option<&mut Provenance> {
+        self.rare.as_mut()?.provenance.as_deref_mut()
+    }
+
+    /// An operation begins.
+    pub(super) fn note_begun(&mut self, token: Token) {
+        if let Some(provenance) = self.provenance() {
+            let index = token as usize;
+            if index >= provenance.origins.len() {
+                provenance.origins.resize(index + 1, UNKNOWN);
+            }
+            provenance.origins[index] = UNKNOWN;
+        }
+    }
+
+    /// A receive is posted.
+    pub(super) fn note_posted(&mut self, channel: &dyn Channel, receive: Token) {
+        if let Some(provenance) = self.provenance()
+            && let Some(causes) = channel.causes()
+        {
+            provenance.origins[receive as usize].known = causes.known();
+        }
+    }
+
+    /// A packet is about to be handled that has arrived in the present step.
+    pub(super) fn note_arrival(&mut self, channel: &dyn Channel) {
+        if let Some(provenance) = self.provenance()
+            && let Some(causes) = channel.causes()
+        {
+            let arrival = causes.step();
+            provenance.arrival = arrival;
+            causes.because(Some(Reason { known: 0, arrival }));
+            self.matching.arrival = arrival;
+        }
+    }
+
+    /// A receive is about to meet a message that came before it.
+    pub(super) fn note_met(&mut self, arrival: u32) {
+        if let Some(provenance) = self.provenance() {
+            provenance.arrival = arrival;
+        }
+    }
+
+    /// What follows is an answer to the message that a receive has met.
+    pub(super) fn note_answer(&mut self, channel: &dyn Channel, receive: Token) {
+        if let Some(provenance) = self.provenance()
+            && let Some(causes) = channel.causes()
+        {
+            causes.because(Some(Reason {
+                known: provenance.origins[receive as usize].known,
+                arrival: provenance.arrival,
+            }));
+        }
+    }
+
+    /// No arrival is being handled any more.
+    pub(crate) fn note_handled(&mut self, channel: &dyn Channel) {
+        if let Some(provenance) = self.provenance()
+            && let Some(causes) = channel.causes()
+        {
+            provenance.arrival = Reason::NONE;
+            causes.because(None);
+        }
+    }
+
+    /// An operation ends.
+    pub(super) fn note_end(&mut self, token: Token) {
+        if let Some(provenance) = self.provenance() {
+            provenance.origins[token as usize].arrival = provenance.arrival;
+        }
+    }
+
+    /// The program has the result of an operation.
+    pub(super) fn note_taken(&mut self, token: Token) {
+        if let Some(provenance) = self.provenance() {
+            let arrival = provenance.origins[token as usize].arrival;
+            provenance.learn(arrival);
+        }
+    }
+
+    /// The program has seen a message that arrived in this step.
+    pub(super) fn note_seen(&mut self, arrival: u32) {
+        if let Some(provenance) = self.provenance() {
+            provenance.learn(arrival);
+        }
+    }
+
+    /// Tells what the program has learnt.
+    pub(crate) fn tell_learnt(&mut self, channel: &dyn Channel) {
+        if let Some(provenance) = self.provenance()
+            && let Some(causes) = channel.causes()
+        {
+            for step in provenance.learnt.drain(..) {
+                causes.learn(step);
+            }
+        }
+    }
+
+    /// Whether an operation is over because of something that has arrived.
+    pub(crate) fn has_come(&self, token: Token) -> bool {
+        let provenance = self.rare.as_ref().and_then(|rare| rare.provenance.as_ref());
+        provenance.is_some_and(|provenance| {
+            self.is_done(token) && provenance.origins[token as usize].arrival != Reason::NONE
+        })
+    }
+
+    /// Whether giving an operation up may have to do with what has arrived by now.
+    pub(crate) fn gives_up(&self, token: Token) -> bool {
+        self.has_come(token)
+            || matches!(
+                self.state(token),
+                State::Posted { .. }
+                    | State::AwaitPost { .. }
+                    | State::AwaitData { .. }
+                    | State::Forwarding { .. }
+            )
+    }
+}
+
+impl Provenance {
+    fn learn(&mut self, arrival: u32) {
+        if arrival != Reason::NONE {
+            self.learnt.push(arrival);
+        }
+    }
+}

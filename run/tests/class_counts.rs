@@ -1,0 +1,169 @@
+//! Promise: of rank programs whose numbers of distinguishable orders can be derived, so many are explored, alone and on several threads,
+//! and an interrupted search goes on to the same number.
+
+use std::rc::Rc;
+
+use explore::{Options, Report, Threads, Verdict, check, check_on_threads};
+use mpi::{ANY_SOURCE, Comm, Result, waitall};
+use run::{RankProgram, SendMode, explorable};
+
+fn classes<Fut>(ranks: u32, mode: SendMode, program: fn(Comm) -> Fut) -> u64
+where
+    Fut: Future<Output = Result<()>> + 'static,
+{
+    let stepper = explorable(Rc::new(RankProgram::new(program)), ranks, mode);
+    let report = check(stepper, &Options::default());
+    assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
+    assert_eq!(report.statistics.blocked, 0);
+    report.statistics.traces
+}
+
+/// Receives from and sends to everybody by name, and waits for all.
+async fn exchange(world: &Comm) -> Result<()> {
+    let (rank, size) = (world.rank(), world.size());
+    let mut requests = Vec::new();
+    for distance in 1..size {
+        requests.push(world.irecv(world.buffer(8), (rank + size - distance) % size, 0)?);
+    }
+    for distance in 1..size {
+        requests.push(world.isend(world.buffer(8), (rank + distance) % size, 0)?);
+    }
+    waitall(&mut requests).await.map(drop)
+}
+
+async fn alltoall(world: Comm) -> Result<()> {
+    exchange(&world).await
+}
+
+/// Everybody gets its messages by name: nobody can tell their order, however many there are.
+#[test]
+fn an_exchange_by_name_has_one_order() {
+    for mode in [SendMode::Eager, SendMode::Rendezvous] {
+        for ranks in 2..=6 {
+            assert_eq!(classes(ranks, mode, alltoall), 1, "{ranks} {mode:?}");
+        }
+    }
+}
+
+/// All others send to rank 0.
+async fn fan_in(world: &Comm, from_any: bool) -> Result<()> {
+    let mut buffer = world.buffer(8);
+    if world.rank() > 0 {
+        return world.send(&buffer, 0, 0).await;
+    }
+    for source in 1..world.size() {
+        if from_any {
+            world.recv(&mut buffer, ANY_SOURCE, 0).await?;
+        } else {
+            world.recv(&mut buffer, source, 0).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn from_any(world: Comm) -> Result<()> {
+    fan_in(&world, true).await
+}
+
+async fn by_name(world: Comm) -> Result<()> {
+    fan_in(&world, false).await
+}
+
+/// Rank 0 takes n messages in any order: n!. If it asks for each by name, one.
+#[test]
+fn a_fan_in_has_as_many_orders_as_its_receiver_can_tell() {
+    for (ranks, orders) in [(2, 1), (3, 2), (4, 6), (5, 24), (6, 120)] {
+        assert_eq!(classes(ranks, SendMode::Eager, from_any), orders);
+        assert_eq!(classes(ranks, SendMode::Eager, by_name), 1);
+    }
+}
+
+/// An exchange among all others, and a fan-in from them.
+async fn mixed(world: Comm) -> Result<()> {
+    if world.rank() > 0 {
+        let (rank, others) = (world.rank(), world.size() - 1);
+        let mut requests = Vec::new();
+        for other in (1..=others).filter(|&other| other != rank) {
+            requests.push(world.irecv(world.buffer(8), other, 1)?);
+            requests.push(world.isend(world.buffer(8), other, 1)?);
+        }
+        waitall(&mut requests).await?;
+    }
+    fan_in(&world, true).await
+}
+
+/// The exchange has one order, the fan-in n!; there is nothing else to tell.
+#[test]
+fn orders_that_nobody_can_tell_do_not_multiply_those_that_somebody_can() {
+    for (ranks, orders) in [(3, 2), (4, 6), (5, 24)] {
+        assert_eq!(classes(ranks, SendMode::Eager, mixed), orders, "{ranks}");
+    }
+}
+
+/// Rank 0 hears from the others in any order, then tells rank 1, which had a message by name from each of them before.
+async fn twice(world: Comm) -> Result<()> {
+    let mut buffer = world.buffer(8);
+    if world.rank() > 1 {
+        world.send(&buffer, 1, 0).await?;
+    }
+    if world.rank() == 1 {
+        for source in 2..world.size() {
+            world.recv(&mut buffer, source, 0).await?;
+        }
+    }
+    fan_in(&world, true).await
+}
+
+/// Rank 1 sends to rank 0 after it has heard from each of the others; these send to both at once. n messages to rank 0 in any order: n!,
+/// because what rank 1 waits for comes in parallel with all that rank 0 gets.
+#[test]
+fn what_is_relayed_by_name_is_one_of_those_that_come_in_any_order() {
+    for (ranks, orders) in [(3, 2), (4, 6), (5, 24)] {
+        assert_eq!(classes(ranks, SendMode::Eager, twice), orders, "{ranks}");
+    }
+}
+
+fn searched(threads: usize, options: &Options, from: Option<&explore::Checkpoint>) -> Report {
+    let numbers = run::QueueNumbers::default();
+    let make = || {
+        let options = run::Options {
+            ranks: Some(5),
+            send_mode: Some(SendMode::Eager),
+            ..run::Options::default()
+        };
+        let program = Rc::new(RankProgram::new(mixed));
+        run::stepper(None, program, &options, None, &numbers).expect("ranks")
+    };
+    let threads = Threads {
+        number: threads,
+        make: &make,
+        around: &|work| work(),
+    };
+    check_on_threads(&threads, options, from)
+}
+
+#[test]
+fn threads_and_interruptions_change_nothing() {
+    let whole = searched(1, &Options::default(), None);
+    assert_eq!(whole.statistics.traces, 24);
+    assert_eq!(whole.receive_orders.len(), 1, "rank 0 is warned of");
+    for threads in [2, 3] {
+        let report = searched(threads, &Options::default(), None);
+        let counts = |report: &Report| (report.statistics.traces, report.statistics.events);
+        assert_eq!(counts(&report), counts(&whole), "{threads} threads");
+        assert_eq!(report.receive_orders, whole.receive_orders);
+    }
+    for stop in [1, 5, 11] {
+        let bounded = Options {
+            traces_max: stop,
+            ..Options::default()
+        };
+        let first = searched(1, &bounded, None);
+        let checkpoint = first.checkpoint.expect("it can go on");
+        let words = checkpoint.words().to_vec();
+        let checkpoint = explore::Checkpoint::from_words(words).expect("it is whole");
+        let rest = searched(2, &Options::default(), Some(&checkpoint));
+        assert_eq!(rest.statistics.traces, 24, "stopped after {stop}");
+        assert_eq!(rest.receive_orders.len(), 1, "the warning survives");
+    }
+}

@@ -1,0 +1,61 @@
+//! How large errors may be at most, as `--require median=5%,p90=12%,worst=20%` says.
+
+use validation::ErrorSummary;
+
+/// What an error may be at most.
+#[derive(Clone, Debug)]
+pub(crate) struct Limit {
+    name: String,
+    most: f64,
+}
+
+impl std::str::FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || "expected median, p90 or worst and percent, such as median=5%".to_owned();
+        let (name, value) = text.split_once('=').ok_or_else(expected)?;
+        let percent = value.strip_suffix('%').ok_or_else(expected)?;
+        let number: Option<f64> = percent.parse().ok();
+        let number = number.filter(|number| number.is_finite() && *number >= 0.0);
+        if !["median", "p90", "worst"].contains(&name) {
+            return Err(expected());
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            most: number.ok_or_else(expected)? / 100.0,
+        })
+    }
+}
+
+impl Limit {
+    /// What is wrong, if the errors are larger.
+    fn missed(&self, errors: Option<&ErrorSummary>) -> Option<String> {
+        let Some(errors) = errors else {
+            return Some(format!(
+                "{} was required, and nothing could be predicted",
+                self.name
+            ));
+        };
+        let found = match self.name.as_str() {
+            "median" => errors.median,
+            "p90" => errors.p90,
+            _ => errors.worst,
+        };
+        (found > self.most).then(|| {
+            format!(
+                "the {} error is {:.2} %: required were at most {:.2} %",
+                self.name,
+                100.0 * found,
+                100.0 * self.most
+            )
+        })
+    }
+}
+
+/// What is wrong, line by line, if the errors are larger than any of the limits.
+pub(crate) fn missed(limits: &[Limit], errors: Option<&ErrorSummary>) -> Option<String> {
+    let missed = limits.iter().filter_map(|limit| limit.missed(errors));
+    let missed: Vec<String> = missed.collect();
+    (!missed.is_empty()).then(|| missed.join("\n"))
+}

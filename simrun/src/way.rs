@@ -1,0 +1,190 @@
+//! How ranks of a measurement come, wait and talk: the options that `measure` and `compare` share, because what was calibrated one way holds for
+//! programs that run the same way.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+use platform::units;
+use run::LogFilter;
+use validation::real::{Backend, Compute, Connecting, Place, RankOptions, Wait};
+
+use crate::REVISION;
+use crate::real::{WaitArg, listen};
+use crate::size::Size;
+use crate::verbs_args::{NO_VERBS, VerbsArgs, look_for_device};
+
+/// A network that is really there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Network {
+    /// Sockets.
+    Tcp,
+    /// An adapter for InfiniBand or RoCE.
+    Verbs,
+}
+
+impl Network {
+    /// Its name on a command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Verbs => "verbs",
+        }
+    }
+}
+
+/// How ranks come and wait.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct WayArgs {
+    /// How a rank waits: block (asleep) or spin (looking again and again, for which each rank needs a core)
+    #[arg(
+        long,
+        value_name = "block|spin",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true
+    )]
+    pub(crate) wait: WaitArg,
+
+    /// Keep each rank to a core of its own
+    #[arg(long)]
+    pub(crate) pin: bool,
+
+    /// From which size on messages go by rendezvous
+    #[arg(long, value_name = "SIZE", default_value = "16KiB")]
+    pub(crate) eager_threshold: Size,
+
+    /// How long ranks may take to come
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "30s",
+        help_heading = "Launch"
+    )]
+    arrival: units::Duration,
+
+    /// Where ranks come to that srun or mpirun has started: an address, host (that of this machine's name), or without it the loopback, which only
+    /// this machine reaches
+    #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = listen, help_heading = "Launch")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    #[command(flatten)]
+    pub(crate) verbs: VerbsArgs,
+}
+
+impl WayArgs {
+    /// What is missing to go this way, if anything is.
+    ///
+    /// # Errors
+    /// That, and what to do about it.
+    pub(crate) fn check(&self, network: Network) -> Result<(), String> {
+        match network {
+            Network::Tcp => Ok(()),
+            Network::Verbs => look_for_device(&self.verbs),
+        }
+    }
+
+    /// Lines of the file of samples.
+    pub(crate) fn as_comments(&self, network: Network) -> String {
+        let mut text = format!("# backend: {}\n", network.name());
+        let _ = writeln!(text, "# wait: {}\n# pinned: {}", self.wait_name(), self.pin);
+        if network == Network::Verbs {
+            let device = self.verbs.device.as_deref().unwrap_or("the first one");
+            let rendezvous = self.verbs.rendezvous.name();
+            let _ = writeln!(text, "# device: {device}\n# rendezvous: {rendezvous}");
+        }
+        text
+    }
+
+    /// How a rank waits, as a word.
+    pub(crate) const fn wait_name(&self) -> &'static str {
+        match self.wait {
+            WaitArg::Block => "block",
+            WaitArg::Spin => "spin",
+        }
+    }
+
+    /// How long ranks may take to come.
+    pub(crate) fn arrival(&self) -> Duration {
+        Duration::from_secs_f64(self.arrival.as_secs())
+    }
+
+    /// How ranks run.
+    ///
+    /// # Errors
+    /// If that network was not built.
+    pub(crate) fn options(&self, network: Network) -> Result<RankOptions, &'static str> {
+        let threshold = self.eager_threshold.0;
+        let backend = match network {
+            Network::Tcp => Some(Backend::Tcp),
+            Network::Verbs => self.verbs.backend(threshold),
+        };
+        Ok(RankOptions {
+            backend: backend.ok_or(NO_VERBS)?,
+            eager_threshold: threshold,
+            wait: match self.wait {
+                WaitArg::Block => Wait::Block,
+                WaitArg::Spin => Wait::Spin,
+            },
+            connecting: Connecting::default(),
+            compute: Compute::Burn,
+            flop_per_s: 1e9,
+            pin: self.pin,
+            log: LogFilter::default(),
+            prefix: false,
+            revision: REVISION.to_owned(),
+        })
+    }
+
+    /// The same way on the command line of `simrun measure`.
+    pub(crate) fn for_measure(&self, network: Network) -> Vec<OsString> {
+        let mut arguments = self.as_arguments(network);
+        arguments.push("--eager-threshold".into());
+        arguments.push(self.eager_threshold.to_string().into());
+        arguments
+    }
+
+    /// The same way on the command line of a program's `real`.
+    pub(crate) fn for_real(&self, network: Network) -> Vec<OsString> {
+        let mut arguments = self.as_arguments(network);
+        arguments.push("--send-mode".into());
+        arguments.push(format!("threshold={}", self.eager_threshold).into());
+        arguments
+    }
+
+    fn as_arguments(&self, network: Network) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec![
+            "--backend".into(),
+            network.name().into(),
+            "--wait".into(),
+            self.wait_name().into(),
+            "--arrival".into(),
+            self.arrival.to_string().into(),
+        ];
+        arguments.extend(self.pin.then(|| OsString::from("--pin")));
+        if let Some(address) = self.listen {
+            arguments.extend(["--listen".into(), address.to_string().into()]);
+        }
+        if network == Network::Verbs {
+            arguments.extend(self.verbs.as_arguments());
+        }
+        arguments
+    }
+}
+
+/// The place of this process among those that srun, mpirun or somebody else has started; `None` if it was started alone.
+///
+/// # Errors
+/// If another number of ranks was asked for than there are.
+pub(crate) fn placed(ranks: Option<u32>) -> Result<Option<Place>, String> {
+    let place = validation::real::place(|name| std::env::var_os(name)?.into_string().ok());
+    match (place, ranks) {
+        (Some(place), Some(ranks)) if ranks != place.size => Err(format!(
+            "-n {ranks}, but {} has started {} ranks: expected no -n, or that number",
+            place.launcher, place.size
+        )),
+        (place, _) => Ok(place),
+    }
+}

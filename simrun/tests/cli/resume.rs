@@ -1,0 +1,116 @@
+//! Promise: a search that was interrupted goes on where it was, and comes to the same counts, findings and warnings.
+
+use std::process::{Command, Stdio};
+
+use crate::check::{check, counts};
+use crate::support::{Folder, SIMRUN, command, program, simrun};
+
+#[test]
+fn an_interrupted_search_goes_on() {
+    let folder = Folder::new();
+    for (number, (case, options, parts)) in [
+        ("users", "-n 5", 3),
+        ("draws", "-n 2", 1),
+        ("users", "-n 5 --threads 2", 3),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let file = folder.path(&format!("search-{number}"));
+        let whole = check(case, &format!("{options} --format json")).json();
+        let mut traces = 0;
+        for _ in 0..parts {
+            let ran = check(
+                case,
+                &format!("{options} --format json --max-traces 25 --resume {file}"),
+            );
+            let part = ran.json();
+            assert_eq!(part["bounds"], serde_json::json!(["traces"]), "{ran:?}");
+            assert_eq!(part["kept_in"], file);
+            traces += 25;
+            assert_eq!(part["traces"], traces);
+        }
+        let rest = check(case, &format!("{options} --format json --resume {file}")).json();
+        assert_eq!(counts(&rest), counts(&whole), "{case}");
+        assert_eq!(rest["kept_in"], serde_json::Value::Null);
+        assert!(!folder.names().contains(&format!("search-{number}")));
+    }
+    assert_eq!(folder.names(), [""; 0]);
+    // Programs of ranks too, whose queues get their numbers on the way.
+    let (ranks, file) = (program("cases"), folder.path("ranks"));
+    let relay = |options: &str| {
+        simrun(&format!(
+            "check -n 3 --format json {options} {ranks} -- --case relay"
+        ))
+    };
+    let first = relay(&format!("--max-traces 1 --resume {file}"));
+    assert_eq!(first.json()["kept_in"], file, "{first:?}");
+    let rest = relay(&format!("--resume {file}")).json();
+    assert_eq!(counts(&rest), counts(&relay("").json()));
+}
+
+#[test]
+fn a_search_that_is_stopped_under_rendezvous_goes_on_there() {
+    let folder = Folder::new();
+    let (ranks, file) = (program("cases"), folder.path("ranks"));
+    let any_source = |options: &str| {
+        simrun(&format!(
+            "check -n 4 --format json {options} {ranks} -- --case any-source"
+        ))
+    };
+    let whole = any_source("").json();
+    assert_eq!(whole["traces"], 6, "3 messages come in any order");
+    let unbuffered = whole["unbuffered"]["traces"].as_u64().unwrap();
+    assert!(unbuffered > 6, "{whole}");
+    // The first search has 6 orders and is over; the limit stops the second one, again and again.
+    let mut kept = 0;
+    loop {
+        let ran = any_source(&format!("--max-traces 7 --resume {file}"));
+        let part = ran.json();
+        if part["kept_in"].is_null() {
+            assert_eq!(counts(&part), counts(&whole));
+            assert_eq!(part["warnings"], whole["warnings"], "warnings survive");
+            assert_eq!(part["unbuffered"]["traces"], unbuffered);
+            break;
+        }
+        kept += 1;
+        assert_eq!(
+            (ran.status, &part["traces"]),
+            (3, &whole["traces"]),
+            "{ran:?}"
+        );
+        assert_eq!(part["unbuffered"]["traces"], 7 * kept);
+    }
+    assert_eq!(kept, (unbuffered - 1) / 7);
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a signal to another process takes real time"
+)]
+fn interrupted_goes_on_another_time() {
+    let folder = Folder::new();
+    let (users, file) = (program("checked"), folder.path("search"));
+    let options = format!("-n 12 --format json --resume {file}");
+    let child = command(SIMRUN)
+        .arg("check")
+        .args(options.split(' '))
+        .args([&users, "--", "--case", "users"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let sent = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let first: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(first["kept_in"], file, "{first}");
+    let traces = first["traces"].as_u64().unwrap();
+    let rest = check("users", &format!("{options} --max-traces 10")).json();
+    assert_eq!(rest["traces"], traces + 10);
+}

@@ -1,0 +1,195 @@
+//! The report of a comparison: one page without external resources, its pictures as SVG and PNG beside it, and the same figures as JSON.
+//!
+//! In this order: the verdict, what to know, the table of all figures, the pictures, and where everything comes from, with the platform file.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use report::{Mark, PlotError, Scatter, Series, plot_scatter, svg_of_scatter};
+
+use crate::compare::{Comparison, Figure};
+use crate::facts::Facts;
+use crate::report_page::{STYLE, escaped, text_digest, whole};
+
+impl Comparison {
+    /// How good the predictions are, in a sentence made of the figures.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        let Some(errors) = self.errors(1.0) else {
+            return "Nothing could be compared.".to_owned();
+        };
+        let mut text = format!(
+            "{} figures: median error {:.1} %, p90 {:.1} %, worst {:.1} % ({}), bias {:+.1} %.",
+            errors.count,
+            100.0 * errors.median,
+            100.0 * errors.p90,
+            100.0 * errors.worst,
+            self.name(errors.worst_at),
+            100.0 * errors.bias
+        );
+        if let Some((factor, errors)) = self.factor.and_then(|one| Some((one, self.errors(one)?))) {
+            let _ = write!(
+                text,
+                " The sentinels took {factor:.3} times what they took in the calibration; after that common factor: median {:.1} %, worst {:.1} %.",
+                100.0 * errors.median,
+                100.0 * errors.worst
+            );
+        }
+        text
+    }
+
+    /// The signed errors over the measured times, with the band.
+    #[must_use]
+    pub fn picture_of_errors(&self) -> Scatter {
+        let time = |figure: &Figure| 1e6 * figure.measured.point.time_s;
+        let times = || self.figures.iter().map(time);
+        let ends = [
+            times().fold(f64::INFINITY, f64::min) / 1.5,
+            times().fold(0.0, f64::max) * 1.5,
+        ];
+        let level = |y: f64| ends.map(|x| (x, y)).to_vec();
+        let series = |name: &str, mark: Mark, points: Vec<(f64, f64)>| Series {
+            name: name.to_owned(),
+            mark,
+            points,
+        };
+        let of = |factor: f64| -> Vec<(f64, f64)> {
+            let error = |one: &Figure| 100.0 * ((1.0 + one.error()) * factor - 1.0);
+            self.figures
+                .iter()
+                .map(|one| (time(one), error(one)))
+                .collect()
+        };
+        let intervals = self.figures.iter().flat_map(|one| {
+            let at = |sign: f64| {
+                let measured = 1.0 + sign * one.measured.half_width;
+                (time(one), 100.0 * ((1.0 + one.error()) / measured - 1.0))
+            };
+            [at(-1.0), at(1.0)]
+        });
+        let narrow = self
+            .figures
+            .iter()
+            .all(|one| one.measured.half_width < 0.99);
+        let mut drawn = vec![series("no error", Mark::Line, level(0.0))];
+        if let Some(band) = self.band {
+            drawn.push(series("band of 90 %", Mark::Thin, level(100.0 * band)));
+            drawn.push(series("", Mark::Thin, level(-100.0 * band)));
+        }
+        if narrow {
+            drawn.push(series(
+                "95 % interval of what was measured",
+                Mark::Whiskers,
+                intervals.collect(),
+            ));
+        }
+        drawn.push(series("as is", Mark::Dots, of(1.0)));
+        if let Some(factor) = self.factor {
+            drawn.push(series("after the common factor", Mark::Rings, of(factor)));
+        }
+        Scatter {
+            title: "A program: errors of the predictions".to_owned(),
+            x: "measured (us)".to_owned(),
+            log_x: true,
+            y: "predicted / measured - 1 (%)".to_owned(),
+            log_y: false,
+            series: drawn,
+            verticals: Vec::new(),
+        }
+    }
+}
+
+/// Writes `index.html`, `comparison.json` and the pictures into a folder, which is made if it is not there. `platform` is the text of the platform file, `command` what
+/// makes all of it again.
+///
+/// # Errors
+/// What writing or drawing says.
+pub fn write_comparison(
+    comparison: &Comparison,
+    platform: &str,
+    command: &str,
+    folder: &Path,
+) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    whole(folder, "comparison.json", &(comparison.as_json() + "\n"))?;
+    let drawn = |error: PlotError| io::Error::other(error.to_string());
+    let mut svgs = Vec::new();
+    if !comparison.figures.is_empty() {
+        for (name, picture) in [
+            ("predicted", comparison.picture()),
+            ("errors", comparison.picture_of_errors()),
+        ] {
+            for ending in ["svg", "png"] {
+                plot_scatter(&picture, &folder.join(format!("{name}.{ending}"))).map_err(drawn)?;
+            }
+            svgs.push(svg_of_scatter(&picture).map_err(drawn)?);
+        }
+    }
+    whole(
+        folder,
+        "index.html",
+        &page(comparison, platform, command, &svgs),
+    )
+}
+
+fn page(comparison: &Comparison, platform: &str, command: &str, svgs: &[String]) -> String {
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Comparison</title>\n{STYLE}<h1>Comparison</h1>\n\
+         <p><strong>{}</strong></p>\n<h2>What to know</h2>\n<ul>\n",
+        escaped(&comparison.verdict())
+    );
+    for note in &comparison.notes {
+        let _ = writeln!(page, "<li>{}</li>", escaped(note));
+    }
+    page.push_str("</ul>\n<h2>Figures</h2>\n");
+    page.push_str(&figures(comparison));
+    page.push_str("<h2>Pictures</h2>\n");
+    for svg in svgs {
+        let _ = writeln!(page, "<p>{svg}</p>");
+    }
+    page.push_str("<h2>Where it comes from</h2>\n<ul>\n");
+    for (key, value) in Facts::read(platform).iter() {
+        let _ = writeln!(page, "<li>{}: {}</li>", escaped(key), escaped(value));
+    }
+    let _ = writeln!(
+        page,
+        "<li>Digest of the platform file: {}.</li>\n<li>Made again by <code>{}</code></li>\n</ul>\n\
+         <h2>Platform file</h2>\n<pre>{}</pre>\n</html>",
+        text_digest(platform),
+        escaped(command),
+        escaped(platform)
+    );
+    page
+}
+
+fn figures(comparison: &Comparison) -> String {
+    let mut table = String::from(
+        "<table><tr><th>case</th><th>what</th><th>rounds</th><th>runs</th><th>measured (us)</th><th>95 %</th><th>median</th><th>mean</th>\
+         <th>predicted</th><th>error</th><th>after the common factor</th><th></th></tr>\n",
+    );
+    for figure in &comparison.figures {
+        let measured = &figure.measured;
+        let rescaled = comparison.factor.map_or_else(String::new, |factor| {
+            format!("{:+.1} %", 100.0 * ((1.0 + figure.error()) * factor - 1.0))
+        });
+        let _ = writeln!(
+            table,
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.3}</td><td>± {:.1} %</td><td>{:.3}</td><td>{:.3}</td><td>{:.3}</td>\
+             <td>{:+.1} %</td><td>{rescaled}</td><td>{}</td></tr>",
+            escaped(&figure.case),
+            escaped(&figure.what),
+            measured.samples,
+            measured.blocks,
+            1e6 * measured.point.time_s,
+            100.0 * measured.half_width,
+            1e6 * measured.median_s,
+            1e6 * measured.mean_s,
+            1e6 * figure.predicted_s,
+            100.0 * figure.error(),
+            comparison.judged(figure)
+        );
+    }
+    table + "</table>\n"
+}

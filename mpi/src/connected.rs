@@ -28,6 +28,7 @@ pub use statistics::ConnectionStatistics;
 
 use self::sockets::{Done, Sockets};
 use crate::Envelope;
+use crate::causes::Causes;
 use crate::channel::{Channel, Event, Header, Interest, Level, Packet, Settings, Token};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 
@@ -532,6 +533,10 @@ impl Channel for Connected {
 
     fn note_source(&self, source: u32, location: &'static Location<'static>) {
         self.inner.note_source(source, location);
+    }
+
+    fn causes(&self) -> Option<&dyn Causes> {
+        self.inner.causes()
     }
 
     fn pull(&self, source: u32, packet: Packet) {

@@ -93,8 +93,8 @@ impl Buffer {
     }
 
     /// Takes over a message that has arrived and is not longer than this buffer. A shorter message leaves the rest of
-    /// the buffer as it is.
-    pub(crate) fn receive(&mut self, message: &Self) {
+    /// the buffer as it is. Returns the memory that the buffer had, if the message's has taken its place and nobody else needs it.
+    pub(crate) fn receive(&mut self, message: &Self) -> Option<Vec<u8>> {
         debug_assert!(
             message.length <= self.length,
             "truncation was excluded before"
@@ -103,11 +103,13 @@ impl Buffer {
             self.clone_from(message);
         } else if message.length == self.length {
             if message.bytes.is_some() && self.bytes.is_some() {
-                self.bytes.clone_from(&message.bytes);
+                let had = std::mem::replace(&mut self.bytes, message.bytes.clone());
+                return had.and_then(Rc::into_inner);
             }
         } else if let (Some(source), Some(target)) = (message.bytes(), self.bytes_mut()) {
             target[..source.len()].copy_from_slice(source);
         }
+        None
     }
 
     /// A copy of at most `length` bytes from `offset` on; a phantom of a phantom.

@@ -448,6 +448,12 @@ pub trait Channel {
         let _ = (peer, send, receive, length);
     }
 
+    /// Memory of a receive that nobody needs any more, because that in which the message has arrived has taken its place. A channel that
+    /// provides memory for messages may use it again.
+    fn recycle(&self, memory: Vec<u8>) {
+        drop(memory);
+    }
+
     /// Lets a detached message leave from the rank that sent it to this one: a packet with its data.
     fn pull(&self, source: u32, packet: Packet);
 

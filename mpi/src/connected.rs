@@ -21,12 +21,14 @@ mod statistics;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::panic::Location;
 use std::task::Waker;
 
 pub use statistics::ConnectionStatistics;
 
 use self::sockets::{Done, Sockets};
 use crate::Envelope;
+use crate::causes::Causes;
 use crate::channel::{Channel, Event, Header, Interest, Level, Packet, Settings, Token};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 
@@ -519,6 +521,22 @@ impl Channel for Connected {
 
     fn expect(&self, peer: u32, send: Token, receive: Token, length: u64) {
         self.inner.expect(peer, send, receive, length);
+    }
+
+    fn recycle(&self, memory: Vec<u8>) {
+        self.inner.recycle(memory);
+    }
+
+    fn may_look(&self) -> bool {
+        self.inner.may_look()
+    }
+
+    fn note_source(&self, source: u32, location: &'static Location<'static>) {
+        self.inner.note_source(source, location);
+    }
+
+    fn causes(&self) -> Option<&dyn Causes> {
+        self.inner.causes()
     }
 
     fn pull(&self, source: u32, packet: Packet) {

@@ -34,6 +34,7 @@ mod outcome;
 mod porter;
 mod rank;
 mod record;
+mod spares;
 mod tcp;
 mod ticket;
 

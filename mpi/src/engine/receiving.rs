@@ -212,7 +212,9 @@ impl Engine {
                 buffer: buffer.len(),
             })
         } else {
-            buffer.receive(message);
+            if let Some(memory) = buffer.receive(message) {
+                channel.recycle(memory);
+            }
             Ok(status(envelope, length))
         };
         if self.operations[receive as usize].role == Role::Source {

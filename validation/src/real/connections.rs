@@ -29,6 +29,7 @@ use super::carrier::{Carried, Carrier};
 use super::link::{Arrived, Broken, Link};
 use super::local::Local;
 use super::porter::{News, Order, Porter};
+use super::spares::Spares;
 
 /// How ranks get connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -101,6 +102,7 @@ pub(super) struct Connections<C> {
     known: BTreeMap<u32, Known>,
     lost: std::collections::BTreeSet<u32>,
     carrier: C,
+    spares: Spares,
     opens: bool,
     finalizes: bool,
 }
@@ -186,6 +188,7 @@ impl<C: Carrier> Connections<C> {
             known: BTreeMap::new(),
             lost: std::collections::BTreeSet::new(),
             carrier,
+            spares: Spares::default(),
             opens: false,
             finalizes: false,
         }
@@ -431,6 +434,7 @@ impl<C: Carrier> Connections<C> {
             ends,
             local,
             arriving,
+            spares,
             ..
         } = self;
         let end = ends.get_mut(connection as usize)?.as_mut()?;
@@ -452,7 +456,7 @@ impl<C: Carrier> Connections<C> {
                 end.reads = false;
                 return Some(Input::Eof);
             }
-            match end.link.as_mut()?.next() {
+            match end.link.as_mut()?.next(spares) {
                 Ok(None) => return None,
                 Ok(Some(Arrived::Packet(packet))) => {
                     end.received += 1;
@@ -644,6 +648,11 @@ impl<C: Carrier> Connections<C> {
     /// Whether nothing has happened to packets that are carried elsewhere, so that it is right to sleep.
     pub(super) fn arm_carrier(&mut self) -> bool {
         self.carrier.arm()
+    }
+
+    /// Memory in which messages may arrive.
+    pub(super) fn recycle(&mut self, memory: Vec<u8>) {
+        self.spares.keep(memory);
     }
 
     /// What carries packets.

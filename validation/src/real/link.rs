@@ -15,12 +15,16 @@ use rustix::buffer::spare_capacity;
 use rustix::net::{RecvFlags, recv};
 
 use super::frame::{self, BadFrame, Frame, Head};
+use super::spares::Spares;
 
 /// So much is read at once while no payload is awaited.
 const READ: usize = 64 * 1024;
 
 /// So many frames are written with one call at most.
 const BATCH: usize = 16;
+
+/// A frame that is not longer is copied and written in one piece.
+const SHORT: usize = 1024;
 
 /// What a phantom is on the way.
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
@@ -131,15 +135,41 @@ impl Link {
         if self.is_deaf {
             return;
         }
-        self.queue.push_back(Outgoing {
+        let mut frame = Outgoing {
             head,
             payload,
             written: 0,
             notify,
-        });
+        };
+        if self.queue.is_empty() {
+            frame.written = self.write_short(&frame);
+            if frame.written == frame.length() {
+                frame.notify.into_iter().for_each(told);
+                return;
+            }
+        }
+        self.queue.push_back(frame);
         if self.queue.len() == 1 {
             self.write(told);
         }
+    }
+
+    /// Writes a short frame in one piece, which costs the system less than to gather it; how much of it is written.
+    fn write_short(&mut self, frame: &Outgoing) -> u64 {
+        let head = frame.head.bytes();
+        let payload = match frame.payload.bytes() {
+            Some(bytes) => bytes,
+            None if frame.payload.is_empty() => &[],
+            None => return 0,
+        };
+        let mut bytes = [0; SHORT];
+        let Some(bytes) = bytes.get_mut(..head.len() + payload.len()) else {
+            return 0;
+        };
+        bytes[..head.len()].copy_from_slice(head);
+        bytes[head.len()..].copy_from_slice(payload);
+        // What went wrong is found out where the rest is written.
+        self.stream.write(bytes).map_or(0, |count| count as u64)
     }
 
     /// Writes what the system takes now, and tells of what has left.
@@ -186,13 +216,13 @@ impl Link {
         }
     }
 
-    /// What has arrived next; `None` if it is not complete.
+    /// What has arrived next, in memory of `spares`; `None` if it is not complete.
     ///
     /// # Errors
     /// [`Broken`] when nothing more will come.
-    pub(super) fn next(&mut self) -> Result<Option<Arrived>, Broken> {
+    pub(super) fn next(&mut self, spares: &mut Spares) -> Result<Option<Arrived>, Broken> {
         loop {
-            if let Some(arrived) = self.take()? {
+            if let Some(arrived) = self.take(spares)? {
                 return Ok(Some(arrived));
             }
             if !self.readable {
@@ -207,6 +237,7 @@ impl Link {
         if self.input.is_empty() {
             self.input = vec![0; READ];
         }
+        let is_long = self.partial.as_ref().is_some_and(Partial::is_kept);
         let (result, offered) = match &mut self.partial {
             Some(partial) if partial.is_kept() => {
                 let offered = partial.length - partial.bytes.len();
@@ -228,11 +259,12 @@ impl Link {
         match result.map_err(io::Error::from) {
             Ok(0) => Err(Broken::End),
             Ok(count) => {
-                if !self.partial.as_ref().is_some_and(Partial::is_kept) {
+                if !is_long {
                     self.end += count;
                 }
-                // A stream that gave less than was asked for is empty; it is told of when it is not any more (epoll(7)).
-                self.readable = count == offered;
+                // A stream that gave less than was asked for is empty; it is told of when it is not any more (epoll(7)). The rest of a
+                // long message is on its way and is looked for once more, which costs less than to be told.
+                self.readable = count == offered || is_long;
                 Ok(())
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -245,7 +277,7 @@ impl Link {
     }
 
     /// Takes a frame out of what was read.
-    fn take(&mut self) -> Result<Option<Arrived>, Broken> {
+    fn take(&mut self, spares: &mut Spares) -> Result<Option<Arrived>, Broken> {
         if let Some(mut partial) = self.partial.take() {
             if !partial.is_kept() {
                 let count = (self.end - self.start).min(partial.length - partial.skipped);
@@ -264,7 +296,7 @@ impl Link {
             return Ok(None);
         };
         self.consume(head);
-        let mut partial = Partial::new(frame, length)?;
+        let mut partial = Partial::new(frame, length, spares)?;
         let count = (self.end - self.start).min(partial.length);
         if partial.is_kept() {
             partial
@@ -335,7 +367,7 @@ fn gather<'a>(queue: &'a VecDeque<Outgoing>, slices: &mut [IoSlice<'a>]) -> (usi
 }
 
 impl Partial {
-    fn new(frame: Frame, length: u64) -> Result<Self, Broken> {
+    fn new(frame: Frame, length: u64, spares: &mut Spares) -> Result<Self, Broken> {
         let mut partial = Self {
             frame,
             bytes: Vec::new(),
@@ -343,11 +375,8 @@ impl Partial {
             skipped: 0,
         };
         if partial.is_kept() {
-            let reserved = partial.bytes.try_reserve_exact(partial.length);
-            // Reading fills the capacity, which therefore must not be more than what is to be read.
-            if reserved.is_err() || partial.bytes.capacity() != partial.length {
-                return Err(Broken::Memory(length));
-            }
+            let memory = spares.take(partial.length);
+            partial.bytes = memory.ok_or(Broken::Memory(length))?;
         }
         Ok(partial)
     }

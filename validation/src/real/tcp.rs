@@ -280,6 +280,12 @@ impl<C: Carrier> Channel for TcpChannel<C> {
         }
     }
 
+    fn recycle(&self, memory: Vec<u8>) {
+        if !C::CARRIES {
+            self.0.connections.borrow_mut().recycle(memory);
+        }
+    }
+
     fn pull(&self, _: u32, _: Packet) {
         unreachable!("messages are announced here, and not pulled");
     }

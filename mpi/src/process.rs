@@ -39,8 +39,8 @@ struct Failures {
 pub(crate) enum Question {
     /// Whether an operation is over.
     Test(Token),
-    /// What a call of this name asks about several operations, the first of which is this.
-    Several(&'static str, Token),
+    /// What a call of this name asks about several operations, all of which make this number.
+    Several(&'static str, u64),
     /// Whether there is a message.
     Probe(Pattern),
 }

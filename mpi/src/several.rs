@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::channel::Channel;
+use crate::channel::{Channel, Token};
 use crate::engine::Engine;
 use crate::process::{Process, Question};
 use crate::waiting::Waits;
@@ -31,7 +31,7 @@ impl<'a, F> Several<'a, F> {
     /// `None` if no request is active.
     fn new(
         requests: &'a mut [Request],
-        name: &'static str,
+        waits: Waits,
         location: &'static Location<'static>,
         attempt: F,
     ) -> Option<Self> {
@@ -39,7 +39,7 @@ impl<'a, F> Several<'a, F> {
         Some(Self {
             process: Rc::clone(active.process()),
             requests,
-            waits: Waits::Several(name),
+            waits,
             location,
             attempt,
         })
@@ -103,8 +103,16 @@ fn complete_some(
 
 /// Whether the answer to a test may be no.
 fn says_no(name: &'static str, requests: &[Request], process: &Process, engine: &Engine) -> bool {
-    let first = requests.iter().find_map(Request::token);
-    first.is_none_or(|token| process.may_say_no(engine.changes(), Question::Several(name, token)))
+    let mut tokens = requests.iter().filter_map(Request::token).peekable();
+    if tokens.peek().is_none() {
+        return true;
+    }
+    // The same call about others is another question. If two lists make the same number, the second one waits too soon.
+    let mix = |number: u64, token: Token| {
+        (number.rotate_left(23) ^ u64::from(token)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    };
+    let all = Question::Several(name, tokens.fold(0, mix));
+    process.may_say_no(engine.changes(), all)
 }
 
 /// Waits until at least one request is over and completes all that are: `MPI_Waitsome`. Their positions and results;
@@ -126,7 +134,7 @@ pub fn waitsome(requests: &mut [Request]) -> impl Future<Output = Option<Complet
             let done = complete_some(requests, engine, channel);
             (!done.is_empty()).then_some(done)
         };
-    let waiting = Several::new(requests, "waitsome", location, attempt);
+    let waiting = Several::new(requests, Waits::Several("waitsome"), location, attempt);
     async move {
         match waiting {
             Some(waiting) => Some(waiting.await),
@@ -153,7 +161,7 @@ pub fn testsome(requests: &mut [Request]) -> impl Future<Output = Result<Complet
         let done = complete_some(requests, engine, channel);
         (!done.is_empty() || says_no("testsome", requests, process, engine)).then_some(done)
     };
-    let waiting = Several::new(requests, "a loop of testsome", location, attempt);
+    let waiting = Several::new(requests, Waits::Tests("testsome"), location, attempt);
     async move { Ok(waiting.ok_or(Error::Request)?.await) }
 }
 
@@ -182,7 +190,7 @@ pub fn testany(
         let result = requests[position].complete(engine, channel)?;
         Some(result.map(|completion| Some((position, completion))))
     };
-    let waiting = Several::new(requests, "a loop of testany", location, attempt);
+    let waiting = Several::new(requests, Waits::Tests("testany"), location, attempt);
     async move { waiting.ok_or(Error::Request)?.await }
 }
 
@@ -213,7 +221,7 @@ pub fn testall(
         let all: Result<Vec<Option<Completion>>> = all.into_iter().map(Option::transpose).collect();
         Some(all.map(Some))
     };
-    let waiting = Several::new(requests, "a loop of testall", location, attempt);
+    let waiting = Several::new(requests, Waits::Tests("testall"), location, attempt);
     async move {
         match waiting {
             Some(waiting) => waiting.await,

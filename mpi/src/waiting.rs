@@ -29,6 +29,9 @@ pub(crate) enum Waits {
     Several(&'static str),
     /// The end of one operation, by asking again and again.
     Test(Token),
+    /// The end of some operations, by asking again and again with calls of this name. As with one, the rank may ask something else
+    /// in between, so any event may be what it waits for.
+    Tests(&'static str),
     /// A message, without receiving it.
     Probe(Pattern),
     /// The same, by asking again and again.
@@ -47,6 +50,7 @@ impl Waits {
                 Self::All | Self::Any | Self::Several(_) => engine.ended() != ended,
                 Self::Call(_)
                 | Self::Test(_)
+                | Self::Tests(_)
                 | Self::Probe(_)
                 | Self::Iprobe(_)
                 | Self::Finalize => true,
@@ -57,7 +61,7 @@ impl Waits {
     pub(crate) const fn is_look(self) -> bool {
         matches!(
             self,
-            Self::Any | Self::Several(_) | Self::Test(_) | Self::Iprobe(_)
+            Self::Any | Self::Several(_) | Self::Test(_) | Self::Tests(_) | Self::Iprobe(_)
         )
     }
 
@@ -94,6 +98,7 @@ impl Waits {
             | Self::Any
             | Self::Several(_)
             | Self::Test(_)
+            | Self::Tests(_)
             | Self::Iprobe(_)
             | Self::Finalize => false,
         };
@@ -237,6 +242,11 @@ fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>)
             let (text, any, ranks) = several(engine, is_pending);
             let ranks = if any { Vec::new() } else { ranks };
             (format!("{name} ({text})"), location, ranks)
+        }
+        Waits::Tests(name) => {
+            let (text, any, ranks) = several(engine, is_pending);
+            let ranks = if any { Vec::new() } else { ranks };
+            (format!("a loop of {name} ({text})"), location, ranks)
         }
         Waits::Probe(pattern) => (format!("probe ({pattern})"), location, source(&pattern)),
         Waits::Iprobe(pattern) => {

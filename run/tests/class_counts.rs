@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use explore::{Options, Report, Threads, Verdict, check, check_on_threads};
-use mpi::{ANY_SOURCE, Comm, Result, waitall};
+use mpi::{ANY_SOURCE, ANY_TAG, Comm, Result, waitall};
 use run::{RankProgram, SendMode, explorable};
 
 fn classes<Fut>(ranks: u32, mode: SendMode, program: fn(Comm) -> Fut) -> u64
@@ -166,4 +166,66 @@ fn threads_and_interruptions_change_nothing() {
         assert_eq!(rest.statistics.traces, 24, "stopped after {stop}");
         assert_eq!(rest.receive_orders.len(), 1, "the warning survives");
     }
+}
+
+/// Rank 0 asks up to ten times for a message of rank 1, then takes it. `tells`: it writes a message to rank 2 after each no.
+async fn ask_ten_times(world: &Comm, tells: bool) -> Result<()> {
+    const LAST: u32 = 1;
+    let mut buffer = world.buffer(8);
+    match world.rank() {
+        0 => {
+            for _ in 0..10 {
+                if world.iprobe(1, ANY_TAG).await?.is_some() {
+                    break;
+                }
+                if tells {
+                    world.send(&buffer, 2, 0).await?;
+                }
+            }
+            world.recv(&mut buffer, ANY_SOURCE, 0).await?;
+            if tells {
+                world.send(&buffer, 2, LAST).await?;
+            }
+        }
+        1 => world.send(&buffer, 0, 0).await?,
+        _ => while world.recv(&mut buffer, 0, ANY_TAG).await?.tag != LAST {},
+    }
+    Ok(())
+}
+
+async fn ask_idly(world: Comm) -> Result<()> {
+    ask_ten_times(&world, false).await
+}
+
+async fn ask_and_tell(world: Comm) -> Result<()> {
+    ask_ten_times(&world, true).await
+}
+
+/// Published: 11, for two ranks (SimGrid's suite, "iprobe ok"): no up to nine times and then yes, or no ten times. Here the same question
+/// asked again waits while nothing has happened in between: the message arrives before the first look, between the first and the second,
+/// or after the second, which waits for it: 3. A rank that does something after each no asks ten different questions, and there are the
+/// 11.
+#[test]
+fn a_question_that_is_repeated_in_vain_is_asked_once() {
+    assert_eq!(classes(2, SendMode::Eager, ask_idly), 3);
+    assert_eq!(classes(3, SendMode::Eager, ask_and_tell), 11);
+}
+
+/// A rank that fails unless its first question is answered with yes.
+async fn relies_on_the_first(world: Comm) -> Result<()> {
+    let mut buffer = world.buffer(8);
+    if world.rank() > 0 {
+        return world.send(&buffer, 0, 0).await;
+    }
+    assert!(world.iprobe(1, 0).await?.is_some(), "it is not there yet");
+    world.recv(&mut buffer, 1, 0).await.map(drop)
+}
+
+#[test]
+fn a_program_that_relies_on_an_early_answer_is_found() {
+    let program = Rc::new(RankProgram::new(relies_on_the_first));
+    let report = check(explorable(program, 2, SendMode::Eager), &Options::default());
+    assert_eq!(report.verdict, Verdict::Found);
+    let counts = (report.statistics.finished, report.statistics.failed);
+    assert_eq!(counts, (1, 1), "{report:?}");
 }

@@ -4,7 +4,6 @@
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -16,6 +15,7 @@ use validation::real::{Launch, Listener, OnLoss, Place, RealOutcome, RealRun, St
 use validation::{Session, Tell, measure, samples_as_csv};
 
 use crate::measure::MeasureCommand;
+use crate::real::ended;
 use crate::way::Network;
 use crate::{REVISION, entry, status};
 
@@ -48,14 +48,6 @@ pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
         ticket.rank,
         validation::real::run_rank(&program, &options, &ticket),
     )
-}
-
-fn ended(rank: u32, finished: io::Result<bool>) -> ExitCode {
-    match finished {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(status::FAILED),
-        Err(error) => status::refuse(format_args!("rank {rank}: {error}")),
-    }
 }
 
 /// One rank that somebody else has started, as srun and mpirun do. Rank 0 writes the samples.
@@ -156,12 +148,11 @@ fn stop(ours: bool) -> Result<Arc<AtomicBool>, ExitCode> {
 }
 
 fn launch(command: &MeasureCommand, starts: Starts, stop: Arc<AtomicBool>) -> Launch {
-    let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
     Launch {
         starts,
-        listen: command.way.listen.unwrap_or(loopback),
+        listen: command.way.arrival.address(),
         revision: REVISION.to_owned(),
-        arrival: command.way.arrival(),
+        arrival: command.way.arrival.patience(),
         until: None,
         on_loss: OnLoss::End,
         stop,

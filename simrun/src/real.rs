@@ -4,7 +4,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,22 +18,14 @@ use validation::real::{
 };
 
 use crate::args::{Format, ranks, send_mode};
+use crate::arrival_args::ArrivalArgs;
 use crate::verbs_args::{NO_VERBS, VerbsArgs};
+use crate::way::{self, Network};
 use crate::{REVISION, entry, status, summary};
 
 /// What the exit statuses mean, for the end of help texts.
 pub(crate) const EXIT_STATUS: &str = "\
 Exit status: 0 finished, 1 a rank failed or died, 2 bad usage or input, or ranks that did not come, 3 stopped by a limit, 130 interrupted.";
-
-/// What carries packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum BackendArg {
-    /// Sockets.
-    #[default]
-    Tcp,
-    /// An adapter for InfiniBand or RoCE.
-    Verbs,
-}
 
 /// What happens when a rank dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -54,6 +45,15 @@ pub(crate) enum WaitArg {
     Block,
     /// By looking again and again.
     Spin,
+}
+
+impl From<WaitArg> for Wait {
+    fn from(wait: WaitArg) -> Self {
+        match wait {
+            WaitArg::Block => Self::Block,
+            WaitArg::Spin => Self::Spin,
+        }
+    }
 }
 
 /// How computations pass the time.
@@ -90,7 +90,7 @@ pub(crate) struct RealArgs {
         default_value_t,
         hide_possible_values = true
     )]
-    pub(crate) backend: BackendArg,
+    pub(crate) backend: Network,
 
     /// Number of ranks
     #[arg(short = 'n', long, value_name = "N", value_parser = ranks)]
@@ -173,25 +173,8 @@ pub(crate) struct RealArgs {
     )]
     pub(crate) ssh: String,
 
-    /// How long ranks may take to come
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "30s",
-        help_heading = "Launch"
-    )]
-    pub(crate) arrival: units::Duration,
-
-    /// Where ranks come to: an address, host (that of this machine's name), or
-    /// without it the loopback, which only this machine reaches
-    #[arg(
-        long,
-        value_name = "ADDRESS[:PORT]",
-        value_parser = listen,
-        verbatim_doc_comment,
-        help_heading = "Launch"
-    )]
-    pub(crate) listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) arrival: ArrivalArgs,
 
     /// Stop so long after the start
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
@@ -250,23 +233,6 @@ pub(crate) struct RealArgs {
     pub(crate) arguments: Vec<OsString>,
 }
 
-/// What `--listen` says.
-pub(crate) fn listen(text: &str) -> Result<SocketAddr, String> {
-    if text == "host" {
-        let address = validation::real::host_address().map_err(|error| error.to_string())?;
-        return Ok(SocketAddr::new(address, 0));
-    }
-    let address: Result<IpAddr, _> = text.parse();
-    let address = address.map(|address| SocketAddr::new(address, 0));
-    let address = address
-        .or_else(|_| text.parse())
-        .map_err(|_| "expected host or an address such as 10.0.0.1 or 10.0.0.1:4000".to_owned())?;
-    if address.ip().is_unspecified() {
-        return Err("expected the address of one interface, to which ranks can come".to_owned());
-    }
-    Ok(address)
-}
-
 /// Runs a program for real, or one rank of it.
 pub(crate) fn run(
     name: &str,
@@ -288,18 +254,11 @@ pub(crate) fn run(
     if std::env::var_os(validation::real::RANK_VARIABLE).is_some() {
         return be_rank(program, args);
     }
-    let variable = |name: &str| std::env::var_os(name)?.into_string().ok();
-    let refused = match validation::real::place(variable) {
-        Some(place) if args.ranks.is_some_and(|ranks| ranks != place.size) => format!(
-            "-n {}, but {} has started {} ranks: expected no -n, or that number",
-            args.ranks.unwrap_or_default(),
-            place.launcher,
-            place.size
-        ),
-        Some(place) => return be_placed(name, program, (args, arguments), &place),
-        None => return launch(name, args, arguments),
-    };
-    status::refuse(refused)
+    match way::placed(args.ranks) {
+        Ok(Some(place)) => be_placed(name, program, (args, arguments), &place),
+        Ok(None) => launch(name, args, arguments),
+        Err(wrong) => status::refuse(wrong),
+    }
 }
 
 fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
@@ -315,7 +274,8 @@ fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
     ended(ticket.rank, finished)
 }
 
-fn ended(rank: u32, finished: io::Result<bool>) -> ExitCode {
+/// The status of a process that was a rank.
+pub(crate) fn ended(rank: u32, finished: io::Result<bool>) -> ExitCode {
     match finished {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(status::FAILED),
@@ -349,10 +309,7 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
     RankOptions {
         backend: backend(args).unwrap_or_default(),
         eager_threshold: args.send_mode.map_or(EAGER_THRESHOLD, SendMode::threshold),
-        wait: match args.wait {
-            WaitArg::Block => Wait::Block,
-            WaitArg::Spin => Wait::Spin,
-        },
+        wait: args.wait.into(),
         connecting: Connecting {
             is_static: args.connect == ConnectArg::Static,
             ..Connecting::default()
@@ -372,8 +329,8 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
 /// What carries packets; `None` if that was not built.
 fn backend(args: &RealArgs) -> Option<Backend> {
     match args.backend {
-        BackendArg::Tcp => Some(Backend::Tcp),
-        BackendArg::Verbs => {
+        Network::Tcp => Some(Backend::Tcp),
+        Network::Verbs => {
             let threshold = args.send_mode.map_or(EAGER_THRESHOLD, SendMode::threshold);
             args.verbs.backend(threshold)
         }
@@ -388,14 +345,15 @@ fn settings(args: &RealArgs, starts: Starts, ours: bool) -> Result<Launch, ExitC
     } else {
         Arc::default()
     };
-    let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-    let span = |duration: &units::Duration| Duration::from_secs_f64(duration.as_secs());
     Ok(Launch {
         starts,
-        listen: args.listen.unwrap_or(loopback),
+        listen: args.arrival.address(),
         revision: REVISION.to_owned(),
-        arrival: span(&args.arrival),
-        until: args.until.as_ref().map(span),
+        arrival: args.arrival.patience(),
+        until: args
+            .until
+            .as_ref()
+            .map(|until| Duration::from_secs_f64(until.as_secs())),
         on_loss: match args.on_loss {
             OnLossArg::End => OnLoss::End,
             OnLossArg::Tell => OnLoss::Tell,
@@ -446,7 +404,7 @@ fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<Starts,
         let ranks = ranks.ok_or("no number of ranks: expected -n N, such as -n 4")?;
         return Ok(Starts::here(&command, ranks));
     };
-    if args.listen.is_none() {
+    if args.arrival.listen.is_none() {
         return Err(
             "--hosts without --listen: expected --listen host, or an address of this machine that the hosts reach"
                 .to_owned(),
@@ -505,10 +463,7 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
             .iter()
             .map(|argument| argument.to_string_lossy().into_owned())
             .collect(),
-        backend: match args.backend {
-            BackendArg::Tcp => "tcp",
-            BackendArg::Verbs => "verbs",
-        },
+        backend: args.backend.name(),
         until: args.until.as_ref().map(ToString::to_string),
     };
     let record = RealRecord::new(run, origin);

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use run::{Program, RankProgram};
-use validation::real::{Launch, Listener, OnLoss, Place, RealOutcome, RealRun, Starts, Ticket};
+use validation::real::{
+    FailureKind, Launch, Listener, OnLoss, Place, RealOutcome, RealRun, Starts, Ticket,
+};
 use validation::{Session, Tell, measure, samples_as_csv};
 
 use crate::measure::MeasureCommand;
@@ -70,12 +72,15 @@ pub(crate) fn be_placed(command: &MeasureCommand, network: Network, place: &Plac
     let program = measuring(command, &crate::measure::tell());
     let told = command.clone();
     let tell = move |run: &RealRun| {
-        let done = finished(run).and_then(|()| read_session(&told, 1));
-        match done.map(|session| crate::measure::finish(&told, &[session], &run.hosts)) {
-            Ok(code) if code == ExitCode::SUCCESS => i32::from(status::SUCCESS),
-            Ok(_) => i32::from(status::USAGE),
-            Err(_) => i32::from(status::FAILED),
-        }
+        let session = finished(run).and_then(|()| read_session(&told, 1));
+        let code = match session {
+            Ok(session) => crate::measure::finish(&told, &[session], &run.hosts),
+            Err(code) => code,
+        };
+        // Nobody can ask an exit code for its number.
+        let known = [status::SUCCESS, status::USAGE, status::INTERRUPTED];
+        let known = known.into_iter().find(|&one| code == ExitCode::from(one));
+        i32::from(known.unwrap_or(status::FAILED))
     };
     let finished = validation::real::run_placed(&program, &options, place, launch, tell);
     ended(place.rank, finished)
@@ -176,6 +181,9 @@ fn launched(command: &MeasureCommand, number: u32) -> Result<RealRun, ExitCode> 
 pub(crate) fn finished(run: &RealRun) -> Result<(), ExitCode> {
     match &run.outcome {
         RealOutcome::Finished | RealOutcome::Unheard | RealOutcome::Limit => Ok(()),
+        RealOutcome::Failed(failure) if failure.kind == FailureKind::Refusal => {
+            Err(status::refuse(failure))
+        }
         RealOutcome::Failed(failure) => Err(status::failed(failure)),
         RealOutcome::Interrupted => {
             let _ = writeln!(io::stderr().lock(), "interrupted");

@@ -13,8 +13,8 @@ use clap::{Args, ValueEnum};
 use platform::units;
 use run::{Folder, LogFilter, MapFile, Program, SendMode};
 use validation::real::{
-    Backend, Compute, Connecting, Launch, Listener, OnLoss, Place, RankOptions, RealOrigin,
-    RealOutcome, RealRecord, RealRun, Starts, Ticket, Wait,
+    Backend, Compute, Connecting, FailureKind, Launch, Listener, OnLoss, Place, RankOptions,
+    RealOrigin, RealOutcome, RealRecord, RealRun, Starts, Ticket, Wait,
 };
 
 use crate::args::{Format, ranks, send_mode};
@@ -25,7 +25,7 @@ use crate::{REVISION, entry, status, summary};
 
 /// What the exit statuses mean, for the end of help texts.
 pub(crate) const EXIT_STATUS: &str = "\
-Exit status: 0 finished, 1 a rank failed or died, 2 bad usage or input, or ranks that did not come, 3 stopped by a limit, 130 interrupted.";
+Exit status: 0 finished, 1 a rank failed or died, 2 bad usage or input, or ranks that did not come or cannot begin, 3 stopped by a limit, 130 interrupted.";
 
 /// What happens when a rank dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -505,7 +505,10 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
 const fn code(outcome: &RealOutcome) -> u8 {
     match outcome {
         RealOutcome::Finished | RealOutcome::Unheard => status::SUCCESS,
-        RealOutcome::Failed(_) => status::FAILED,
+        RealOutcome::Failed(failure) => match failure.kind {
+            FailureKind::Error | FailureKind::Panic => status::FAILED,
+            FailureKind::Refusal => status::USAGE,
+        },
         RealOutcome::Missing { .. } => status::USAGE,
         RealOutcome::Limit => status::LIMIT,
         RealOutcome::Interrupted => status::INTERRUPTED,
@@ -552,5 +555,31 @@ impl RealArgs {
             WaitArg::Block => "blocking",
             WaitArg::Spin => "spinning",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use validation::real::RealFailure;
+
+    use super::*;
+
+    #[test]
+    fn what_cannot_begin_is_bad_input_and_what_dies_has_failed() {
+        let failed = |kind| {
+            let failure = RealFailure {
+                rank: 0,
+                host: String::new(),
+                time_s: None,
+                message: "--gid-index 200: port 1 of rxe0 has 2 global identifiers, from 0"
+                    .to_owned(),
+                kind,
+                last_lines: Vec::new(),
+            };
+            code(&RealOutcome::Failed(failure))
+        };
+        assert_eq!(failed(FailureKind::Refusal), status::USAGE);
+        assert_eq!(failed(FailureKind::Error), status::FAILED);
+        assert_eq!(failed(FailureKind::Panic), status::FAILED);
     }
 }

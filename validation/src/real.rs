@@ -40,7 +40,7 @@ mod ticket;
 
 pub use allocation::{Place, RENDEZVOUS, place};
 pub use connections::Connecting;
-pub use control::{RankConnections, RankFailure, RankReport};
+pub use control::{FailureKind, RankConnections, RankFailure, RankReport};
 pub use hosts::over_ssh;
 pub use launcher::{Launch, Listener, OnLoss, Start, Starts, launch};
 pub use local::Compute;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use platform::units;
 use run::LogFilter;
-use validation::real::{Backend, Compute, Connecting, Place, RankOptions, Wait};
+use validation::real::{Backend, Compute, Connecting, Place, Print, RankOptions, Wait};
 
 use crate::REVISION;
 use crate::real::{WaitArg, listen};
@@ -134,6 +134,7 @@ impl WayArgs {
             pin: self.pin,
             log: LogFilter::default(),
             prefix: false,
+            print: Print::Now,
             revision: REVISION.to_owned(),
         })
     }

@@ -310,7 +310,8 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
     for _ in 0..command.runs {
         for (case, arguments) in command.cases() {
             let mut real = plan.start(&plan.program);
-            real.args(["real", "--prefix=false", "-q"]);
+            // Each line that is printed at once wakes us, who take the processor of a rank then.
+            real.args(["real", "--prefix=false", "--print", "end", "-q"]);
             real.args(command.way.for_real(command.backend));
             if plan.place.is_none() {
                 real.args(["-n", &plan.ranks.to_string()]);

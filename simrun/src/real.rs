@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use platform::units;
 use run::{Folder, LogFilter, MapFile, Program, SendMode};
 use validation::real::{
-    Backend, Compute, Connecting, FailureKind, Launch, Listener, OnLoss, Place, RankOptions,
+    Backend, Compute, Connecting, FailureKind, Launch, Listener, OnLoss, Place, Print, RankOptions,
     RealOrigin, RealOutcome, RealRecord, RealRun, Starts, Ticket, Wait,
 };
 
@@ -64,6 +64,16 @@ pub(crate) enum ComputeArg {
     Burn,
     /// Asleep.
     Sleep,
+}
+
+/// When the lines of a rank are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum PrintArg {
+    /// At once.
+    #[default]
+    Now,
+    /// When the rank ends.
+    End,
 }
 
 /// How ranks get connected.
@@ -213,6 +223,20 @@ pub(crate) struct RealArgs {
     )]
     pub(crate) prefix: bool,
 
+    /// When the lines of a rank are printed: now, or end (when the rank ends, so that
+    /// printing takes no time from what is measured; a rank that is killed takes its
+    /// lines with it)
+    #[arg(
+        long,
+        value_name = "now|end",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        verbatim_doc_comment,
+        help_heading = "Output"
+    )]
+    pub(crate) print: PrintArg,
+
     /// Log lines to show: off, error, warn, info, debug or trace, and per rank,
     /// as in info,3=debug,8-15=off
     #[arg(
@@ -322,6 +346,10 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
         pin: args.pin,
         log: args.log.clone(),
         prefix,
+        print: match args.print {
+            PrintArg::Now => Print::Now,
+            PrintArg::End => Print::AtEnd,
+        },
         revision: REVISION.to_owned(),
     }
 }

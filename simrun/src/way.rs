@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
 use run::LogFilter;
-use validation::real::{Backend, Compute, Connecting, Place, RankOptions};
+use validation::real::{Backend, Compute, Connecting, Place, Print, RankOptions};
 
 use crate::REVISION;
 use crate::arrival_args::ArrivalArgs;
@@ -114,6 +114,7 @@ impl WayArgs {
             pin: self.pin,
             log: LogFilter::default(),
             prefix: false,
+            print: Print::Now,
             revision: REVISION.to_owned(),
         })
     }

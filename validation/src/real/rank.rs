@@ -43,6 +43,16 @@ pub enum Backend {
     },
 }
 
+/// When the lines that a rank prints are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Print {
+    /// At once.
+    #[default]
+    Now,
+    /// When the rank ends, also if it fails, so that printing takes no time from what the program does; a rank that is killed takes its lines with it.
+    AtEnd,
+}
+
 /// What can be chosen about a real run, the same at every rank.
 #[derive(Clone, Debug)]
 pub struct RankOptions {
@@ -64,6 +74,8 @@ pub struct RankOptions {
     pub log: LogFilter,
     /// Whether a rank begins each line that it prints with its number; where there is a launcher, that does it.
     pub prefix: bool,
+    /// When the lines that a rank prints are printed.
+    pub print: Print,
     /// Which revision the program is of.
     pub revision: String,
 }
@@ -128,6 +140,7 @@ pub(super) fn be(
         flop_per_s: options.flop_per_s,
         log: options.log.clone(),
         prefix: options.prefix,
+        print: options.print,
     };
     let local = Rc::new(Local::new(me, clock));
     let crowded = ticket.local_size as usize > os::cores();
@@ -183,6 +196,7 @@ fn live<C: Carrier + 'static>(
         ));
     };
     let (ended, place) = with_quiet_panics(|| executor::run(&process, future, &*sockets));
+    local.print_kept();
     let report = report(&process, local, ended, place);
     let finished = report.failure.is_none();
     let connections = sockets.connections().borrow();
@@ -380,6 +394,7 @@ mod tests {
             pin: false,
             log: LogFilter::default(),
             prefix: false,
+            print: Print::Now,
             revision: "1".to_owned(),
         };
         let ticket = Ticket::new((0, 1), (0, 1), address.recv().unwrap(), None, &secret);

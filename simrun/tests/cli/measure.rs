@@ -349,14 +349,17 @@ fn really_measured(folder: &Folder) -> Value {
     let ran = simrun(&format!("-q -p {mine} -n 2 {cases} -- --case hosts"));
     assert_eq!((ran.status, ran.stdout.lines().count()), (0, 2), "{ran:?}");
     never_falls(&found);
-    // Every size that was held back is predicted; on a busy machine there is no time for all that are planned.
+    // Every size that was held back is predicted, but for those that were measured only at another speed of the machine.
     let held_back = samples.lines().filter(|line| line.contains(",validate,"));
-    let held_back: BTreeSet<&str> = held_back
-        .filter_map(|line| line.split(',').nth(3))
+    let held_back: BTreeSet<u64> = held_back
+        .filter_map(|line| line.split(',').nth(3)?.parse().ok())
         .collect();
-    assert_eq!(
-        found["validation"].as_array().unwrap().len(),
-        held_back.len()
+    let predicted = found["validation"].as_array().unwrap().iter();
+    let predicted: BTreeSet<u64> = predicted.map(|one| one["size"].as_u64().unwrap()).collect();
+    let dropped = warnings(&found).any(|(code, _)| code == "W-STATES");
+    assert!(
+        predicted == held_back || dropped && predicted.is_subset(&held_back),
+        "{predicted:?} {held_back:?}"
     );
     // The same samples give the same figures, by which limits are judged.
     let (median, worst) = errors(&found);

@@ -120,6 +120,16 @@ impl Queues {
         }
     }
 
+    /// As before the first run, with the memory of those so far.
+    fn clear(&mut self) {
+        for queue in &mut self.all {
+            queue.packets.clear();
+            (queue.key, queue.delivered, queue.known) = (None, 0, 0);
+        }
+        self.used.clear();
+        self.topics.clear();
+    }
+
     /// The number of a queue that has been used in this run.
     fn find(&self, key: QueueKey) -> Option<usize> {
         let used = self.used.iter().map(|&number| number as usize);
@@ -184,9 +194,32 @@ impl Ideal {
         ideal
     }
 
+    /// The device of the run before, as a new one for as many ranks, attached to the kernel behind `port`. An exploration runs its program millions
+    /// of times, and what a device is made of costs as much as a few deliveries. `None` if something of that run still uses it, such as a request that
+    /// the program has leaked.
+    #[must_use]
+    pub fn again(self: Rc<Self>, port: DevicePort) -> Option<Rc<Self>> {
+        let mut own = Rc::into_inner(self)?;
+        own.queues.get_mut().clear();
+        for look in &own.looks {
+            look.set(Look::No);
+        }
+        own.received.get_mut().clear();
+        own.processes.get_mut().clear();
+        let ideal = Rc::new(Self {
+            ranks: own.ranks.again(port.clone()),
+            knowledge: own.knowledge.again(port.clone()),
+            ..own
+        });
+        port.attach(Rc::clone(&ideal) as Rc<dyn Device>);
+        Some(ideal)
+    }
+
     /// Remembers the processes whose leftovers are to be told; somebody else keeps them alive.
     pub fn watch(&self, processes: &[Rc<Process>]) {
-        *self.processes.borrow_mut() = processes.iter().map(Rc::downgrade).collect();
+        let mut watched = self.processes.borrow_mut();
+        watched.clear();
+        watched.extend(processes.iter().map(Rc::downgrade));
     }
 }
 

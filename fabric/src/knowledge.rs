@@ -33,6 +33,20 @@ impl Knowledge {
         Rc::new(Self { port, ranks: all })
     }
 
+    /// Nothing is known any more; where somebody still takes notes, that is something new.
+    pub(crate) fn again(self: Rc<Self>, port: DevicePort) -> Rc<Self> {
+        let ranks = u32::try_from(self.ranks.len()).expect("ranks are counted in 32 bits");
+        let Ok(mut own) = Rc::try_unwrap(self) else {
+            return Self::new(port, ranks);
+        };
+        for known in &mut own.ranks {
+            known.learnt.get_mut().clear();
+            (known.reason, known.chose, known.deferred) = Default::default();
+        }
+        own.port = port;
+        Rc::new(own)
+    }
+
     /// What a rank takes its notes with.
     pub(crate) fn of(self: &Rc<Self>, rank: u32) -> RankCauses {
         RankCauses {

@@ -84,6 +84,14 @@ fn note(topics: &mut Vec<Topic>, token: Token, topic: Topic) {
 }
 
 impl AllTopics {
+    /// Forgets everything and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        for topics in &mut self.0 {
+            topics.sends.clear();
+            topics.receives.clear();
+        }
+    }
+
     /// In which lane a packet from one rank to another travels.
     pub(crate) fn lane(&mut self, source: u32, destination: u32, packet: &Packet) -> Lane {
         let topic = |envelope: &Envelope| Topic {

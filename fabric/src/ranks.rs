@@ -100,6 +100,19 @@ struct Endpoint {
     process: Weak<Process>,
 }
 
+impl Endpoint {
+    const fn new() -> Self {
+        Self {
+            first: NONE,
+            last: NONE,
+            parked: None,
+            woken: false,
+            called: false,
+            process: Weak::new(),
+        }
+    }
+}
+
 /// An event in an inbox.
 #[derive(Debug)]
 struct Queued {
@@ -119,22 +132,24 @@ struct Ends {
 
 impl Ends {
     fn new(size: u32) -> Self {
-        let endpoint = || Endpoint {
-            first: NONE,
-            last: NONE,
-            parked: None,
-            woken: false,
-            called: false,
-            process: Weak::new(),
-        };
         let mut endpoints = Vec::new();
-        endpoints.resize_with(size as usize, endpoint);
+        endpoints.resize_with(size as usize, Endpoint::new);
         Self {
             endpoints,
             events: Slab::default(),
             called: Vec::new(),
             wakers: BTreeMap::new(),
         }
+    }
+
+    /// As new, with the memory of before.
+    fn clear(&mut self) {
+        for endpoint in &mut self.endpoints {
+            *endpoint = Endpoint::new();
+        }
+        self.events.clear();
+        self.called.clear();
+        self.wakers.clear();
     }
 
     fn push(&mut self, rank: u32, event: Event) {
@@ -192,6 +207,14 @@ impl Ranks {
             size,
             gone: RefCell::default(),
         }
+    }
+
+    /// As new, on another kernel or the same in another run, with the memory of before.
+    pub(crate) fn again(mut self, port: DevicePort) -> Self {
+        self.ends.get_mut().clear();
+        self.gone.get_mut().clear();
+        self.port = port;
+        self
     }
 
     /// Whether a rank takes no packets any more.

@@ -64,6 +64,12 @@ impl<T> Slab<T> {
         }
     }
 
+    /// Empties the table and keeps its memory.
+    pub(crate) fn clear(&mut self) {
+        self.places.clear();
+        self.free = None;
+    }
+
     /// All that is there, by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.places.iter().filter_map(|place| match place {

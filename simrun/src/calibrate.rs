@@ -12,6 +12,7 @@ use validation::{
 };
 
 use crate::args::Format;
+use crate::cli::command_line;
 use crate::limits::{Limit, missed};
 use crate::size::Size;
 use crate::status;
@@ -167,12 +168,7 @@ fn results(command: &CalibrateCommand) -> Result<Calibration, String> {
     };
     write(&command.out, &calibration.platform).map_err(cannot(&command.out))?;
     if let Some(folder) = &command.report {
-        let arguments = std::env::args_os().skip(1);
-        let arguments: Vec<String> = arguments
-            .map(|one| one.to_string_lossy().into_owned())
-            .collect();
-        let again = format!("simrun {}", arguments.join(" "));
-        write_report(&calibration, &again, folder).map_err(cannot(folder))?;
+        write_report(&calibration, &command_line(), folder).map_err(cannot(folder))?;
     }
     Ok(calibration)
 }

@@ -16,7 +16,8 @@ use crate::entry::VERSION;
 use crate::graph::{self, GraphCommand};
 use crate::measure::{self, MeasureCommand};
 use crate::platform_command::{self, PlatformCommand};
-use crate::real::{self, BackendArg, RealArgs};
+use crate::real::{self, RealArgs};
+use crate::way::Network;
 use crate::{new, package, status};
 
 const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun COMMAND";
@@ -159,7 +160,7 @@ pub fn simrun() -> ExitCode {
         }
         Some(Sub::Real(real)) => {
             let quiet = real.options.quiet;
-            let mode = Mode::Real(real.options.backend == BackendArg::Verbs);
+            let mode = Mode::Real(real.options.backend == Network::Verbs);
             start_app(real.app.as_deref(), mode, quiet, &arguments[1..])
         }
         Some(Sub::Platform(command)) => platform_command::run(&command),
@@ -170,6 +171,14 @@ pub fn simrun() -> ExitCode {
         Some(Sub::New { name }) => new::new(&name),
         None => start(&cli.run, &arguments),
     }
+}
+
+/// The command that makes a page again, as a shell reads it back.
+pub(crate) fn command_line() -> String {
+    let arguments = std::env::args_os().skip(1);
+    let quoted = arguments.map(|argument| check::quoted(&argument.to_string_lossy()));
+    let words: Vec<String> = std::iter::once("simrun".to_owned()).chain(quoted).collect();
+    words.join(" ")
 }
 
 fn is_command(argument: &OsStr) -> bool {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use validation::real::{Place, RENDEZVOUS};
 use validation::{
     Comparison, Facts, Measurements, Rounds, add_run, common_factor, read, read_rounds,
@@ -14,6 +14,7 @@ use validation::{
 };
 
 use crate::args::Format;
+use crate::cli::command_line;
 use crate::limits::{Limit, missed};
 use crate::size::Size;
 use crate::way::{self, Network, WayArgs};
@@ -31,8 +32,8 @@ pub(crate) struct CompareCommand {
     platform: PathBuf,
 
     /// What carries the messages for real
-    #[arg(long, value_enum, default_value_t = BackendArg::Tcp)]
-    backend: BackendArg,
+    #[arg(long, value_enum, default_value_t)]
+    backend: Network,
 
     /// Number of ranks; without it, as many as srun or mpirun has started
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -82,18 +83,9 @@ pub(crate) struct CompareCommand {
     arguments: Vec<OsString>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum BackendArg {
-    /// Sockets
-    Tcp,
-    /// An adapter for InfiniBand or RoCE
-    Verbs,
-}
-
 /// What a comparison is of, besides what was asked for.
 struct Plan<'a> {
     command: &'a CompareCommand,
-    network: Network,
     ranks: u32,
     /// The place of this process, where srun or mpirun has started it.
     place: Option<Place>,
@@ -142,10 +134,6 @@ pub(crate) fn run(command: &CompareCommand) -> ExitCode {
 
 /// Builds the program, if need be, and finds out where this process is.
 fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
-    let network = match command.backend {
-        BackendArg::Tcp => Network::Tcp,
-        BackendArg::Verbs => Network::Verbs,
-    };
     let place = match &command.measured {
         Some(_) => None,
         None => way::placed(command.ranks)?,
@@ -153,9 +141,9 @@ fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
     let ranks = command.ranks.or(place.as_ref().map(|place| place.size));
     let ranks = ranks.ok_or("no number of ranks: expected -n N, such as -n 2")?;
     if command.measured.is_none() {
-        command.way.check(network)?;
+        command.way.check(command.backend)?;
     }
-    let features: &[&str] = match network {
+    let features: &[&str] = match command.backend {
         Network::Verbs if command.measured.is_none() => &["simrun/verbs"],
         _ => &[],
     };
@@ -164,7 +152,6 @@ fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
         package::program(&command.app, quiet, features).map_err(|error| error.to_string())?;
     Ok(Plan {
         command,
-        network,
         ranks,
         place,
         program,
@@ -211,12 +198,7 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
         report::plot_scatter(&comparison.picture(), path).map_err(|error| error.to_string())?;
     }
     if let Some(folder) = &command.report {
-        let arguments = std::env::args_os().skip(1);
-        let arguments: Vec<String> = arguments
-            .map(|one| one.to_string_lossy().into_owned())
-            .collect();
-        let again = format!("simrun {}", arguments.join(" "));
-        write_comparison(&comparison, &platform, &again, folder)
+        write_comparison(&comparison, &platform, &command_line(), folder)
             .map_err(|error| format!("{}: cannot write it: {error}", folder.display()))?;
     }
     Ok(comparison)
@@ -235,7 +217,7 @@ fn other_way(plan: &Plan<'_>, facts: &Facts) -> Vec<String> {
         }
     };
     compare("wait", plan.command.way.wait_name(), "--wait");
-    compare("backend", plan.network.name(), "--backend");
+    compare("backend", plan.command.backend.name(), "--backend");
     compare("ranks", &plan.ranks.to_string(), "-n");
     notes
 }
@@ -328,8 +310,9 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
     for _ in 0..command.runs {
         for (case, arguments) in command.cases() {
             let mut real = plan.start(&plan.program);
-            real.args(["real", "--prefix=false", "-q"]);
-            real.args(command.way.for_real(plan.network));
+            // Each line that is printed at once wakes us, who take the processor of a rank then.
+            real.args(["real", "--prefix=false", "--print", "end", "-q"]);
+            real.args(command.way.for_real(command.backend));
             if plan.place.is_none() {
                 real.args(["-n", &plan.ranks.to_string()]);
             }
@@ -369,7 +352,7 @@ fn sentinels(plan: &Plan<'_>, number: u32) -> Result<Vec<validation::Block>, Str
     }
     measure.args(["--kernels", "pp", "--effort", "quick", "--time-limit", "2"]);
     measure.args(["--sizes", "8", "--held-out", "0", "--max-size", "64KiB"]);
-    measure.args(plan.command.way.for_measure(plan.network));
+    measure.args(plan.command.way.for_measure(plan.command.backend));
     output(measure.arg("--out").arg(&path))?;
     if plan.place.as_ref().is_some_and(|place| place.rank > 0) {
         return Ok(Vec::new());

@@ -29,6 +29,7 @@
 
 mod app;
 mod args;
+mod arrival_args;
 mod calibrate;
 mod check;
 mod cli;

@@ -4,7 +4,6 @@
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -12,10 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use run::{Program, RankProgram};
-use validation::real::{Launch, Listener, OnLoss, Place, RealOutcome, RealRun, Starts, Ticket};
+use validation::real::{
+    FailureKind, Launch, Listener, OnLoss, Place, RealOutcome, RealRun, Starts, Ticket,
+};
 use validation::{Session, Tell, measure, samples_as_csv};
 
 use crate::measure::MeasureCommand;
+use crate::real::ended;
 use crate::way::Network;
 use crate::{REVISION, entry, status};
 
@@ -50,14 +52,6 @@ pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
     )
 }
 
-fn ended(rank: u32, finished: io::Result<bool>) -> ExitCode {
-    match finished {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(status::FAILED),
-        Err(error) => status::refuse(format_args!("rank {rank}: {error}")),
-    }
-}
-
 /// One rank that somebody else has started, as srun and mpirun do. Rank 0 writes the samples.
 pub(crate) fn be_placed(command: &MeasureCommand, network: Network, place: &Place) -> ExitCode {
     if place.size < 2 {
@@ -78,12 +72,15 @@ pub(crate) fn be_placed(command: &MeasureCommand, network: Network, place: &Plac
     let program = measuring(command, &crate::measure::tell());
     let told = command.clone();
     let tell = move |run: &RealRun| {
-        let done = finished(run).and_then(|()| read_session(&told, 1));
-        match done.map(|session| crate::measure::finish(&told, &[session], &run.hosts)) {
-            Ok(code) if code == ExitCode::SUCCESS => i32::from(status::SUCCESS),
-            Ok(_) => i32::from(status::USAGE),
-            Err(_) => i32::from(status::FAILED),
-        }
+        let session = finished(run).and_then(|()| read_session(&told, 1));
+        let code = match session {
+            Ok(session) => crate::measure::finish(&told, &[session], &run.hosts),
+            Err(code) => code,
+        };
+        // Nobody can ask an exit code for its number.
+        let known = [status::SUCCESS, status::USAGE, status::INTERRUPTED];
+        let known = known.into_iter().find(|&one| code == ExitCode::from(one));
+        i32::from(known.unwrap_or(status::FAILED))
     };
     let finished = validation::real::run_placed(&program, &options, place, launch, tell);
     ended(place.rank, finished)
@@ -156,12 +153,11 @@ fn stop(ours: bool) -> Result<Arc<AtomicBool>, ExitCode> {
 }
 
 fn launch(command: &MeasureCommand, starts: Starts, stop: Arc<AtomicBool>) -> Launch {
-    let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
     Launch {
         starts,
-        listen: command.way.listen.unwrap_or(loopback),
+        listen: command.way.arrival.address(),
         revision: REVISION.to_owned(),
-        arrival: command.way.arrival(),
+        arrival: command.way.arrival.patience(),
         until: None,
         on_loss: OnLoss::End,
         stop,
@@ -185,6 +181,9 @@ fn launched(command: &MeasureCommand, number: u32) -> Result<RealRun, ExitCode> 
 pub(crate) fn finished(run: &RealRun) -> Result<(), ExitCode> {
     match &run.outcome {
         RealOutcome::Finished | RealOutcome::Unheard | RealOutcome::Limit => Ok(()),
+        RealOutcome::Failed(failure) if failure.kind == FailureKind::Refusal => {
+            Err(status::refuse(failure))
+        }
         RealOutcome::Failed(failure) => Err(status::failed(failure)),
         RealOutcome::Interrupted => {
             let _ = writeln!(io::stderr().lock(), "interrupted");

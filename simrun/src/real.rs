@@ -4,7 +4,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,27 +13,19 @@ use clap::{Args, ValueEnum};
 use platform::units;
 use run::{Folder, LogFilter, MapFile, Program, SendMode};
 use validation::real::{
-    Backend, Compute, Connecting, Launch, Listener, OnLoss, Place, RankOptions, RealOrigin,
-    RealOutcome, RealRecord, RealRun, Starts, Ticket, Wait,
+    Backend, Compute, Connecting, FailureKind, Launch, Listener, OnLoss, Place, Print, RankOptions,
+    RealOrigin, RealOutcome, RealRecord, RealRun, Starts, Ticket, Wait,
 };
 
 use crate::args::{Format, ranks, send_mode};
+use crate::arrival_args::ArrivalArgs;
 use crate::verbs_args::{NO_VERBS, VerbsArgs};
+use crate::way::{self, Network};
 use crate::{REVISION, entry, status, summary};
 
 /// What the exit statuses mean, for the end of help texts.
 pub(crate) const EXIT_STATUS: &str = "\
-Exit status: 0 finished, 1 a rank failed or died, 2 bad usage or input, or ranks that did not come, 3 stopped by a limit, 130 interrupted.";
-
-/// What carries packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum BackendArg {
-    /// Sockets.
-    #[default]
-    Tcp,
-    /// An adapter for InfiniBand or RoCE.
-    Verbs,
-}
+Exit status: 0 finished, 1 a rank failed or died, 2 bad usage or input, or ranks that did not come or cannot begin, 3 stopped by a limit, 130 interrupted.";
 
 /// What happens when a rank dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
@@ -56,6 +47,15 @@ pub(crate) enum WaitArg {
     Spin,
 }
 
+impl From<WaitArg> for Wait {
+    fn from(wait: WaitArg) -> Self {
+        match wait {
+            WaitArg::Block => Self::Block,
+            WaitArg::Spin => Self::Spin,
+        }
+    }
+}
+
 /// How computations pass the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum ComputeArg {
@@ -64,6 +64,16 @@ pub(crate) enum ComputeArg {
     Burn,
     /// Asleep.
     Sleep,
+}
+
+/// When the lines of a rank are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum PrintArg {
+    /// At once.
+    #[default]
+    Now,
+    /// When the rank ends.
+    End,
 }
 
 /// How ranks get connected.
@@ -90,7 +100,7 @@ pub(crate) struct RealArgs {
         default_value_t,
         hide_possible_values = true
     )]
-    pub(crate) backend: BackendArg,
+    pub(crate) backend: Network,
 
     /// Number of ranks
     #[arg(short = 'n', long, value_name = "N", value_parser = ranks)]
@@ -173,25 +183,8 @@ pub(crate) struct RealArgs {
     )]
     pub(crate) ssh: String,
 
-    /// How long ranks may take to come
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "30s",
-        help_heading = "Launch"
-    )]
-    pub(crate) arrival: units::Duration,
-
-    /// Where ranks come to: an address, host (that of this machine's name), or
-    /// without it the loopback, which only this machine reaches
-    #[arg(
-        long,
-        value_name = "ADDRESS[:PORT]",
-        value_parser = listen,
-        verbatim_doc_comment,
-        help_heading = "Launch"
-    )]
-    pub(crate) listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) arrival: ArrivalArgs,
 
     /// Stop so long after the start
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
@@ -230,6 +223,20 @@ pub(crate) struct RealArgs {
     )]
     pub(crate) prefix: bool,
 
+    /// When the lines of a rank are printed: now, or end (when the rank ends, so that
+    /// printing takes no time from what is measured; a rank that is killed takes its
+    /// lines with it)
+    #[arg(
+        long,
+        value_name = "now|end",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        verbatim_doc_comment,
+        help_heading = "Output"
+    )]
+    pub(crate) print: PrintArg,
+
     /// Log lines to show: off, error, warn, info, debug or trace, and per rank,
     /// as in info,3=debug,8-15=off
     #[arg(
@@ -248,23 +255,6 @@ pub(crate) struct RealArgs {
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGUMENTS OF APP", hide = true)]
     pub(crate) arguments: Vec<OsString>,
-}
-
-/// What `--listen` says.
-pub(crate) fn listen(text: &str) -> Result<SocketAddr, String> {
-    if text == "host" {
-        let address = validation::real::host_address().map_err(|error| error.to_string())?;
-        return Ok(SocketAddr::new(address, 0));
-    }
-    let address: Result<IpAddr, _> = text.parse();
-    let address = address.map(|address| SocketAddr::new(address, 0));
-    let address = address
-        .or_else(|_| text.parse())
-        .map_err(|_| "expected host or an address such as 10.0.0.1 or 10.0.0.1:4000".to_owned())?;
-    if address.ip().is_unspecified() {
-        return Err("expected the address of one interface, to which ranks can come".to_owned());
-    }
-    Ok(address)
 }
 
 /// Runs a program for real, or one rank of it.
@@ -288,18 +278,11 @@ pub(crate) fn run(
     if std::env::var_os(validation::real::RANK_VARIABLE).is_some() {
         return be_rank(program, args);
     }
-    let variable = |name: &str| std::env::var_os(name)?.into_string().ok();
-    let refused = match validation::real::place(variable) {
-        Some(place) if args.ranks.is_some_and(|ranks| ranks != place.size) => format!(
-            "-n {}, but {} has started {} ranks: expected no -n, or that number",
-            args.ranks.unwrap_or_default(),
-            place.launcher,
-            place.size
-        ),
-        Some(place) => return be_placed(name, program, (args, arguments), &place),
-        None => return launch(name, args, arguments),
-    };
-    status::refuse(refused)
+    match way::placed(args.ranks) {
+        Ok(Some(place)) => be_placed(name, program, (args, arguments), &place),
+        Ok(None) => launch(name, args, arguments),
+        Err(wrong) => status::refuse(wrong),
+    }
 }
 
 fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
@@ -315,7 +298,8 @@ fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
     ended(ticket.rank, finished)
 }
 
-fn ended(rank: u32, finished: io::Result<bool>) -> ExitCode {
+/// The status of a process that was a rank.
+pub(crate) fn ended(rank: u32, finished: io::Result<bool>) -> ExitCode {
     match finished {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(status::FAILED),
@@ -349,10 +333,7 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
     RankOptions {
         backend: backend(args).unwrap_or_default(),
         eager_threshold: args.send_mode.map_or(EAGER_THRESHOLD, SendMode::threshold),
-        wait: match args.wait {
-            WaitArg::Block => Wait::Block,
-            WaitArg::Spin => Wait::Spin,
-        },
+        wait: args.wait.into(),
         connecting: Connecting {
             is_static: args.connect == ConnectArg::Static,
             ..Connecting::default()
@@ -365,6 +346,10 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
         pin: args.pin,
         log: args.log.clone(),
         prefix,
+        print: match args.print {
+            PrintArg::Now => Print::Now,
+            PrintArg::End => Print::AtEnd,
+        },
         revision: REVISION.to_owned(),
     }
 }
@@ -372,8 +357,8 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
 /// What carries packets; `None` if that was not built.
 fn backend(args: &RealArgs) -> Option<Backend> {
     match args.backend {
-        BackendArg::Tcp => Some(Backend::Tcp),
-        BackendArg::Verbs => {
+        Network::Tcp => Some(Backend::Tcp),
+        Network::Verbs => {
             let threshold = args.send_mode.map_or(EAGER_THRESHOLD, SendMode::threshold);
             args.verbs.backend(threshold)
         }
@@ -388,14 +373,15 @@ fn settings(args: &RealArgs, starts: Starts, ours: bool) -> Result<Launch, ExitC
     } else {
         Arc::default()
     };
-    let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-    let span = |duration: &units::Duration| Duration::from_secs_f64(duration.as_secs());
     Ok(Launch {
         starts,
-        listen: args.listen.unwrap_or(loopback),
+        listen: args.arrival.address(),
         revision: REVISION.to_owned(),
-        arrival: span(&args.arrival),
-        until: args.until.as_ref().map(span),
+        arrival: args.arrival.patience(),
+        until: args
+            .until
+            .as_ref()
+            .map(|until| Duration::from_secs_f64(until.as_secs())),
         on_loss: match args.on_loss {
             OnLossArg::End => OnLoss::End,
             OnLossArg::Tell => OnLoss::Tell,
@@ -446,7 +432,7 @@ fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<Starts,
         let ranks = ranks.ok_or("no number of ranks: expected -n N, such as -n 4")?;
         return Ok(Starts::here(&command, ranks));
     };
-    if args.listen.is_none() {
+    if args.arrival.listen.is_none() {
         return Err(
             "--hosts without --listen: expected --listen host, or an address of this machine that the hosts reach"
                 .to_owned(),
@@ -505,10 +491,7 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
             .iter()
             .map(|argument| argument.to_string_lossy().into_owned())
             .collect(),
-        backend: match args.backend {
-            BackendArg::Tcp => "tcp",
-            BackendArg::Verbs => "verbs",
-        },
+        backend: args.backend.name(),
         until: args.until.as_ref().map(ToString::to_string),
     };
     let record = RealRecord::new(run, origin);
@@ -550,7 +533,10 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
 const fn code(outcome: &RealOutcome) -> u8 {
     match outcome {
         RealOutcome::Finished | RealOutcome::Unheard => status::SUCCESS,
-        RealOutcome::Failed(_) => status::FAILED,
+        RealOutcome::Failed(failure) => match failure.kind {
+            FailureKind::Error | FailureKind::Panic => status::FAILED,
+            FailureKind::Refusal => status::USAGE,
+        },
         RealOutcome::Missing { .. } => status::USAGE,
         RealOutcome::Limit => status::LIMIT,
         RealOutcome::Interrupted => status::INTERRUPTED,
@@ -597,5 +583,31 @@ impl RealArgs {
             WaitArg::Block => "blocking",
             WaitArg::Spin => "spinning",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use validation::real::RealFailure;
+
+    use super::*;
+
+    #[test]
+    fn what_cannot_begin_is_bad_input_and_what_dies_has_failed() {
+        let failed = |kind| {
+            let failure = RealFailure {
+                rank: 0,
+                host: String::new(),
+                time_s: None,
+                message: "--gid-index 200: port 1 of rxe0 has 2 global identifiers, from 0"
+                    .to_owned(),
+                kind,
+                last_lines: Vec::new(),
+            };
+            code(&RealOutcome::Failed(failure))
+        };
+        assert_eq!(failed(FailureKind::Refusal), status::USAGE);
+        assert_eq!(failed(FailureKind::Error), status::FAILED);
+        assert_eq!(failed(FailureKind::Panic), status::FAILED);
     }
 }

@@ -3,23 +3,22 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::net::SocketAddr;
-use std::time::Duration;
 
-use clap::Args;
-use platform::units;
+use clap::{Args, ValueEnum};
 use run::LogFilter;
-use validation::real::{Backend, Compute, Connecting, Place, RankOptions, Wait};
+use validation::real::{Backend, Compute, Connecting, Place, Print, RankOptions};
 
 use crate::REVISION;
-use crate::real::{WaitArg, listen};
+use crate::arrival_args::ArrivalArgs;
+use crate::real::WaitArg;
 use crate::size::Size;
 use crate::verbs_args::{NO_VERBS, VerbsArgs, look_for_device};
 
 /// A network that is really there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum Network {
     /// Sockets.
+    #[default]
     Tcp,
     /// An adapter for InfiniBand or RoCE.
     Verbs,
@@ -56,19 +55,8 @@ pub(crate) struct WayArgs {
     #[arg(long, value_name = "SIZE", default_value = "16KiB")]
     pub(crate) eager_threshold: Size,
 
-    /// How long ranks may take to come
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "30s",
-        help_heading = "Launch"
-    )]
-    arrival: units::Duration,
-
-    /// Where ranks come to that srun or mpirun has started: an address, host (that of this machine's name), or without it the loopback, which only
-    /// this machine reaches
-    #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = listen, help_heading = "Launch")]
-    pub(crate) listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) arrival: ArrivalArgs,
 
     #[command(flatten)]
     pub(crate) verbs: VerbsArgs,
@@ -106,11 +94,6 @@ impl WayArgs {
         }
     }
 
-    /// How long ranks may take to come.
-    pub(crate) fn arrival(&self) -> Duration {
-        Duration::from_secs_f64(self.arrival.as_secs())
-    }
-
     /// How ranks run.
     ///
     /// # Errors
@@ -124,16 +107,14 @@ impl WayArgs {
         Ok(RankOptions {
             backend: backend.ok_or(NO_VERBS)?,
             eager_threshold: threshold,
-            wait: match self.wait {
-                WaitArg::Block => Wait::Block,
-                WaitArg::Spin => Wait::Spin,
-            },
+            wait: self.wait.into(),
             connecting: Connecting::default(),
             compute: Compute::Burn,
             flop_per_s: 1e9,
             pin: self.pin,
             log: LogFilter::default(),
             prefix: false,
+            print: Print::Now,
             revision: REVISION.to_owned(),
         })
     }
@@ -160,13 +141,9 @@ impl WayArgs {
             network.name().into(),
             "--wait".into(),
             self.wait_name().into(),
-            "--arrival".into(),
-            self.arrival.to_string().into(),
         ];
+        arguments.extend(self.arrival.as_arguments());
         arguments.extend(self.pin.then(|| OsString::from("--pin")));
-        if let Some(address) = self.listen {
-            arguments.extend(["--listen".into(), address.to_string().into()]);
-        }
         if network == Network::Verbs {
             arguments.extend(self.verbs.as_arguments());
         }

@@ -21,8 +21,8 @@ use std::time::Duration;
 use mpi::{Comm, Result};
 use run::{Program, RankProgram};
 use validation::real::{
-    Backend, Compute, Connecting, Launch, Listener, OnLoss, RankOptions, RealOutcome, Starts,
-    Ticket, Wait,
+    Backend, Compute, Connecting, Launch, Listener, OnLoss, Print, RankOptions, RealOutcome,
+    Starts, Ticket, Wait,
 };
 
 const RUNS: usize = 5;
@@ -148,6 +148,7 @@ fn rank(what: What, spins: bool) {
         pin: true,
         log: run::LogFilter::default(),
         prefix: false,
+        print: Print::Now,
         revision: "bench".to_owned(),
     };
     assert!(validation::real::run_rank(&program, &options, &ticket).unwrap());

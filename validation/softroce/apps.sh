@@ -2,7 +2,7 @@
 # apps.sh [-d] [one|two]...
 #
 # Runs programs over verbs on Soft-RoCE, as a user would on real adapters: `apps/ring`, and `apps/conformance`, the tests that are the same on every
-# device, whose lines must be those of a simulation.
+# device, whose lines must be those of a simulation. In one guest `simrun measure` and `simrun compare` are run, too.
 #
 #   one   all ranks in one guest, which the launcher there starts
 #   two   in two guests, of which the launcher in the first one starts ranks in both, by ssh; then as ranks of an allocation, which each guest starts
@@ -20,10 +20,10 @@ while getopts d option; do
 done
 shift $((OPTIND - 1))
 [ $# -gt 0 ] || set -- one two
-need cargo=cargo
+need cargo=cargo strip=binutils
 "$here/image.sh" >/dev/null
 cd "$root"
-cargo build --quiet --profile "$profile" -p ring -p conformance --features simrun/verbs
+cargo build --quiet --profile "$profile" -p simrun -p ring -p conformance --features simrun/verbs
 built=${CARGO_TARGET_DIR:-target}/${profile/dev/debug}
 
 # In the guest the script of the job has that name.
@@ -31,6 +31,8 @@ job=$cache/apps
 rm -rf "$job"
 mkdir -p "$job"
 cp "$here/apps-guest.sh" "$job/job"
+# A guest has its programs in its memory.
+for program in simrun ring conformance; do strip -o "$job/$program" "$built/$program"; done
 
 for where in "$@"; do
   case $where in
@@ -40,5 +42,5 @@ for where in "$@"; do
   esac
   rm -rf "$job/shared"
   mkdir "$job/shared"
-  "$here/run.sh" -n "$nodes" -t 240 -s "$job/shared" -f "$built/ring" -f "$built/conformance" -f platforms/cluster.toml -f "$job/job" '. ./job'
+  "$here/run.sh" -n "$nodes" -t 240 -s "$job/shared" -f "$job/simrun" -f "$job/ring" -f "$job/conformance" -f platforms/cluster.toml -f "$job/job" '. ./job'
 done

@@ -40,14 +40,14 @@ mod ticket;
 
 pub use allocation::{Place, RENDEZVOUS, place};
 pub use connections::Connecting;
-pub use control::{RankConnections, RankFailure, RankReport};
+pub use control::{FailureKind, RankConnections, RankFailure, RankReport};
 pub use hosts::over_ssh;
 pub use launcher::{Launch, Listener, OnLoss, Start, Starts, launch};
 pub use local::Compute;
 pub use meeting::run_placed;
 pub use os::{cores, host_address};
 pub use outcome::{RealFailure, RealOutcome, RealRun};
-pub use rank::{Backend, RankOptions, run_rank};
+pub use rank::{Backend, Print, RankOptions, run_rank};
 pub use record::{RealOrigin, RealRecord};
 pub use tcp::Wait;
 pub use ticket::{Ticket, VARIABLE as RANK_VARIABLE};

@@ -5,7 +5,8 @@
 
 use sim_core::Stream;
 use validation::{
-    Block, Fit, Kernel, Point, Rules, Set, Statistic, fit, median, quantile, refine, summarise,
+    Block, CalibrateOptions, Fit, Kernel, Measurements, Point, Rules, Set, Statistic, calibrate,
+    fit, median, quantile, refine, summarise,
 };
 
 const TRIALS: u64 = 60;
@@ -127,6 +128,46 @@ fn breaks_are_found_sixty_times_of_sixty() {
         if sigma == 0.15 {
             assert!(middle <= 0.005, "{middle}");
         }
+    }
+}
+
+/// A session with 24 sizes that are held back besides those that are fitted.
+fn session(sigma: f64, seed: u64) -> Vec<Block> {
+    let mut blocks = blocks(sigma, seed);
+    let mut stream = Stream::new(seed, "held back");
+    let step = libm::log(LARGEST) / 24.0;
+    for at in 0..24 {
+        let size = libm::exp((f64::from(at) + stream.uniform()) * step) as u64;
+        if blocks.iter().any(|block| block.size == size) {
+            continue;
+        }
+        blocks.extend((0..5).map(|_| Block {
+            set: Set::Validation,
+            ..block(size, sigma, &mut stream)
+        }));
+    }
+    stream.shuffle(&mut blocks);
+    for (number, block) in (1..).zip(&mut blocks) {
+        block.number = number;
+    }
+    blocks
+}
+
+#[test]
+fn bands_of_90_percent_hold_about_nine_of_ten_unseen_sizes() {
+    for sigma in [0.05, 0.15, 0.30] {
+        let (mut inside, mut all) = (0, 0);
+        for seed in 0..12 {
+            let measured = Measurements::Samples(session(sigma, seed));
+            let options = CalibrateOptions::default();
+            let calibration = calibrate("synthetic", "", &measured, &options).unwrap();
+            let (within, of) = calibration.bands.coverage(&calibration.validation, 0.9);
+            (inside, all) = (inside + within, all + of);
+        }
+        let share = inside as f64 / all as f64;
+        println!("| {sigma} | {inside} of {all} | {:.1} % |", 100.0 * share);
+        assert!(all >= 150, "only {all} predictions");
+        assert!((0.80..=0.97).contains(&share), "noise {sigma}: {share}");
     }
 }
 

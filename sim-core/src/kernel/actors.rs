@@ -285,6 +285,14 @@ impl ActorRecord {
         slots
     }
 
+    /// Of the pending operations that `counts` says yes to, the one that was issued first.
+    pub(crate) fn earliest(&self, counts: impl Fn(&Slot) -> bool) -> Option<Slot> {
+        let more = self.extra.iter().flat_map(|extra| &extra.slots);
+        let all = std::iter::once(&self.first).chain(more);
+        let pending = all.filter(|slot| slot.state != SlotState::Free && counts(slot));
+        pending.min_by_key(|slot| slot.ticket).copied()
+    }
+
     /// Tells a combinator that keeps wakers of its own that an operation has its answer.
     #[inline]
     pub(crate) fn wake(&self, ticket: u32) {

@@ -15,8 +15,7 @@ impl Kernel {
             if !record.is_answered() {
                 return None;
             }
-            let slots = record.slots();
-            let answered = slots.iter().find(|slot| slot.state == SlotState::Answered);
+            let answered = record.earliest(|slot| slot.state == SlotState::Answered);
             answered.map(|slot| slot.ticket)
         };
         let (position, ticket) = self

@@ -343,7 +343,7 @@ impl Kernel {
             if record.dead || record.suspended || !(is_woken(&record.first) || record.has_more()) {
                 return None;
             }
-            let slot = record.slots().into_iter().find(is_woken)?;
+            let slot = record.earliest(is_woken)?;
             (!device.stops(ActorId(actor))).then_some((actor, slot.ticket))
         };
         let (actor, ticket) = self.actors.iter().enumerate().find_map(woken)?;

@@ -28,6 +28,8 @@ fn a_calibrated_platform_runs() {
     assert!(ran.stdout.contains(" 8192 "), "{}", ran.stdout);
     let page = std::fs::read_to_string(folder.path("report/index.html")).unwrap();
     assert!(page.contains("W-GAP") && page.matches("<svg").count() == 4);
+    // The command that makes it again.
+    assert!(page.contains(&format!("simrun {line}")), "{line}");
     // Nothing is fetched from anywhere.
     assert!(!page.contains(" src=") && !page.contains("<link") && !page.contains("@import"));
     for name in ["fit", "residuals", "predicted"] {

@@ -1,5 +1,6 @@
 //! `simrun measure`, `calibrate` and `compare` in a row: on a simulated network, whose parameters come back, and between real processes.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -66,7 +67,14 @@ fn a_simulated_network_comes_back() {
         assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{model}");
         let found = json(&ran.stdout);
         assert_eq!(found["eager_threshold"], 4096, "{model}");
-        assert!(found["self_check"].as_f64().unwrap() <= 0.01, "{model}");
+        assert!(number(&found["self_check"]) <= 0.01, "{model}");
+        never_falls(&found);
+        // Calls bound the streams from which `loggops` takes its gap per byte; the other models have nothing to err by.
+        let (median, worst) = errors(&found);
+        assert!(
+            model == "loggops" || median <= 1e-6 && worst <= 1e-6,
+            "{model}: median {median}, worst {worst}"
+        );
         let page = std::fs::read_to_string(folder.path("report/index.html")).unwrap();
         assert!(
             page.contains("Held back") && page.matches("<svg").count() == 6,
@@ -294,26 +302,131 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
     );
 }
 
-/// Codes of the warnings that say that the machine was disturbed.
-const DISTURBED: [&str; 5] = ["W-STATES", "W-SESSION", "W-NOISE", "W-FEW", "W-OVERSUB"];
+/// The limits of the method for two pinned processes on the loopback: the median and the worst error of sizes held back.
+const LIMITS: (f64, f64) = (0.03, 0.15);
 
-/// Median and worst error of sizes held back, and the warnings, of a short real measurement.
-fn really_measured(folder: &Folder) -> (f64, f64, Vec<String>) {
-    let out = folder.path("m.csv");
+/// A short real measurement, calibrated: what holds on any machine is asserted here, and the figures are handed out.
+fn really_measured(folder: &Folder) -> Value {
+    let (out, mine) = (folder.path("m.csv"), folder.path("mine.toml"));
     let ran = simrun(&format!(
         "measure --backend tcp -n 2 --wait spin --pin --effort quick --time-limit 8 --kernels late --max-size 256KiB --out {out}"
     ));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
-    let mine = folder.path("mine.toml");
-    let ran = simrun(&format!("calibrate {out} --out {mine} --format json"));
+    let samples = std::fs::read_to_string(&out).unwrap();
+    let lines = |part: &str| samples.lines().filter(|line| line.contains(part)).count();
+    for line in [
+        "# backend: tcp",
+        "# wait: spin",
+        "# pinned: true",
+        "# ranks: 2",
+    ] {
+        assert!(samples.lines().any(|found| found == line), "{line}");
+    }
+    assert!(lines(",pp,64,sentinel,") > 0 && lines(",pp,65536,sentinel,") > 0);
+    let line = format!("calibrate {out} --out {mine} --format json");
+    let report = folder.path("report");
+    let ran = simrun(&format!("{line} --report {report}"));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let found = json(&ran.stdout);
+    for name in [
+        "index.html",
+        "calibration.json",
+        "predictions.csv",
+        "fit.png",
+    ] {
+        assert!(
+            std::fs::exists(format!("{report}/{name}")).unwrap(),
+            "{name}"
+        );
+    }
     // Found by sends with late receives, exactly: the back end's own threshold.
     assert_eq!(found["eager_threshold"], 16_384);
-    let error = |name: &str| found["errors"][name].as_f64().unwrap();
-    let warnings = found["warnings"].as_array().unwrap().iter();
-    let codes = warnings.map(|one| one["code"].as_str().unwrap().to_owned());
-    (error("median"), error("worst"), codes.collect())
+    // The platform gives the fit back, knows the sentinels, and runs as it is.
+    assert!(number(&found["self_check"]) <= 0.01, "{found}");
+    let platform = std::fs::read_to_string(&mine).unwrap();
+    assert!(platform.contains("# sentinels: 64="), "{platform}");
+    let cases = crate::support::program("cases");
+    let ran = simrun(&format!("-q -p {mine} -n 2 {cases} -- --case hosts"));
+    assert_eq!((ran.status, ran.stdout.lines().count()), (0, 2), "{ran:?}");
+    never_falls(&found);
+    // Every size that was held back is predicted, but for those that were measured only at another speed of the machine.
+    let held_back = samples.lines().filter(|line| line.contains(",validate,"));
+    let held_back: BTreeSet<u64> = held_back
+        .filter_map(|line| line.split(',').nth(3)?.parse().ok())
+        .collect();
+    let predicted = found["validation"].as_array().unwrap().iter();
+    let predicted: BTreeSet<u64> = predicted.map(|one| one["size"].as_u64().unwrap()).collect();
+    let dropped = warnings(&found).any(|(code, _)| code == "W-STATES");
+    assert!(
+        predicted == held_back || dropped && predicted.is_subset(&held_back),
+        "{predicted:?} {held_back:?}"
+    );
+    // The same samples give the same figures, by which limits are judged.
+    let (median, worst) = errors(&found);
+    let again = simrun(&format!("{line} --require median=3%,worst=15%"));
+    let missed = median > LIMITS.0 || worst > LIMITS.1;
+    assert_eq!(again.status, i32::from(missed), "{}", again.stderr);
+    assert_eq!(json(&again.stdout), found);
+    assert_eq!(std::fs::read_to_string(&mine).unwrap(), platform);
+    found
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value}"))
+}
+
+/// Median and worst error of the sizes held back.
+fn errors(found: &Value) -> (f64, f64) {
+    let errors = &found["errors"];
+    (number(&errors["median"]), number(&errors["worst"]))
+}
+
+/// The codes and texts of the warnings.
+fn warnings(found: &Value) -> impl Iterator<Item = (&str, &str)> {
+    let all = found["warnings"].as_array().into_iter().flatten();
+    all.filter_map(|one| Some((one["code"].as_str()?, one["text"].as_str()?)))
+}
+
+/// Within a segment times never fall, and from one to the next they do only if a warning says so.
+fn never_falls(found: &Value) {
+    let segments = found["segments"].as_array().unwrap();
+    let line = |segment: &Value| {
+        let line = &segment["line"];
+        (number(&line["a_us"]), number(&line["b_ns_per_byte"]))
+    };
+    for segment in segments {
+        let (a, b) = line(segment);
+        assert!(a >= 0.0 && b >= 0.0 && a + b > 0.0, "{segment}");
+    }
+    for two in segments.windows(2) {
+        let gap = &two[1]["gap"];
+        let at = |segment: &Value, size: &Value| {
+            let (a, b) = line(segment);
+            a + 1e-3 * b * number(size)
+        };
+        let falls = at(&two[1], &gap[1]) < 0.95 * at(&two[0], &gap[0]);
+        let is_told = warnings(found).any(|(code, _)| code == "W-NONMONO");
+        assert!(!falls || is_told, "{two:?}");
+    }
+}
+
+/// Why errors of predictions mean nothing, if the session itself says so: the machine changed its speed, or the times that were measured are not known
+/// well enough to hold a prediction against them.
+fn excuse(found: &Value) -> Option<String> {
+    let numbers = |text: &str| -> Vec<f64> {
+        let words = text.split(|letter: char| !letter.is_ascii_digit() && letter != '.');
+        words.filter_map(|word| word.parse().ok()).collect()
+    };
+    let means_nothing = |&(code, text): &(&str, &str)| match (code, &numbers(text)[..]) {
+        ("W-STATES" | "W-SESSION" | "W-OVERSUB", _) => true,
+        // "means are 1.20 times …, intervals ± 6.0 %"
+        ("W-NOISE", [_, half_width]) => *half_width > 100.0 * LIMITS.0,
+        // "20 of 30 sizes have fewer than 5 blocks or …"
+        ("W-FEW", [few, of, ..]) => 2.0 * few > *of,
+        _ => false,
+    };
+    let found = warnings(found).find(means_nothing);
+    found.map(|(code, text)| format!("{code}: {text}"))
 }
 
 #[test]
@@ -324,14 +437,23 @@ fn a_real_measurement_predicts_unseen_sizes_or_says_why_not() {
         return;
     }
     let folder = Folder::new();
-    let (mut median, mut worst, mut codes) = (1.0, 1.0, Vec::new());
+    let mut missed = Vec::new();
+    // One retry is allowed, and reported.
     for attempt in 1..=2 {
-        (median, worst, codes) = really_measured(&folder);
+        let found = really_measured(&folder);
+        let (median, worst) = errors(&found);
+        let codes: Vec<&str> = warnings(&found).map(|(code, _)| code).collect();
         println!("attempt {attempt}: median {median:.4}, worst {worst:.4}, {codes:?}");
-        if median <= 0.03 && worst <= 0.15 {
+        if median <= LIMITS.0 && worst <= LIMITS.1 {
             return;
         }
+        missed.push((median, worst, excuse(&found)));
     }
-    let said = codes.iter().any(|code| DISTURBED.contains(&code.as_str()));
-    assert!(said, "median {median}, worst {worst}, and only {codes:?}");
+    // Without a verdict it has still been shown that all of it works.
+    let excuses: Vec<&String> = missed.iter().filter_map(|one| one.2.as_ref()).collect();
+    assert!(
+        !excuses.is_empty(),
+        "limits were missed twice, and no warning says why: {missed:?}"
+    );
+    println!("NO VERDICT: limits were missed, and times mean too little to judge by: {excuses:?}");
 }

@@ -38,6 +38,34 @@ fn every_rank_is_a_process_whose_lines_are_prefixed() {
 }
 
 #[test]
+fn lines_that_are_kept_come_when_the_rank_ends_and_not_before() {
+    let sorted = |ran: &Ran| {
+        let lines = ran.stdout.lines().filter(|line| line.starts_with('['));
+        let mut lines: Vec<String> = lines.map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let (now, end) = (
+        real("log", "-n 2"),
+        real("log", "-n 2 --print end --wait spin"),
+    );
+    assert_eq!((now.status, end.status), (0, 0), "{now:?} {end:?}");
+    assert_eq!(sorted(&now), ["[0] printed", "[1] printed"]);
+    assert_eq!(sorted(&now), sorted(&end));
+    // Also when it fails.
+    let ran = real("last-words", "-n 1 --print end");
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert_eq!(sorted(&ran), ["[0] so long"]);
+    // Until then they are nowhere: these ranks are killed.
+    let kept = real("forever", "-n 2 --print end --until 1500ms");
+    let told = real("forever", "-n 2 --until 1500ms");
+    assert_eq!((kept.status, told.status), (3, 3), "{kept:?} {told:?}");
+    assert_eq!(sorted(&kept), [""; 0]);
+    assert_eq!(sorted(&told), ["[0] running"]);
+    assert!(kept.stdout.contains(" 0 messages, 0 B;"), "{kept:?}");
+}
+
+#[test]
 fn failures_are_told_as_in_a_simulation() {
     let ran = real("error", "-n 2");
     assert_eq!(ran.status, 1, "{ran:?}");

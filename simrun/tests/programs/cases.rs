@@ -17,6 +17,8 @@ enum Case {
     Error,
     /// Rank 2 aborts after 1 ms.
     Abort,
+    /// Every rank prints a line; then rank 0 sends to a rank that does not exist, and returns the error.
+    LastWords,
     /// Ranks 0 and 1 both send first and receive then.
     HeadToHead,
     /// Rank 0 receives from any source what each of the others sends.
@@ -120,6 +122,18 @@ async fn lost(world: &Comm) -> Result<()> {
     Ok(())
 }
 
+fn log_all_levels(world: &Comm) {
+    for level in [
+        Level::Error,
+        Level::Warn,
+        Level::Info,
+        Level::Debug,
+        Level::Trace,
+    ] {
+        world.log(level, format_args!("this is {level:?}"));
+    }
+}
+
 async fn cases(world: Comm, args: Args) -> Result<()> {
     let rank = world.rank();
     let mut message = world.buffer(1000);
@@ -132,6 +146,12 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
         (Case::Abort, 2) => {
             world.sleep(1e-3).await;
             world.abort(7).await;
+        }
+        (Case::LastWords, _) => {
+            world.println(format_args!("so long"));
+            if rank == 0 {
+                world.send(&message, 99, 0).await?;
+            }
         }
         (Case::AnySource, 0) => {
             for _ in 1..world.size() {
@@ -175,15 +195,7 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
         },
         (Case::Log, _) => {
             world.sleep(0.5).await;
-            for level in [
-                Level::Error,
-                Level::Warn,
-                Level::Info,
-                Level::Debug,
-                Level::Trace,
-            ] {
-                world.log(level, format_args!("this is {level:?}"));
-            }
+            log_all_levels(&world);
             world.println(format_args!("printed"));
         }
         // A unit of time, so that what the others leave behind arrives.

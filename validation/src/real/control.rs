@@ -60,10 +60,22 @@ pub struct RankReport {
 pub struct RankFailure {
     /// The panic's message or the error's text.
     pub message: String,
-    /// Whether it panicked.
-    pub panicked: bool,
+    /// What kind of failure that is.
+    pub kind: FailureKind,
     /// It had heard before that others are lost, which may be the reason.
     pub after_loss: bool,
+}
+
+/// What kind of failure ended a rank.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
+pub enum FailureKind {
+    /// The program returned an error, or the process died.
+    #[default]
+    Error,
+    /// The program panicked.
+    Panic,
+    /// The program was not begun: what was asked for cannot be done where the rank is.
+    Refusal,
 }
 
 /// How often what happened to the connections of a rank.

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use mpi::Process;
 use run::RankFuture;
 
-use super::control::RankFailure;
+use super::control::{FailureKind, RankFailure};
 use super::local::Local;
 
 /// What carries the packets of a rank.
@@ -76,21 +76,24 @@ pub(super) fn run(
     let waker = Waker::from(Arc::clone(&alarm));
     let mut context = Context::from_waker(&waker);
     let local = device.local();
-    let fail = |message: String, panicked| RankFailure {
+    let fail = |message: String, kind| RankFailure {
         message,
-        panicked,
+        kind,
         after_loss: local.knows_of_loss(),
     };
     loop {
         alarm.woken.store(false, Ordering::Release);
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
         if let Some(code) = local.aborted() {
-            return Err(fail(format!("called abort with code {code}"), false));
+            let text = format!("called abort with code {code}");
+            return Err(fail(text, FailureKind::Error));
         }
         match polled {
-            Ok(Poll::Ready(result)) => return result.map_err(|text| fail(text, false)),
+            Ok(Poll::Ready(result)) => {
+                return result.map_err(|text| fail(text, FailureKind::Error));
+            }
             Ok(Poll::Pending) => {}
-            Err(payload) => return Err(fail(text_of(&*payload), true)),
+            Err(payload) => return Err(fail(text_of(&*payload), FailureKind::Panic)),
         }
         while !alarm.woken.load(Ordering::Acquire) {
             if !local.is_ready() && !local.is_nudged() {

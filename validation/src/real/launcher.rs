@@ -22,7 +22,7 @@ use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
 use super::auth::Secret;
 use super::children::{Process, describe};
 use super::clock;
-use super::control::ToRank;
+use super::control::{FailureKind, ToRank};
 use super::coordinator::Coordinator;
 use super::outcome::{RealFailure, RealOutcome, RealRun};
 use super::ticket::{self, Ticket};
@@ -419,12 +419,12 @@ impl<'a> Launcher<'a> {
             (process.status(), process.last_lines())
         });
         let member = &self.coordinator.members()[rank as usize];
-        let failure = |message: String, panicked, time_s| RealFailure {
+        let failure = |message: String, kind, time_s| RealFailure {
             rank,
             host: member.host.clone(),
             time_s,
             message,
-            panicked,
+            kind,
             last_lines,
         };
         if let Some(report) = &member.report {
@@ -434,7 +434,12 @@ impl<'a> Launcher<'a> {
                 died: false,
                 time_s: report.time_s,
             };
-            let failure = failure(reason.message, reason.panicked, Some(report.time_s));
+            let mut failure = failure(reason.message, reason.kind, Some(report.time_s));
+            if failure.kind == FailureKind::Refusal {
+                // Nothing of the program has begun, and its process has written what is in the message.
+                failure.time_s = None;
+                failure.last_lines.clear();
+            }
             return Some((rating, failure));
         }
         let elapsed = self.coordinator.start_ns().map(clock::seconds_since);
@@ -460,7 +465,7 @@ impl<'a> Launcher<'a> {
             died: true,
             time_s: elapsed.unwrap_or(0.0),
         };
-        Some((rating, failure(message, false, elapsed)))
+        Some((rating, failure(message, FailureKind::Error, elapsed)))
     }
 
     /// Makes sure that no process is left.

@@ -10,14 +10,15 @@
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::fmt;
-use std::io::Write;
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
 use std::task::Waker;
 
 use mpi::channel::{Event, Header, Level, Settings, Token};
 use run::LogFilter;
 
 use super::clock::{self, Clock};
+use super::rank::Print;
 
 /// How computations pass the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,6 +49,8 @@ pub(super) struct Me {
     pub log: LogFilter,
     /// Whether it begins its lines with its number.
     pub prefix: bool,
+    /// When its lines are printed.
+    pub print: Print,
 }
 
 /// How much has happened at a rank.
@@ -77,7 +80,12 @@ pub(super) struct Local {
     knows_of_loss: Cell<bool>,
     nudged: Cell<bool>,
     tally: Cell<Tally>,
+    /// Lines that are printed later.
+    kept: RefCell<String>,
 }
+
+/// Lines that are kept to be printed later may be so many bytes; more are printed earlier.
+const KEPT_MAX: usize = 16 << 20;
 
 impl Local {
     /// The rank, whose time has begun at that clock's origin.
@@ -94,6 +102,7 @@ impl Local {
             knows_of_loss: Cell::new(false),
             nudged: Cell::new(false),
             tally: Cell::default(),
+            kept: RefCell::default(),
         }
     }
 
@@ -257,18 +266,23 @@ impl Local {
         self.aborted.get()
     }
 
-    /// Prints a line, in one piece.
+    /// Prints a line, in one piece, now or when the rank ends.
     pub(super) fn print(&self, text: fmt::Arguments<'_>) {
-        let line = if self.me.prefix {
-            format!("[{}] {text}\n", self.me.rank)
+        let mut kept = self.kept.borrow_mut();
+        // Writing into memory does not fail.
+        let _ = if self.me.prefix {
+            writeln!(kept, "[{}] {text}", self.me.rank)
         } else {
-            format!("{text}\n")
+            writeln!(kept, "{text}")
         };
-        let mut stdout = std::io::stdout().lock();
-        // Whoever started us reads it; when that is gone, so are we.
-        let _ = stdout
-            .write_all(line.as_bytes())
-            .and_then(|()| stdout.flush());
+        if self.me.print == Print::Now || kept.len() > KEPT_MAX {
+            show(&mut kept);
+        }
+    }
+
+    /// Prints the lines that were kept.
+    pub(super) fn print_kept(&self) {
+        show(&mut self.kept.borrow_mut());
     }
 
     /// Writes a line to the log if it is wanted, as a simulated run does.
@@ -291,6 +305,18 @@ impl Local {
             let _ = std::io::stderr().lock().write_all(line.as_bytes());
         }
     }
+}
+
+/// Prints lines and forgets them.
+fn show(lines: &mut String) {
+    let mut stdout = std::io::stdout().lock();
+    // One by one, as ranks that share an output must; when whoever reads it is gone, so are we.
+    for line in lines.split_inclusive('\n') {
+        let _ = stdout
+            .write_all(line.as_bytes())
+            .and_then(|()| stdout.flush());
+    }
+    lines.clear();
 }
 
 /// Seconds in nanoseconds; what is longer than 500 years is as good as for ever.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::control::RankReport;
+use super::control::{FailureKind, RankReport};
 
 /// How a run ended.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,9 +40,9 @@ pub struct RealFailure {
     pub time_s: Option<f64>,
     /// What happened to it.
     pub message: String,
-    /// Whether it panicked; otherwise it returned an error or died.
-    pub panicked: bool,
-    /// Its last lines.
+    /// What kind of failure that is.
+    pub kind: FailureKind,
+    /// Its last lines; none where the message says all that there is to say.
     pub last_lines: Vec<String>,
 }
 
@@ -58,10 +58,10 @@ impl fmt::Display for RealFailure {
         if !host.is_empty() {
             write!(f, " on host {host}")?;
         }
-        f.write_str(if self.panicked {
-            " panicked"
-        } else {
-            " failed"
+        f.write_str(match self.kind {
+            FailureKind::Error => " failed",
+            FailureKind::Panic => " panicked",
+            FailureKind::Refusal => " cannot begin",
         })?;
         if let Some(time_s) = self.time_s {
             write!(f, " at {time_s:.6} s")?;

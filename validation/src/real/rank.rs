@@ -16,7 +16,7 @@ use super::auth::{Handshake, Purpose, Secret, Side};
 use super::carrier::{Carrier, InStream};
 use super::clock::{self, Clock};
 use super::connections::Connecting;
-use super::control::{FromRank, RankConnections, RankFailure, RankReport, ToRank};
+use super::control::{FailureKind, FromRank, RankConnections, RankFailure, RankReport, ToRank};
 use super::executor;
 use super::local::{Compute, Local, Me};
 use super::os;
@@ -43,6 +43,16 @@ pub enum Backend {
     },
 }
 
+/// When the lines that a rank prints are printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Print {
+    /// At once.
+    #[default]
+    Now,
+    /// When the rank ends, also if it fails, so that printing takes no time from what the program does; a rank that is killed takes its lines with it.
+    AtEnd,
+}
+
 /// What can be chosen about a real run, the same at every rank.
 #[derive(Clone, Debug)]
 pub struct RankOptions {
@@ -64,6 +74,8 @@ pub struct RankOptions {
     pub log: LogFilter,
     /// Whether a rank begins each line that it prints with its number; where there is a launcher, that does it.
     pub prefix: bool,
+    /// When the lines that a rank prints are printed.
+    pub print: Print,
     /// Which revision the program is of.
     pub revision: String,
 }
@@ -128,6 +140,7 @@ pub(super) fn be(
         flop_per_s: options.flop_per_s,
         log: options.log.clone(),
         prefix: options.prefix,
+        print: options.print,
     };
     let local = Rc::new(Local::new(me, clock));
     let crowded = ticket.local_size as usize > os::cores();
@@ -145,7 +158,8 @@ pub(super) fn be(
                 ..how.clone()
             };
             let registry = parts.0.registry();
-            let carrier = OverVerbs::open(Rc::clone(&local), device.as_deref(), how, registry)?;
+            let carrier = OverVerbs::open(Rc::clone(&local), device.as_deref(), how, registry);
+            let carrier = carrier.map_err(|error| refuse(&parts.2, &local, error))?;
             live(program, options, &local, parts, carrier)
         }
     }
@@ -173,17 +187,45 @@ fn live<C: Carrier + 'static>(
     let how = (options.connecting, options.wait, crowded, carrier);
     let sockets = Sockets::new(Rc::clone(local), (poll, waker), porter, cards, how)?;
     let process = Process::new(Box::new(TcpChannel(Rc::clone(&sockets))));
-    let future = program
-        .rank(Rc::clone(&process))
-        .ok_or(ErrorKind::Unsupported)?;
+    let Some(future) = program.rank(Rc::clone(&process)) else {
+        let error = io::Error::new(ErrorKind::Unsupported, "the program is not made of ranks");
+        return Err(refuse(
+            sockets.connections().borrow().porter(),
+            local,
+            error,
+        ));
+    };
     let (ended, place) = with_quiet_panics(|| executor::run(&process, future, &*sockets));
+    local.print_kept();
     let report = report(&process, local, ended, place);
     let finished = report.failure.is_none();
     let connections = sockets.connections().borrow();
-    let porter = connections.porter();
+    end(connections.porter(), report);
+    Ok(finished)
+}
+
+/// Tells the coordinator how this rank ended, and waits until nobody needs it any more.
+fn end(porter: &Porter, report: RankReport) {
     porter.order(Order::Tell(FromRank::Ended(report)));
     while !matches!(porter.wait(), None | Some(News::Over)) {}
-    Ok(finished)
+}
+
+/// Tells the coordinator why this rank cannot begin: whoever has asked for it is to hear of that, not of a rank that has died.
+fn refuse(porter: &Porter, local: &Local, error: io::Error) -> io::Error {
+    let failure = RankFailure {
+        message: error.to_string(),
+        kind: FailureKind::Refusal,
+        after_loss: false,
+    };
+    end(
+        porter,
+        RankReport {
+            time_s: local.now(),
+            failure: Some(failure),
+            ..RankReport::default()
+        },
+    );
+    error
 }
 
 /// The parameters of the message layer.
@@ -252,7 +294,7 @@ fn report(
         .map(|all| all.counts)
         .unwrap_or_default();
     let failure = ended.err().map(|failure| match place {
-        Some(place) if failure.panicked => RankFailure {
+        Some(place) if failure.kind == FailureKind::Panic => RankFailure {
             message: format!("{} (at {place})", failure.message),
             ..failure
         },
@@ -280,5 +322,93 @@ fn report(
             broken: counts.broken,
         },
         waited: statistics.map(|all| all.waited).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use mpi::Process;
+    use run::{RankFuture, Stage};
+
+    use super::super::launcher::{Launch, Launcher, Listener, OnLoss, Starts};
+    use super::super::outcome::{RealOutcome, RealRun};
+    use super::*;
+
+    /// A program that no rank can begin.
+    struct Nothing;
+
+    impl Program for Nothing {
+        fn has_ranks(&self) -> bool {
+            false
+        }
+
+        fn start(&self, _: &mut Stage<'_>) {}
+
+        fn rank(&self, _: Rc<Process>) -> Option<RankFuture> {
+            None
+        }
+    }
+
+    struct Nobody;
+
+    impl Listener for Nobody {
+        fn line(&mut self, _: u32, _: bool, _: &[u8]) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_rank_that_cannot_begin_says_why_and_has_not_died() {
+        let secret = Secret::random().unwrap();
+        let (tells, address) = channel();
+        let known = secret.clone();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the two sides of a real run wait for each other"
+        )]
+        let launcher = std::thread::spawn(move || {
+            let launch = Launch {
+                starts: Starts::Elsewhere(1),
+                listen: "127.0.0.1:0".parse().unwrap(),
+                revision: "1".to_owned(),
+                arrival: PATIENCE,
+                until: None,
+                // Nor is it lost to others that could go on.
+                on_loss: OnLoss::Tell,
+                stop: Arc::default(),
+            };
+            let mut nobody = Nobody;
+            let launcher = Launcher::new(&launch, &mut nobody, &known).unwrap();
+            tells.send(launcher.address().unwrap()).unwrap();
+            launcher.run(RealRun::clone).unwrap()
+        });
+        let options = RankOptions {
+            backend: Backend::Tcp,
+            eager_threshold: 1,
+            wait: Wait::Block,
+            connecting: Connecting::default(),
+            compute: Compute::Sleep,
+            flop_per_s: 1e9,
+            pin: false,
+            log: LogFilter::default(),
+            prefix: false,
+            print: Print::Now,
+            revision: "1".to_owned(),
+        };
+        let ticket = Ticket::new((0, 1), (0, 1), address.recv().unwrap(), None, &secret);
+        let control = come(&ticket).unwrap();
+        let error = be(&Nothing, &options, &ticket, control).unwrap_err();
+        assert_eq!(error.to_string(), "the program is not made of ranks");
+        let run = launcher.join().unwrap();
+        assert!(run.lost.is_empty());
+        let RealOutcome::Failed(failure) = &run.outcome else {
+            panic!("{run:?}");
+        };
+        assert_eq!(failure.kind, FailureKind::Refusal);
+        let host = os::host_name();
+        let told = format!("rank 0 on host {host} cannot begin: the program is not made of ranks");
+        assert_eq!(failure.to_string(), told);
     }
 }

@@ -86,7 +86,8 @@ impl RealRecord {
             wall_s: run.wall_s,
             ranks: u32::try_from(run.reports.len()).unwrap_or(u32::MAX),
             messages: reports.clone().map(|report| report.messages).sum(),
-            bytes: reports.map(|report| report.bytes).sum(),
+            // The sum of nothing is -0.
+            bytes: reports.map(|report| report.bytes).sum::<f64>() + 0.0,
             events,
             events_per_s: rate(events, run.measured_s),
             seed: None,

@@ -180,6 +180,14 @@ pub enum Mutation {
     NoExpectation,
     /// A discarded connection closes as soon as its request is written, and nobody waits for it.
     HastyDiscard,
+    /// This process breaks ties with the member of this rank the other way round, and with nobody else.
+    SwappedTieWith(u32),
+    /// The loser of a head-to-head with the member of this rank goes on as if nothing had happened, with nobody else.
+    NoDiscardTo(u32),
+    /// A socket on which the other side has ended is not closed.
+    KeepsLostSockets,
+    /// A send to a lost peer makes it one that is in use again.
+    LeavesMoribund,
 }
 
 /// What is to be done, or what has happened.

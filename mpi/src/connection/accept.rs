@@ -114,6 +114,11 @@ impl Connector {
             }
             Peer::Temporary(_) => false,
         };
-        smaller != (self.mutation == Mutation::SwappedTie)
+        let is_swapped = match self.mutation {
+            Mutation::SwappedTie => true,
+            Mutation::SwappedTieWith(rank) => peer == Peer::Member { group: 0, rank },
+            _ => false,
+        };
+        smaller != is_swapped
     }
 }

@@ -39,10 +39,12 @@ impl Connector {
         self.note(Step::Virtual(number));
         let sends =
             row.actions.contains(&Action::SendClose) || row.actions.contains(&Action::SendCloseAck);
+        let returns =
+            (from, event, self.mutation) == (State::Moribund, Event::Use, Mutation::LeavesMoribund);
         if sends && self.mutation == Mutation::StateAfterSend {
             self.vc(peer).late = Some(row.to);
         } else {
-            self.vc(peer).state = row.to;
+            self.vc(peer).state = if returns { State::Active } else { row.to };
         }
         let count = |count: u32, is: fn(State) -> bool| {
             (count + u32::from(is(row.to))).saturating_sub(u32::from(is(from)))

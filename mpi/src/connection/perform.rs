@@ -42,6 +42,10 @@ impl Connector {
         };
         self.outputs.counts.refused += u64::from(refused && from != State::Closing);
         for &action in row.actions {
+            let is_kept = (event, action) == (Event::Eof, Action::PostClose);
+            if is_kept && self.mutation == Mutation::KeepsLostSockets {
+                continue;
+            }
             self.perform(id, action, detail, cause);
         }
     }
@@ -270,7 +274,12 @@ impl Connector {
             .peer
             .expect("a request was accepted from somebody");
         let own = self.vc(peer).connection.take();
-        if self.mutation == Mutation::NoDiscard {
+        let is_forgotten = match self.mutation {
+            Mutation::NoDiscard => true,
+            Mutation::NoDiscardTo(rank) => peer == Peer::Member { group: 0, rank },
+            _ => false,
+        };
+        if is_forgotten {
             return;
         }
         if let Some(own) = own {

@@ -1,4 +1,4 @@
-//! F1, F2, F3 once more, by the model checker: the same worlds, the same machines, the searches of `simrun check`.
+//! F1, F2, F3, F4 once more, by the model checker: the same worlds, the same machines, the searches of `simrun check`.
 //!
 //! A completion belongs to the process that hears of it. Whether a connect succeeds depends on the other process, which may have
 //! stopped to listen: it touches both.
@@ -68,7 +68,12 @@ impl worlds::World for World {
     }
 
     fn branches(&self, process: u32, into: &mut Vec<WorldBranch>) {
-        let all = self.choices().into_iter();
+        let mut all = self.choices();
+        if self.pair_by_pair {
+            let first = all.iter().map(|&choice| self.pair(choice)).min();
+            all.retain(|&choice| Some(self.pair(choice)) == first);
+        }
+        let all = all.into_iter();
         let all = all.map(|choice| branch(self, choice));
         let own = all.filter(|&(at, _)| at == process as usize);
         into.extend(own.map(|(_, branch)| branch));
@@ -89,7 +94,15 @@ impl worlds::World for World {
     }
 
     fn fingerprint(&self) -> Option<(u64, u64)> {
-        Some(fingerprint(self))
+        Some(state(self))
+    }
+}
+
+fn state(world: &World) -> (u64, u64) {
+    if world.pair_by_pair {
+        fingerprint(&world.renumbered())
+    } else {
+        fingerprint(world)
     }
 }
 
@@ -104,7 +117,7 @@ impl Observer for Ends {
         if run.end == End::Failed {
             self.fault = Some(run.stepper.failures()[0].message.clone());
         } else {
-            self.states.insert(self.world.with(fingerprint));
+            self.states.insert(self.world.with(state));
             self.fault = self.world.with(World::at_the_end);
         }
         if self.fault.is_some() {
@@ -269,6 +282,98 @@ fn f3_three_processes() {
     let (ends, fault) = search_states(met());
     assert_eq!(fault, None);
     assert!(ends == explore(met(), STATES_MAX).end_states);
+}
+
+/// Three processes that all have asked for a connection to each other, and some of them for its close, before anything else happens: all
+/// three pairs meet.
+fn all_meet(closes: [bool; 3], mutations: &[Mutation]) -> World {
+    let programs: Vec<Vec<Do>> = (0..3_u32)
+        .map(|process| {
+            let others = || (0..3).filter(move |&other| other != process);
+            let close = others().filter(|_| closes[process as usize]).map(Close);
+            others().map(Send).chain(close).collect()
+        })
+        .collect();
+    let programs: Vec<&[Do]> = programs.iter().map(Vec::as_slice).collect();
+    let mut world = world(&programs, mutations);
+    world.pair_by_pair = true;
+    for (process, program) in programs.iter().enumerate() {
+        for _ in *program {
+            world.take(Choice::Step(process));
+        }
+    }
+    world
+}
+
+/// F3: all three pairs at once, with any closes. One pair has 134 states without closes, two have 36 thousand, so three together have
+/// millions, which are too many. But the steps of different pairs commute, which `pairs` looks at in each state that it visits; so one
+/// pair after the other has all its states, and the ends are those of that search.
+#[test]
+fn f3_all_pairs_meet() {
+    for mask in 0..1 << 3 {
+        let closes = [0, 1, 2].map(|process| mask >> process & 1 != 0);
+        let all = super::pairs::explore(all_meet(closes, &[]), STATES_MAX);
+        all.assert_right(&format!("{closes:?}"));
+        let (ends, fault) = search_states(all_meet(closes, &[]));
+        assert_eq!(fault, None, "{closes:?}");
+        assert!(!ends.is_empty() && ends == all.end_states, "{closes:?}");
+    }
+}
+
+/// F3: defects that only one of the pairs has.
+#[test]
+fn f3_defects_of_one_pair_are_found() {
+    use Mutation as M;
+    for mutations in [
+        [M::SwappedTieWith(1), M::None, M::None],
+        [M::SwappedTieWith(2), M::None, M::None],
+        [M::None, M::SwappedTieWith(2), M::None],
+        [M::None, M::SwappedTieWith(0), M::None],
+        [M::None, M::None, M::SwappedTieWith(1)],
+        [M::NoDiscardTo(1), M::None, M::None],
+        [M::NoDiscardTo(2), M::None, M::None],
+        [M::None, M::NoDiscardTo(2), M::None],
+    ] {
+        let found = [[false; 3], [true; 3]].map(|closes| {
+            let (_, fault) = search_states(all_meet(closes, &mutations));
+            let report = super::pairs::explore(all_meet(closes, &mutations), STATES_MAX);
+            let other = report.violation.map(|(what, _)| what);
+            assert_eq!(fault.is_some(), other.is_some(), "{mutations:?}: {other:?}");
+            let conflict = other.filter(|what| what.contains("commute"));
+            assert_eq!(conflict, None, "{mutations:?}: found for another reason");
+            fault
+        });
+        assert!(
+            found.iter().any(Option::is_some),
+            "{mutations:?} goes unnoticed"
+        );
+    }
+}
+
+/// F4: defects in what is left of a lost peer, while a third process goes on.
+#[test]
+fn f4_defects_after_a_loss_are_found() {
+    use Mutation as M;
+    let cases: &[(M, &[&[Do]])] = &[
+        (M::KeepsLostSockets, &[&[Send(1), Crash], &[Send(2)], &[]]),
+        (M::KeepsLostSockets, &[&[], &[Send(0)], &[Send(1), Crash]]),
+        (M::LeavesMoribund, &[&[Crash], &[Send(0), Send(0)], &[]]),
+        (
+            M::LeavesMoribund,
+            &[&[Send(2)], &[Crash], &[Send(1), Send(1)]],
+        ),
+    ];
+    for &(mutation, programs) in cases {
+        let (ends, fault) = search_states(world(programs, &[]));
+        assert_eq!(fault, None, "without the defect: {programs:?}");
+        let all = explore(world(programs, &[]), STATES_MAX);
+        all.assert_right(&format!("{programs:?}"));
+        assert!(ends == all.end_states, "{programs:?}: other ends");
+        let (_, fault) = search_states(world(programs, &[mutation; 3]));
+        assert!(fault.is_some(), "{mutation:?} goes unnoticed: {programs:?}");
+        let report = explore(world(programs, &[mutation; 3]), STATES_MAX);
+        assert!(report.violation.is_some(), "{mutation:?}: {programs:?}");
+    }
 }
 
 /// F4: a process dies at any instant of what the others do, and is told of or not before that shows.

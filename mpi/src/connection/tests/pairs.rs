@@ -21,6 +21,8 @@ pub(super) fn explore(world: World, states_max: usize) -> Report {
         let mut violation = world.invariant();
         if choices.is_empty() {
             report.ends += 1;
+            let end = fingerprint(&world.renumbered());
+            report.end_states.insert(end);
             violation = violation.or_else(|| world.at_the_end());
         }
         let mut pairs: BTreeMap<[usize; 2], Vec<Choice>> = BTreeMap::new();

@@ -105,6 +105,8 @@ pub(super) struct World {
     pub(super) sockets: BTreeMap<usize, Socket>,
     /// Sockets have numbers by who opens them, whatever others do.
     pub(super) own_numbers: bool,
+    /// The model checker is offered the steps of one pair of processes at a time: see `pairs`.
+    pub(super) pair_by_pair: bool,
     pub(super) now: Stamp,
     /// The first thing that went wrong.
     pub(super) mistake: Option<String>,
@@ -134,6 +136,7 @@ impl World {
             processes: Vec::new(),
             sockets: BTreeMap::new(),
             own_numbers: false,
+            pair_by_pair: false,
             now: Stamp::default(),
             mistake: None,
             lossy: false,

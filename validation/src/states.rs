@@ -4,6 +4,9 @@
 //! pieces of constant level: the exact best cut, with at least 5 blocks in a piece and a penalty of 24 σ² ln N per piece, σ from the first differences. Levels
 //! closer than 0.10 are one state (each level is first made the median of itself and its neighbours, so that one wild block is none); the state with most blocks stays, the others are dropped and counted.
 //!
+//! A state may go through several levels, each less than 0.10 from the next: its times are divided by the speed of their piece, so that a size is not taken to be slow because the
+//! machine was when it had its turn.
+//!
 //! *Not seen*: a state that concerns only some sizes. Pinning the processes helps against that, filtering does not.
 
 use std::collections::BTreeMap;
@@ -54,6 +57,8 @@ pub struct States {
     pub count: usize,
     /// The part of the blocks that is kept.
     pub kept: f64,
+    /// The mean level of the kept state, over its blocks.
+    pub usual: f64,
 }
 
 impl States {
@@ -82,11 +87,15 @@ impl States {
         };
         // Of equals the first, which is the fastest.
         let main = (0..states).rev().max_by_key(|state| of_state(*state))?;
+        let blocks = count(of_state(main));
+        let ours = pieces.iter().filter(|piece| piece.state == main);
+        let sum: f64 = ours.map(|piece| piece.level * count(piece.blocks)).sum();
         Some(Self {
             session,
             main,
             count: states,
-            kept: count(of_state(main)) / count(series.len()),
+            kept: blocks / count(series.len()),
+            usual: sum / blocks,
             pieces,
         })
     }
@@ -94,9 +103,32 @@ impl States {
     /// Whether a block of this number was measured in the state that is kept.
     #[must_use]
     pub fn keeps(&self, number: u32) -> bool {
+        self.piece_of(number)
+            .is_none_or(|piece| piece.state == self.main)
+    }
+
+    /// How many times slower than the kept state usually is the machine was when a block of this number was measured.
+    #[must_use]
+    pub fn slowness(&self, number: u32) -> f64 {
+        let level = self
+            .piece_of(number)
+            .map_or(self.usual, |piece| piece.level);
+        libm::exp(level - self.usual)
+    }
+
+    /// By what factor the slowest time of the kept state was slower than its fastest.
+    #[must_use]
+    pub fn spread(&self) -> f64 {
+        let ours = self.pieces.iter().filter(|piece| piece.state == self.main);
+        let levels: Vec<f64> = ours.map(|piece| piece.level).collect();
+        let slowest = levels.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let fastest = levels.iter().copied().fold(f64::INFINITY, f64::min);
+        libm::exp(slowest - fastest)
+    }
+
+    fn piece_of(&self, number: u32) -> Option<&Piece> {
         let at = self.pieces.partition_point(|piece| piece.last < number);
-        let piece = self.pieces.get(at).or(self.pieces.last());
-        piece.is_none_or(|piece| piece.state == self.main)
+        self.pieces.get(at).or(self.pieces.last())
     }
 }
 
@@ -236,6 +268,24 @@ mod tests {
         assert_eq!(found.count, 2, "{found:?}");
         assert!((found.kept - 0.9).abs() < 0.01);
         assert!(found.keeps(119) && !found.keeps(120) && !found.keeps(149) && found.keeps(150));
+    }
+
+    /// A machine that gets slower step by step has one state, as the levels are close to each other; at its usual speed all blocks of a size are alike.
+    #[test]
+    fn what_is_kept_is_brought_to_one_speed() {
+        const LEVELS: [f64; 5] = [1.0, 1.08, 1.17, 1.26, 1.36];
+        let step = |number: u32| LEVELS[number as usize / 60];
+        let all = blocks(300, step);
+        let found = states(&all);
+        assert_eq!((found.count, found.kept), (1, 1.0), "{found:?}");
+        assert!((found.spread() / LEVELS[4] - 1.0).abs() < 0.02, "{found:?}");
+        for block in &all {
+            // The usual speed is the mean of the levels.
+            let speed = found.slowness(block.number) / step(block.number);
+            assert!((speed * LEVELS[2] - 1.0).abs() < 0.02, "{speed}");
+        }
+        let steady = states(&blocks(200, |_| 1.0));
+        assert!((steady.slowness(7) - 1.0).abs() < 1e-9);
     }
 
     #[test]

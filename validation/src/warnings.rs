@@ -152,7 +152,7 @@ pub(crate) fn of_sessions(factors: &[(u32, f64)]) -> Vec<Warning> {
 
 /// Changes of speed within a session.
 pub(crate) fn of_states(states: &[States]) -> Vec<Warning> {
-    let changed = |one: &&States| one.count > 1 || one.kept < 0.9;
+    let changed = |one: &&States| one.count > 1 || one.kept < 0.9 || one.spread() > 1.1;
     let warning = |one: &States| {
         let levels: Vec<String> = one
             .pieces
@@ -172,10 +172,15 @@ pub(crate) fn of_states(states: &[States]) -> Vec<Warning> {
             })
             .collect();
         let text = format!(
-            "session {}: the machine had {} speeds; {:.0} % of the blocks were dropped ({}): pin the processes, close other work",
+            "session {}: the machine had {}; {:.0} % of the blocks were dropped, and the others, at speeds up to {:.2} apart, brought to one ({}): pin the processes, close other work",
             one.session,
-            one.count,
+            if one.count == 1 {
+                "one state".to_owned()
+            } else {
+                format!("{} states", one.count)
+            },
             100.0 * (1.0 - one.kept),
+            one.spread(),
             cut(&levels)
         );
         Warning::new(Code::States, text)

@@ -129,11 +129,10 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
         .ok_or_else(|| CalibrateError::NoPingPong(names(all)))?;
     let states = states(all);
     let sentinels = sentinels(all, kernel, &states);
-    let is_kept = |block: &&Block| {
-        let ours = states.iter().find(|one| one.session == block.session);
-        ours.is_none_or(|ours| ours.keeps(block.number))
-    };
-    let steady: Vec<Block> = all.iter().filter(is_kept).cloned().collect();
+    let steady: Vec<Block> = all
+        .iter()
+        .filter_map(|block| steady(block, &states))
+        .collect();
     let speed = one_speed(&steady, kernel);
     let of = |kernel: Kernel, set: Set| -> Vec<&Block> {
         let wanted = |block: &&Block| block.kernel == kernel && block.set == set;
@@ -210,6 +209,19 @@ fn states(blocks: &[Block]) -> Vec<States> {
         .iter()
         .filter_map(|(session, blocks)| States::new(*session, blocks))
         .collect()
+}
+
+/// A block at the usual speed of its session's kept state; none if it was measured in another.
+fn steady(block: &Block, states: &[States]) -> Option<Block> {
+    let mut block = block.clone();
+    if let Some(ours) = states.iter().find(|one| one.session == block.session) {
+        if !ours.keeps(block.number) {
+            return None;
+        }
+        let slowness = ours.slowness(block.number);
+        block.times_s.iter_mut().for_each(|time| *time /= slowness);
+    }
+    Some(block)
 }
 
 fn sentinels(blocks: &[Block], kernel: Kernel, states: &[States]) -> Vec<Sentinel> {

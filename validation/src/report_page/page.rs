@@ -45,10 +45,11 @@ pub(super) fn page(calibration: &Calibration, command: &str, svgs: &[(&str, Stri
     for one in &calibration.states {
         let _ = writeln!(
             page,
-            "<li>Session {}: {} speed(s), {:.0} % of the blocks kept.</li>",
+            "<li>Session {}: {} state(s); {:.0} % of the blocks kept, at speeds up to {:.2} apart.</li>",
             one.session,
             one.count,
-            100.0 * one.kept
+            100.0 * one.kept,
+            one.spread()
         );
     }
     for (session, factor) in &calibration.sessions {

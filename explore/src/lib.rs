@@ -101,6 +101,6 @@ pub use search::{
     Collector, End, Observer, Report, Run, Verdict, check, check_on_threads, explore,
     explore_on_threads, replay,
 };
-pub use shortest::shortest;
+pub use shortest::{Shortest, shortest};
 pub use statistics::{Bound, Bounds, Statistics};
 pub use threads::Threads;

@@ -2,8 +2,10 @@
 //!
 //! What [`minimise`](crate::minimise()) leaves out did not matter to *that* run; another run may fail sooner. So the program is explored once
 //! more with runs that are cut before they are as long as the best one, until none of these has the same finding: branch and bound. A cut
-//! run hides what comes behind the cut, so with a reduction this need not see all short runs, and the number of steps is limited: the
-//! result is the shortest that was *found*.
+//! run hides what comes behind the cut, and with it the races that would have led the optimal reduction to other runs. So when that search
+//! finds nothing more, sleep sets alone look once more: whether they leave a run out depends only on earlier runs that are the same but for
+//! the order of independent steps, and as long. If they come to their end, no shorter way exists. Both share a limited number of steps; if it
+//! does not suffice, the result is the shortest that was *found*.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +13,7 @@ use sim_core::Stepper;
 
 use crate::finding::is_finding;
 use crate::search::Way;
-use crate::{Finding, FindingKind, Observer, Options, Run, explore, minimise};
+use crate::{Bound, Finding, FindingKind, Observer, Options, Reduction, Run, explore, minimise};
 
 /// The first run with the same finding.
 struct Same<'a> {
@@ -38,34 +40,65 @@ impl Observer for Same<'_> {
     }
 }
 
+/// A way to a finding, and what is known of shorter ones.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Shortest {
+    /// The shortest way that was found, minimised.
+    pub finding: Finding,
+    /// There is no shorter one.
+    pub is_proven: bool,
+}
+
 /// The shortest way to the same finding that so many executed steps show, minimised; the finding itself if there is no shorter one.
 #[must_use]
-pub fn shortest(stepper: &mut Stepper, finding: &Finding, budget: u64) -> Finding {
+pub fn shortest(stepper: &mut Stepper, finding: &Finding, budget: u64) -> Shortest {
     let mut best = finding.clone();
     let mut left = budget;
-    while let Some(depth_max) = best.steps.len().checked_sub(1).filter(|&depth| depth > 0) {
-        let options = Options {
-            depth_max,
-            transitions_max: left,
-            ..Options::default()
-        };
-        let mut same = Same {
-            wanted: &best,
-            way: None,
-        };
-        let (statistics, _) = explore(stepper, &options, &mut same);
-        left = left.saturating_sub(statistics.transitions);
-        let again = same
-            .way
-            .and_then(|(events, end)| Finding::again(stepper, &events, end));
-        let Some(again) = again else {
-            break;
-        };
-        let shorter = minimise(stepper, &again);
-        if shorter.steps.len() >= best.steps.len() {
-            break;
+    let mut is_proven = best.steps.len() <= 1;
+    'shorter: while best.steps.len() > 1 {
+        for reduction in [Reduction::Odpor, Reduction::Sleep] {
+            let (found, is_whole) = shorter(stepper, &best, reduction, &mut left);
+            if let Some(found) = found {
+                best = found;
+                is_proven = best.steps.len() <= 1;
+                continue 'shorter;
+            }
+            is_proven = is_whole && reduction == Reduction::Sleep;
         }
-        best = shorter;
+        break;
     }
-    best
+    Shortest {
+        finding: best,
+        is_proven,
+    }
+}
+
+/// A shorter way, if a search shows one; and whether it has looked at all runs that are shorter.
+fn shorter(
+    stepper: &mut Stepper,
+    best: &Finding,
+    reduction: Reduction,
+    left: &mut u64,
+) -> (Option<Finding>, bool) {
+    let options = Options {
+        reduction,
+        depth_max: best.steps.len() - 1,
+        transitions_max: *left,
+        ..Options::default()
+    };
+    let mut same = Same {
+        wanted: best,
+        way: None,
+    };
+    let (statistics, broken) = explore(stepper, &options, &mut same);
+    *left = left.saturating_sub(statistics.transitions);
+    let is_seen = same.way.is_some();
+    let mut bounds = statistics.bounds.iter();
+    let is_whole = !is_seen && broken.is_none() && bounds.all(|bound| bound == Bound::Depth);
+    let again = same
+        .way
+        .and_then(|(events, end)| Finding::again(stepper, &events, end));
+    let found = again.map(|again| minimise(stepper, &again));
+    let found = found.filter(|found| found.steps.len() < best.steps.len());
+    (found, is_whole)
 }

@@ -39,6 +39,8 @@ struct Found {
     finding: Finding,
     /// The actors that had not ended, and where they were.
     states: WaitGraph,
+    /// What is known of shorter ways.
+    way: Way,
     /// From where on no run was correct.
     critical: Critical,
     /// Where the program panicked, if it did, as `file:line:column`.
@@ -47,6 +49,17 @@ struct Found {
     command: String,
     /// There is no such mistake under the send mode of the platform: the program needs sends that do not wait.
     needs_buffering: bool,
+}
+
+/// The way to a finding.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// That of the schedule that is replayed.
+    Given,
+    /// The shortest that was found.
+    ShortestFound,
+    /// The shortest that there is.
+    Shortest,
 }
 
 impl Found {
@@ -180,7 +193,11 @@ impl Subject<'_> {
             let shorter = explore::minimise(stepper, &found);
             Some(explore::shortest(stepper, &shorter, SHORTER_BUDGET))
         })?;
-        let shorter = shorter.as_ref().unwrap_or(finding);
+        let (shorter, way) = match &shorter {
+            Some(shorter) if shorter.is_proven => (&shorter.finding, Way::Shortest),
+            Some(shorter) => (&shorter.finding, Way::ShortestFound),
+            None => (finding, Way::ShortestFound),
+        };
         let schedule = self.alone((&shorter.steps, &shorter.replay), |_, schedule| {
             Some(schedule.clone())
         })?;
@@ -189,7 +206,8 @@ impl Subject<'_> {
             None => None,
         };
         let is_same = |again: &Found| again.finding.kind.name() == finding.kind.name();
-        again.filter(is_same).ok_or_else(|| {
+        let again = again.filter(is_same).map(|again| Found { way, ..again });
+        again.ok_or_else(|| {
             status::refuse(format_args!(
                 "the program is not deterministic: the same steps do not lead to the same {} again: {}",
                 finding.kind.name(),
@@ -253,6 +271,7 @@ impl Subject<'_> {
                 .args
                 .replay_command(self.name, &finding.replay, self.send_mode),
             needs_buffering: false,
+            way: Way::Given,
             critical: run::without_panic_messages(|| {
                 explore::critical(&mut stepper, &finding, CRITICAL_BUDGET)
             }),

@@ -1,6 +1,6 @@
 //! Promise: a finding is made shorter without becoming another one, and its critical step is where the last correct run is left.
 
-use explore::{Critical, Options, check, critical, minimise, replay, shortest};
+use explore::{Critical, Options, Reduction, check, critical, minimise, replay, shortest};
 use sim_core::Stepper;
 
 use crate::programs;
@@ -59,14 +59,41 @@ fn another_run_may_fail_sooner() {
         (small.steps.len(), small.replay.to_string()),
         (4, "1;1;1;1".to_owned())
     );
-    let shortest = shortest(&mut stepper(), &small, 1_000);
-    assert_eq!(shortest.replay.to_string(), "1/3");
-    assert_eq!(shortest.kind, small.kind);
-    // Without steps to look, it stays.
-    assert_eq!(
-        explore::shortest(&mut stepper(), &small, 0).replay,
-        small.replay
-    );
+    let best = shortest(&mut stepper(), &small, 1_000);
+    assert_eq!(best.finding.replay.to_string(), "1/3");
+    assert_eq!(best.finding.kind, small.kind);
+    assert!(best.is_proven);
+    // Without steps to look, it stays, and nothing is claimed.
+    let same = shortest(&mut stepper(), &small, 0);
+    assert_eq!((same.finding.replay, same.is_proven), (small.replay, false));
+}
+
+/// What is said to be the shortest is as short as the first finding of brute force that is cut later and later.
+#[test]
+fn a_way_that_is_proven_to_be_the_shortest_is() {
+    type Make = fn() -> Stepper;
+    let all: [(Make, usize); 3] = [
+        (|| programs::philosophers(2, false), 6),
+        (|| programs::philosophers(3, false), 9),
+        (programs::draws, 2),
+    ];
+    for (make, steps) in all {
+        let report = check(make(), &Options::default());
+        let best = shortest(&mut make(), &report.findings[0], 1_000_000);
+        assert!(best.is_proven);
+        let first = (1..).find(|&depth_max| {
+            let options = Options {
+                reduction: Reduction::None,
+                depth_max,
+                ..Options::default()
+            };
+            !check(make(), &options).findings.is_empty()
+        });
+        assert_eq!((first, best.finding.steps.len()), (Some(steps), steps));
+        // Enough to look with the optimal reduction, and not for a proof.
+        let found = shortest(&mut make(), &best.finding, 2);
+        assert_eq!((found.is_proven, found.finding), (false, best.finding));
+    }
 }
 
 #[test]

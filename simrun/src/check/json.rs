@@ -4,7 +4,7 @@ use explore::{Bound, Critical, End, FindingStep, Followed, Verdict};
 use serde_json::{Value, json};
 
 use super::search::Searched;
-use super::{CRITICAL_BUDGET, Found, Warning, text, words};
+use super::{CRITICAL_BUDGET, Found, Warning, Way, text, words};
 
 /// A search.
 pub(super) fn of_search(name: &str, searched: &Searched) -> String {
@@ -104,6 +104,11 @@ fn finding(found: &Found) -> Value {
         "replay": found.finding.replay.to_string(),
         "command": found.command,
         "steps": steps(&found.finding.steps),
+        "way": match found.way {
+            Way::Given => "given",
+            Way::ShortestFound => "shortest found",
+            Way::Shortest => "shortest",
+        },
         "critical": critical(found.critical),
         "actors": actors.collect::<Vec<Value>>(),
         "cycle": cycle.iter().map(|actor| actor.number()).collect::<Vec<u32>>(),

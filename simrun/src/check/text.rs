@@ -8,7 +8,7 @@ use explore::{
 use sim_core::{ActorId, Schedule};
 
 use super::search::Searched;
-use super::{CRITICAL_BUDGET, Found, Warning, words};
+use super::{CRITICAL_BUDGET, Found, Warning, Way, words};
 use crate::summary;
 
 /// A search: its findings, the verdict, and the counts.
@@ -171,11 +171,21 @@ fn finding(found: &Found) -> String {
     }
     let _ = writeln!(
         text,
-        "\n{}\nagain with\n  {}",
+        "\n{}{}\nagain with\n  {}",
+        way(found.way),
         critical(found.critical),
         found.command
     );
     text
+}
+
+/// What is known of shorter ways, in words.
+const fn way(way: Way) -> &'static str {
+    match way {
+        Way::Given => "",
+        Way::ShortestFound => "no shorter way was found, but there may be one\n",
+        Way::Shortest => "no way there is shorter\n",
+    }
 }
 
 /// From where on no run was correct, in words.

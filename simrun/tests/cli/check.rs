@@ -62,6 +62,10 @@ fn a_panic_is_found_and_replays() {
         .stdout
         .split_once("checked: 1 of 2 traces wrong")
         .unwrap();
+    // A replay shows the way that it is given, and has not looked for shorter ones.
+    let known = "no way there is shorter\n";
+    assert!(finding.contains(known), "{ran:?}");
+    let finding = finding.replace(known, "");
     assert_eq!(again.stdout.trim_end(), finding.trim_end());
 }
 
@@ -495,7 +499,10 @@ fn check_ranks(case: &str, options: &str, kind: &str) -> serde_json::Value {
     let command = finding["command"].as_str().unwrap();
     let again = shell(&command.replace(" --replay", " --format json --replay"));
     assert_eq!(again.status, 1, "{again:?}");
-    assert_eq!(again.json()["findings"][0]["message"], finding["message"]);
+    let again = again.json()["findings"][0].clone();
+    assert_eq!(again["message"], finding["message"]);
+    // What is known of shorter ways is known from a search.
+    assert_eq!(again["way"], "given");
     found
 }
 
@@ -505,6 +512,7 @@ fn rank_programs_are_explored_too() {
     let finding = &found["findings"][0];
     assert_eq!(finding["cycle"], serde_json::json!([1, 2]));
     assert_eq!(finding["critical"]["is"], "everything");
+    assert_eq!(finding["way"], "shortest");
     let ranks = program("cases");
     let ran = simrun(&format!(
         "check -n 2 --send-mode eager {ranks} -- --case head-to-head"

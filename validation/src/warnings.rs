@@ -152,7 +152,7 @@ pub(crate) fn of_sessions(factors: &[(u32, f64)]) -> Vec<Warning> {
 
 /// Changes of speed within a session.
 pub(crate) fn of_states(states: &[States]) -> Vec<Warning> {
-    let changed = |one: &&States| one.count > 1 || one.kept < 0.9 || one.spread() > 1.1;
+    let changed = |one: &&States| one.count > 1 || one.kept < 0.9 || !one.is_one_speed();
     let warning = |one: &States| {
         let levels: Vec<String> = one
             .pieces
@@ -172,7 +172,7 @@ pub(crate) fn of_states(states: &[States]) -> Vec<Warning> {
             })
             .collect();
         let text = format!(
-            "session {}: the machine had {}; {:.0} % of the blocks were dropped, and the others, at speeds up to {:.2} apart, brought to one ({}): pin the processes, close other work",
+            "session {}: the machine had {}; {:.0} % of the blocks were dropped, and the others, whose speed scattered by {:.0} %, {} ({}): pin the processes, close other work",
             one.session,
             if one.count == 1 {
                 "one state".to_owned()
@@ -180,7 +180,12 @@ pub(crate) fn of_states(states: &[States]) -> Vec<Warning> {
                 format!("{} states", one.count)
             },
             100.0 * (1.0 - one.kept),
-            one.spread(),
+            100.0 * one.scatter,
+            if one.is_one_speed() {
+                "left as they are"
+            } else {
+                "brought to one"
+            },
             cut(&levels)
         );
         Warning::new(Code::States, text)

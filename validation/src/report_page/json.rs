@@ -133,7 +133,7 @@ pub fn calibration_as_json(calibration: &Calibration) -> String {
     let states = calibration
         .states
         .iter()
-        .map(|one| json!({ "session": one.session, "states": one.count, "kept": one.kept, "spread": one.spread() }));
+        .map(|one| json!({ "session": one.session, "states": one.count, "kept": one.kept, "scatter": one.scatter }));
     let sharing = calibration.sharing.iter().map(
         |one| json!({ "kernel": one.kernel.to_string(), "size": one.size, "factor": one.factor }),
     );

@@ -45,11 +45,11 @@ pub(super) fn page(calibration: &Calibration, command: &str, svgs: &[(&str, Stri
     for one in &calibration.states {
         let _ = writeln!(
             page,
-            "<li>Session {}: {} state(s); {:.0} % of the blocks kept, at speeds up to {:.2} apart.</li>",
+            "<li>Session {}: {} state(s); {:.0} % of the blocks kept, whose speed scattered by {:.1} %.</li>",
             one.session,
             one.count,
             100.0 * one.kept,
-            one.spread()
+            100.0 * one.scatter
         );
     }
     for (session, factor) in &calibration.sessions {

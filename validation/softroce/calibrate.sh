@@ -6,7 +6,7 @@
 #
 # Exit status: 0 all limits were kept; 1 one was missed, twice; 2 something does not work; 3 one was missed, twice, and no verdict, because this machine
 # did other things meanwhile (guests need two processors for themselves, and times between processors that come and go are not a network's), or because
-# the measured times themselves are not known well enough, as the session says (W-NOISE, W-FEW, W-STATES).
+# the measured times themselves are not known well enough, as the session says (W-NOISE, W-FEW, W-STATES), or others when the ring ran.
 #
 #   RANKS  2 (one rank in each guest), 4 (two in each, calibrated like that: `ppi`); both without an argument
 #   -q     small, for tests: fewer sizes and rounds
@@ -97,6 +97,12 @@ unknown() {
       END { exit !no }'
 }
 
+# moved DIR: tells how much slower the machine was when the ring ran than when it was calibrated, by the sentinels before and after; 0 if that is more than the limit of 5 %.
+moved() {
+  sed -n 's/^after the common factor (x \([0-9.]*\)).*/\1/p' "$1/ring.txt" |
+    awk '$1 < 0.95 || $1 > 1.05 { no = 1; print "when the ring ran everything took " $1 " times as long as in the calibration" } END { exit !no }'
+}
+
 # session RANKS DIR: 0 if all limits were kept, 1 if not, 2 if something does not work, 3 if they mean nothing.
 session() {
   local ranks=$1 dir=$2 status=0 rate node guests from
@@ -133,7 +139,7 @@ session() {
     --report "$dir/ring-report" --require "${rings[$ranks]}" "$built/ring" -- --size '{size}' --rounds "$rounds" | tee "$dir/ring.txt" || status=1
   [ -s "$dir/ring.txt" ] || die "nothing could be compared"
   cmp "$dir/ring/predictions.csv" "$dir/here/predictions.csv" || die "the guests predict something else than this machine"
-  if { disturbed "$from" || unknown "$dir"; } && [ "$status" = 1 ]; then status=3; fi
+  if { disturbed "$from" || unknown "$dir" || moved "$dir"; } && [ "$status" = 1 ]; then status=3; fi
   return "$status"
 }
 

@@ -200,6 +200,7 @@ impl Ideal {
     #[must_use]
     pub fn again(self: Rc<Self>, port: DevicePort) -> Option<Rc<Self>> {
         let mut own = Rc::into_inner(self)?;
+        Rc::get_mut(&mut own.knowledge)?.clear(port.clone());
         own.queues.get_mut().clear();
         for look in &own.looks {
             look.set(Look::No);
@@ -208,7 +209,6 @@ impl Ideal {
         own.processes.get_mut().clear();
         let ideal = Rc::new(Self {
             ranks: own.ranks.again(port.clone()),
-            knowledge: own.knowledge.again(port.clone()),
             ..own
         });
         port.attach(Rc::clone(&ideal) as Rc<dyn Device>);

@@ -33,18 +33,13 @@ impl Knowledge {
         Rc::new(Self { port, ranks: all })
     }
 
-    /// Nothing is known any more; where somebody still takes notes, that is something new.
-    pub(crate) fn again(self: Rc<Self>, port: DevicePort) -> Rc<Self> {
-        let ranks = u32::try_from(self.ranks.len()).expect("ranks are counted in 32 bits");
-        let Ok(mut own) = Rc::try_unwrap(self) else {
-            return Self::new(port, ranks);
-        };
-        for known in &mut own.ranks {
+    /// Nothing is known any more, in another run.
+    pub(crate) fn clear(&mut self, port: DevicePort) {
+        for known in &mut self.ranks {
             known.learnt.get_mut().clear();
             (known.reason, known.chose, known.deferred) = Default::default();
         }
-        own.port = port;
-        Rc::new(own)
+        self.port = port;
     }
 
     /// What a rank takes its notes with.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Args;
-use validation::real::{Place, RENDEZVOUS};
+use validation::real::{Place, RENDEZVOUS, congestion_control};
 use validation::{
     Comparison, Facts, Measurements, Rounds, add_run, common_factor, read, read_rounds,
     rounds_as_csv, sentinel_times, text_digest, write_comparison,
@@ -142,6 +142,9 @@ fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
     let ranks = ranks.ok_or("no number of ranks: expected -n N, such as -n 2")?;
     if command.measured.is_none() {
         command.way.check(command.backend)?;
+        if place.is_none() {
+            command.way.tcp.check_here()?;
+        }
     }
     let features: &[&str] = match command.backend {
         Network::Verbs if command.measured.is_none() => &["simrun/verbs"],
@@ -218,6 +221,11 @@ fn other_way(plan: &Plan<'_>, facts: &Facts) -> Vec<String> {
     };
     compare("wait", plan.command.way.wait_name(), "--wait");
     compare("backend", plan.command.backend.name(), "--backend");
+    if plan.command.backend == Network::Tcp
+        && let Ok(Some(ours)) = congestion_control(plan.command.way.tcp.tcp_congestion.as_deref())
+    {
+        compare("congestion_control", &ours, "--tcp-congestion");
+    }
     compare("ranks", &plan.ranks.to_string(), "-n");
     notes
 }

@@ -47,6 +47,7 @@ mod real;
 mod size;
 mod status;
 mod summary;
+mod tcp_args;
 mod verbs_args;
 mod way;
 

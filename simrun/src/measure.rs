@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use validation::real::RANK_VARIABLE;
+use validation::real::{RANK_VARIABLE, RealRun};
 use validation::{
     Effort, Machine, MeasureOptions, Selection, Session, Tell, measure_simulated, samples_as_csv,
 };
@@ -179,7 +179,7 @@ pub(crate) fn run(command: &MeasureCommand) -> ExitCode {
         Backend::Verbs => Network::Verbs,
         Backend::Simulated => {
             return match simulated(command) {
-                Ok(sessions) => finish(command, &sessions, &[]),
+                Ok(sessions) => finish(command, &sessions, None),
                 Err(code) => code,
             };
         }
@@ -194,15 +194,19 @@ pub(crate) fn run(command: &MeasureCommand) -> ExitCode {
         Err(wrong) => status::refuse(wrong),
         Ok(Some(place)) => measure_real::be_placed(command, network, &place),
         Ok(None) => match measure_real::sessions(command, network) {
-            Ok((sessions, hosts)) => finish(command, &sessions, &hosts),
+            Ok((sessions, run)) => finish(command, &sessions, Some(&run)),
             Err(code) => code,
         },
     }
 }
 
-/// Writes the samples of all sessions, whose ranks were on these hosts, and says what was found.
-pub(crate) fn finish(command: &MeasureCommand, sessions: &[Session], hosts: &[String]) -> ExitCode {
-    let text = samples_as_csv(&head(command, hosts), sessions);
+/// Writes the samples of all sessions, the last of which was this real run, and says what was found.
+pub(crate) fn finish(
+    command: &MeasureCommand,
+    sessions: &[Session],
+    run: Option<&RealRun>,
+) -> ExitCode {
+    let text = samples_as_csv(&head(command, run), sessions);
     match crate::calibrate::write(&command.out, &text) {
         Ok(()) => status::print(summary(sessions, &command.out)),
         Err(error) => status::refuse(format_args!(
@@ -213,6 +217,8 @@ pub(crate) fn finish(command: &MeasureCommand, sessions: &[Session], hosts: &[St
 }
 
 fn simulated(command: &MeasureCommand) -> Result<Vec<Session>, ExitCode> {
+    let fits = command.way.tcp.check_absent("simulated");
+    fits.map_err(status::refuse)?;
     let path = command.platform.as_deref().ok_or_else(|| {
         status::refuse("no platform: expected --platform FILE with --backend simulated")
     })?;
@@ -232,7 +238,7 @@ impl MeasureCommand {
 }
 
 /// Where the samples come from: lines of the file.
-fn head(command: &MeasureCommand, hosts: &[String]) -> String {
+fn head(command: &MeasureCommand, run: Option<&RealRun>) -> String {
     let mut text = String::from("# Samples of a network, by `simrun measure`.\n");
     let _ = writeln!(text, "# revision: {REVISION}");
     match (command.backend, &command.platform) {
@@ -240,8 +246,8 @@ fn head(command: &MeasureCommand, hosts: &[String]) -> String {
             let _ = writeln!(text, "# backend: simulated\n# platform: {}", path.display());
         }
         (Backend::Simulated, None) => {}
-        (Backend::Tcp, _) => text.push_str(&real_head(command, Network::Tcp, hosts)),
-        (Backend::Verbs, _) => text.push_str(&real_head(command, Network::Verbs, hosts)),
+        (Backend::Tcp, _) => text.push_str(&real_head(command, Network::Tcp, run)),
+        (Backend::Verbs, _) => text.push_str(&real_head(command, Network::Verbs, run)),
     }
     let plan = &command.plan;
     let _ = writeln!(
@@ -253,8 +259,12 @@ fn head(command: &MeasureCommand, hosts: &[String]) -> String {
 }
 
 /// How and where ranks ran. The machine is that of rank 0: the others are taken to be like it.
-fn real_head(command: &MeasureCommand, network: Network, hosts: &[String]) -> String {
+fn real_head(command: &MeasureCommand, network: Network, run: Option<&RealRun>) -> String {
     let mut text = command.way.as_comments(network);
+    if let Some(found) = run.and_then(RealRun::congestion_control) {
+        let _ = writeln!(text, "# congestion_control: {found}");
+    }
+    let hosts = run.map_or(&[][..], |run| &run.hosts);
     let on = |host: &String| hosts.iter().filter(|other| *other == host).count();
     let most = hosts.iter().map(on).max().unwrap_or(0);
     let _ = writeln!(

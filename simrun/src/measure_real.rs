@@ -74,7 +74,7 @@ pub(crate) fn be_placed(command: &MeasureCommand, network: Network, place: &Plac
     let tell = move |run: &RealRun| {
         let session = finished(run).and_then(|()| read_session(&told, 1));
         let code = match session {
-            Ok(session) => crate::measure::finish(&told, &[session], &run.hosts),
+            Ok(session) => crate::measure::finish(&told, &[session], Some(run)),
             Err(code) => code,
         };
         // Nobody can ask an exit code for its number.
@@ -116,21 +116,24 @@ fn measuring(command: &MeasureCommand, progress: &Tell) -> impl Program + use<> 
     })
 }
 
-/// All sessions, one after the other, and the hosts of their ranks.
+/// All sessions, one after the other, and how the last of them ran.
 pub(crate) fn sessions(
     command: &MeasureCommand,
     network: Network,
-) -> Result<(Vec<Session>, Vec<String>), ExitCode> {
+) -> Result<(Vec<Session>, RealRun), ExitCode> {
     let _ = command.way.options(network).map_err(status::refuse)?;
+    command.way.tcp.check_here().map_err(status::refuse)?;
     let mut sessions = Vec::new();
-    let mut hosts = Vec::new();
-    for number in 1..=command.plan.sessions {
+    let mut number = 1;
+    loop {
         let run = launched(command, number)?;
         finished(&run)?;
         sessions.push(read_session(command, number)?);
-        hosts = run.hosts;
+        if number == command.plan.sessions {
+            return Ok((sessions, run));
+        }
+        number += 1;
     }
-    Ok((sessions, hosts))
 }
 
 /// What rank 0 has left.

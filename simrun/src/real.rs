@@ -19,6 +19,7 @@ use validation::real::{
 
 use crate::args::{Format, ranks, send_mode};
 use crate::arrival_args::ArrivalArgs;
+use crate::tcp_args::TcpArgs;
 use crate::verbs_args::{NO_VERBS, VerbsArgs};
 use crate::way::{self, Network};
 use crate::{REVISION, entry, status, summary};
@@ -110,6 +111,9 @@ pub(crate) struct RealArgs {
     /// threshold=SIZE (from SIZE on); without it threshold=16KiB
     #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
     pub(crate) send_mode: Option<SendMode>,
+
+    #[command(flatten)]
+    pub(crate) tcp: TcpArgs,
 
     #[command(flatten)]
     pub(crate) verbs: VerbsArgs,
@@ -269,11 +273,11 @@ pub(crate) fn run(
             "{name} is an actor program, which only a simulation can run: expected a program of ranks, an async fn of mpi::Comm"
         ));
     }
+    if let Err(wrong) = check(args) {
+        return status::refuse(wrong);
+    }
     if backend(args).is_none() {
         return status::refuse(NO_VERBS);
-    }
-    if let Err(wrong) = args.verbs.check() {
-        return status::refuse(wrong);
     }
     if std::env::var_os(validation::real::RANK_VARIABLE).is_some() {
         return be_rank(program, args);
@@ -283,6 +287,15 @@ pub(crate) fn run(
         Ok(None) => launch(name, args, arguments),
         Err(wrong) => status::refuse(wrong),
     }
+}
+
+/// What contradicts itself in the options.
+fn check(args: &RealArgs) -> Result<(), String> {
+    match args.backend {
+        Network::Tcp => {}
+        Network::Verbs => args.tcp.check_absent(args.backend.name())?,
+    }
+    args.verbs.check()
 }
 
 fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
@@ -357,7 +370,7 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
 /// What carries packets; `None` if that was not built.
 fn backend(args: &RealArgs) -> Option<Backend> {
     match args.backend {
-        Network::Tcp => Some(Backend::Tcp),
+        Network::Tcp => Some(args.tcp.backend()),
         Network::Verbs => {
             let threshold = args.send_mode.map_or(EAGER_THRESHOLD, SendMode::threshold);
             args.verbs.backend(threshold)
@@ -430,6 +443,8 @@ fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<Starts,
     let Some(hosts) = &args.hosts else {
         let ranks = args.ranks;
         let ranks = ranks.ok_or("no number of ranks: expected -n N, such as -n 4")?;
+        // Elsewhere, ranks find that out themselves.
+        args.tcp.check_here()?;
         return Ok(Starts::here(&command, ranks));
     };
     if args.arrival.listen.is_none() {
@@ -514,7 +529,7 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
     let printed = match args.format {
         Format::Json => writeln!(stdout, "{}", record.to_json()),
         Format::Text if args.quiet => Ok(()),
-        Format::Text => writeln!(stdout, "{}", summary::real(&record, args.wait_name())),
+        Format::Text => writeln!(stdout, "{}", summary::real(&record, &args.how())),
     };
     let printed = printed.and_then(|()| stdout.flush());
     if let Err(problem) = printed
@@ -578,10 +593,15 @@ fn problem(run: &RealRun, args: &RealArgs) -> Option<String> {
 }
 
 impl RealArgs {
-    const fn wait_name(&self) -> &'static str {
-        match self.wait {
+    /// How ranks waited and what their sockets were given, in a few words.
+    fn how(&self) -> String {
+        let waits = match self.wait {
             WaitArg::Block => "blocking",
             WaitArg::Spin => "spinning",
+        };
+        match &self.tcp.tcp_congestion {
+            Some(name) => format!("{waits}, congestion control {name}"),
+            None => waits.to_owned(),
         }
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn text(run: &Run, record: &Record) -> String {
 }
 
 /// The lines about a real run, whose ranks waited in this way, for people.
-pub(crate) fn real(record: &RealRecord, waits: &str) -> String {
+pub(crate) fn real(record: &RealRecord, how: &str) -> String {
     let ended = match record.outcome {
         "limit" => "was stopped by a limit",
         "interrupted" => "was interrupted",
@@ -63,7 +63,7 @@ pub(crate) fn real(record: &RealRecord, waits: &str) -> String {
     );
     let _ = write!(
         text,
-        "  {}, {}, {}; {}, {waits}; revision {}\n  {}",
+        "  {}, {}, {}; {}, {how}; revision {}\n  {}",
         count(u64::from(record.ranks), "rank"),
         count(record.messages, "message"),
         bytes(record.bytes),

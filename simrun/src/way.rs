@@ -6,12 +6,13 @@ use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
 use run::LogFilter;
-use validation::real::{Backend, Compute, Connecting, Place, Print, RankOptions};
+use validation::real::{Compute, Connecting, Place, Print, RankOptions};
 
 use crate::REVISION;
 use crate::arrival_args::ArrivalArgs;
 use crate::real::WaitArg;
 use crate::size::Size;
+use crate::tcp_args::TcpArgs;
 use crate::verbs_args::{NO_VERBS, VerbsArgs, look_for_device};
 
 /// A network that is really there.
@@ -59,18 +60,24 @@ pub(crate) struct WayArgs {
     pub(crate) arrival: ArrivalArgs,
 
     #[command(flatten)]
+    pub(crate) tcp: TcpArgs,
+
+    #[command(flatten)]
     pub(crate) verbs: VerbsArgs,
 }
 
 impl WayArgs {
-    /// What is missing to go this way, if anything is.
+    /// What contradicts itself in this way, and what is missing to go it, if anything is; ranks find out themselves what their sockets can.
     ///
     /// # Errors
     /// That, and what to do about it.
     pub(crate) fn check(&self, network: Network) -> Result<(), String> {
         match network {
             Network::Tcp => Ok(()),
-            Network::Verbs => look_for_device(&self.verbs),
+            Network::Verbs => {
+                self.tcp.check_absent(network.name())?;
+                look_for_device(&self.verbs)
+            }
         }
     }
 
@@ -101,7 +108,7 @@ impl WayArgs {
     pub(crate) fn options(&self, network: Network) -> Result<RankOptions, &'static str> {
         let threshold = self.eager_threshold.0;
         let backend = match network {
-            Network::Tcp => Some(Backend::Tcp),
+            Network::Tcp => Some(self.tcp.backend()),
             Network::Verbs => self.verbs.backend(threshold),
         };
         Ok(RankOptions {
@@ -144,9 +151,10 @@ impl WayArgs {
         ];
         arguments.extend(self.arrival.as_arguments());
         arguments.extend(self.pin.then(|| OsString::from("--pin")));
-        if network == Network::Verbs {
-            arguments.extend(self.verbs.as_arguments());
-        }
+        arguments.extend(match network {
+            Network::Tcp => self.tcp.as_arguments(),
+            Network::Verbs => self.verbs.as_arguments(),
+        });
         arguments
     }
 }

@@ -1,7 +1,8 @@
 //! What our message layer costs over TCP on one machine: a ping-pong of 8 bytes and a stream of 1 MiB messages, against bare sockets that wait
 //! in the same way. Both sides are two processes, pinned to two cores; runs alternate; the 10th percentile of five runs counts.
 //!
-//! `cargo bench -p validation --bench tcp` prints the table of `results/real/tcp.md`.
+//! `cargo bench -p validation --bench tcp` prints the table of `results/real/tcp.md`; with `-- --tcp-congestion cubic` all sockets, bare ones and
+//! ours, have that congestion control. Without it they have the system's, which may pace what is sent, as `bbr` does.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark may panic")]
 #![expect(clippy::print_stdout, reason = "its results")]
@@ -12,7 +13,8 @@
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,9 +22,10 @@ use std::time::Duration;
 
 use mpi::{Comm, Result};
 use run::{Program, RankProgram};
+use rustix::net::{AddressFamily, SocketType, sockopt};
 use validation::real::{
     Backend, Compute, Connecting, Launch, Listener, OnLoss, Print, RankOptions, RealOutcome,
-    Starts, Ticket, Wait,
+    RealRun, Starts, Ticket, Wait, congestion_control,
 };
 
 const RUNS: usize = 5;
@@ -41,14 +44,30 @@ enum What {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let congestion = words
+        .iter()
+        .position(|&word| word == CONGESTION)
+        .map(|at| *words.get(at + 1).expect("a name, such as cubic"));
     match words[..] {
-        ["rank", what, wait] => rank(parse(what), wait == "spin"),
-        ["bare", what, wait, core, port] => {
+        ["rank", what, wait, ..] => rank(parse(what), wait == "spin", congestion),
+        ["bare", what, wait, core, port, ..] => {
             pin(core.parse().unwrap());
-            bare(parse(what), wait == "spin", port.parse().unwrap());
+            bare(
+                parse(what),
+                wait == "spin",
+                port.parse().unwrap(),
+                congestion,
+            );
         }
-        _ => table(),
+        _ => table(congestion),
     }
+}
+
+/// The option, on the command lines of processes that are started too.
+const CONGESTION: &str = "--tcp-congestion";
+
+fn on_command_line(congestion: Option<&str>) -> impl Iterator<Item = &str> {
+    congestion.into_iter().flat_map(|name| [CONGESTION, name])
 }
 
 fn parse(what: &str) -> What {
@@ -134,12 +153,14 @@ async fn measure(world: Comm, what: What) -> Result<()> {
     Ok(())
 }
 
-fn rank(what: What, spins: bool) {
+fn rank(what: What, spins: bool, congestion: Option<&str>) {
     let ticket = Ticket::read(io::stdin().lock()).unwrap();
     let program = RankProgram::new(move |world| measure(world, what));
     assert!(program.has_ranks());
     let options = RankOptions {
-        backend: Backend::Tcp,
+        backend: Backend::Tcp {
+            congestion: congestion.map(str::to_owned),
+        },
         eager_threshold: 16 * 1024,
         wait: if spins { Wait::Spin } else { Wait::Block },
         connecting: Connecting::default(),
@@ -165,10 +186,13 @@ impl Listener for Answer {
     }
 }
 
-fn ours(what: What, wait: &str) -> f64 {
+fn ours(what: What, wait: &str, congestion: Option<&str>) -> f64 {
     let program = std::env::current_exe().unwrap().into_os_string();
-    let words = ["rank", name(what), wait].map(OsString::from);
-    let command: Vec<OsString> = std::iter::once(program).chain(words).collect();
+    let words = ["rank", name(what), wait].into_iter();
+    let words = words.chain(on_command_line(congestion));
+    let command: Vec<OsString> = std::iter::once(program)
+        .chain(words.map(OsString::from))
+        .collect();
     let launch = Launch {
         starts: Starts::here(&command, 2),
         listen: "127.0.0.1:0".parse().unwrap(),
@@ -179,8 +203,11 @@ fn ours(what: What, wait: &str) -> f64 {
         stop: Arc::new(AtomicBool::new(false)),
     };
     let mut answer = Answer(String::new());
-    let outcome = validation::real::launch(&launch, &mut answer, |run| run.outcome.clone());
-    assert_eq!(outcome.unwrap(), RealOutcome::Finished);
+    let run = validation::real::launch(&launch, &mut answer, RealRun::clone).unwrap();
+    assert_eq!(run.outcome, RealOutcome::Finished);
+    if let Some(asked) = congestion {
+        assert_eq!(run.congestion_control().as_deref(), Some(asked));
+    }
     answer.0.parse().unwrap()
 }
 
@@ -216,12 +243,26 @@ impl Bare {
     }
 }
 
-fn bare(what: What, spins: bool, port: u16) {
+/// A socket that is not connected yet, since what has once been paced stays so.
+fn socket(congestion: Option<&str>) -> OwnedFd {
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    if let Some(name) = congestion {
+        sockopt::set_tcp_congestion(&socket, name).unwrap();
+    }
+    socket
+}
+
+fn bare(what: What, spins: bool, port: u16, congestion: Option<&str>) {
     let is_first = port != 0;
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    let socket = socket(congestion);
     let stream = if is_first {
-        TcpStream::connect(("127.0.0.1", port)).unwrap()
+        rustix::net::connect(&socket, &address).unwrap();
+        TcpStream::from(socket)
     } else {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::bind(&socket, &address).unwrap();
+        rustix::net::listen(&socket, 1).unwrap();
+        let listener = TcpListener::from(socket);
         println!("{}", listener.local_addr().unwrap().port());
         listener.accept().unwrap().0
     };
@@ -274,10 +315,11 @@ fn bare(what: What, spins: bool, port: u16) {
     }
 }
 
-fn bare_time(what: What, wait: &str) -> f64 {
+fn bare_time(what: What, wait: &str, congestion: Option<&str>) -> f64 {
     let start = |core: &str, port: &str| {
         Command::new(std::env::current_exe().unwrap())
             .args(["bare", name(what), wait, core, port])
+            .args(on_command_line(congestion))
             .stdout(Stdio::piped())
             .spawn()
             .unwrap()
@@ -304,15 +346,18 @@ fn p10(times: &[f64]) -> f64 {
     validation::quantile(times, 0.1).expect("there are times")
 }
 
-fn table() {
+fn table(congestion: Option<&str>) {
+    let found = congestion_control(congestion).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let found = found.expect("Linux tells");
+    println!("congestion control: {found}\n");
     println!("| what | waits by | bare socket | simrun | ratio | goal |");
     println!("|---|---|---|---|---|---|");
     for what in [What::PingPong, What::Stream] {
         for wait in ["spin", "block"] {
             let (mut bare, mut real) = (Vec::new(), Vec::new());
             for _ in 0..RUNS {
-                bare.push(bare_time(what, wait));
-                real.push(ours(what, wait));
+                bare.push(bare_time(what, wait, congestion));
+                real.push(ours(what, wait, congestion));
             }
             let (bare, real) = (p10(&bare), p10(&real));
             if what == What::PingPong {

@@ -16,6 +16,7 @@ mod auth;
 mod carrier;
 mod children;
 mod clock;
+mod congestion;
 mod connections;
 mod control;
 mod coordinator;
@@ -39,6 +40,7 @@ mod tcp;
 mod ticket;
 
 pub use allocation::{Place, RENDEZVOUS, place};
+pub use congestion::{CongestionError, congestion_control};
 pub use connections::Connecting;
 pub use control::{FailureKind, RankConnections, RankFailure, RankReport};
 pub use hosts::over_ssh;

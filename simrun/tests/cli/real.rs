@@ -22,6 +22,7 @@ fn every_rank_is_a_process_whose_lines_are_prefixed() {
         "--wait spin",
         "--connect static",
         "--backend tcp --wait spin --connect static",
+        "--tcp-congestion reno",
     ] {
         let ran = real("hosts", &format!("-n 3 {options}"));
         assert_eq!(ran.status, 0, "{ran:?}");
@@ -108,6 +109,14 @@ fn bad_usage_is_refused_before_anything_starts() {
         (
             format!("real -n 2 {}", program("actors")),
             "is an actor program",
+        ),
+        (
+            format!("real -n 2 --tcp-congestion nonsense {cases} -- --case hosts"),
+            "--tcp-congestion nonsense: there is no such congestion control: expected one of those of this system, ",
+        ),
+        (
+            format!("real -n 2 --backend verbs --tcp-congestion reno {cases} -- --case hosts"),
+            "--tcp-congestion reno with --backend verbs: expected it with --backend tcp alone",
         ),
         (
             format!("real -n 2 --listen 192.0.2.1 {cases} -- --case hosts"),
@@ -362,10 +371,16 @@ fn a_rank_on_a_host_that_is_gone_while_its_command_goes_on_ends_the_run() {
 
 /// Starts the ranks of a launcher that sets these variables, `{}` being the rank; what each did.
 fn placed(variables: &[(&str, &str)], size: u32, options: &str) -> Vec<Ran> {
+    placed_each(variables, size, &|_| options.to_owned())
+}
+
+/// The same, where each rank has its own options.
+fn placed_each(variables: &[(&str, &str)], size: u32, options: &dyn Fn(u32) -> String) -> Vec<Ran> {
     let folder = Folder::new();
     let meeting = folder.path("meeting");
     let start = |rank: u32| {
         let mut started = command(program("cases"));
+        let options = options(rank);
         started.arg("real").args(options.split_whitespace());
         started.args(["--", "--case", "hosts"]);
         for (name, value) in variables {
@@ -414,6 +429,80 @@ fn ranks_that_others_have_started_find_each_other() {
     let all = placed(&pmi, 1, "-n 2");
     assert!(
         all[0].stderr.contains("-n 2, but PMI has started 3 ranks"),
+        "{all:?}"
+    );
+}
+
+#[test]
+fn the_congestion_control_that_was_asked_for_is_what_sockets_have() {
+    for connect in ["on-demand", "static"] {
+        let options = format!("-n 3 --tcp-congestion reno --connect {connect}");
+        let ran = real("hosts", &format!("{options} --format json"));
+        let record = ran.json();
+        assert_eq!(ran.status, 0, "{ran:?}");
+        // Ranks that have not talked have no sockets.
+        let expected = match connect {
+            "static" => serde_json::Value::from("reno"),
+            _ => serde_json::Value::Null,
+        };
+        assert_eq!(record["congestion_control"], expected, "{record}");
+        let arguments = record["arguments"].as_array().unwrap();
+        assert!(arguments.contains(&"--tcp-congestion".into()), "{record}");
+    }
+    let ran = real("hosts", "-n 2 --tcp-congestion reno");
+    assert!(
+        ran.stdout
+            .contains("; tcp, blocking, congestion control reno; "),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_rank_elsewhere_whose_sockets_cannot_have_it_ends_the_run_before_anybody_begins() {
+    let folder = Folder::new();
+    let script = "shift; exec sh -c \"$*\"\n";
+    let ssh = folder.write("ssh", script);
+    let hosts = folder.write("hosts", "here:2\n");
+    let cases = program("cases");
+    let mut command = command(SIMRUN);
+    command.args(["real", "-q", "--hosts", &hosts, "--listen", "127.0.0.1"]);
+    command.args(["--tcp-congestion", "nonsense", "--ssh"]);
+    command.args([&format!("sh {ssh}"), &cases, "--", "--case", "hosts"]);
+    let ran = run(&mut command);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{ran:?}");
+    let last = ran.stderr.lines().last().unwrap();
+    assert!(
+        last.starts_with("error: rank 0 on host ")
+            && last.contains(" cannot begin: --tcp-congestion nonsense: there is no such "),
+        "{ran:?}"
+    );
+    // In an allocation only some may be such: the others, who could begin, do not.
+    let pmi = [("PMI_RANK", "{}"), ("PMI_SIZE", "3")];
+    for bad in [0, 2] {
+        let name = |rank: u32| if rank == bad { "nonsense" } else { "reno" };
+        let all = placed_each(&pmi, 3, &|rank| {
+            format!("-q --tcp-congestion {}", name(rank))
+        });
+        for (rank, ran) in (0..).zip(&all) {
+            assert_eq!(ran.stdout, "", "{ran:?}");
+            let status = if rank == bad || rank == 0 { 2 } else { 1 };
+            assert_eq!(ran.status, status, "rank {rank}: {all:?}");
+        }
+        let says = format!("error: rank {bad}: --tcp-congestion nonsense: there is no such ");
+        let ran = &all[bad as usize];
+        assert!(ran.stderr.starts_with(&says), "{all:?}");
+        let told = format!("error: rank {bad} on host ");
+        assert!(bad == 0 || all[0].stderr.starts_with(&told), "{all:?}");
+    }
+    // If others do not come, it is told why the run would not have begun.
+    let all = placed_each(&pmi, 2, &|rank| {
+        let name = ["reno", "nonsense"][rank as usize];
+        format!("--arrival 500ms --tcp-congestion {name}")
+    });
+    assert!(
+        all[0].stderr.starts_with(
+            "error: rank 2 has not come within 500 ms; rank 1 cannot begin: --tcp-congestion nonsense: "
+        ),
         "{all:?}"
     );
 }

@@ -12,7 +12,7 @@
 //! *Not modelled*: the address of a rank is that of the book; a rank does not move.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -26,6 +26,7 @@ use mpi::connection::{
 };
 
 use super::carrier::{Carried, Carrier};
+use super::congestion;
 use super::link::{Arrived, Broken, Link};
 use super::local::Local;
 use super::porter::{News, Order, Porter};
@@ -100,8 +101,10 @@ pub(super) struct Connections<C> {
     arriving: Option<Packet>,
     since: BTreeMap<u32, f64>,
     known: BTreeMap<u32, Known>,
-    lost: std::collections::BTreeSet<u32>,
+    lost: BTreeSet<u32>,
     carrier: C,
+    /// What sockets that carry packets have had.
+    congestion_controls: BTreeSet<String>,
     spares: Spares,
     opens: bool,
     finalizes: bool,
@@ -186,8 +189,9 @@ impl<C: Carrier> Connections<C> {
             arriving: None,
             since: BTreeMap::new(),
             known: BTreeMap::new(),
-            lost: std::collections::BTreeSet::new(),
+            lost: BTreeSet::new(),
             carrier,
+            congestion_controls: BTreeSet::new(),
             spares: Spares::default(),
             opens: false,
             finalizes: false,
@@ -541,6 +545,11 @@ impl<C: Carrier> Connections<C> {
         self.go_on();
     }
 
+    /// The congestion control of all sockets that carry packets or have done so, as the system tells.
+    pub(super) fn congestion_controls(&self) -> Vec<String> {
+        self.congestion_controls.iter().cloned().collect()
+    }
+
     /// The number of sockets, open or not.
     pub(super) fn sockets(&self) -> usize {
         self.ends.len()
@@ -560,10 +569,13 @@ impl<C: Carrier> Connections<C> {
         }
     }
 
-    fn link(&self, connection: ConnectionId, mut stream: TcpStream) -> Option<Link> {
+    fn link(&mut self, connection: ConnectionId, mut stream: TcpStream) -> Option<Link> {
         let both = Interest::READABLE | Interest::WRITABLE;
         let token = Token(FIRST_SOCKET + connection as usize);
         stream.set_nodelay(true).ok()?;
+        if !C::CARRIES {
+            self.congestion_controls.extend(congestion::of(&stream));
+        }
         self.registry.register(&mut stream, token, both).ok()?;
         Some(Link::new(stream))
     }

@@ -42,6 +42,8 @@ pub(super) struct Member {
     pub report: Option<RankReport>,
     /// Whether it has ever arrived.
     pub arrived: bool,
+    /// Why it cannot begin, if it has said so when it came.
+    refusal: Option<String>,
     /// Its connection ended before it had said how it ended.
     pub is_lost: bool,
     /// When that was, on this machine's clock in nanoseconds.
@@ -195,6 +197,7 @@ impl Coordinator {
                     card,
                     host,
                     revision,
+                    refusal,
                     ..
                 },
                 None,
@@ -209,6 +212,12 @@ impl Coordinator {
                 let member = &mut self.members[rank as usize];
                 (member.card, member.host) = (card, host);
                 (member.control, member.arrived) = (Some(token), true);
+                if let Some(why) = &refusal {
+                    // Told where others do not come; else they are waited for, so that none of them looks for a run that is over.
+                    let complaint = format!("rank {rank} cannot begin: {why}");
+                    self.complaint.get_or_insert(complaint);
+                }
+                self.members[rank as usize].refusal = refusal;
                 self.start_if_all_are_here();
             }
             (FromRank::Ended(report), Some(rank)) => {
@@ -245,6 +254,9 @@ impl Coordinator {
         if self.start_ns.is_some() || self.members.iter().any(|member| !member.arrived) {
             return;
         }
+        if self.members.iter().any(|member| member.refusal.is_some()) {
+            return self.refuse();
+        }
         let start_ns = clock::after(LEAD);
         self.start_ns = Some(start_ns);
         let cards = self.members.iter().map(|member| member.card.clone());
@@ -253,6 +265,18 @@ impl Coordinator {
             boot: clock::boot(),
             start_ns,
         });
+    }
+
+    /// Nobody begins, because some cannot: these have ended.
+    fn refuse(&mut self) {
+        for rank in 0..u32::try_from(self.members.len()).unwrap_or(u32::MAX) {
+            let member = &mut self.members[rank as usize];
+            let Some(message) = member.refusal.take() else {
+                continue;
+            };
+            member.report = Some(RankReport::refusal(0.0, message));
+            self.tell(rank, &ToRank::Over);
+        }
     }
 
     /// Says something to a rank, if it can still hear.

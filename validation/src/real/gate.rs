@@ -13,7 +13,7 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry, Token};
 
 use super::auth::{Handshake, Purpose, Secret, Side};
-use super::clock;
+use super::{clock, congestion};
 
 /// How long a stranger may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -135,6 +135,14 @@ impl Gate {
     /// If the system does not tell.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
+    }
+
+    /// Whoever is let in from now on gets a socket with the congestion control of this name.
+    ///
+    /// # Errors
+    /// If sockets cannot have it.
+    pub(super) fn set_congestion(&self, name: &str) -> io::Result<()> {
+        congestion::set(&self.listener, name)
     }
 
     /// Whether an event is its own.

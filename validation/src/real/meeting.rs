@@ -47,11 +47,16 @@ pub fn run_placed(
         return be(program, options, &ticket, control);
     }
     let secret = Secret::random()?;
+    let path = file.path().to_owned();
     let address = host(launch, file, &secret, tell)?;
     let address = address.recv().map_err(io::Error::other)??;
     let ticket = ticket(place, address, &secret);
     let control = come(&ticket)?;
-    be(program, options, &ticket, control)?;
+    if let Err(error) = be(program, options, &ticket, control) {
+        // This process ends before its coordinator has removed it.
+        let _ = std::fs::remove_file(path);
+        return Err(error);
+    }
     // The others may still need the meeting point; when nobody does, the process ends.
     loop {
         std::thread::park();

@@ -1,5 +1,6 @@
 //! How a real run ended, as a value.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -92,4 +93,19 @@ pub struct RealRun {
     pub measured_s: f64,
     /// How long all of it took, in seconds.
     pub wall_s: f64,
+}
+
+impl RealRun {
+    /// The congestion control of the sockets that carried packets, as the ranks' systems tell: one name, or several with a space between them if hosts
+    /// differ. `None` if there were no such sockets, or nobody tells.
+    #[must_use]
+    pub fn congestion_control(&self) -> Option<String> {
+        let reports = self.reports.iter().flatten();
+        let names: BTreeSet<&str> = reports
+            .flat_map(|report| &report.congestion_controls)
+            .map(String::as_str)
+            .collect();
+        let names: Vec<&str> = names.into_iter().collect();
+        (!names.is_empty()).then(|| names.join(" "))
+    }
 }

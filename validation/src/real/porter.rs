@@ -20,6 +20,7 @@ use mio::{Events, Interest, Poll, Token, Waker};
 use mpi::connection::ConnectionId;
 
 use super::auth::{Purpose, Secret, Side};
+use super::congestion;
 use super::control::{self, FromRank, ToRank};
 use super::gate::{Gate, Progress, STRANGERS_MAX, Stranger};
 
@@ -84,6 +85,8 @@ struct Thread {
     gate: Option<Gate>,
     opening: BTreeMap<ConnectionId, Opening>,
     secret: Secret,
+    /// The congestion control that was asked for.
+    congestion: Option<String>,
     orders: Receiver<Order>,
     news: Sender<News>,
     has_news: Arc<AtomicBool>,
@@ -105,14 +108,14 @@ enum Stage {
 /// Why the thread ends the process.
 const STOPPED: i32 = 1;
 
-/// Starts the thread; `address` is where others are to be let in. Also says at which address exactly.
+/// Starts the thread; `address` is where others are to be let in, and sockets to and from them get the congestion control of that name, if there is
+/// one. Also says at which address exactly.
 ///
 /// # Errors
-/// If the address cannot be listened at, or there is no thread to be had.
+/// If the address cannot be listened at, sockets cannot have that, or there is no thread to be had.
 pub(super) fn start(
     control: std::net::TcpStream,
-    rank: u32,
-    address: SocketAddr,
+    (rank, address, congestion): (u32, SocketAddr, Option<&str>),
     secret: &Secret,
     wakes: Arc<Waker>,
 ) -> io::Result<(Porter, SocketAddr)> {
@@ -126,6 +129,9 @@ pub(super) fn start(
         Interest::READABLE | Interest::WRITABLE,
     )?;
     let gate = Gate::open(registry, GATE, address, Purpose::Rank(rank), secret)?;
+    if let Some(name) = congestion {
+        gate.set_congestion(name)?;
+    }
     let address = gate.address()?;
     let waker = Waker::new(registry, WAKE)?;
     let (orders, ordered) = channel();
@@ -139,6 +145,7 @@ pub(super) fn start(
         gate: Some(gate),
         opening: BTreeMap::new(),
         secret: secret.clone(),
+        congestion: congestion.map(str::to_owned),
         orders: ordered,
         news: tells,
         has_news: Arc::clone(&has_news),
@@ -254,7 +261,8 @@ impl Thread {
     fn connect(&mut self, connection: ConnectionId, peer: u32, address: SocketAddr) {
         let token = Token(OWN + connection as usize);
         let both = Interest::READABLE | Interest::WRITABLE;
-        let stream = TcpStream::connect(address).and_then(|mut stream| {
+        let stream = congestion::connect(address, self.congestion.as_deref());
+        let stream = stream.and_then(|mut stream| {
             self.poll.registry().register(&mut stream, token, both)?;
             Ok(stream)
         });

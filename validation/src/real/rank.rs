@@ -15,6 +15,7 @@ use super::adapter::OverVerbs;
 use super::auth::{Handshake, Purpose, Secret, Side};
 use super::carrier::{Carrier, InStream};
 use super::clock::{self, Clock};
+use super::congestion::congestion_control;
 use super::connections::Connecting;
 use super::control::{FailureKind, FromRank, RankConnections, RankFailure, RankReport, ToRank};
 use super::executor;
@@ -28,11 +29,13 @@ use super::ticket::Ticket;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What carries packets.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Backend {
     /// Sockets.
-    #[default]
-    Tcp,
+    Tcp {
+        /// Their congestion control; what the system has if there is none.
+        congestion: Option<String>,
+    },
     /// An adapter for InfiniBand or RoCE.
     #[cfg(feature = "verbs")]
     Verbs {
@@ -41,6 +44,23 @@ pub enum Backend {
         /// What can be chosen about it.
         options: mpi::packet_channel::Options,
     },
+}
+
+impl Default for Backend {
+    fn default() -> Self {
+        Self::Tcp { congestion: None }
+    }
+}
+
+impl Backend {
+    /// The congestion control that was asked for.
+    fn congestion(&self) -> Option<&str> {
+        match self {
+            Self::Tcp { congestion } => congestion.as_deref(),
+            #[cfg(feature = "verbs")]
+            Self::Verbs { .. } => None,
+        }
+    }
 }
 
 /// When the lines that a rank prints are printed.
@@ -119,8 +139,11 @@ pub(super) fn be(
     let address = SocketAddr::new(control.local_addr()?.ip(), 0);
     let poll = Poll::new()?;
     let waker = Arc::new(mio::Waker::new(poll.registry(), WAKE)?);
-    let (porter, address) =
-        porter::start(control, ticket.rank, address, &secret, Arc::clone(&waker))?;
+    let congestion = options.backend.congestion();
+    let checked = congestion.map_or(Ok(None), |name| congestion_control(Some(name)));
+    let congestion = congestion.filter(|_| checked.is_ok());
+    let gate = (ticket.rank, address, congestion);
+    let (porter, address) = porter::start(control, gate, &secret, Arc::clone(&waker))?;
     let host = os::host_name();
     porter.order(Order::Tell(FromRank::Here {
         rank: ticket.rank,
@@ -129,7 +152,12 @@ pub(super) fn be(
         host: host.clone(),
         boot: clock::boot(),
         revision: options.revision.clone(),
+        refusal: checked.as_ref().err().map(ToString::to_string),
     }));
+    if let Err(error) = checked {
+        wait_for_end(&porter);
+        return Err(io::Error::new(ErrorKind::Unsupported, error));
+    }
     let (cards, clock) = begin(&porter)?;
     let me = Me {
         rank: ticket.rank,
@@ -146,7 +174,7 @@ pub(super) fn be(
     let crowded = ticket.local_size as usize > os::cores();
     let parts = (poll, waker, porter, cards, crowded);
     match &options.backend {
-        Backend::Tcp => live(program, options, &local, parts, InStream),
+        Backend::Tcp { .. } => live(program, options, &local, parts, InStream),
         #[cfg(feature = "verbs")]
         Backend::Verbs {
             device,
@@ -197,9 +225,10 @@ fn live<C: Carrier + 'static>(
     };
     let (ended, place) = with_quiet_panics(|| executor::run(&process, future, &*sockets));
     local.print_kept();
-    let report = report(&process, local, ended, place);
+    let mut report = report(&process, local, ended, place);
     let finished = report.failure.is_none();
     let connections = sockets.connections().borrow();
+    report.congestion_controls = connections.congestion_controls();
     end(connections.porter(), report);
     Ok(finished)
 }
@@ -207,24 +236,17 @@ fn live<C: Carrier + 'static>(
 /// Tells the coordinator how this rank ended, and waits until nobody needs it any more.
 fn end(porter: &Porter, report: RankReport) {
     porter.order(Order::Tell(FromRank::Ended(report)));
+    wait_for_end(porter);
+}
+
+/// Waits until nobody needs this rank any more.
+fn wait_for_end(porter: &Porter) {
     while !matches!(porter.wait(), None | Some(News::Over)) {}
 }
 
 /// Tells the coordinator why this rank cannot begin: whoever has asked for it is to hear of that, not of a rank that has died.
 fn refuse(porter: &Porter, local: &Local, error: io::Error) -> io::Error {
-    let failure = RankFailure {
-        message: error.to_string(),
-        kind: FailureKind::Refusal,
-        after_loss: false,
-    };
-    end(
-        porter,
-        RankReport {
-            time_s: local.now(),
-            failure: Some(failure),
-            ..RankReport::default()
-        },
-    );
+    end(porter, RankReport::refusal(local.now(), error.to_string()));
     error
 }
 
@@ -322,6 +344,7 @@ fn report(
             broken: counts.broken,
         },
         waited: statistics.map(|all| all.waited).unwrap_or_default(),
+        congestion_controls: Vec::new(),
     }
 }
 
@@ -359,8 +382,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_rank_that_cannot_begin_says_why_and_has_not_died() {
+    /// The only rank of a run of [`Nothing`] over sockets with this congestion control: what it ends with, and what is told of the run.
+    fn begun_over(congestion: Option<&str>) -> (String, RealRun) {
         let secret = Secret::random().unwrap();
         let (tells, address) = channel();
         let known = secret.clone();
@@ -385,7 +408,9 @@ mod tests {
             launcher.run(RealRun::clone).unwrap()
         });
         let options = RankOptions {
-            backend: Backend::Tcp,
+            backend: Backend::Tcp {
+                congestion: congestion.map(str::to_owned),
+            },
             eager_threshold: 1,
             wait: Wait::Block,
             connecting: Connecting::default(),
@@ -400,15 +425,27 @@ mod tests {
         let ticket = Ticket::new((0, 1), (0, 1), address.recv().unwrap(), None, &secret);
         let control = come(&ticket).unwrap();
         let error = be(&Nothing, &options, &ticket, control).unwrap_err();
-        assert_eq!(error.to_string(), "the program is not made of ranks");
-        let run = launcher.join().unwrap();
-        assert!(run.lost.is_empty());
-        let RealOutcome::Failed(failure) = &run.outcome else {
-            panic!("{run:?}");
-        };
-        assert_eq!(failure.kind, FailureKind::Refusal);
-        let host = os::host_name();
-        let told = format!("rank 0 on host {host} cannot begin: the program is not made of ranks");
-        assert_eq!(failure.to_string(), told);
+        (error.to_string(), launcher.join().unwrap())
+    }
+
+    #[test]
+    fn a_rank_that_cannot_begin_says_why_and_has_not_died() {
+        // The second one is refused before it asks the program.
+        let nonsense = congestion_control(Some("nonsense")).unwrap_err();
+        for (congestion, why) in [
+            (None, "the program is not made of ranks"),
+            (Some("nonsense"), &nonsense.to_string()),
+        ] {
+            let (error, run) = begun_over(congestion);
+            assert_eq!(error, why);
+            assert!(run.lost.is_empty());
+            let RealOutcome::Failed(failure) = &run.outcome else {
+                panic!("{run:?}");
+            };
+            assert_eq!(failure.kind, FailureKind::Refusal);
+            let host = os::host_name();
+            let told = format!("rank 0 on host {host} cannot begin: {why}");
+            assert_eq!(failure.to_string(), told);
+        }
     }
 }

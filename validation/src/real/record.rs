@@ -40,6 +40,8 @@ pub struct RealRecord {
     pub platform: Option<String>,
     /// What carried packets.
     pub backend: &'static str,
+    /// The congestion control of the sockets that carried packets; several names if hosts differ.
+    pub congestion_control: Option<String>,
     /// Whether protocols advance while a rank computes.
     pub progress: &'static str,
     /// The host of each rank.
@@ -97,6 +99,7 @@ impl RealRecord {
             arguments: origin.arguments,
             platform: None,
             backend: origin.backend,
+            congestion_control: run.congestion_control(),
             progress: "polling",
             hosts: run.hosts.clone(),
             failure: match &run.outcome {

@@ -1,0 +1,55 @@
+//! The options of real runs over TCP, the same for every command that starts ranks.
+
+use std::ffi::OsString;
+
+use clap::Args;
+use validation::real::{Backend, congestion_control};
+
+/// What can be chosen about sockets.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TcpArgs {
+    /// How the sockets between ranks control congestion, such as cubic or reno; without
+    /// it as the system says
+    #[arg(long, value_name = "NAME", help_heading = "TCP", verbatim_doc_comment)]
+    pub(crate) tcp_congestion: Option<String>,
+}
+
+impl TcpArgs {
+    /// What is wrong with these options where `backend` carries the messages, which is not TCP.
+    ///
+    /// # Errors
+    /// If one was given.
+    pub(crate) fn check_absent(&self, backend: &str) -> Result<(), String> {
+        self.tcp_congestion.as_ref().map_or(Ok(()), |name| {
+            Err(format!(
+                "--tcp-congestion {name} with --backend {backend}: expected it with --backend tcp alone"
+            ))
+        })
+    }
+
+    /// What sockets of this machine, where ranks are to run, cannot do.
+    ///
+    /// # Errors
+    /// That, and what they can.
+    pub(crate) fn check_here(&self) -> Result<(), String> {
+        let Some(name) = &self.tcp_congestion else {
+            return Ok(());
+        };
+        let found = congestion_control(Some(name));
+        found.map(drop).map_err(|wrong| wrong.to_string())
+    }
+
+    /// TCP with these options.
+    pub(crate) fn backend(&self) -> Backend {
+        Backend::Tcp {
+            congestion: self.tcp_congestion.clone(),
+        }
+    }
+
+    /// The same options on another command line.
+    pub(crate) fn as_arguments(&self) -> Vec<OsString> {
+        let name = self.tcp_congestion.as_ref();
+        let two = name.map(|name| [OsString::from("--tcp-congestion"), name.into()]);
+        two.into_iter().flatten().collect()
+    }
+}

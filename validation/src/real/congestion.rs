@@ -1,0 +1,250 @@
+//! The congestion control of sockets: whether one of a name can be had here, sockets that have it, and which one a socket has.
+//!
+//! It is given to sockets before they are connected. One that paces what it sends, as BBR does, asks for that when the connection is made, and Linux
+//! does not take it back when the socket gets another congestion control later (`sk_pacing_status`). What a listener has, the sockets have that it
+//! accepts.
+//!
+//! *Not modelled*: parameters of a congestion control; queueing disciplines, which may pace too.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+
+use mio::net::TcpStream;
+
+/// What Linux has, and what everybody may use of it.
+const LISTS: [&str; 2] = [
+    "/proc/sys/net/ipv4/tcp_available_congestion_control",
+    "/proc/sys/net/ipv4/tcp_allowed_congestion_control",
+];
+
+/// A congestion control that sockets cannot have here.
+#[derive(Debug)]
+pub struct CongestionError {
+    /// Its name, as it was given.
+    pub name: String,
+    /// What the system says to it.
+    pub problem: io::Error,
+    /// Those that the system has; empty if it does not tell.
+    pub available: Vec<String>,
+    /// Those of them that everybody may use; empty if the system does not tell.
+    pub allowed: Vec<String>,
+}
+
+impl CongestionError {
+    fn new(name: &str, problem: io::Error) -> Self {
+        let [available, allowed] = LISTS.map(|path| {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            text.split_whitespace().map(str::to_owned).collect()
+        });
+        Self {
+            name: name.to_owned(),
+            problem,
+            available,
+            allowed,
+        }
+    }
+}
+
+impl fmt::Display for CongestionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, problem, .. } = self;
+        write!(f, "--tcp-congestion {name}: ")?;
+        match problem.kind() {
+            io::ErrorKind::NotFound => f.write_str("there is no such congestion control")?,
+            io::ErrorKind::PermissionDenied => f.write_str("not allowed to this user")?,
+            _ => write!(f, "sockets cannot have that: {problem}")?,
+        }
+        if self.available.is_empty() {
+            return f.write_str(": expected a congestion control of this system");
+        }
+        let available = self.available.join(" ");
+        write!(f, ": expected one of those of this system, {available}")?;
+        if !self.allowed.is_empty() && self.allowed != self.available {
+            let allowed = self.allowed.join(" ");
+            write!(f, " (without special rights {allowed})")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for CongestionError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.problem)
+    }
+}
+
+/// The congestion control of a new socket that is asked to have this one, or without a name what the system gives it; `None` if the system does not
+/// tell. The socket is not connected.
+///
+/// # Errors
+/// If a socket cannot have it.
+pub fn congestion_control(name: Option<&str>) -> Result<Option<String>, CongestionError> {
+    system::of_new(name)
+        .map_err(|problem| CongestionError::new(name.unwrap_or("(that of the system)"), problem))
+}
+
+pub(super) use system::{of, set};
+
+/// Begins to connect a socket with this congestion control, or with that of the system, without waiting for the end.
+///
+/// # Errors
+/// If that cannot be begun.
+pub(super) fn connect(address: SocketAddr, name: Option<&str>) -> io::Result<TcpStream> {
+    name.map_or_else(
+        || TcpStream::connect(address),
+        |name| system::connect(address, name),
+    )
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::io;
+    use std::net::SocketAddr;
+    use std::os::fd::AsFd;
+
+    use mio::net::TcpStream;
+    use rustix::io::Errno;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
+
+    /// Gives a socket this congestion control.
+    pub(in crate::real) fn set(socket: impl AsFd, name: &str) -> io::Result<()> {
+        Ok(sockopt::set_tcp_congestion(socket, name)?)
+    }
+
+    /// That of a socket, if the system tells.
+    pub(in crate::real) fn of(socket: impl AsFd) -> Option<String> {
+        sockopt::tcp_congestion(socket).ok()
+    }
+
+    pub(super) fn of_new(name: Option<&str>) -> io::Result<Option<String>> {
+        let socket = open(AddressFamily::INET)?;
+        if let Some(name) = name {
+            set(&socket, name)?;
+        }
+        Ok(of(&socket))
+    }
+
+    fn open(family: AddressFamily) -> io::Result<std::os::fd::OwnedFd> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        Ok(socket_with(family, SocketType::STREAM, flags, None)?)
+    }
+
+    pub(super) fn connect(address: SocketAddr, name: &str) -> io::Result<TcpStream> {
+        let socket = open(if address.is_ipv4() {
+            AddressFamily::INET
+        } else {
+            AddressFamily::INET6
+        })?;
+        set(&socket, name)?;
+        match rustix::net::connect(&socket, &address) {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(TcpStream::from_std(socket.into())),
+            Err(problem) => Err(problem.into()),
+        }
+    }
+}
+
+/// Other systems give all sockets the same.
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::io;
+    use std::net::SocketAddr;
+    use std::os::fd::AsFd;
+
+    use mio::net::TcpStream;
+
+    pub(in crate::real) fn set(_: impl AsFd, _: &str) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(in crate::real) fn of(_: impl AsFd) -> Option<String> {
+        None
+    }
+
+    pub(super) fn of_new(name: Option<&str>) -> io::Result<Option<String>> {
+        match name {
+            Some(_) => Err(io::ErrorKind::Unsupported.into()),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn connect(_: SocketAddr, _: &str) -> io::Result<TcpStream> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn both_ends_of_a_connection_have_what_was_asked_for() {
+        // Every Linux has it, and everybody may use it.
+        let name = "reno";
+        assert_eq!(
+            congestion_control(Some(name)).unwrap().as_deref(),
+            Some(name)
+        );
+        let default = congestion_control(None).unwrap();
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else {
+                println!("skipped: nobody listens at {address}");
+                continue;
+            };
+            let address = listener.local_addr().unwrap();
+            let plain = connect(address, None).unwrap();
+            let (accepted, _) = listener.accept().unwrap();
+            assert_eq!(
+                (of(&plain), of(&accepted)),
+                (default.clone(), default.clone())
+            );
+            set(&listener, name).unwrap();
+            let asked = connect(address, Some(name)).unwrap();
+            let (accepted, _) = listener.accept().unwrap();
+            let both = [of(&asked), of(&accepted)].map(Option::unwrap);
+            assert_eq!(both, [name, name]);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_refused_with_what_can() {
+        let error = congestion_control(Some("nonsense")).unwrap_err();
+        let lists = LISTS.map(|path| std::fs::read_to_string(path).unwrap_or_default());
+        let names = |text: &str| {
+            text.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(error.available, names(&lists[0]));
+        assert_eq!(error.allowed, names(&lists[1]));
+        let told = |problem: io::ErrorKind, available: &[&str], allowed: &[&str]| {
+            let names = |all: &[&str]| all.iter().map(|&name| name.to_owned()).collect();
+            let error = CongestionError {
+                name: "dctcp".to_owned(),
+                problem: problem.into(),
+                available: names(available),
+                allowed: names(allowed),
+            };
+            error.to_string()
+        };
+        assert_eq!(
+            told(io::ErrorKind::NotFound, &["reno", "bbr"], &["reno", "bbr"]),
+            "--tcp-congestion dctcp: there is no such congestion control: expected one of those of this system, reno bbr"
+        );
+        assert_eq!(
+            told(
+                io::ErrorKind::PermissionDenied,
+                &["reno", "dctcp"],
+                &["reno"]
+            ),
+            "--tcp-congestion dctcp: not allowed to this user: expected one of those of this system, reno dctcp (without special rights reno)"
+        );
+        assert_eq!(
+            told(io::ErrorKind::NotFound, &[], &[]),
+            "--tcp-congestion dctcp: there is no such congestion control: expected a congestion control of this system"
+        );
+    }
+}

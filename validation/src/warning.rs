@@ -31,6 +31,8 @@ pub enum Code {
     Few,
     /// The machine was noisy.
     Noise,
+    /// What is sent was paced.
+    Paced,
     /// Sizes outside those that were fitted.
     Extrapolated,
     /// What was measured is no ping-pong.
@@ -48,6 +50,7 @@ impl Code {
             Self::Gap => "W-GAP",
             Self::Few => "W-FEW",
             Self::Noise => "W-NOISE",
+            Self::Paced => "W-PACED",
             Self::Extrapolated => "W-EXTRA",
             Self::Stream => "W-STREAM",
             Self::States => "W-STATES",

@@ -3,6 +3,7 @@
 use crate::calibrate::{CalibrateOptions, Calibration, by_timing};
 use crate::cross_check::CrossCheck;
 use crate::error_summary::{ErrorSummary, Prediction};
+use crate::facts::Facts;
 use crate::fit::{Break, Fit, Rules};
 use crate::loggp::LogGp;
 use crate::point::{Point, bytes};
@@ -239,6 +240,7 @@ pub(crate) fn of_calibration(
     warnings.extend(of_calls(calibration));
     warnings.extend(of_sharing(calibration));
     warnings.extend(of_machine(calibration));
+    warnings.extend(of_congestion_control(&calibration.facts));
     let farthest = |one: &&SizeSummary| !calibration.bands.reaches(one.point.size);
     let refused: Vec<String> = calibration
         .hidden
@@ -396,4 +398,15 @@ fn of_machine(calibration: &Calibration) -> Vec<Warning> {
         warnings.push(Warning::new(Code::Oversubscribed, text));
     }
     warnings
+}
+
+/// Sockets that pace what they send, as BBR in all its versions does: how long a message takes depends on what the sockets believe of the network, and that
+/// changes from moment to moment.
+fn of_congestion_control(facts: &Facts) -> Option<Warning> {
+    let names = facts.text("congestion_control")?;
+    let paces = names.split(' ').find(|name| name.starts_with("bbr"))?;
+    let text = format!(
+        "the congestion control of the sockets, {paces}, paces what is sent, so that long messages may take several different times on a network without losses: `--tcp-congestion cubic` measures without, where the network to be predicted does not use it either"
+    );
+    Some(Warning::new(Code::Paced, text))
 }

@@ -216,6 +216,38 @@ fn polling_processes_are_counted_on_each_host() {
 }
 
 #[test]
+fn sockets_that_pace_are_told_of() {
+    for (value, paces) in [
+        ("bbr", Some("bbr")),
+        ("cubic bbr2", Some("bbr2")),
+        ("cubic", None),
+        ("reno", None),
+        // Other names that have these letters in them.
+        ("dctcp nobbr", None),
+    ] {
+        let fact = format!("# congestion_control: {value}\n");
+        let calibration = calibrated(
+            &(fact + &samples(&[1.0], 6, 0.001)),
+            &CalibrateOptions::default(),
+        );
+        let expected: Vec<Code> = paces.iter().map(|_| Code::Paced).collect();
+        assert_eq!(codes(&calibration), expected, "{value}");
+        for (warning, name) in calibration.warnings.iter().zip(paces) {
+            let text = warning.to_string();
+            let begins = format!("W-PACED: the congestion control of the sockets, {name}, paces ");
+            assert!(text.starts_with(&begins), "{text}");
+            assert!(text.contains("--tcp-congestion cubic"), "{text}");
+        }
+        let note = format!("# congestion_control: {value}\n");
+        assert!(
+            calibration.platform.contains(&note),
+            "{}",
+            calibration.platform
+        );
+    }
+}
+
+#[test]
 fn what_cannot_be_fitted_is_refused() {
     let options = CalibrateOptions::default();
     let text = "kernel,size_bytes,time_us\nos,8,1.0\n";

@@ -134,6 +134,97 @@ fn mistakes_are_answered() {
 }
 
 #[test]
+fn the_congestion_control_of_sockets_is_told_and_what_cannot_be_had_refused() {
+    let folder = Folder::new();
+    let out = folder.path("m.csv");
+    let fact = |options: &str| {
+        let ran = simrun(&format!(
+            "measure --backend tcp --effort quick --sizes 6 --held-out 0 --max-size 1KiB --kernels pp --time-limit 0.5 --out {out} {options}"
+        ));
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let text = std::fs::read_to_string(&out).unwrap();
+        let mut facts = text.lines().filter_map(|line| {
+            let name = line.strip_prefix("# congestion_control: ")?;
+            Some(name.to_owned())
+        });
+        facts.next().unwrap_or_else(|| panic!("{text}"))
+    };
+    let default = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").unwrap();
+    assert_eq!(fact(""), default.trim());
+    assert_eq!(fact("--tcp-congestion reno"), "reno");
+    std::fs::remove_file(&out).unwrap();
+    let available = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let available = std::fs::read_to_string(available).unwrap();
+    let nonsense = format!(
+        "error: --tcp-congestion nonsense: there is no such congestion control: expected one of those of this system, {}",
+        available.trim()
+    );
+    let platform = folder.write("known.toml", KNOWN);
+    let program = program(&folder);
+    for (line, says) in [
+        (
+            format!("measure --backend tcp --tcp-congestion nonsense --out {out}"),
+            nonsense.as_str(),
+        ),
+        (
+            format!(
+                "compare --backend tcp --tcp-congestion nonsense --platform {platform} -n 2 {program}"
+            ),
+            &nonsense,
+        ),
+        (
+            format!("measure --backend verbs --tcp-congestion reno --out {out}"),
+            "error: --tcp-congestion reno with --backend verbs: expected it with --backend tcp alone",
+        ),
+        (
+            format!(
+                "compare --backend verbs --tcp-congestion reno --platform {platform} -n 2 {program}"
+            ),
+            "error: --tcp-congestion reno with --backend verbs: expected it with --backend tcp alone",
+        ),
+        (
+            format!(
+                "measure --backend simulated --platform {platform} --tcp-congestion reno --out {out}"
+            ),
+            "error: --tcp-congestion reno with --backend simulated: expected it with --backend tcp alone",
+        ),
+    ] {
+        let ran = simrun(&line);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{line}");
+        assert!(ran.stderr.starts_with(says), "{line}: {}", ran.stderr);
+        assert!(!std::fs::exists(&out).unwrap());
+    }
+}
+
+#[test]
+fn another_congestion_control_than_that_of_the_calibration_is_told_of() {
+    let folder = Folder::new();
+    let platform = folder.write(
+        "known.toml",
+        &format!("# congestion_control: cubic\n{KNOWN}"),
+    );
+    // What it was started with is what its real runs have to be started with.
+    let script = folder.path("options");
+    let program = program(&folder);
+    let text = std::fs::read_to_string(&program).unwrap();
+    let keeps = format!("#!/bin/sh\necho \"$*\" >>{script}\n");
+    std::fs::write(&program, text.replacen("#!/bin/sh\n", &keeps, 1)).unwrap();
+    let ran = simrun(&format!(
+        "compare --backend tcp --platform {platform} -n 2 --runs 1 --tcp-congestion reno --format json {program}"
+    ));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let note = "the calibration has congestion_control cubic, and this is reno (--tcp-congestion): it may not hold";
+    assert!(ran.stdout.contains(note), "{ran:?}");
+    let lines = std::fs::read_to_string(&script).unwrap();
+    let real = lines.lines().filter(|line| line.starts_with("real "));
+    let with = |line: &str| line.contains(" --tcp-congestion reno");
+    assert!(
+        real.clone().count() > 0 && real.clone().all(with),
+        "{lines}"
+    );
+}
+
+#[test]
 fn verbs_that_are_not_there_are_named() {
     if cfg!(feature = "verbs") && std::fs::exists("/sys/class/infiniband_verbs").unwrap() {
         println!("skipped: this machine has an adapter");
@@ -305,11 +396,11 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
 /// The limits of the method for two pinned processes on the loopback: the median and the worst error of sizes held back.
 const LIMITS: (f64, f64) = (0.03, 0.15);
 
-/// A short real measurement, calibrated: what holds on any machine is asserted here, and the figures are handed out.
+/// A short real measurement, calibrated (over sockets that do not pace what they send, whatever this machine's others do): what holds on any machine is asserted here, and the figures are handed out.
 fn really_measured(folder: &Folder) -> Value {
     let (out, mine) = (folder.path("m.csv"), folder.path("mine.toml"));
     let ran = simrun(&format!(
-        "measure --backend tcp -n 2 --wait spin --pin --effort quick --time-limit 8 --kernels late --max-size 256KiB --out {out}"
+        "measure --backend tcp -n 2 --wait spin --pin --effort quick --time-limit 8 --kernels late --max-size 256KiB --tcp-congestion reno --out {out}"
     ));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let samples = std::fs::read_to_string(&out).unwrap();
@@ -319,6 +410,8 @@ fn really_measured(folder: &Folder) -> Value {
         "# wait: spin",
         "# pinned: true",
         "# ranks: 2",
+        // What the sockets say that they have.
+        "# congestion_control: reno",
     ] {
         assert!(samples.lines().any(|found| found == line), "{line}");
     }
@@ -349,6 +442,10 @@ fn really_measured(folder: &Folder) -> Value {
     let ran = simrun(&format!("-q -p {mine} -n 2 {cases} -- --case hosts"));
     assert_eq!((ran.status, ran.stdout.lines().count()), (0, 2), "{ran:?}");
     never_falls(&found);
+    assert!(
+        warnings(&found).all(|(code, _)| code != "W-PACED"),
+        "{found}"
+    );
     // Every size that was held back is predicted, but for those that were measured only at another speed of the machine.
     let held_back = samples.lines().filter(|line| line.contains(",validate,"));
     let held_back: BTreeSet<u64> = held_back

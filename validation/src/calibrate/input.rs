@@ -62,7 +62,15 @@ impl Input {
         if matches!(measurements, Measurements::Samples(_)) {
             input.facts = Facts::read(text);
         }
-        for key in ["backend", "platform", "processor", "kernel", "wait", "plan"] {
+        for key in [
+            "backend",
+            "congestion_control",
+            "platform",
+            "processor",
+            "kernel",
+            "wait",
+            "plan",
+        ] {
             if let Some(value) = input.facts.text(key) {
                 input.sources.push(format!("{key}: {value}"));
             }

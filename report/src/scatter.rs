@@ -22,6 +22,8 @@ pub enum Mark {
     Dots,
     /// Orange rings: what was held back.
     Rings,
+    /// Green crosses: what was never to be fitted.
+    Crosses,
     /// A red line: the model.
     Line,
     /// A thin grey line: what the model is compared with.
@@ -179,6 +181,9 @@ impl Scatter {
                 }
                 Mark::Rings => chart
                     .draw_series(dots().map(|at| Circle::new(at, size, colour.stroke_width(2)))),
+                Mark::Crosses => {
+                    chart.draw_series(dots().map(|at| Cross::new(at, size, colour.stroke_width(2))))
+                }
                 Mark::Whiskers => chart.draw_series(
                     points
                         .chunks(2)
@@ -215,6 +220,7 @@ fn style(mark: Mark) -> (RGBAColor, u32) {
         Mark::Faint => (RGBColor(120, 120, 120).mix(0.25), 1),
         Mark::Dots => (RGBColor(33, 102, 172).to_rgba(), 4),
         Mark::Rings => (RGBColor(230, 140, 20).to_rgba(), 5),
+        Mark::Crosses => (RGBColor(27, 120, 55).to_rgba(), 4),
         Mark::Line => (RGBColor(178, 24, 43).to_rgba(), 2),
         Mark::Thin => (RGBColor(130, 130, 130).to_rgba(), 1),
         Mark::Second => (RGBColor(33, 102, 172).to_rgba(), 2),

@@ -71,6 +71,10 @@ pub(crate) struct CalibrateCommand {
     #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
     require: Vec<Limit>,
 
+    /// The same for programs that were measured beside the ping-pongs (kernel ringN)
+    #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
+    require_programs: Vec<Limit>,
+
     /// What is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -110,10 +114,24 @@ pub(crate) fn run(command: &CalibrateCommand) -> ExitCode {
         Format::Text => status::print(summary(&calibration).trim_end()),
         Format::Json => status::print(calibration_as_json(&calibration).trim_end()),
     };
-    match missed(&command.require, calibration.errors().as_ref()) {
+    match too_large(command, &calibration) {
         Some(missed) => status::failed(missed),
         None => printed,
     }
+}
+
+/// What is wrong, line by line, if any error is larger than was required.
+fn too_large(command: &CalibrateCommand, calibration: &Calibration) -> Option<String> {
+    let mut all = Vec::from_iter(missed(&command.require, calibration.errors().as_ref()));
+    let limits = &command.require_programs;
+    if calibration.programs.is_empty() {
+        all.extend(missed(limits, None));
+    }
+    for program in &calibration.programs {
+        let missed = missed(limits, program.errors().as_ref());
+        all.extend(missed.map(|missed| format!("{}: {missed}", program.name())));
+    }
+    (!all.is_empty()).then(|| all.join("\n"))
 }
 
 impl CalibrateCommand {
@@ -186,6 +204,9 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
 
 fn summary(calibration: &Calibration) -> String {
     let mut text = format!("{}\n", calibration.verdict());
+    for program in &calibration.programs {
+        let _ = writeln!(text, "{}", program.verdict());
+    }
     for warning in &calibration.warnings {
         let _ = writeln!(text, "{warning}");
     }

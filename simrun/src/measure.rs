@@ -131,6 +131,8 @@ enum KernelArg {
     Late,
     /// Many to one, one to many, both ways at once
     Sharing,
+    /// A token round all ranks, at the sizes that are held back (ringN)
+    Ring,
     /// Copies in memory
     Copy,
 }
@@ -164,6 +166,7 @@ impl PlanArgs {
                 calls: has(KernelArg::Or),
                 late: has(KernelArg::Late),
                 sharing: has(KernelArg::Sharing),
+                rings: has(KernelArg::Ring),
                 copy: has(KernelArg::Copy),
             },
             thresholds: self.breaks.iter().map(|size| size.0).collect(),

@@ -2,7 +2,7 @@
 # calibrate.sh [-q] [-o DIR] [-s SEED] [-w block|spin] [RANKS]...
 #
 # Measures Soft-RoCE between two guests, fits a network to that here, and shows how well it predicts what was not fitted: ping-pongs of other sizes,
-# and then `apps/ring` with as many ranks, which the same guests run directly afterwards.
+# a ring of as many ranks in blocks between them, and then `apps/ring` itself, which the same guests run directly afterwards.
 #
 # Exit status: 0 all limits were kept; 1 one was missed, twice; 2 something does not work; 3 one was missed, twice, and no verdict, because this machine
 # did other things meanwhile (guests need two processors for themselves, and times between processors that come and go are not a network's), or because
@@ -50,7 +50,7 @@ declare -A rings=([2]='median=5%' [4]='median=7%,worst=20%')
 measure="--seed $seed --target 5 --effort thorough"
 if [ -n "$quick" ]; then
   # So few that each gets the five blocks that it takes to know a time, on a slow machine too.
-  measure+=" --kernels late --max-size 64KiB --sizes 12 --held-out 8 --time-limit 70"
+  measure+=" --kernels late,ring --max-size 64KiB --sizes 12 --held-out 8 --time-limit 70"
   compare="--runs 2 --sizes 90,1100,6000,19000,60000" rounds=150
 else
   measure+=" --max-size 256KiB --time-limit 110"
@@ -128,7 +128,7 @@ session() {
   grep -qx '# eager_threshold: 16384' "$dir/samples.csv" ||
     { touch "$dir/stop"; die "late receives do not show the eager threshold, which is 16384 B: $(grep threshold "$dir/samples.csv")"; }
   "$built/simrun" calibrate "$dir/samples.csv" --out "$dir/fitted.toml" --report "$dir/report" --hosts "$ranks" \
-    --require "${unseen[$ranks]}" || status=1
+    --require "${unseen[$ranks]}" --require-programs "${rings[$ranks]}" || status=1
   [ -e "$dir/fitted.toml" ] || { touch "$dir/stop"; die "nothing could be fitted"; }
   mv "$dir/fitted.toml" "$dir/platform.toml"
   wait "$guests" || { cat "$dir/guests.txt" >&2; die "the ring failed in the guests"; }

@@ -24,6 +24,7 @@ use crate::loggp::LogGp;
 use crate::overheads::{Calls, Split};
 use crate::platform_file::{Handshake, Preset};
 use crate::point::{Point, count};
+use crate::programs::Program;
 use crate::sample::{Kernel, Measurements};
 use crate::sampling::{SizeSummary, Statistic};
 use crate::self_check::SimulationFailed;
@@ -178,6 +179,8 @@ pub struct Calibration {
     pub bands: Bands,
     /// Predictions of the sizes of set `validate`.
     pub validation: Vec<Prediction>,
+    /// Programs that were measured between the ping-pongs.
+    pub programs: Vec<Program>,
     /// Changes of speed, by session.
     pub states: Vec<States>,
     /// Sessions, and by which factor each was divided.

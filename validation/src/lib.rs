@@ -26,6 +26,7 @@ mod measure;
 mod overheads;
 mod platform_file;
 mod point;
+mod programs;
 mod quantile;
 mod read;
 pub mod real;
@@ -61,6 +62,7 @@ pub use measure::{
 pub use overheads::{Calls, Piece, Split};
 pub use platform_file::{Handshake, PlatformFacts, Preset, loggops_file, platform_file};
 pub use point::Point;
+pub use programs::Program;
 pub use quantile::{median, quantile};
 pub use read::{BadLine, ReadError, read, read_file};
 pub use refine::{Refined, Refinement, refine};

@@ -31,6 +31,8 @@ pub enum Kernel {
     Outcast(u32),
     /// An exchange: both ranks send and receive at once.
     Exchange,
+    /// A token round so many ranks, from rank 0 back to it: the program that is predicted from ping-pongs.
+    Ring(u32),
     /// A copy in memory.
     Copy,
 }
@@ -52,11 +54,12 @@ const NAMES: [(&str, Kernel); 9] = [
 type Counted = fn(u32) -> Kernel;
 
 /// Kernels of several messages or ranks, whose names end with how many.
-const COUNTED: [(&str, Counted); 4] = [
+const COUNTED: [(&str, Counted); 5] = [
     ("dprtt", Kernel::DelayedStream),
     ("prtt", Kernel::Stream),
     ("incast", Kernel::Incast),
     ("outcast", Kernel::Outcast),
+    ("ring", Kernel::Ring),
 ];
 
 impl Kernel {
@@ -94,6 +97,7 @@ impl fmt::Display for Kernel {
             Self::DelayedStream(number) => write!(f, "dprtt{number}"),
             Self::Incast(number) => write!(f, "incast{number}"),
             Self::Outcast(number) => write!(f, "outcast{number}"),
+            Self::Ring(number) => write!(f, "ring{number}"),
             one => {
                 let found = NAMES.iter().find(|(_, kernel)| kernel == one);
                 f.write_str(found.map_or("", |(name, _)| name))
@@ -196,7 +200,7 @@ mod tests {
             let kernel: Kernel = name.parse().unwrap();
             assert_eq!(kernel.to_string(), name);
         }
-        for name in ["incast3", "outcast1", "bidir", "copy"] {
+        for name in ["incast3", "outcast1", "bidir", "ring4", "copy"] {
             let kernel: Kernel = name.parse().unwrap();
             assert_eq!(kernel.to_string(), name);
         }

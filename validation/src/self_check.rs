@@ -47,7 +47,7 @@ pub(crate) fn worst(
 ) -> Result<Option<(f64, Expected)>, SimulationFailed> {
     let platform = parse(platform)?;
     let wanted: Vec<(Kernel, u64)> = expected.iter().map(|one| (one.kernel, one.size)).collect();
-    let times = simulated_times(&platform, &wanted, None)?;
+    let times = simulated_times(&platform, 2, &wanted, None)?;
     let errors = expected.iter().zip(times).map(|(one, time)| {
         let error = (time / one.time_s - 1.0).abs();
         (if error.is_nan() { f64::INFINITY } else { error }, *one)
@@ -71,5 +71,5 @@ pub fn simulated_ping_pong(
     mode: Option<SendMode>,
 ) -> Result<Vec<f64>, SimulationFailed> {
     let wanted: Vec<(Kernel, u64)> = sizes.iter().map(|size| (Kernel::PingPong, *size)).collect();
-    simulated_times(&parse(platform)?, &wanted, mode)
+    simulated_times(&parse(platform)?, 2, &wanted, mode)
 }

@@ -77,8 +77,9 @@ fn difference(one: &str, other: &str, kernel: Kernel, limit: u64) -> f64 {
         .filter(|size| *size < limit)
         .map(|size| (kernel, size))
         .collect();
-    let times =
-        |platform: &str| simulated_times(&parsed(platform), &wanted, None).expect("a simulation");
+    let times = |platform: &str| {
+        simulated_times(&parsed(platform), 2, &wanted, None).expect("a simulation")
+    };
     let pairs = times(one).into_iter().zip(times(other));
     let errors = pairs.map(|(one, other)| (one / other - 1.0).abs());
     errors.fold(0.0, f64::max)
@@ -230,6 +231,52 @@ fn what_shares_one_link_is_told_from_what_does_not() {
                 found.sharing
             );
         }
+    }
+}
+
+/// Rings of as many ranks as were measured, also if the file is for fewer hosts.
+#[test]
+fn a_ring_is_predicted_from_what_is_between_two_ranks() {
+    for (platform, preset, ranks) in [
+        (OVERHEADS, Preset::Flow, 2),
+        (OVERHEADS, Preset::Flow, 4),
+        (OVERHEADS, Preset::Smpi, 4),
+        (LOGGOPS, Preset::LogGops, 4),
+    ] {
+        let options = CalibrateOptions {
+            preset,
+            ..CalibrateOptions::default()
+        };
+        let text = measured(platform, ranks);
+        let found = calibrated(&text, &options);
+        let [program] = &found.programs[..] else {
+            panic!("one ring: {:?}", found.programs);
+        };
+        assert_eq!(program.kernel, Kernel::Ring(ranks));
+        let sizes = |predictions: &[validation::Prediction]| -> Vec<u64> {
+            predictions.iter().map(|one| one.size).collect()
+        };
+        assert_eq!(sizes(&program.predictions), sizes(&found.validation));
+        let errors = program.errors().expect("16 sizes");
+        assert!(
+            errors.worst < 0.02,
+            "{preset:?}, {ranks}: {}",
+            program.verdict()
+        );
+
+        // A ring that takes twice as long changes what is said of it, and nothing that is fitted.
+        let double = |line: &str| -> String {
+            let (rest, time) = line.rsplit_once(',').unwrap_or((line, ""));
+            match time.parse::<f64>() {
+                Ok(time) if line.contains("ring") => format!("{rest},{}\n", 2.0 * time),
+                _ => format!("{line}\n"),
+            }
+        };
+        let slower: String = text.lines().map(double).collect();
+        let again = calibrated(&slower, &options);
+        assert_eq!(again.fit, found.fit);
+        let bias = again.programs[0].errors().expect("16 sizes").bias;
+        assert!((bias + 0.5).abs() < 0.01, "{bias}");
     }
 }
 

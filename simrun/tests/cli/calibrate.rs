@@ -76,3 +76,60 @@ fn bad_measurements_are_answered_with_their_lines() {
         ran.stderr
     );
 }
+
+const KNOWN: &str = r#"
+version = 1
+[network]
+model = "flow"
+[clusters.nodes]
+hosts = "node-[0-3]"
+speed = "1Gf"
+bandwidth = "1GBps"
+latency = "10us"
+"#;
+
+#[test]
+fn rings_that_were_measured_are_predicted_and_may_be_limited() {
+    let folder = Folder::new();
+    let platform = folder.write("known.toml", KNOWN);
+    let (samples, out) = (folder.path("m.csv"), folder.path("mine.toml"));
+    let measure = |kernels: &str| {
+        let line = format!(
+            "measure --backend simulated --platform {platform} -n 4 --sizes 12 --held-out 5 --kernels {kernels} --out {samples}"
+        );
+        assert_eq!(simrun(&line).status, 0);
+    };
+    let report = folder.path("report");
+    let line = format!("calibrate {samples} --out {out} --require-programs");
+    measure("ring");
+    let ran = simrun(&format!("{line} worst=1% --report {report}"));
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    let verdict = "Ring of 4 at 5 sizes, never fitted: median error 0.0 %";
+    assert!(ran.stdout.contains(verdict), "{}", ran.stdout);
+    let page = std::fs::read_to_string(folder.path("report/index.html")).unwrap();
+    assert!(page.contains(verdict), "{page}");
+    let figures = std::fs::read_to_string(folder.path("report/calibration.json")).unwrap();
+    let figures: serde_json::Value = serde_json::from_str(&figures).unwrap();
+    assert_eq!(figures["programs"][0]["kernel"], "ring4");
+    assert_eq!(figures["programs"][0]["errors"]["count"], 5);
+    // Rings that take a tenth longer than what is between two ranks says.
+    let text = std::fs::read_to_string(&samples).unwrap();
+    let slower = |line: &str| match line.rsplit_once(',') {
+        Some((rest, time)) if line.contains(",ring4,") => {
+            format!("{rest},{}\n", 1.1 * time.parse::<f64>().unwrap())
+        }
+        _ => format!("{line}\n"),
+    };
+    let slower: String = text.lines().map(slower).collect();
+    std::fs::write(&samples, slower).unwrap();
+    let ran = simrun(&format!("{line} median=5%"));
+    assert_eq!(ran.status, 1);
+    let missed = "Ring of 4: the median error is 9.09 %: required were at most 5.00 %";
+    assert!(ran.stderr.contains(missed), "{}", ran.stderr);
+    // What was not measured keeps no limit.
+    measure("pp");
+    let ran = simrun(&format!("{line} median=5%"));
+    assert_eq!(ran.status, 1);
+    let missed = "median was required, and nothing could be predicted";
+    assert!(ran.stderr.contains(missed), "{}", ran.stderr);
+}

@@ -9,6 +9,7 @@ use crate::compare::sentinel_times;
 use crate::facts::Facts;
 use crate::fit::Rules;
 use crate::point::{Point, count};
+use crate::programs::{Measured, Program};
 use crate::quantile::median;
 use crate::sample::{Block, Kernel, Measurements, Set};
 use crate::sampling::{SizeSummary, Statistic, kept, summarise};
@@ -29,6 +30,7 @@ pub(super) struct Input {
     pub(super) hidden: Vec<SizeSummary>,
     pub(super) hidden_points: Vec<Point>,
     pub(super) kernels: BTreeMap<Kernel, Vec<SizeSummary>>,
+    pub(super) programs: Measured,
     pub(super) samples: Vec<(u64, f64)>,
     pub(super) states: Vec<States>,
     pub(super) sessions: Vec<(u32, f64)>,
@@ -110,6 +112,7 @@ fn of_table(benchmark: &str, rows: &[(u64, f64)]) -> Input {
         hidden: Vec::new(),
         hidden_points: Vec::new(),
         kernels: BTreeMap::new(),
+        programs: Vec::new(),
         samples: Vec::new(),
         states: Vec::new(),
         sessions: Vec::new(),
@@ -154,6 +157,12 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
     others.retain(|other| *other != kernel && *other != Kernel::Late);
     others.sort_unstable();
     others.dedup();
+    let (programs, others): (Vec<Kernel>, Vec<Kernel>) = others
+        .into_iter()
+        .partition(|kernel| Program::ranks(*kernel).is_some());
+    let programs = programs
+        .into_iter()
+        .map(|kernel| (kernel, summary(kernel, Set::Validation)));
     let kernels = others
         .into_iter()
         .map(|kernel| (kernel, summary(kernel, Set::Training)));
@@ -175,6 +184,7 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
             options.seed
         )],
         kernels: kernels.collect(),
+        programs: programs.collect(),
         blocks: training.into_iter().cloned().collect(),
         hidden,
         summaries,

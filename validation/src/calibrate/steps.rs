@@ -11,6 +11,7 @@ use crate::loggp::LogGp;
 use crate::overheads::{Calls, Split, of_call};
 use crate::platform_file::{Handshake, PlatformFacts, Preset, loggops_file, platform_file};
 use crate::point::{Point, bytes};
+use crate::programs::{Measured, Program};
 use crate::sample::Kernel;
 use crate::self_check::{Expected, worst};
 use crate::sharing;
@@ -39,24 +40,23 @@ pub(super) fn finish(
         eager_end,
         copy.filter(|_| options.handshake == Handshake::InTable),
     );
+    let band = Bands::new(&cross_check.piecewise, fitted.range().1);
     let facts = PlatformFacts {
-        sources: said(
-            &input,
-            &Bands::new(&cross_check.piecewise, fitted.range().1),
-            &fitted,
-        ),
+        sources: said(&input, &band, &fitted),
         eager_threshold: threshold,
-        hosts: options.hosts,
-        preset: options.preset,
-        handshake: options.handshake,
         shared: sharing::is_shared(&sharing),
         copy_bandwidth: copy.filter(|_| options.preset != Preset::LogGops),
         empty_s: input.empty.map(|point| point.time_s),
+        ..PlatformFacts::of(options)
     };
     let split = Split::new(&fitted, &calls, eager_end, facts.envelope());
     let mut written = Written::new(&input, (&fitted, &calls, &split), facts)?;
     let self_check = written.check(&input.points, &fitted, &split, eager_end)?;
     let (bands, validation) = held_back(&input, &fitted, &cross_check, written.loggp.as_ref());
+    let measured = std::mem::take(&mut input.programs);
+    let programs = programs(measured, &bands, |ranks| {
+        written.with_hosts(ranks.max(options.hosts), &fitted, &split)
+    })?;
     let mut all = std::mem::take(&mut input.warnings);
     all.append(&mut written.warnings);
     let rules = input.rules;
@@ -81,6 +81,7 @@ pub(super) fn finish(
         cross_check,
         bands,
         validation,
+        programs,
         states: input.states,
         sessions: input.sessions,
         sentinels: input.sentinels,
@@ -94,6 +95,22 @@ pub(super) fn finish(
     all.sort();
     calibration.warnings = all;
     Ok(calibration)
+}
+
+impl PlatformFacts {
+    /// What was asked for, and nothing of what was measured.
+    const fn of(options: &CalibrateOptions) -> Self {
+        Self {
+            sources: Vec::new(),
+            eager_threshold: None,
+            hosts: options.hosts,
+            preset: options.preset,
+            handshake: options.handshake,
+            shared: false,
+            copy_bandwidth: None,
+            empty_s: None,
+        }
+    }
 }
 
 /// What the file says of its measurements, and what a comparison needs: the band, and the sentinels, in microseconds.
@@ -139,6 +156,16 @@ fn held_back(
     let hidden = input.hidden_points.iter().copied();
     let hidden: Vec<Point> = hidden.filter(|point| bands.reaches(point.size)).collect();
     (bands, predictions(&hidden, model).collect())
+}
+
+/// What the platform, written for so many hosts, says of the programs that were measured.
+fn programs(
+    measured: Measured,
+    bands: &Bands,
+    platform: impl Fn(u32) -> String,
+) -> Result<Vec<Program>, CalibrateError> {
+    let predict = |program| Ok(Program::predict(program, bands, &platform)?);
+    measured.into_iter().map(predict).collect()
 }
 
 /// Where messages begin to go by rendezvous: what was asked for, or what the measurements say.
@@ -261,6 +288,18 @@ impl Written {
             loggp: None,
             warnings,
         })
+    }
+
+    /// The same file for another number of hosts.
+    fn with_hosts(&self, hosts: u32, fitted: &Fit, split: &Split) -> String {
+        let facts = PlatformFacts {
+            hosts,
+            ..self.facts.clone()
+        };
+        match &self.loggp {
+            Some(model) => loggops_file(fitted, model, &facts),
+            None => platform_file(fitted, split, &facts).unwrap_or_default(),
+        }
     }
 
     /// The largest difference between simulated kernels and the fit, if it is small enough.

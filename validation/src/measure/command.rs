@@ -37,6 +37,7 @@ fn code(kernel: Kernel) -> (u32, u32) {
         Kernel::Outcast(number) => (10, number),
         Kernel::Exchange => (11, 0),
         Kernel::Copy => (12, 0),
+        Kernel::Ring(number) => (13, number),
     }
 }
 
@@ -54,6 +55,7 @@ fn kernel((kind, number): (u32, u32)) -> Option<Kernel> {
         10 => Kernel::Outcast(number),
         11 => Kernel::Exchange,
         12 => Kernel::Copy,
+        13 => Kernel::Ring(number),
         _ => return None,
     })
 }
@@ -106,7 +108,7 @@ mod tests {
     fn commands_are_read_as_they_were_told() {
         let kernels = [
             "pp", "ppi", "prtt4", "dprtt2", "os", "ois", "or", "late", "incast3", "outcast2",
-            "bidir", "copy",
+            "bidir", "copy", "ring4",
         ];
         for name in kernels {
             let block = Block {

@@ -1,6 +1,6 @@
 //! The kernels: what rank 0 times, and what the others do meanwhile.
 //!
-//! Rank 1 is the partner of all kernels between two ranks. Every repetition ends with an answer to rank 0, so that none runs into the next.
+//! Rank 1 is the partner of all kernels between two ranks. A ring is what `apps/ring` does in a round. Every repetition ends with an answer to rank 0, so that none runs into the next.
 
 use mpi::{Buffer, Comm, Result, waitall};
 
@@ -144,6 +144,12 @@ impl<'a> Bench<'a> {
                     .await?;
                 alone(world.wtime() - start)
             }
+            Kernel::Ring(number) => {
+                let mut sending = world.isend(message.clone(), PEER, DATA)?;
+                world.recv(message, number as usize - 1, DATA).await?;
+                sending.wait().await?;
+                alone(world.wtime() - start)
+            }
             Kernel::Copy => alone(0.0),
         }
     }
@@ -201,6 +207,7 @@ pub(crate) async fn partner(world: &Comm, block: &Block) -> Result<()> {
     let rank = world.rank();
     let takes_part = match block.kernel {
         Kernel::Incast(number) | Kernel::Outcast(number) => rank <= number as usize,
+        Kernel::Ring(number) => rank < number as usize,
         Kernel::Copy => false,
         _ => rank == PEER,
     };
@@ -238,6 +245,11 @@ pub(crate) async fn partner(world: &Comm, block: &Block) -> Result<()> {
             Kernel::Exchange => {
                 let own = message.clone();
                 world.sendrecv(&own, 0, DATA, &mut message, 0, DATA).await?;
+            }
+            Kernel::Ring(number) => {
+                world.recv(&mut message, rank - 1, DATA).await?;
+                let above = (rank + 1) % number as usize;
+                world.send(&message, above, DATA).await?;
             }
             Kernel::Copy => {}
         }

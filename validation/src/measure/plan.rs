@@ -52,6 +52,8 @@ pub struct Selection {
     pub late: bool,
     /// `incastN`, `outcastN` and `bidir`.
     pub sharing: bool,
+    /// `ringN` at the sizes that are held back: never fitted, always predicted.
+    pub rings: bool,
     /// `copy`.
     pub copy: bool,
 }
@@ -63,6 +65,7 @@ impl Selection {
         calls: true,
         late: true,
         sharing: true,
+        rings: true,
         copy: true,
     };
     /// The ping-pong alone.
@@ -71,6 +74,7 @@ impl Selection {
         calls: false,
         late: false,
         sharing: false,
+        rings: false,
         copy: false,
     };
 }
@@ -207,6 +211,11 @@ impl Plan {
             add(ping_pong, *size, Set::Validation);
         }
         let kernels = options.kernels;
+        if kernels.rings {
+            for size in &self.validation {
+                add(Kernel::Ring(ranks), *size, Set::Validation);
+            }
+        }
         for (at, size) in self.training.iter().enumerate() {
             if at % OTHERS != 0 && at + 1 < self.training.len() {
                 continue;
@@ -398,6 +407,7 @@ mod tests {
         let all = Plan::new(&options(1), 4);
         let has = |kernel| all.tasks().iter().any(|task| task.kernel == kernel);
         assert!(has(Kernel::Incast(3)) && has(Kernel::Outcast(1)) && has(Kernel::Exchange));
+        assert!(has(Kernel::Ring(4)) && !has(Kernel::Ring(2)));
     }
 
     #[test]

@@ -52,19 +52,20 @@ pub fn measure_simulated(
     Ok(session.take())
 }
 
-/// What each kernel takes at each size on a platform, in seconds: one repetition each, on two hosts. `mode` overrides the eager threshold.
+/// What each kernel takes at each size on a platform, in seconds: one repetition each, with so many ranks, one on each host. `mode` overrides the eager threshold.
 ///
 /// # Errors
 /// [`SimulationFailed`] if the run does not finish.
 pub fn simulated_times(
     platform: &Arc<Platform>,
+    ranks: u32,
     wanted: &[(Kernel, u64)],
     mode: Option<SendMode>,
 ) -> Result<Vec<f64>, SimulationFailed> {
     let wanted: Rc<[(Kernel, u64)]> = wanted.into();
     let times = Rc::new(RefCell::new(Vec::new()));
     let found = Rc::clone(&times);
-    run(platform, 2, (mode, true), move |world| {
+    run(platform, ranks, (mode, true), move |world| {
         single(world, Rc::clone(&wanted), Rc::clone(&found))
     })?;
     Ok(times.take())

@@ -108,6 +108,32 @@ fn validation(calibration: &Calibration) -> Value {
     Value::Array(validation.collect())
 }
 
+/// Programs that were measured beside what was fitted.
+fn programs(calibration: &Calibration) -> Value {
+    let programs = calibration.programs.iter().map(|program| {
+        let sizes = program
+            .predictions
+            .iter()
+            .zip(&program.summaries)
+            .map(|(one, summary)| {
+                json!({
+                    "size": one.size,
+                    "predicted_us": 1e6 * one.predicted_s,
+                    "measured_us": 1e6 * one.measured_s,
+                    "half_width": summary.half_width,
+                    "error": one.error(),
+                })
+            });
+        json!({
+            "kernel": program.kernel.to_string(),
+            "verdict": program.verdict(),
+            "errors": errors(&program.predictions),
+            "sizes": sizes.collect::<Vec<_>>(),
+        })
+    });
+    Value::Array(programs.collect())
+}
+
 /// The parameters of the model `loggops`, or null.
 fn loggp(calibration: &Calibration) -> Value {
     let loggp = calibration.loggp.as_ref().map(|model| {
@@ -162,6 +188,7 @@ pub fn calibration_as_json(calibration: &Calibration) -> String {
         "states": states.collect::<Vec<_>>(),
         "self_check": calibration.self_check,
         "validation": validation(calibration),
+        "programs": programs(calibration),
         "facts": facts,
         "digests": {
             "measurements": calibration.digest,

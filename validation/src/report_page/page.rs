@@ -6,7 +6,8 @@ use super::STYLE;
 use super::json::{predictions_as_csv, text_digest};
 use crate::calibrate::Calibration;
 use crate::confidence::Interval;
-use crate::error_summary::ErrorSummary;
+use crate::error_summary::{ErrorSummary, Prediction};
+use crate::sampling::SizeSummary;
 
 pub(super) fn page(calibration: &Calibration, command: &str, svgs: &[(&str, String)]) -> String {
     let mut page = format!(
@@ -34,7 +35,8 @@ pub(super) fn page(calibration: &Calibration, command: &str, svgs: &[(&str, Stri
     page.push_str("<h2>Errors at sizes that were not fitted</h2>\n");
     page.push_str(&comparison(calibration));
     page.push_str(&validation(calibration));
-    page.push_str("<h2>Programs</h2>\n<p>Compared by <code>simrun compare</code>, which writes a report of its own.</p>\n");
+    page.push_str("<h2>Programs</h2>\n");
+    page.push_str(&programs(calibration));
     page.push_str("<h2>Where it comes from</h2>\n<ul>\n");
     for source in &calibration.sources {
         let _ = writeln!(page, "<li>{}</li>", escaped(source));
@@ -241,14 +243,34 @@ fn validation(calibration: &Calibration) -> String {
     if calibration.validation.is_empty() {
         return String::new();
     }
+    let table = held_back(calibration, &calibration.validation, &calibration.hidden);
+    format!("<p>Held back:</p>\n{table}")
+}
+
+/// Programs that were measured in blocks between those that were fitted.
+fn programs(calibration: &Calibration) -> String {
+    let mut text = String::new();
+    for program in &calibration.programs {
+        let table = held_back(calibration, &program.predictions, &program.summaries);
+        let verdict = escaped(&program.verdict());
+        let _ = write!(text, "<p>{verdict} A sample is a round.</p>\n{table}");
+    }
+    text + "<p>Any program: <code>simrun compare</code>, which writes a report of its own.</p>\n"
+}
+
+/// Predictions beside what was measured, and whether the difference means anything.
+fn held_back(
+    calibration: &Calibration,
+    predictions: &[Prediction],
+    summaries: &[SizeSummary],
+) -> String {
     let mut table = String::from(
-        "<p>Held back:</p>\n<table><tr><th>size (B)</th><th>samples</th><th>measured (us)</th><th>95 %</th><th>median</th><th>mean</th><th>predicted</th><th>error</th><th>in the band</th></tr>\n",
+        "<table><tr><th>size (B)</th><th>samples</th><th>measured (us)</th><th>95 %</th><th>median</th><th>mean</th><th>predicted</th><th>error</th><th>in the band</th></tr>\n",
     );
-    for one in &calibration.validation {
-        let summary = calibration
-            .hidden
+    for one in predictions {
+        let summary = summaries
             .iter()
-            .find(|hidden| hidden.point.size == one.size);
+            .find(|summary| summary.point.size == one.size);
         let Some(summary) = summary else { continue };
         let error = one.error().abs();
         let inside = if error <= calibration.bands.at(one.size, 0.9) {

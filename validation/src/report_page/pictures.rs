@@ -158,18 +158,26 @@ fn residuals(calibration: &Calibration) -> Scatter {
         })
         .collect();
     let (name, predictions) = calibration.predictions();
+    let programs = calibration.programs.iter().map(|program| {
+        let name = format!("of {}, never fitted", program.kernel);
+        series(&name, Mark::Crosses, errors(&program.predictions))
+    });
+    let programs: Vec<_> = programs.collect();
     Scatter {
         title: "Error of the fit: predicted / measured - 1".to_owned(),
         x: "size (bytes)".to_owned(),
         log_x: true,
         y: "error (%)".to_owned(),
         log_y: false,
-        series: vec![
+        series: [
             series("band of 90 %", Mark::Thin, band(calibration, 1.0)),
             series("", Mark::Thin, band(calibration, -1.0)),
             series("of sizes that were fitted", Mark::Dots, errors(&fitted)),
             series(&format!("of {name}"), Mark::Rings, errors(predictions)),
-        ],
+        ]
+        .into_iter()
+        .chain(programs)
+        .collect(),
         verticals: breaks(calibration),
     }
 }

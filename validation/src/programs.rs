@@ -1,0 +1,111 @@
+//! Programs that were measured in the blocks between the ping-pongs, and what the calibrated platform says they take.
+//!
+//! They are never fitted. That they were measured in the same blocks as what is fitted separates two questions: whether the model's shape is right, which is
+//! answered here, and whether the machine has the same speed when a program runs later, which `compare` tells by its sentinels.
+//!
+//! *Not predicted*: sizes beyond four times the largest of the fit.
+
+use std::sync::Arc;
+
+use platform::Platform;
+
+use crate::bands::Bands;
+use crate::error_summary::{ErrorSummary, Prediction};
+use crate::measure::simulated_times;
+use crate::sample::Kernel;
+use crate::sampling::SizeSummary;
+use crate::self_check::SimulationFailed;
+
+/// One program, measured and predicted.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Program {
+    /// Which kernel was measured.
+    pub kernel: Kernel,
+    /// What was measured, by size.
+    pub summaries: Vec<SizeSummary>,
+    /// What is predicted for the same sizes.
+    pub predictions: Vec<Prediction>,
+}
+
+/// What was measured of the programs, by kernel.
+pub(crate) type Measured = Vec<(Kernel, Vec<SizeSummary>)>;
+
+impl Program {
+    /// How many ranks a kernel has, if it is a program of its own; nothing for what is between two ranks, or fitted.
+    #[must_use]
+    pub const fn ranks(kernel: Kernel) -> Option<u32> {
+        match kernel {
+            Kernel::Ring(ranks) => Some(ranks),
+            _ => None,
+        }
+    }
+
+    /// Simulates a program on the platform that `platform` writes for so many hosts.
+    ///
+    /// # Errors
+    /// [`SimulationFailed`] if that is no platform, or the run does not finish.
+    pub(crate) fn predict(
+        (kernel, summaries): (Kernel, Vec<SizeSummary>),
+        bands: &Bands,
+        platform: impl Fn(u32) -> String,
+    ) -> Result<Self, SimulationFailed> {
+        let ranks = Self::ranks(kernel).unwrap_or(2);
+        let mut summaries = summaries;
+        summaries.retain(|one| bands.reaches(one.point.size));
+        let wanted: Vec<(Kernel, u64)> = summaries
+            .iter()
+            .map(|one| (kernel, one.point.size))
+            .collect();
+        let parsed = Platform::parse("calibrated.toml", &platform(ranks));
+        let platform = Arc::new(parsed.map_err(SimulationFailed::new)?);
+        let times = simulated_times(&platform, ranks, &wanted, None)?;
+        let predictions = summaries
+            .iter()
+            .zip(times)
+            .map(|(one, predicted_s)| Prediction {
+                size: one.point.size,
+                predicted_s,
+                measured_s: one.point.time_s,
+            });
+        Ok(Self {
+            kernel,
+            predictions: predictions.collect(),
+            summaries,
+        })
+    }
+
+    /// Median, p90 and worst of the errors; nothing if nothing could be predicted.
+    #[must_use]
+    pub fn errors(&self) -> Option<ErrorSummary> {
+        ErrorSummary::new(&self.predictions)
+    }
+
+    /// Its name for readers.
+    #[must_use]
+    pub fn name(&self) -> String {
+        Self::ranks(self.kernel).map_or_else(
+            || self.kernel.to_string(),
+            |ranks| format!("Ring of {ranks}"),
+        )
+    }
+
+    /// One sentence made from the figures.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        self.errors().map_or_else(
+            || format!("{}: nothing could be predicted.", self.name()),
+            |errors| {
+                format!(
+                    "{} at {} sizes, never fitted: median error {:.1} %, p90 {:.1} %, worst {:.1} % at {} B, bias {:+.1} %.",
+                    self.name(),
+                    errors.count,
+                    100.0 * errors.median,
+                    100.0 * errors.p90,
+                    100.0 * errors.worst,
+                    errors.worst_at,
+                    100.0 * errors.bias
+                )
+            },
+        )
+    }
+}

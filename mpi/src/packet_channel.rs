@@ -3,8 +3,9 @@
 //! A connection to a peer is a queue pair of the service *reliable connection* (RC), made at the first message of a pair. Short messages
 //! travel as packets by SEND into receives that are posted for them; there is a receive for each credit of the message layer, and for each report
 //! about credits, so that in a correct run no packet ever finds none (RNR). Long ones are cleared by the message layer's rendezvous and travel by RDMA
-//! WRITE or READ from where they are to where the program gets them, without a copy: the sender's memory is shared with the adapter while it is read,
-//! and the receiver's is given to it and comes back as the message (see [`Device`], `sending`, `completions`).
+//! WRITE or READ: up to [`Options::copied`] bytes through memory that stays registered, because a copy is faster than to register memory; longer ones
+//! from where they are to where the program gets them, without a copy: the sender's memory is shared with the adapter while it is read,
+//! and the receiver's is given to it and comes back as the message (see [`Device`], `sending`, `completions`, `copies`).
 //!
 //! # Layers
 //!
@@ -31,6 +32,7 @@
 //! writes to its buffer while the registration is kept makes a copy then (see `registrations`).
 
 mod completions;
+mod copies;
 mod device;
 mod link;
 mod options;

@@ -279,6 +279,7 @@ fn thousands_of_random_messages_arrive_once_and_in_order() {
             let seed = ranks.seed;
             ranks.settings.acknowledged = seed % 2 == 0;
             ranks.options.cached_regions = usize::try_from(seed % 3).unwrap();
+            ranks.options.copied = [0, 300, 128 << 10][usize::try_from(seed / 3 % 3).unwrap()];
             ranks.options.inline = [0, 60, 220][usize::try_from(seed % 3).unwrap()];
             ranks.options.completion_queue = if seed % 2 == 0 { 40 } else { 4096 };
             ranks
@@ -315,8 +316,20 @@ fn a_buffer_that_is_sent_again_is_registered_once() {
                     assert_eq!(buffer.bytes(), message.bytes());
                 }
             }
-            // Who writes to it afterwards does not change what was sent.
-            let mut message = message;
+            Ok(())
+        };
+        let outcome = ranks.run(program).finished();
+        // Packet buffers, receives, one region for what comes or is sent for the first time, and at rank 0 the message, which it sent again.
+        assert_eq!(outcome.registrations(), [4, 3]);
+    });
+}
+
+#[test]
+fn who_writes_to_a_message_afterwards_does_not_change_what_was_sent() {
+    each(2, 3, |mut ranks| {
+        ranks.options.copied = [0, 128 << 10][usize::try_from(ranks.seed % 2).unwrap()];
+        let program = |world: Comm| async move {
+            let mut message = pattern(4000, 1);
             let mut send = world.isend(message.clone(), 1 - world.rank(), 1)?;
             message.bytes_mut().unwrap().fill(9);
             let mut buffer = world.buffer(4000);
@@ -327,6 +340,35 @@ fn a_buffer_that_is_sent_again_is_registered_once() {
         };
         ranks.run(program).finished();
     });
+}
+
+/// What is received and passed on is in new memory each time: it is copied, and nothing is registered any more after the first round.
+#[test]
+fn memory_that_is_always_new_is_not_registered_each_time() {
+    const ROUNDS: usize = 50;
+    for (copied, expected) in [(4000, 3), (3999, 2 + 2 * ROUNDS)] {
+        each(2, 3, |mut ranks| {
+            ranks.options.copied = copied;
+            let program = |world: Comm| async move {
+                let other = 1 - world.rank();
+                let mut token = pattern(4000, 7);
+                for _ in 0..ROUNDS {
+                    if world.rank() == 0 {
+                        world.send(&token, other, 0).await?;
+                        world.recv(&mut token, other, 0).await?;
+                    } else {
+                        world.recv(&mut token, other, 0).await?;
+                        world.send(&token, other, 0).await?;
+                    }
+                    assert_eq!(token.bytes(), pattern(4000, 7).bytes());
+                }
+                Ok(())
+            };
+            let outcome = ranks.run(program).finished();
+            // Packet buffers and receives; one region for what comes and goes in turn, or one for each message.
+            assert_eq!(outcome.registrations(), [expected; 2]);
+        });
+    }
 }
 
 #[test]

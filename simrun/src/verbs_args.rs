@@ -218,6 +218,17 @@ pub(crate) struct VerbsArgs {
         help_heading = "Verbs"
     )]
     pub(crate) cached_bytes: Size,
+
+    /// Long messages up to this size are copied through memory that stays registered,
+    /// where their own is not
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "128KiB",
+        help_heading = "Verbs",
+        verbatim_doc_comment
+    )]
+    pub(crate) copied: Size,
 }
 
 fn path_mtu(text: &str) -> Result<u32, String> {
@@ -274,6 +285,7 @@ impl VerbsArgs {
             inline: self.inline,
             cached_regions: self.cached_regions as usize,
             cached_bytes: self.cached_bytes.0,
+            copied: self.copied.0,
             ..mpi::packet_channel::Options::default()
         };
         let connection = &mut options.connection;
@@ -323,6 +335,7 @@ impl VerbsArgs {
         add("--inline", &self.inline);
         add("--cached-regions", &self.cached_regions);
         add("--cached-bytes", &self.cached_bytes);
+        add("--copied", &self.copied);
         arguments
     }
 }
@@ -367,7 +380,7 @@ mod tests {
     fn what_is_handed_on_is_what_was_given() {
         let given = "--device rxe0 --port 2 --gid-index 3 --path-mtu 1024 --ack-timeout 14 --retries 2 --rendezvous read --rnr-retries 3 \
             --rnr-timer 9 --reads 4 --credits 50 --reserved-credits 5 --send-buffers 20 --send-queue 30 --completion-queue 500 --signal-every 7 \
-            --inline 64 --cached-regions 3 --cached-bytes 1MiB";
+            --inline 64 --cached-regions 3 --cached-bytes 1MiB --copied 20KiB";
         let words: Vec<OsString> = given.split_whitespace().map(OsString::from).collect();
         let handed = read(given).unwrap().as_arguments();
         assert_eq!(handed, words);

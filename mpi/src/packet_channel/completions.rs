@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use rdma::{RegionMemory, WcOpcode, WcStatus, WorkCompletion};
 
-use super::device::{Device, Happening, Source, sent};
+use super::device::{Device, Happening, Landing, Source, sent};
 use super::link::{Stage, Then};
 use crate::Buffer;
 use crate::channel::{Event, Header, Packet, Returned, Token};
@@ -128,8 +128,8 @@ impl Device {
                     self.happenings.extend(notify.map(sent));
                     self.run_all_that_wait(number);
                 }
-                Then::Written(key, notify) => {
-                    self.registrations.give_back(&*self.verbs, key);
+                Then::Written(origin, notify) => {
+                    self.give_back(origin);
                     self.happenings.extend(notify.map(sent));
                 }
                 Then::Read(receive) => self.fetched(number, peer, receive),
@@ -180,12 +180,28 @@ impl Device {
     fn land(&mut self, peer: u32, receive: Token) -> Result<Buffer, Fault> {
         let landing = self.landings.remove(&(peer, receive));
         let landing = landing.ok_or_else(|| stray("a message for which no place was named"))?;
+        if landing.is_copied {
+            return self.copy_out(&landing);
+        }
         match self.verbs.dereg_mr(&landing.region) {
-            _ if landing.is_phantom => Ok(Buffer::phantom(landing.region.length)),
+            _ if landing.is_phantom => Ok(Buffer::phantom(landing.length)),
             Ok(RegionMemory::Owned(bytes)) => Ok(Buffer::from(bytes)),
             Ok(_) => Err(stray("other memory than was registered")),
             Err(error) => Err((Failure::Adapter, error.to_string())),
         }
+    }
+
+    /// A message is in memory that stays registered.
+    fn copy_out(&mut self, landing: &Landing) -> Result<Buffer, Fault> {
+        let message = if landing.is_phantom {
+            Ok(Buffer::phantom(landing.length))
+        } else {
+            let mut bytes = vec![0; usize::try_from(landing.length).unwrap_or(0)];
+            let copied = self.verbs.read_mr(&landing.region, 0, &mut bytes);
+            copied.map(|()| Buffer::from(bytes))
+        };
+        self.copies.give_back(&*self.verbs, landing.region);
+        message.map_err(|error| (Failure::Adapter, error.to_string()))
     }
 
     /// A message has been written to its place.

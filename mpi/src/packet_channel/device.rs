@@ -12,9 +12,10 @@ use rdma::{
     QpInitAttributes, QueuePair, RecvRequest, RegionMemory, Verbs, VerbsError, WorkCompletion,
 };
 
+use super::copies::Copies;
 use super::link::{Link, LinkId, Stage, Then};
 use super::options::{Options, Rendezvous};
-use super::registrations::{Key, Registrations};
+use super::registrations::{Origin, Registrations};
 use crate::channel::{Event, Packet, Token};
 use crate::connection::Failure;
 use crate::wire::Memory;
@@ -57,6 +58,9 @@ pub(super) const fn sent(token: Token) -> Happening {
 #[derive(Debug)]
 pub(super) struct Landing {
     pub(super) region: MemoryRegion,
+    pub(super) length: u64,
+    /// The message is copied out of it, and it stays registered.
+    pub(super) is_copied: bool,
     pub(super) is_phantom: bool,
     /// What is answered when it is there, if it is fetched.
     pub(super) answer: Option<Packet>,
@@ -66,7 +70,7 @@ pub(super) struct Landing {
 #[derive(Debug)]
 pub(super) struct Offer {
     /// Where it is, if it may be fetched.
-    pub(super) memory: Option<(Key, MemoryRegion)>,
+    pub(super) memory: Option<(Origin, MemoryRegion)>,
     pub(super) is_phantom: bool,
     pub(super) length: u64,
 }
@@ -108,6 +112,7 @@ pub struct Device {
     pub(super) current: BTreeMap<LinkId, u32>,
     pub(super) buffers: Option<Buffers>,
     pub(super) registrations: Registrations,
+    pub(super) copies: Copies,
     /// Messages that we have announced, by peer and our operation.
     pub(super) offers: BTreeMap<Name, Offer>,
     /// Messages that were announced to us, by peer and its operation.
@@ -153,8 +158,18 @@ impl Device {
             Rendezvous::Read => Access::REMOTE_READ,
         };
         let kept = (options.cached_regions, options.cached_bytes);
+        let copied = if options.cached_regions == 0 {
+            (0, 0)
+        } else {
+            (
+                options.copied.min(options.cached_bytes),
+                options.cached_bytes,
+            )
+        };
+        let both_ways = access | Access::LOCAL_WRITE | Access::REMOTE_WRITE;
         Ok(Self {
             registrations: Registrations::new(pd, access, kept),
+            copies: Copies::new(pd, both_ways, copied),
             // 1 GiB: lengths in scatter/gather entries have 32 bits.
             max_message: u64::from(port.max_msg_sz).clamp(1, 1 << 30),
             verbs,
@@ -450,7 +465,7 @@ impl Device {
         for then in link.posted {
             match then {
                 Then::Buffer(buffer, _) => self.free_buffer(buffer),
-                Then::Written(key, _) => self.registrations.give_back(&*self.verbs, key),
+                Then::Written(origin, _) => self.give_back(origin),
                 Then::Nothing | Then::Read(_) => {}
             }
         }
@@ -462,7 +477,7 @@ impl Device {
     /// Something will not be posted any more.
     pub(super) fn drop_job(&mut self, job: super::link::Job) {
         if let super::link::Job::Write { source, .. } = job {
-            self.registrations.give_back(&*self.verbs, source.0);
+            self.give_back(source.0);
         }
     }
 
@@ -587,6 +602,7 @@ impl Drop for Device {
             let _ = self.verbs.dereg_mr(&landing.region);
         }
         self.registrations.drop_all(&*self.verbs);
+        self.copies.drop_kept(&*self.verbs);
         if let Some(buffers) = self.buffers.take() {
             let _ = self.verbs.dereg_mr(&buffers.region);
         }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use rdma::{Endpoint, MemoryRegion, QueuePair};
 
-use super::registrations::Key;
+use super::registrations::Origin;
 use crate::Buffer;
 use crate::channel::Token;
 use crate::wire::{Head, Memory};
@@ -40,7 +40,7 @@ pub(super) enum Job {
     },
     /// A message, from where it is to the place that the other side has named.
     Write {
-        source: (Key, MemoryRegion),
+        source: (Origin, MemoryRegion),
         length: u64,
         /// So much has been posted.
         posted: u64,
@@ -53,6 +53,7 @@ pub(super) enum Job {
     /// A message, from the place that the other side has named.
     Read {
         landing: MemoryRegion,
+        length: u64,
         /// So much has been posted.
         posted: u64,
         place: Memory,
@@ -68,7 +69,7 @@ pub(super) enum Then {
     /// A packet buffer is free.
     Buffer(u32, Option<Token>),
     /// A message has left.
-    Written(Key, Option<Token>),
+    Written(Origin, Option<Token>),
     /// A message has been fetched for this receive.
     Read(Token),
 }

@@ -48,6 +48,9 @@ pub struct Options {
     pub cached_regions: usize,
     /// See [`cached_regions`](Self::cached_regions). While a registration is kept, writing to the buffer copies it first.
     pub cached_bytes: u64,
+    /// Long messages up to this many bytes are received through memory that stays registered, and sent through it unless their own memory is registered or has been
+    /// sent before. Without [`cached_regions`](Self::cached_regions) or [`cached_bytes`](Self::cached_bytes) none are, and no more than these bytes stay.
+    pub copied: u64,
     /// Packets of the first connection are numbered from here on (24 bits): should be random, so that late packets of earlier runs are
     /// not taken for new ones.
     pub psn: u32,
@@ -71,6 +74,7 @@ impl Default for Options {
             completion_queue: 4096,
             cached_regions: 64,
             cached_bytes: 64 << 20,
+            copied: 128 << 10,
             psn: 0,
         }
     }

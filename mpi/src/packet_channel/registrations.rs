@@ -4,6 +4,8 @@
 //! has left: the same bytes may leave again. Registrations are found by the memory that they are of. What is kept is bounded, in number and bytes; the
 //! one that was used least recently goes first, and at once those whose memory nobody else has any more.
 //!
+//! Memory that is sent for the first time is only noted: it may never be sent again, and a copy takes less time (see [`copies`](super::copies)).
+//!
 //! A registration shares the memory with the program's buffer, so that a program that writes to a buffer that it has sent gets a
 //! copy, as while the message is on its way. Who refills its buffers before each send can switch the cache off ([`Options::cached_regions`]).
 //!
@@ -16,6 +18,18 @@ use rdma::{Access, MemoryRegion, ProtectionDomain, RegionMemory, RegisterError, 
 
 /// What a registration is found by: where the memory is. While it is registered nothing else can be there.
 pub(super) type Key = usize;
+
+/// Where the adapter finds a message that is sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Origin {
+    /// In its own memory, which is registered.
+    Own(Key),
+    /// In a copy of it.
+    Copy(MemoryRegion),
+}
+
+/// So much memory at most is noted as sent once.
+const NOTED: usize = 1024;
 
 #[derive(Debug)]
 struct Entry {
@@ -34,6 +48,8 @@ pub(super) struct Registrations {
     most_bytes: u64,
     /// Never iterated over for anything that depends on the order.
     entries: BTreeMap<Key, Entry>,
+    /// Memory that was sent once. It may be gone, but its number is not given to other memory as long as it stands here.
+    noted: BTreeMap<Key, Weak<Vec<u8>>>,
     bytes: u64,
     uses: u64,
     /// How often a registration was found, and how often it had to be made.
@@ -53,6 +69,7 @@ impl Registrations {
             most,
             most_bytes,
             entries: BTreeMap::new(),
+            noted: BTreeMap::new(),
             bytes: 0,
             uses: 0,
             found: 0,
@@ -60,19 +77,35 @@ impl Registrations {
         }
     }
 
+    /// Whether this memory is sent for the first time, as far as is known.
+    pub(super) fn is_new(&mut self, memory: &Rc<Vec<u8>>) -> bool {
+        let key = Rc::as_ptr(memory).addr();
+        if self.entries.contains_key(&key) || self.noted.remove(&key).is_some() {
+            return false;
+        }
+        if self.noted.len() >= NOTED {
+            self.noted.retain(|_, memory| memory.strong_count() > 0);
+        }
+        if self.noted.len() >= NOTED {
+            self.noted.clear();
+        }
+        self.noted.insert(key, Rc::downgrade(memory));
+        true
+    }
+
     /// The registration of this memory, from now on in use.
     pub(super) fn take(
         &mut self,
         verbs: &dyn Verbs,
         memory: &Rc<Vec<u8>>,
-    ) -> Result<(Key, MemoryRegion), RegisterError> {
+    ) -> Result<(Origin, MemoryRegion), RegisterError> {
         self.uses += 1;
         let key = Rc::as_ptr(memory).addr();
         if let Some(entry) = self.entries.get_mut(&key) {
             self.found += 1;
             entry.users += 1;
             entry.last_use = self.uses;
-            return Ok((key, entry.region));
+            return Ok((Origin::Own(key), entry.region));
         }
         self.drop_orphans(verbs);
         let (pd, access) = (self.pd, self.access);
@@ -92,7 +125,7 @@ impl Registrations {
             last_use: self.uses,
         };
         self.entries.insert(key, entry);
-        Ok((key, region))
+        Ok((Origin::Own(key), region))
     }
 
     /// One use of a registration is over.

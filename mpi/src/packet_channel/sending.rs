@@ -9,11 +9,12 @@
 
 use std::rc::Rc;
 
-use rdma::{Operation, Payload, SendFlags, SendRequest, Sge};
+use rdma::{MemoryRegion, Operation, Payload, RegisterError, SendFlags, SendRequest, Sge};
 
 use super::device::{Device, Landing, Name, Offer, Source, sent};
 use super::link::{Job, LinkId, Stage, Then};
 use super::options::Rendezvous;
+use super::registrations::Origin;
 use crate::Buffer;
 use crate::channel::{Header, Packet, Token};
 use crate::connection::Failure;
@@ -36,7 +37,7 @@ impl Device {
                 None => self.zeros(message.len()),
             };
             // Without a registration the message goes the other way, which will say why if that fails, too.
-            offer.memory = self.registrations.take(&*self.verbs, &memory).ok();
+            offer.memory = self.source_of(&memory, message.len()).ok();
         }
         if offer.is_phantom || offer.memory.is_some() {
             self.offers.insert((peer, send), offer);
@@ -45,8 +46,34 @@ impl Device {
 
     /// A message cannot be fetched any more.
     pub(super) fn withdraw(&mut self, name: Name) {
-        if let Some((key, _)) = self.offers.remove(&name).and_then(|offer| offer.memory) {
-            self.registrations.give_back(&*self.verbs, key);
+        if let Some((origin, _)) = self.offers.remove(&name).and_then(|offer| offer.memory) {
+            self.give_back(origin);
+        }
+    }
+
+    /// Where the adapter finds the first `length` bytes of this memory.
+    fn source_of(
+        &mut self,
+        memory: &Rc<Vec<u8>>,
+        length: u64,
+    ) -> Result<(Origin, MemoryRegion), RegisterError> {
+        if self.copies.takes(length) && self.registrations.is_new(memory) {
+            let bytes = usize::try_from(length).map_or(&memory[..], |length| &memory[..length]);
+            if let Some(region) = self.copies.take(&*self.verbs, length) {
+                if self.verbs.write_mr(&region, 0, bytes).is_ok() {
+                    return Ok((Origin::Copy(region), region));
+                }
+                self.copies.give_back(&*self.verbs, region);
+            }
+        }
+        self.registrations.take(&*self.verbs, memory)
+    }
+
+    /// A message has left.
+    pub(super) fn give_back(&mut self, origin: Origin) {
+        match origin {
+            Origin::Own(key) => self.registrations.give_back(&*self.verbs, key),
+            Origin::Copy(region) => self.copies.give_back(&*self.verbs, region),
         }
     }
 
@@ -169,7 +196,10 @@ impl Device {
             memory: None,
             is_phantom: false,
         });
-        let Some(region) = self.register_landing(length, source.memory.is_none()) else {
+        let copied = self.copies.take(&*self.verbs, length);
+        let is_copied = copied.is_some();
+        let landing = copied.or_else(|| self.register_landing(length, source.memory.is_none()));
+        let Some(region) = landing else {
             return self.fail(
                 number,
                 Failure::NoMemory,
@@ -178,6 +208,8 @@ impl Device {
         };
         let mut landing = Landing {
             region,
+            length,
+            is_copied,
             is_phantom: source.is_phantom,
             answer: None,
         };
@@ -187,6 +219,7 @@ impl Device {
             landing.answer = Some(packet);
             let job = Job::Read {
                 landing: region,
+                length,
                 posted: 0,
                 place,
                 receive,
@@ -207,7 +240,7 @@ impl Device {
     }
 
     /// Memory in which a message of so many bytes arrives.
-    fn register_landing(&mut self, length: u64, is_written: bool) -> Option<rdma::MemoryRegion> {
+    fn register_landing(&mut self, length: u64, is_written: bool) -> Option<MemoryRegion> {
         let length = usize::try_from(length).ok()?;
         let access = if is_written {
             rdma::Access::LOCAL_WRITE | rdma::Access::REMOTE_WRITE
@@ -220,6 +253,7 @@ impl Device {
             Err(refused) => {
                 // What is kept of messages that have left may be all there is room for.
                 self.registrations.drop_idle(&*self.verbs, 0, 0);
+                self.copies.drop_kept(&*self.verbs);
                 self.verbs.reg_mr(self.pd, refused.memory, access).ok()
             }
         }
@@ -232,7 +266,7 @@ impl Device {
             Some(memory) => Rc::clone(memory),
             None => self.zeros(length),
         };
-        let source = match self.registrations.take(&*self.verbs, &memory) {
+        let source = match self.source_of(&memory, length) {
             Ok(source) => source,
             Err(refused) => return self.fail(number, Failure::NoMemory, refused.error.to_string()),
         };
@@ -351,7 +385,7 @@ impl Device {
     /// Posts the next piece of a message that is written; gives back what is left of it.
     fn post_write(&mut self, number: u32, mut job: Job) -> Option<Job> {
         let Job::Write {
-            source: (key, region),
+            source: (origin, region),
             length,
             ref mut posted,
             place,
@@ -379,7 +413,7 @@ impl Device {
             }
         };
         let then = if is_last {
-            Then::Written(key, notify.take())
+            Then::Written(origin, notify.take())
         } else {
             Then::Nothing
         };
@@ -405,6 +439,7 @@ impl Device {
     fn post_read(&mut self, number: u32, mut job: Job) -> Option<Job> {
         let Job::Read {
             landing,
+            length,
             ref mut posted,
             place,
             receive,
@@ -412,9 +447,9 @@ impl Device {
         else {
             return Some(job);
         };
-        let (offset, piece) = (*posted, (landing.length - *posted).min(self.max_message));
+        let (offset, piece) = (*posted, (length - *posted).min(self.max_message));
         *posted += piece;
-        let is_last = *posted == landing.length;
+        let is_last = *posted == length;
         let operation = Operation::RdmaRead {
             remote_addr: place.address.wrapping_add(offset),
             rkey: place.key,
@@ -463,7 +498,7 @@ impl Device {
     }
 }
 
-fn sge(region: &rdma::MemoryRegion, offset: u64, length: u64) -> Sge {
+fn sge(region: &MemoryRegion, offset: u64, length: u64) -> Sge {
     region.sge(offset, u32::try_from(length).unwrap_or(u32::MAX))
 }
 

@@ -122,9 +122,26 @@ pub struct Outcome {
     pub results: Vec<Option<Result<()>>>,
     pub faults: Vec<String>,
     pub log: Vec<String>,
-    /// What the adapters have in use when the ranks are gone.
-    pub in_use: Vec<[usize; 4]>,
+    /// How the ranks used their adapters.
+    pub adapters: Vec<Use>,
     pub steps: u64,
+}
+
+/// How a rank used its adapter.
+pub struct Use {
+    /// What it had still in use when it was gone.
+    left: [usize; 4],
+    /// How often it registered memory.
+    registrations: usize,
+}
+
+impl Use {
+    fn of(adapter: &Adapter) -> Self {
+        Self {
+            left: adapter.in_use(),
+            registrations: adapter.registrations(),
+        }
+    }
 }
 
 type Body = Pin<Box<dyn Future<Output = Result<()>>>>;
@@ -229,7 +246,7 @@ impl Ranks {
             results,
             faults: network.faults(),
             log,
-            in_use: adapters.iter().map(Adapter::in_use).collect(),
+            adapters: adapters.iter().map(Use::of).collect(),
             steps,
         }
     }
@@ -324,6 +341,14 @@ fn advance(shared: &RefCell<Shared>, happened: bool) -> bool {
 }
 
 impl Outcome {
+    /// How often each rank registered memory.
+    pub fn registrations(&self) -> Vec<usize> {
+        self.adapters
+            .iter()
+            .map(|adapter| adapter.registrations)
+            .collect()
+    }
+
     /// Everybody has ended well, nothing was done that no correct user does, and everything was given back.
     #[track_caller]
     pub fn finished(self) -> Self {
@@ -336,8 +361,8 @@ impl Outcome {
 
     #[track_caller]
     pub fn all_given_back(self) -> Self {
-        for (rank, in_use) in self.in_use.iter().enumerate() {
-            assert_eq!(*in_use, [0; 4], "rank {rank}");
+        for (rank, adapter) in self.adapters.iter().enumerate() {
+            assert_eq!(adapter.left, [0; 4], "rank {rank}");
         }
         self
     }

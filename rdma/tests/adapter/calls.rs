@@ -127,6 +127,7 @@ impl Verbs for Adapter {
                 RegionMemory::Owned(bytes) => Memory::Owned(bytes),
                 RegionMemory::ReadOnly(bytes) => Memory::Shared(bytes),
             };
+            state.registrations += 1;
             let handle = state.number();
             let region = MemoryRegion {
                 handle,

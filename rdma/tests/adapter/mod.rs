@@ -161,6 +161,8 @@ struct State {
     told: VecDeque<CompletionQueue>,
     events: VecDeque<AsyncEvent>,
     is_off: bool,
+    /// Regions that were ever made.
+    registrations: usize,
 }
 
 #[derive(Debug)]
@@ -217,6 +219,7 @@ impl Network {
             told: VecDeque::new(),
             events: VecDeque::new(),
             is_off: false,
+            registrations: 0,
         });
         Adapter {
             net: Rc::clone(&self.0),
@@ -254,6 +257,11 @@ impl Adapter {
         let state = &self.net.borrow().adapters[self.me];
         let (pds, regions) = (state.pds.len(), state.regions.len());
         [pds, regions, state.cqs.len(), state.qps.len()]
+    }
+
+    /// How often memory has been registered.
+    pub fn registrations(&self) -> usize {
+        self.net.borrow().adapters[self.me].registrations
     }
 }
 

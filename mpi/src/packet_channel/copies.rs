@@ -1,0 +1,90 @@
+//! Registered memory through which messages are copied whose own memory is not registered.
+//!
+//! To register memory is a system call that pins its pages, at each end, for each message whose memory is new to the adapter; a copy takes as long as the
+//! memory's bandwidth says. So what is not too long is copied, through memory that stays registered, and registered itself only if it is seen
+//! again (see [`registrations`](super::registrations)). What is longer never comes here.
+//!
+//! Regions have lengths of powers of two, and are kept for the next message that fits. A peer keeps the key of a region to which it has written, and
+//! could write there again: what others receive then, not memory that a program holds.
+
+use std::collections::BTreeMap;
+
+use rdma::{Access, MemoryRegion, ProtectionDomain, RegionMemory, Verbs};
+
+/// The shortest region, in bytes: a page.
+const SHORTEST: u64 = 4096;
+
+/// Regions of a device for copies.
+#[derive(Debug)]
+pub(super) struct Copies {
+    pd: ProtectionDomain,
+    access: Access,
+    /// Longer messages are not copied.
+    longest: u64,
+    /// So many bytes are kept at most.
+    most_bytes: u64,
+    /// Regions that nobody uses, by their length.
+    kept: BTreeMap<u64, Vec<MemoryRegion>>,
+    bytes: u64,
+}
+
+impl Copies {
+    pub(super) const fn new(
+        pd: ProtectionDomain,
+        access: Access,
+        (longest, most_bytes): (u64, u64),
+    ) -> Self {
+        Self {
+            pd,
+            access,
+            longest,
+            most_bytes,
+            kept: BTreeMap::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Whether a message of so many bytes is copied.
+    pub(super) const fn takes(&self, length: u64) -> bool {
+        length <= self.longest
+    }
+
+    /// A region for a message of so many bytes, and perhaps more; `None` if such a message is not copied, or the adapter has no room.
+    pub(super) fn take(&mut self, verbs: &dyn Verbs, length: u64) -> Option<MemoryRegion> {
+        if !self.takes(length) {
+            return None;
+        }
+        let length = length.next_power_of_two().max(SHORTEST);
+        if let Some(region) = self.kept.get_mut(&length).and_then(Vec::pop) {
+            self.bytes -= length;
+            return Some(region);
+        }
+        let memory = RegionMemory::Zeroed(length);
+        verbs.reg_mr(self.pd, memory, self.access).ok()
+    }
+
+    /// A region is not used any more.
+    pub(super) fn give_back(&mut self, verbs: &dyn Verbs, region: MemoryRegion) {
+        if self.bytes + region.length > self.most_bytes {
+            return end(verbs, &region);
+        }
+        self.bytes += region.length;
+        self.kept.entry(region.length).or_default().push(region);
+    }
+
+    /// Ends what is kept; whether there was anything.
+    pub(super) fn drop_kept(&mut self, verbs: &dyn Verbs) -> bool {
+        self.bytes = 0;
+        let kept = std::mem::take(&mut self.kept);
+        let any = !kept.is_empty();
+        kept.into_values()
+            .flatten()
+            .for_each(|region| end(verbs, &region));
+        any
+    }
+}
+
+/// The adapter does not have it any more; if it says that it had not, that comes to the same.
+fn end(verbs: &dyn Verbs, region: &MemoryRegion) {
+    let _ = verbs.dereg_mr(region);
+}

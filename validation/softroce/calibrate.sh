@@ -47,13 +47,13 @@ declare -A unseen=([2]='median=5%,p90=12%,worst=20%' [4]='median=5%,p90=12%,wors
 declare -A rings=([2]='median=5%' [4]='median=7%,worst=20%')
 
 # ---- what is done ----
-measure="--seed $seed --target 5 --effort thorough"
+measure="--seed $seed --target 2 --effort thorough"
 if [ -n "$quick" ]; then
-  # So few that each gets the five blocks that it takes to know a time, on a slow machine too.
-  measure+=" --kernels late,ring --max-size 64KiB --sizes 12 --held-out 8 --time-limit 70"
+  # So few that each gets many blocks, at all speeds that the machine has.
+  measure+=" --kernels late,ring --max-size 64KiB --sizes 16 --held-out 10 --time-limit 80"
   compare="--runs 2 --sizes 90,1100,6000,19000,60000" rounds=150
 else
-  measure+=" --max-size 256KiB --time-limit 110"
+  measure+=" --max-size 256KiB --time-limit 300"
   compare="--runs 3 --sizes 20,90,420,1100,2900,6000,11000,19000,45000,120000,200000" rounds=150
 fi
 
@@ -109,7 +109,7 @@ session() {
   from="$(worked) $(cut -d ' ' -f 1 /proc/uptime)"
   rm -rf "$dir"
   mkdir -p "$dir"
-  "$here/run.sh" -n 2 -t 600 -s "$dir" -f "$bare/simrun" -f "$bare/ring" -f "$here/calibrate-guest.sh" \
+  "$here/run.sh" -n 2 -t 900 -s "$dir" -f "$bare/simrun" -f "$bare/ring" -f "$here/calibrate-guest.sh" \
     "RANKS=$ranks WAIT=$wait MEASURE='$measure' COMPARE='$compare' ROUNDS=$rounds; . ./calibrate-guest.sh" >"$dir/guests.txt" 2>&1 &
   guests=$!
   # Whatever happens here, the guests end.

@@ -211,7 +211,16 @@ pub(crate) fn finish(
 ) -> ExitCode {
     let text = samples_as_csv(&head(command, run), sessions);
     match crate::calibrate::write(&command.out, &text) {
-        Ok(()) => status::print(summary(sessions, &command.out)),
+        Ok(()) => {
+            let printed = status::print(summary(sessions, &command.out));
+            if sessions.iter().any(Session::has_ping_pongs) {
+                return printed;
+            }
+            status::failed(format_args!(
+                "{}: there was no time for a ping-pong, which everything is fitted to: expected a longer --time-limit",
+                command.out.display()
+            ))
+        }
         Err(error) => status::refuse(format_args!(
             "{}: cannot write it: {error}",
             command.out.display()

@@ -1,7 +1,7 @@
 //! Which warnings figures call for; each limit is that of the calibration's method.
 
 use crate::calibrate::{CalibrateOptions, Calibration, by_timing};
-use crate::cross_check::CrossCheck;
+use crate::cross_check::{CrossCheck, predictions};
 use crate::error_summary::{ErrorSummary, Prediction};
 use crate::facts::Facts;
 use crate::fit::{Break, Fit, Rules};
@@ -223,6 +223,28 @@ pub(crate) fn of_loggp(model: &LogGp) -> Vec<Warning> {
     warnings
 }
 
+/// One line for all sizes, as `loggops` has it, where segments predict better.
+fn of_one_line(calibration: &Calibration) -> Option<Warning> {
+    /// By so much the median error of the model may be larger.
+    const MARGIN: f64 = 0.02;
+    let model = calibration.loggp?;
+    let own: Vec<_> = predictions(&calibration.points, |size| model.predict(size)).collect();
+    let (own, segments) = (
+        ErrorSummary::new(&own)?,
+        ErrorSummary::new(&calibration.cross_check.piecewise)?,
+    );
+    (own.median > segments.median + MARGIN).then(|| {
+        let text = format!(
+            "loggops has one gap per byte for all sizes, and differs from what was measured by {:.1} % (median) to {:.0} % (at {} B); segments, as --model flow and smpi have them, predict sizes left out in turn within {:.1} % (median)",
+            100.0 * own.median,
+            100.0 * own.worst,
+            own.worst_at,
+            100.0 * segments.median
+        );
+        Warning::new(Code::Model, text)
+    })
+}
+
 /// Everything that the figures of a calibration call for.
 pub(crate) fn of_calibration(
     calibration: &Calibration,
@@ -236,6 +258,7 @@ pub(crate) fn of_calibration(
         &calibration.validation,
         calibration.fit.range(),
     ));
+    warnings.extend(of_one_line(calibration));
     warnings.extend(of_threshold(calibration, rules, options));
     warnings.extend(of_calls(calibration));
     warnings.extend(of_sharing(calibration));

@@ -197,6 +197,22 @@ fn loggops_parameters_come_back() {
     }
 }
 
+/// A model that cannot follow a curve with breaks says so, and one that can does not.
+#[test]
+fn a_model_of_one_line_is_warned_of_where_the_curve_has_several() {
+    for (platform, expected) in [(OVERHEADS, true), (LOGGOPS, false)] {
+        let options = CalibrateOptions {
+            preset: Preset::LogGops,
+            ..CalibrateOptions::default()
+        };
+        let found = calibrated(&measured(platform, 2), &options);
+        let about = |one: &&validation::Warning| one.code == Code::Model;
+        let warning = found.warnings.iter().find(about);
+        let told = warning.is_some_and(|one| one.text.starts_with("loggops has one gap per byte"));
+        assert_eq!(told, expected, "{:?}", found.warnings);
+    }
+}
+
 #[test]
 fn what_shares_one_link_is_told_from_what_does_not() {
     let shared = OVERHEADS.replace(

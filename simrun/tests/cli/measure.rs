@@ -131,6 +131,12 @@ fn mistakes_are_answered() {
     assert!(ran.stderr.contains("seconds above 0"), "{}", ran.stderr);
     let ran = measured(&folder, "-n 1");
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    // The threshold has been found then, which is told and kept, but nothing that could be fitted.
+    let ran = measured(&folder, "--time-limit 0.0001");
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let expected =
+        "no time for a ping-pong, which everything is fitted to: expected a longer --time-limit";
+    assert!(ran.stderr.contains(expected), "{ran:?}");
 }
 
 #[test]

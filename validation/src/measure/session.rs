@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::facts::Facts;
 use crate::read::{ReadError, read};
-use crate::sample::{Block, Measurements};
+use crate::sample::{Block, Kernel, Measurements, Set};
 
 /// What rank 0 found between one start of the processes and their end.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -31,6 +31,16 @@ pub struct Session {
 }
 
 impl Session {
+    /// Whether there is a ping-pong, to which everything is fitted.
+    #[must_use]
+    pub fn has_ping_pongs(&self) -> bool {
+        let is_one = |block: &Block| {
+            let kernels = [Kernel::PingPong, Kernel::PingPongOccupied];
+            kernels.contains(&block.kernel) && block.set == Set::Training
+        };
+        self.blocks.iter().any(is_one)
+    }
+
     /// Facts that the calibration needs, by key.
     fn facts(&self) -> BTreeMap<&'static str, String> {
         let mut facts = BTreeMap::from([

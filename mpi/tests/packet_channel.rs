@@ -415,6 +415,28 @@ fn little_memory_for_registrations_is_used_again() {
     });
 }
 
+/// What stays registered for copies makes room for a message that is too long for them, at both ends.
+#[test]
+fn memory_that_is_kept_for_copies_makes_room() {
+    each(2, 3, |mut ranks| {
+        ranks.abilities.max_registered = 24_000;
+        ranks.options.copied = 4000;
+        let program = |world: Comm| async move {
+            for length in [3000, 18_000, 3000, 18_000] {
+                if world.rank() == 0 {
+                    world.send(&pattern(length, 2), 1, 0).await?;
+                } else {
+                    let mut buffer = world.buffer(length);
+                    world.recv(&mut buffer, 0, 0).await?;
+                    assert_eq!(buffer.bytes(), pattern(length, 2).bytes());
+                }
+            }
+            Ok(())
+        };
+        ranks.run(program).finished();
+    });
+}
+
 #[test]
 fn a_message_that_cannot_be_registered_is_an_error_that_says_so() {
     each(2, 2, |mut ranks| {

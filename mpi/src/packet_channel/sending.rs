@@ -66,7 +66,13 @@ impl Device {
                 self.copies.give_back(&*self.verbs, region);
             }
         }
-        self.registrations.take(&*self.verbs, memory)
+        match self.registrations.take(&*self.verbs, memory) {
+            // What is kept for copies may be all there is room for.
+            Err(_) if self.copies.drop_kept(&*self.verbs) => {
+                self.registrations.take(&*self.verbs, memory)
+            }
+            taken => taken,
+        }
     }
 
     /// A message has left.

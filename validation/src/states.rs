@@ -4,8 +4,9 @@
 //! pieces of constant level: the exact best cut, with at least 5 blocks in a piece and a penalty of 24 σ² ln N per piece, σ from the first differences. Levels
 //! closer than 0.10 are one state (each level is first made the median of itself and its neighbours, so that one wild block is none); the state with most blocks stays, the others are dropped and counted.
 //!
-//! A state may go through several levels, each less than 0.10 from the next. If they scatter by more than 0.05 (standard deviation over its blocks), its times are divided by the
-//! speed of their piece, so that a size is not taken to be slow because the machine was when it had its turn.
+//! A state may go through several levels, each less than 0.10 from the next. If they scatter by more than 0.05 (standard deviation over its blocks), and sizes have fewer than 10 blocks,
+//! its times are divided by the speed of their piece, so that a size is not taken to be slow because the machine was when it had its turn. A size with
+//! more blocks has had its turn at all speeds, and its 10 % quantile is that of the fastest; levels, which are known from few blocks each, would add their own noise.
 //!
 //! *Not seen*: a state that concerns only some sizes. Pinning the processes helps against that, filtering does not.
 
@@ -24,6 +25,8 @@ const PIECE_MIN: usize = 5;
 const PENALTY: f64 = 24.0;
 /// Levels closer than this are one state.
 const SAME: f64 = 0.10;
+/// With so many blocks a size has met the machine at every speed that it has often: at one that it has for a third of the time with 98 %.
+const MANY: f64 = 10.0;
 /// From the median absolute deviation of normal noise to its standard deviation.
 const MAD: f64 = 1.4826;
 /// Below this, σ says nothing: series without noise.
@@ -61,13 +64,15 @@ pub struct States {
     pub usual: f64,
     /// The standard deviation of its level, over its blocks.
     pub scatter: f64,
+    /// How many blocks a kernel has at a size: the median.
+    pub blocks_each: f64,
 }
 
 impl States {
     /// The states of a session's blocks; nothing if there are too few to tell.
     #[must_use]
     pub fn new(session: u32, blocks: &[&Block]) -> Option<Self> {
-        let series = series(blocks);
+        let (series, blocks_each) = series(blocks);
         if series.len() < 2 * PIECE_MIN {
             return None;
         }
@@ -104,6 +109,7 @@ impl States {
             kept: blocks / count(series.len()),
             usual,
             scatter: variance.sqrt(),
+            blocks_each,
             pieces,
         })
     }
@@ -115,12 +121,12 @@ impl States {
             .is_none_or(|piece| piece.state == self.main)
     }
 
-    /// How many times slower than the kept state usually is the machine was when a block of this number was measured; 1 if that state is [one
-    /// speed](Self::is_one_speed).
+    /// By what a block of this number is to be divided: how many times slower than the kept state usually is the machine was then; 1 if nothing is [to be
+    /// divided](Self::divides).
     #[must_use]
     pub fn slowness(&self, number: u32) -> f64 {
         match self.piece_of(number) {
-            Some(piece) if !self.is_one_speed() => libm::exp(piece.level - self.usual),
+            Some(piece) if self.divides() => libm::exp(piece.level - self.usual),
             _ => 1.0,
         }
     }
@@ -131,14 +137,20 @@ impl States {
         self.scatter <= SAME / 2.0
     }
 
+    /// Whether the blocks of the kept state are brought to one speed: it has several, and sizes have too few blocks to have met the fastest.
+    #[must_use]
+    pub fn divides(&self) -> bool {
+        !self.is_one_speed() && self.blocks_each < MANY
+    }
+
     fn piece_of(&self, number: u32) -> Option<&Piece> {
         let at = self.pieces.partition_point(|piece| piece.last < number);
         self.pieces.get(at).or(self.pieces.last())
     }
 }
 
-/// Numbers of blocks and how much slower than usual they were, in the order of time.
-fn series(blocks: &[&Block]) -> Vec<(u32, f64)> {
+/// Numbers of blocks and how much slower than usual they were, in the order of time; and how many there are for a kernel and size.
+fn series(blocks: &[&Block]) -> (Vec<(u32, f64)>, f64) {
     let mut groups: BTreeMap<(Kernel, u64), Vec<(u32, f64)>> = BTreeMap::new();
     let wanted = |block: &&&Block| !matches!(block.kernel, Kernel::Late | Kernel::Copy);
     for block in blocks.iter().filter(wanted) {
@@ -155,7 +167,8 @@ fn series(blocks: &[&Block]) -> Vec<(u32, f64)> {
         series.extend(group.iter().map(|(number, time)| (*number, level(*time))));
     }
     series.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
-    series
+    let counts: Vec<f64> = groups.values().map(|group| count(group.len())).collect();
+    (series, median(&counts).unwrap_or(0.0))
 }
 
 /// The levels, each the median of itself and its neighbours: one wild block is noise and no state.
@@ -231,9 +244,13 @@ mod tests {
 
     /// Blocks of ten sizes in turn, of which those of some numbers are slower.
     fn blocks(number: u32, slower: impl Fn(u32) -> f64) -> Vec<Block> {
+        blocks_of(10, number, slower)
+    }
+
+    fn blocks_of(sizes: u32, number: u32, slower: impl Fn(u32) -> f64) -> Vec<Block> {
         let mut stream = Stream::new(3, "states");
         let block = |number: u32| {
-            let size = u64::from(number % 10) * 100;
+            let size = u64::from(number % sizes) * 100;
             let time = (1e-6 + 1e-9 * crate::point::bytes(size)) * slower(number);
             Block {
                 session: 1,
@@ -280,15 +297,20 @@ mod tests {
     fn what_is_kept_is_brought_to_one_speed() {
         const LEVELS: [f64; 5] = [1.0, 1.08, 1.17, 1.26, 1.36];
         let step = |number: u32| LEVELS[number as usize / 60];
-        let all = blocks(300, step);
+        // Nine blocks for each size.
+        let all = blocks_of(100, 900, |number| step(number / 3));
         let found = states(&all);
         assert_eq!((found.count, found.kept), (1, 1.0), "{found:?}");
         assert!((found.scatter - 0.108).abs() < 0.01, "{found:?}");
         for block in &all {
             // The usual speed is the mean of the levels.
-            let speed = found.slowness(block.number) / step(block.number);
+            let speed = found.slowness(block.number) / step(block.number / 3);
             assert!((speed * LEVELS[2] - 1.0).abs() < 0.02, "{speed}");
         }
+        // Sizes with thirty blocks have met the fastest speed.
+        let found = states(&blocks(300, step));
+        assert!(!found.divides() && !found.is_one_speed(), "{found:?}");
+        assert!((found.slowness(299) - 1.0).abs() < 1e-9);
         // Of 300 blocks 12 in two pieces, a tenth slower: no other speed, and not worth a correction.
         let few = |number: u32| {
             if number % 150 < 6 { 1.09 } else { 1.0 }

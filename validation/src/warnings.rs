@@ -182,10 +182,10 @@ pub(crate) fn of_states(states: &[States]) -> Vec<Warning> {
             },
             100.0 * (1.0 - one.kept),
             100.0 * one.scatter,
-            if one.is_one_speed() {
-                "left as they are"
-            } else {
+            if one.divides() {
                 "brought to one"
+            } else {
+                "left as they are"
             },
             cut(&levels)
         );

@@ -62,6 +62,9 @@ const COUNTED: [(&str, Counted); 5] = [
     ("ring", Kernel::Ring),
 ];
 
+/// Ranks of a ring: with one it is none, and a file that speaks of more than a million would have as many simulated.
+const RING: std::ops::RangeInclusive<u32> = 2..=1 << 20;
+
 impl Kernel {
     /// All names, for messages.
     pub(crate) fn names() -> impl Iterator<Item = String> {
@@ -86,7 +89,8 @@ impl FromStr for Kernel {
             let number: u32 = text.strip_prefix(name)?.parse().ok()?;
             (number > 0 && text == format!("{name}{number}")).then(|| kernel(number))
         });
-        counted.ok_or(())
+        let fits = |kernel: &Self| !matches!(kernel, Self::Ring(ranks) if !RING.contains(ranks));
+        counted.filter(fits).ok_or(())
     }
 }
 
@@ -204,7 +208,17 @@ mod tests {
             let kernel: Kernel = name.parse().unwrap();
             assert_eq!(kernel.to_string(), name);
         }
-        for wrong in ["", "pong", "prtt", "prtt0", "prtt01", "prtt+1", "incast-1"] {
+        for wrong in [
+            "",
+            "pong",
+            "prtt",
+            "prtt0",
+            "prtt01",
+            "prtt+1",
+            "incast-1",
+            "ring1",
+            "ring1048577",
+        ] {
             assert_eq!(wrong.parse::<Kernel>(), Err(()), "{wrong}");
         }
     }

@@ -392,26 +392,29 @@ fn phantoms_stay_phantoms() {
     });
 }
 
+/// Rank 0 sends messages of these lengths and patterns, each new, and rank 1 finds them whole.
+async fn one_way(world: Comm, messages: impl IntoIterator<Item = (u64, u64)>) -> Result<()> {
+    for (length, number) in messages {
+        if world.rank() == 0 {
+            world.send(&pattern(length, number), 1, 0).await?;
+        } else {
+            let mut buffer = world.buffer(length);
+            world.recv(&mut buffer, 0, 0).await?;
+            assert_eq!(buffer.bytes(), pattern(length, number).bytes());
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn little_memory_for_registrations_is_used_again() {
     each(2, 5, |mut ranks| {
         // The receives and buffers take about 3000 bytes.
         ranks.abilities.max_registered = 24_000;
         ranks.options.cached_regions = 100;
-        let program = |world: Comm| async move {
-            for number in 0..20 {
-                let length = 3000 + number;
-                if world.rank() == 0 {
-                    world.send(&pattern(length, number), 1, 0).await?;
-                } else {
-                    let mut buffer = world.buffer(length);
-                    world.recv(&mut buffer, 0, 0).await?;
-                    assert_eq!(buffer.bytes(), pattern(length, number).bytes());
-                }
-            }
-            Ok(())
-        };
-        ranks.run(program).finished();
+        ranks
+            .run(|world| one_way(world, (0..20).map(|number| (3000 + number, number))))
+            .finished();
     });
 }
 
@@ -421,19 +424,8 @@ fn memory_that_is_kept_for_copies_makes_room() {
     each(2, 3, |mut ranks| {
         ranks.abilities.max_registered = 24_000;
         ranks.options.copied = 4000;
-        let program = |world: Comm| async move {
-            for length in [3000, 18_000, 3000, 18_000] {
-                if world.rank() == 0 {
-                    world.send(&pattern(length, 2), 1, 0).await?;
-                } else {
-                    let mut buffer = world.buffer(length);
-                    world.recv(&mut buffer, 0, 0).await?;
-                    assert_eq!(buffer.bytes(), pattern(length, 2).bytes());
-                }
-            }
-            Ok(())
-        };
-        ranks.run(program).finished();
+        let messages = [3000, 18_000, 3000, 18_000].map(|length| (length, 2));
+        ranks.run(|world| one_way(world, messages)).finished();
     });
 }
 

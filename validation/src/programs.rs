@@ -5,16 +5,12 @@
 //!
 //! *Not predicted*: sizes beyond four times the largest of the fit.
 
-use std::sync::Arc;
-
-use platform::Platform;
-
 use crate::bands::Bands;
 use crate::error_summary::{ErrorSummary, Prediction};
 use crate::measure::simulated_times;
 use crate::sample::Kernel;
 use crate::sampling::SizeSummary;
-use crate::self_check::SimulationFailed;
+use crate::self_check::{SimulationFailed, parse};
 
 /// One program, measured and predicted.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,9 +52,7 @@ impl Program {
             .iter()
             .map(|one| (kernel, one.point.size))
             .collect();
-        let parsed = Platform::parse("calibrated.toml", &platform(ranks));
-        let platform = Arc::new(parsed.map_err(SimulationFailed::new)?);
-        let times = simulated_times(&platform, ranks, &wanted, None)?;
+        let times = simulated_times(&parse(&platform(ranks))?, ranks, &wanted, None)?;
         let predictions = summaries
             .iter()
             .zip(times)

@@ -66,6 +66,9 @@ const COUNTED: [(&str, Counted); 5] = [
 const RING: std::ops::RangeInclusive<u32> = 2..=1 << 20;
 
 impl Kernel {
+    /// The ping-pongs, to one of which everything is fitted, the preferred one first.
+    pub(crate) const PING_PONGS: [Self; 2] = [Self::PingPong, Self::PingPongOccupied];
+
     /// All names, for messages.
     pub(crate) fn names() -> impl Iterator<Item = String> {
         let single = NAMES.iter().map(|(name, _)| (*name).to_owned());

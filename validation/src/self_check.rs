@@ -55,7 +55,11 @@ pub(crate) fn worst(
     Ok(errors.max_by(|one, other| one.0.total_cmp(&other.0)))
 }
 
-fn parse(text: &str) -> Result<Arc<Platform>, SimulationFailed> {
+/// The platform of a file that a calibration wrote.
+///
+/// # Errors
+/// [`SimulationFailed`] if the text is no platform.
+pub(crate) fn parse(text: &str) -> Result<Arc<Platform>, SimulationFailed> {
     let platform = Platform::parse("calibrated.toml", text).map_err(SimulationFailed::new)?;
     Ok(Arc::new(platform))
 }

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 
 use rdma::{Access, MemoryRegion, ProtectionDomain, RegionMemory, Verbs};
 
+use super::registrations::end;
+
 /// The shortest region, in bytes: a page.
 const SHORTEST: u64 = 4096;
 
@@ -82,9 +84,4 @@ impl Copies {
             .for_each(|region| end(verbs, &region));
         any
     }
-}
-
-/// The adapter does not have it any more; if it says that it had not, that comes to the same.
-fn end(verbs: &dyn Verbs, region: &MemoryRegion) {
-    let _ = verbs.dereg_mr(region);
 }

@@ -144,7 +144,7 @@ impl Registrations {
         });
         for (_, entry) in orphans {
             self.bytes -= entry.region.length;
-            end(verbs, &entry);
+            end(verbs, &entry.region);
         }
     }
 
@@ -158,7 +158,7 @@ impl Registrations {
             };
             if let Some(entry) = self.entries.remove(&key) {
                 self.bytes -= entry.region.length;
-                end(verbs, &entry);
+                end(verbs, &entry.region);
                 any = true;
             }
         }
@@ -168,13 +168,13 @@ impl Registrations {
     /// Ends all of them, also those in use: no queue pair is left that could use them.
     pub(super) fn drop_all(&mut self, verbs: &dyn Verbs) {
         for (_, entry) in std::mem::take(&mut self.entries) {
-            end(verbs, &entry);
+            end(verbs, &entry.region);
         }
         self.bytes = 0;
     }
 }
 
 /// The adapter does not have it any more; if it says that it had not, that comes to the same.
-fn end(verbs: &dyn Verbs, entry: &Entry) {
-    let _ = verbs.dereg_mr(&entry.region);
+pub(super) fn end(verbs: &dyn Verbs, region: &MemoryRegion) {
+    let _ = verbs.dereg_mr(region);
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::support::{Folder, simrun};
+use crate::support::{CLUSTER, Folder, simrun};
 
 #[test]
 fn a_calibrated_platform_runs() {
@@ -77,25 +77,13 @@ fn bad_measurements_are_answered_with_their_lines() {
     );
 }
 
-const KNOWN: &str = r#"
-version = 1
-[network]
-model = "flow"
-[clusters.nodes]
-hosts = "node-[0-3]"
-speed = "1Gf"
-bandwidth = "1GBps"
-latency = "10us"
-"#;
-
 #[test]
 fn rings_that_were_measured_are_predicted_and_may_be_limited() {
     let folder = Folder::new();
-    let platform = folder.write("known.toml", KNOWN);
     let (samples, out) = (folder.path("m.csv"), folder.path("mine.toml"));
     let measure = |kernels: &str| {
         let line = format!(
-            "measure --backend simulated --platform {platform} -n 4 --sizes 12 --held-out 5 --kernels {kernels} --out {samples}"
+            "measure --backend simulated --platform {CLUSTER} -n 4 --sizes 12 --held-out 5 --kernels {kernels} --out {samples}"
         );
         assert_eq!(simrun(&line).status, 0);
     };

@@ -306,6 +306,15 @@ fn json_has_the_keys_of_a_simulated_run() {
     assert_eq!(kept, ran.stdout);
 }
 
+/// A launcher of ranks on hosts, which a script reaches in place of ssh.
+fn over(ssh: &str, options: &str, case: &str) -> Command {
+    let mut command = command(SIMRUN);
+    command.arg("real").args(options.split_whitespace());
+    command.args(["--ssh", &format!("sh {ssh}")]);
+    command.args([&program("cases"), "--", "--case", case]);
+    command
+}
+
 #[test]
 fn ranks_on_hosts_come_over_a_command_and_who_does_not_is_named() {
     let folder = Folder::new();
@@ -314,20 +323,7 @@ fn ranks_on_hosts_come_over_a_command_and_who_does_not_is_named() {
     let ssh = folder.write("ssh", script);
     let hosts = folder.write("hosts", "here:2 # two ranks\nsilent\n");
     let options = format!("--hosts {hosts} --listen 127.0.0.1");
-    let cases = program("cases");
-    let started = |options: &str| {
-        let mut command = command(SIMRUN);
-        command.arg("real").args(options.split_whitespace());
-        command.args([
-            "--ssh",
-            &format!("sh {ssh}"),
-            &cases,
-            "--",
-            "--case",
-            "hosts",
-        ]);
-        run(&mut command)
-    };
+    let started = |options: &str| run(&mut over(&ssh, options, "hosts"));
     let ran = started(&format!("{options} -n 2"));
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(ran.stdout.contains("[1] 1 "), "{ran:?}");
@@ -354,11 +350,8 @@ fn a_rank_on_a_host_that_is_gone_while_its_command_goes_on_ends_the_run() {
     // Like an ssh whose other end does not answer any more.
     let ssh = folder.write("ssh", "shift; sh -c \"$*\"; exec sleep 600\n");
     let hosts = folder.write("hosts", "here:2\n");
-    let cases = program("cases");
-    let mut command = command(SIMRUN);
-    command.args(["real", "--hosts", &hosts, "--listen", "127.0.0.1"]);
-    command.args(["--ssh", &format!("sh {ssh}"), &cases]);
-    let ran = run(command.args(["--", "--case", "lost"]));
+    let options = format!("--hosts {hosts} --listen 127.0.0.1");
+    let ran = run(&mut over(&ssh, &options, "lost"));
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(
         ran.stderr.contains("rank 1 on host ")
@@ -463,12 +456,8 @@ fn a_rank_elsewhere_whose_sockets_cannot_have_it_ends_the_run_before_anybody_beg
     let script = "shift; exec sh -c \"$*\"\n";
     let ssh = folder.write("ssh", script);
     let hosts = folder.write("hosts", "here:2\n");
-    let cases = program("cases");
-    let mut command = command(SIMRUN);
-    command.args(["real", "-q", "--hosts", &hosts, "--listen", "127.0.0.1"]);
-    command.args(["--tcp-congestion", "nonsense", "--ssh"]);
-    command.args([&format!("sh {ssh}"), &cases, "--", "--case", "hosts"]);
-    let ran = run(&mut command);
+    let options = format!("-q --hosts {hosts} --listen 127.0.0.1 --tcp-congestion nonsense");
+    let ran = run(&mut over(&ssh, &options, "hosts"));
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{ran:?}");
     let last = ran.stderr.lines().last().unwrap();
     assert!(

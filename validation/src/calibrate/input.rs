@@ -134,7 +134,7 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
         let wanted = move |block: &&Block| block.kernel == kernel && block.set == Set::Training;
         all.iter().any(|block| wanted(&block))
     };
-    let kernel = [Kernel::PingPong, Kernel::PingPongOccupied]
+    let kernel = Kernel::PING_PONGS
         .into_iter()
         .find(|kernel| is_training(*kernel))
         .ok_or_else(|| CalibrateError::NoPingPong(names(all)))?;

@@ -35,8 +35,7 @@ impl Session {
     #[must_use]
     pub fn has_ping_pongs(&self) -> bool {
         let is_one = |block: &Block| {
-            let kernels = [Kernel::PingPong, Kernel::PingPongOccupied];
-            kernels.contains(&block.kernel) && block.set == Set::Training
+            Kernel::PING_PONGS.contains(&block.kernel) && block.set == Set::Training
         };
         self.blocks.iter().any(is_one)
     }

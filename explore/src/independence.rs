@@ -8,6 +8,8 @@
 //! The rows are those of the published checkers for this family of programs (The Anh Pham's thesis, section 4.4, for the
 //! proofs), with these differences, each for a reason:
 //!
+//! * What a sender asks about a communication of a mailbox with a permanent receiver does not depend on the
+//!   receive: it began with the send ([`sim_core::Footprint::BEGUN`]).
 //! * Arrivals at a barrier are dependent if one of the actors asks who was last, or if more actors use the barrier than
 //!   it is made for; arrivals and waits of different rounds are independent.
 //! * Two entries into the queue of one condition variable are dependent (with two mutexes they can race).

@@ -158,7 +158,7 @@ fn family(family: Family) {
 
 #[test]
 fn common_programs() {
-    assert_eq!(Family::ALL.len(), 10, "a test for each family");
+    assert_eq!(Family::ALL.len(), 12, "a test for each family");
     family(Family::Common);
 }
 
@@ -205,4 +205,14 @@ fn programs_over_one_mutex() {
 #[test]
 fn programs_whose_hosts_and_links_fail() {
     family(Family::Failures);
+}
+
+#[test]
+fn programs_over_a_mailbox_with_a_permanent_receiver() {
+    family(Family::Receivers);
+}
+
+#[test]
+fn programs_that_cancel_expire_and_switch_hosts() {
+    family(Family::Mixed);
 }

@@ -134,7 +134,8 @@ pub struct Footprint {
     /// The number of the mailbox, mutex, semaphore, barrier or condition variable; of the actor for what is about another
     /// actor, for deliveries to it, and for its own steps after a device stopped it; [`Footprint::NOTHING`] if the step is about nothing that others could touch.
     pub object: u32,
-    /// For communications the place among the sends, and among the receives, of the mailbox, from 1. For condition
+    /// For communications the place among the sends, and among the receives, of the mailbox, from 1, and
+    /// perhaps [`Footprint::BEGUN`]. For condition
     /// variables the mutex. For a wait for a semaphore the number of its request. For a barrier the round; for the
     /// arrival twice the round, and 1 if the actor asks whether it is the last. For a delivery the place in its queue. For a branch of a
     /// device one more than the number of another actor that it also touches, or 0.
@@ -144,6 +145,9 @@ pub struct Footprint {
 impl Footprint {
     /// No object.
     pub const NOTHING: u32 = u32::MAX;
+    /// In the detail of what a sender asks about a communication: its mailbox had a permanent receiver,
+    /// so it began with its send and does not depend on its receive.
+    pub const BEGUN: u32 = 1 << 31;
 }
 
 /// One step that an actor could take.

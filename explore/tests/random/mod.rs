@@ -66,6 +66,8 @@ pub(crate) enum Op {
     SwitchWire(bool),
     /// Does nothing: a host or the wire of such a program may fail at any moment.
     MayFail,
+    /// Does nothing: the first actor of such a program is the permanent receiver of the first mailbox.
+    Receiver,
 }
 
 /// Which steps a program may have.
@@ -85,11 +87,15 @@ pub(crate) enum Family {
     OneMutex,
     /// Hosts and a link go off and on.
     Failures,
+    /// One mailbox with a permanent receiver.
+    Receivers,
+    /// Waits for any, cancellations, time limits and hosts that go off together.
+    Mixed,
 }
 
 impl Family {
     /// All of them; the first ones are those that nearly all programs belong to.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Common,
         Self::Condvars,
         Self::Rare,
@@ -100,6 +106,8 @@ impl Family {
         Self::OneMailbox,
         Self::OneMutex,
         Self::Failures,
+        Self::Receivers,
+        Self::Mixed,
     ];
 
     fn ops(self) -> Vec<Op> {
@@ -114,6 +122,8 @@ impl Family {
             Self::OneMailbox => (ONE_MAILBOX, &[]),
             Self::OneMutex => (ONE_MUTEX, &[]),
             Self::Failures => (COMMON, FAILURES),
+            Self::Receivers => (RECEIVERS, &[]),
+            Self::Mixed => (ONE_MAILBOX, MIXED),
         };
         some.iter().chain(more).copied().collect()
     }
@@ -279,6 +289,42 @@ const FAILURES: &[Op] = &[
     Op::PutDetached(1),
     Op::Get(1),
 ];
+const RECEIVERS: &[Op] = &[
+    Op::Receiver,
+    Op::Receiver,
+    Op::Send(0),
+    Op::Send(0),
+    Op::Receive(0),
+    Op::Receive(0),
+    Op::Wait,
+    Op::WaitAny,
+    Op::Test,
+    Op::TestAny,
+    Op::Get(0),
+    Op::Put(0),
+    Op::PutInTime(0),
+    Op::PutDetached(0),
+    Op::Probe(0),
+    Op::Cancel,
+    Op::Barrier,
+    Op::Random,
+    Op::FailIfOdd,
+];
+const MIXED: &[Op] = &[
+    Op::Receiver,
+    Op::WaitAny,
+    Op::WaitAnyInTime,
+    Op::WaitAnyInTime,
+    Op::Cancel,
+    Op::SwitchHost(false),
+    Op::SwitchHost(true),
+    Op::PutInTime(0),
+    Op::GetInTime(1),
+    Op::Put(1),
+    Op::Get(1),
+    Op::AcquireInTime,
+    Op::FailIfOdd,
+];
 
 /// The programs of some actors.
 pub(crate) type Program = Vec<Vec<Op>>;
@@ -350,6 +396,9 @@ pub(crate) fn start(simulation: &mut Simulation, program: &Program) {
         let host = u32::from(on_two_hosts && number % 2 == 1);
         let actor = simulation.spawn_anonymous(host, move |me| execute(me, own, ops, number));
         objects.actors.borrow_mut().push(actor);
+    }
+    if program.iter().flatten().any(|op| *op == Op::Receiver) {
+        objects.mailboxes[0].set_receiver(objects.actors.borrow().first());
     }
 }
 

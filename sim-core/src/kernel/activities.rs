@@ -63,6 +63,10 @@ pub(crate) struct Activity {
     /// Handles and queues that refer to the record.
     pub(crate) references: u32,
     pub(crate) detached: bool,
+    /// Its mailbox had a permanent receiver when it was sent: it began then.
+    pub(super) begun_by_send: bool,
+    /// A receive has been posted for it.
+    pub(super) received: bool,
     /// Which sides of a communication know that it has ended: 1 the sender, 2 the receiver. Kept for explorers only.
     pub(super) known: u8,
     /// Work that stands still because an actor that waits for it is suspended.
@@ -158,6 +162,8 @@ impl Kernel {
             place: 0,
             references: 1,
             detached,
+            begun_by_send: false,
+            received: false,
             known: 0,
             frozen: false,
             message,
@@ -243,7 +249,11 @@ impl Kernel {
     /// Starts a communication whose two sides are known.
     pub(crate) fn start_comm(&mut self, slot: u32) {
         let record = self.activities.get(slot);
-        let (from, to) = (record.source, record.destination);
+        let (from, mut to) = (record.source, record.destination);
+        if record.begun_by_send && self.clock == Clock::Untimed {
+            // Whether the send or the receive comes first must not decide which links it needs.
+            to = self.permanent_receiver(record.mailbox).unwrap_or(to);
+        }
         let work = Work::Transfer {
             from: self.actors[from as usize].host,
             to: self.actors[to as usize].host,

@@ -69,6 +69,13 @@ impl Kernel {
         self.mailboxes.records[mailbox as usize].receiver = receiver.map_or(0, |actor| actor + 1);
     }
 
+    /// The permanent receiver of a mailbox.
+    pub(super) fn permanent_receiver(&self, mailbox: u32) -> Option<u32> {
+        self.mailboxes.records[mailbox as usize]
+            .receiver
+            .checked_sub(1)
+    }
+
     fn oldest(&mut self, mailbox: u32, status: Status) -> Option<u32> {
         let pending = &mut self.mailboxes.records[mailbox as usize].pending;
         let &first = pending.front()?;
@@ -88,6 +95,7 @@ impl Kernel {
         record.sends = record.sends.wrapping_add(1);
         record.changes = record.changes.wrapping_add(1);
         let place = record.sends;
+        let receiver = record.receiver;
         if let Some(receive) = self.oldest(mailbox, Status::Receive) {
             let record = self.activities.get_mut(prepared);
             let (message, amount, rate) = (
@@ -102,15 +110,16 @@ impl Kernel {
             record.amount = amount;
             record.rate = record.rate.min(rate);
             record.source = actor;
+            record.begun_by_send = receiver != 0;
             // The queue's reference becomes the sender's, unless nobody holds on to the send.
             record.references -= u32::from(detached);
             self.start_comm(receive);
             return receive;
         }
-        let receiver = self.mailboxes.records[mailbox as usize].receiver;
         let record = self.activities.get_mut(prepared);
         record.status = Status::Send;
         record.source = actor;
+        record.begun_by_send = receiver != 0;
         record.place = place;
         record.references = 2 - u32::from(record.detached);
         self.mailboxes.records[mailbox as usize]
@@ -138,6 +147,7 @@ impl Kernel {
             let record = self.activities.get_mut(send);
             record.rate = record.rate.min(rate);
             record.destination = actor;
+            record.received = true;
             if record.status == Status::Send {
                 self.start_comm(send);
             }
@@ -146,6 +156,7 @@ impl Kernel {
         let record = self.activities.get_mut(prepared);
         record.status = Status::Receive;
         record.destination = actor;
+        record.received = true;
         record.place = place;
         record.references = 2;
         self.mailboxes.records[mailbox as usize]

@@ -267,7 +267,11 @@ impl Kernel {
             && self.has_ended(activity)
         {
             // It was on its way, and is withdrawn there: the other side will see that.
-            self.activities.get_mut(activity).end = End::Cancelled;
+            let record = self.activities.get_mut(activity);
+            record.end = End::Cancelled;
+            let mailbox = record.mailbox;
+            // With a permanent receiver it may be on its way before its receive.
+            self.unqueue(mailbox, activity);
         }
         self.expire(actor, code).code()
     }
@@ -382,12 +386,14 @@ impl Kernel {
                 (code.object(), mailbox.receives.wrapping_add(1))
             }
             StepKind::Wait | StepKind::Test | StepKind::Cancel | StepKind::Withdraw => {
-                self.place_of(code.object())
+                self.place_of(code.object(), actor)
             }
             StepKind::WaitAny => {
                 let list = &self.lists[code.object() as usize];
                 list.get(branch as usize)
-                    .map_or((Footprint::NOTHING, 0), |&activity| self.place_of(activity))
+                    .map_or((Footprint::NOTHING, 0), |&activity| {
+                        self.place_of(activity, actor)
+                    })
             }
             StepKind::Device => (actor, 0),
             StepKind::TestAny => (code.object(), 0),
@@ -432,8 +438,8 @@ impl Kernel {
             _ => return,
         };
         let record = self.activities.get_mut(slot);
-        record.known |=
-            u8::from(record.source == actor) | u8::from(record.destination == actor) << 1;
+        let receives = record.received && record.destination == actor;
+        record.known |= u8::from(record.source == actor) | u8::from(receives) << 1;
     }
 
     /// Whether dropping a handle of an activity tells or changes nothing: it was work of the actor alone, or the actor
@@ -447,25 +453,30 @@ impl Kernel {
 
     /// The mailbox and the place of a communication; nothing for other activities, and for a communication that was cancelled
     /// before it had met another: another one has its place.
-    fn place_of(&self, activity: u32) -> (u32, u32) {
+    fn place_of(&self, activity: u32, actor: u32) -> (u32, u32) {
         let record = self.activities.get(activity);
         match record.kind {
             Kind::Comm
                 if record.status == Status::Ended
                     && record.end != End::Done
-                    && (record.source == NONE || record.destination == NONE) =>
+                    && (record.source == NONE || !record.received) =>
             {
                 (Footprint::NOTHING, 0)
             }
-            Kind::Comm if record.status != Status::Free => (record.mailbox, record.place),
+            Kind::Comm if record.status != Status::Free => {
+                let is_receiver = record.received && record.destination == actor;
+                let begun = record.begun_by_send && !is_receiver;
+                let begun = if begun { Footprint::BEGUN } else { 0 };
+                (record.mailbox, record.place | begun)
+            }
             _ => (Footprint::NOTHING, 0),
         }
     }
 
-    /// The mailboxes and places of the members of a list.
-    pub(crate) fn places_of(&self, list: u32, into: &mut Vec<(u32, u32)>) {
-        let members = &self.lists[list as usize];
-        into.extend(members.iter().map(|&activity| self.place_of(activity)));
+    /// The mailboxes and places of the members of a list of an actor.
+    pub(crate) fn places_of(&self, actor: u32, list: u32, into: &mut Vec<(u32, u32)>) {
+        let members = self.lists[list as usize].iter();
+        into.extend(members.map(|&activity| self.place_of(activity, actor)));
     }
 
     /// A fingerprint of the objects: who waits where, and what has been posted. What actors know is not in it.

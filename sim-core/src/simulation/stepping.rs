@@ -296,7 +296,7 @@ impl Stepper {
             if let Transition::WaitAny { list } | Transition::TestAny { list } =
                 slot.code.transition()
             {
-                kernel.places_of(list, into);
+                kernel.places_of(actor, list, into);
             }
         }
     }
@@ -400,7 +400,7 @@ impl Stepper {
             self.latest.alternatives = alternatives;
             if let Transition::TestAny { list } = code.transition() {
                 self.tested.clear();
-                kernel.places_of(list, &mut self.tested);
+                kernel.places_of(actor, list, &mut self.tested);
             }
             kernel.branch = branch;
             let answer = if code.is_limited() {

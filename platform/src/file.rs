@@ -30,6 +30,7 @@ use crate::units::{Bandwidth, Duration, Size};
 pub use connection::{AtLimit, Connection, ConnectionMode};
 pub(crate) use disk::DiskEntry;
 pub(crate) use field::cut;
+pub(crate) use network::IN_PLACE_OF_LINKS;
 pub(crate) use profile::{ProfileEntry, ProfileKind, read_events};
 pub(crate) use read::{Read, read};
 pub(crate) use section::Collector;

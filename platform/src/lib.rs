@@ -102,6 +102,7 @@
 //! Model `"ib"` has also `ib_penalty_factors = { be = 0.965, bs = 0.925, ys = 1.35 }`; model `"constant"` has nothing but
 //! `duration = "1s"`. Model `"loggops"` ([`LogGops`]) has `latency = "2500ns"` (L), `overhead = "1500ns"` (o), `gap = "1000ns"` (g),
 //! `gap_per_byte = "6ns"` (G) and `overhead_per_byte = "0ns"` (O); its S is `[protocol] eager_threshold` less one byte.
+//! The model has no links; on a platform with links the first four keys have no default.
 //!
 //! What the message layer may use up is unlimited unless `[protocol]` says otherwise: `packet` (the largest payload, as `"8KiB"`),
 //! `buffers` (packet buffers of a rank for what it sends), `credits` (packets under way to a peer), `reserved` (buffers and credits of each

@@ -7,7 +7,8 @@
 //! after all changes, so a wrong value is a mistake like any other, and so is a key that no table can have.
 //!
 //! Another `network.model` comes with its own parameters instead of those of the model before; of the file's, `compat` alone
-//! stays. It is changed before everything else, so that parameters set beside it hold.
+//! stays. It is changed before everything else, so that parameters set beside it hold. `loggops` comes without those that take
+//! the place of links: on a platform that has links they must be set too.
 //!
 //! *Not modelled*: changes of single hosts or cables of a cluster, which are one entry.
 
@@ -16,7 +17,7 @@ use std::str::FromStr;
 
 use toml::{Table, Value};
 
-use crate::file::cut;
+use crate::file::{IN_PLACE_OF_LINKS, cut};
 use crate::model::{NetworkModel, NetworkParameters};
 use crate::nearest::nearest;
 use crate::units::split_number;
@@ -126,8 +127,11 @@ pub(crate) fn apply(text: &str, overrides: &[Override]) -> Result<String, Overri
     let (models, others): (Vec<&Override>, _) =
         overrides.iter().partition(|one| one.is_of_the_model());
     for one in models {
+        let before = model(&root);
         one.apply(&mut root)?;
-        bring_parameters(&mut root);
+        if model(&root) != before {
+            bring_parameters(&mut root);
+        }
     }
     for one in others {
         one.apply(&mut root)?;
@@ -135,21 +139,28 @@ pub(crate) fn apply(text: &str, overrides: &[Override]) -> Result<String, Overri
     Ok(toml::to_string(&root).expect("a table of TOML prints as TOML"))
 }
 
+/// The network model of a platform; `None` for a name that is no model.
+fn model(root: &Value) -> Option<NetworkModel> {
+    let model = root.get("network")?.get("model")?;
+    model.clone().try_into().ok()
+}
+
 /// Replaces the parameters of the network by those of its model: every one is spelled out, so those of another model would
 /// stay in force under the new name. A name that is no model is left to the reader.
 fn bring_parameters(root: &mut Value) {
+    let Some(model) = model(root) else {
+        return;
+    };
     let Some(Value::Table(network)) = root.get_mut("network") else {
         return;
     };
-    let model = network
-        .get("model")
-        .cloned()
-        .map(Value::try_into::<NetworkModel>);
-    let Some(Ok(model)) = model else {
-        return;
-    };
     let preset = NetworkParameters::preset(model);
-    let preset = Table::try_from(preset).expect("parameters print as a table");
+    let mut preset = Table::try_from(preset).expect("parameters print as a table");
+    if model == NetworkModel::LogGops {
+        for key in IN_PLACE_OF_LINKS {
+            preset.remove(key);
+        }
+    }
     let compat = network.remove("compat");
     *network = preset;
     if let Some(compat) = compat {

@@ -407,7 +407,11 @@ fn messages_without_links() {
     lab.send("c", "c", 1001.0);
     lab.exec("a", 5e8, 1.0, UNLIMITED);
     lab.expect(&[(12e-6, &[0, 1]), (17e-6, &[2]), (0.5, &[3])], 1e-15);
-    let mut lab = world_one("model = \"loggops\", overhead_per_byte = \"8ns\"", "shared");
+    let mut lab = world_one(
+        "model = \"loggops\", latency = \"2500ns\", overhead = \"1500ns\", gap = \"0s\", \
+         gap_per_byte = \"6ns\", overhead_per_byte = \"8ns\"",
+        "shared",
+    );
     lab.send("a", "b", 1001.0);
     lab.expect(&[(13.5e-6, &[0])], 1e-15);
 }

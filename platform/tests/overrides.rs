@@ -81,6 +81,8 @@ fn parameters_of_a_model() {
     let changes = [
         "network.model=loggops",
         "network.latency=5us",
+        "network.overhead=0s",
+        "network.gap=0s",
         "network.gap_per_byte=100ps",
     ];
     // Those of the model before go with it.
@@ -161,9 +163,7 @@ fn values_are_checked_like_those_of_a_file() {
 
 #[test]
 fn another_model_comes_with_its_own_parameters() {
-    let names = [
-        "flow", "raw", "cm02", "lv08", "smpi", "ib", "constant", "loggops",
-    ];
+    let names = ["flow", "raw", "cm02", "lv08", "smpi", "ib", "constant"];
     for (from, to) in names.iter().flat_map(|from| names.map(|to| (from, to))) {
         let file = |model: &str| format!("{FILE}[network]\nmodel = \"{model}\"\n");
         let change = format!("network.model={to}").parse().expect("a change");
@@ -182,6 +182,30 @@ fn another_model_comes_with_its_own_parameters() {
     }
     let error = with(&["network.model=lv80"]).expect_err("no model");
     assert!(error.contains("lv08"), "{error}");
+}
+
+/// The model has no links: what takes their place must be said, not assumed.
+#[test]
+fn loggops_on_a_platform_with_links_needs_its_costs() {
+    let problem = |missing: &str| {
+        format!("model \"loggops\" without {missing} on a platform with links: expected these keys")
+    };
+    let file = format!("{FILE}[network]\nmodel = \"loggops\"\ngap = \"1us\"\noverhead = \"1us\"\n");
+    let error = Platform::parse("p.toml", &file).expect_err("a mistake");
+    let missing = problem("latency, gap_per_byte");
+    assert!(error.to_string().contains(&missing), "{error}");
+    let error = with(&["network.model=loggops", "network.gap=1us"]).expect_err("a mistake");
+    let missing = problem("latency, overhead, gap_per_byte");
+    assert!(error.contains(&missing), "{error}");
+    // A file that has them keeps them when the model is named again.
+    let file = format!("{file}latency = \"7us\"\ngap_per_byte = \"1ns\"\n");
+    let change = "network.model=loggops".parse().expect("a change");
+    let platform = Platform::parse("p.toml", &file).expect("a platform");
+    let again = platform.clone().with("p.toml", &[change]).expect("a platform");
+    assert_eq!(again.network(), platform.network());
+    // Without links nothing is ignored.
+    let file = "version = 1\nhosts.a.speed = \"1Gf\"\nnetwork.model = \"loggops\"";
+    Platform::parse("p.toml", file).expect("a platform");
 }
 
 /// The limits of the message layer stand in `[protocol]`, are told, are written back, and can be set from outside.

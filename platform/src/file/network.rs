@@ -44,6 +44,9 @@ const OF_LOGGOPS: [&str; 5] = [
     "overhead_per_byte",
 ];
 
+/// Those that take the place of links, where a platform has some.
+pub(crate) const IN_PLACE_OF_LINKS: [&str; 4] = ["latency", "overhead", "gap", "gap_per_byte"];
+
 /// A number above 0.
 struct Positive(f64);
 
@@ -131,6 +134,32 @@ pub(super) fn network(
         }
     }
     Some(network)
+}
+
+/// Reports the keys that model `loggops` needs on a platform with links: defaults in their place
+/// would be the times of another machine, whatever the links are.
+pub(super) fn require_costs(collector: &mut Collector, value: &Spanned<DeValue<'_>>) {
+    let Some(table) = value.get_ref().as_table() else {
+        return;
+    };
+    let is_absent = |key: &&str| !table.contains_key(*key);
+    let absent: Vec<&str> = IN_PLACE_OF_LINKS.into_iter().filter(is_absent).collect();
+    if absent.is_empty() {
+        return;
+    }
+    let at = table.get("model").map_or(value.span(), Spanned::span);
+    let absent = absent.join(", ");
+    collector.add(
+        at,
+        format!("model \"loggops\" without {absent} on a platform with links"),
+        "expected these keys of the network table: the model has no links, and takes none of them \
+         from links",
+        Some(
+            "for one route, `platform show --route FROM TO` prints the latency, and gap_per_byte is \
+             1 / bandwidth; without costs of calls, overhead = \"0s\" and gap = \"0s\""
+                .to_owned(),
+        ),
+    );
 }
 
 /// Gives the value of a key to `store`, if it is there and right.

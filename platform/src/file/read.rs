@@ -95,6 +95,13 @@ impl Read {
             super::connection::connection(&mut self.collector, value, connection);
         }
         self.file.root = ZoneReader::new(&mut self.collector, &mut self.names).root(&root);
+        let has_links = !self.names.links.is_empty() || !self.names.clusters.is_empty();
+        if has_links
+            && self.file.network.loggops.is_some()
+            && let Some(value) = root.get("network")
+        {
+            super::network::require_costs(&mut self.collector, value);
+        }
     }
 
     /// Whether the version is one that can be read, or at least missing.

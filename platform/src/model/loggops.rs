@@ -15,7 +15,8 @@
 //! whatever the other transfers. An empty message counts as one byte.
 //!
 //! *Not modelled*: links, routes and topology. A user sees the same time between any two processes, also on one host; no
-//! congestion but at the two ends; and hosts that need no route to talk.
+//! congestion but at the two ends; and hosts that need no route to talk. A platform with links must therefore say
+//! L, o, g and G itself: defaults would silently take the place of its links.
 //!
 //! Source: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications in the LogGOPS model",
 //! LSAP workshop at HPDC 2010; defaults as those of the simulator of that name.

@@ -33,9 +33,11 @@ mod speed;
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sim_core::Time;
 
 pub use bandwidth::{Bandwidth, OfBandwidth, OfProfileBandwidth, ProfileBandwidth};
 pub use duration::{Duration, OfDuration};
@@ -62,6 +64,8 @@ pub trait Kind {
     const ZERO: bool;
     /// Whether only whole numbers of the base unit make sense, up to 2^63.
     const WHOLE: bool = false;
+    /// Which values other than zero leave dates before the end of simulated time ([`Time::HORIZON`]).
+    const RANGE: RangeInclusive<f64> = 0.0..=f64::MAX;
 }
 
 /// A unit of some kind: its spelling and its size in the base unit, `10^decimal × 2^binary`.
@@ -74,6 +78,9 @@ pub struct Unit {
     /// Power of two.
     pub binary: i32,
 }
+
+/// Rates at which one unit of work alone ends before the end of simulated time, in units per second.
+const RATES: RangeInclusive<f64> = 1.0 / Time::HORIZON.as_secs()..=f64::MAX;
 
 /// 2^63: where whole quantities end.
 const WHOLE_END: f64 = 2.0 * (1_u64 << 62) as f64;
@@ -125,6 +132,9 @@ impl<K: Kind> FromStr for Quantity<K> {
         }
         if value == 0.0 && !K::ZERO {
             return Err(error(error::Problem::Zero));
+        }
+        if value != 0.0 && !K::RANGE.contains(&value) {
+            return Err(error(error::Problem::TimeOverflow));
         }
         if K::WHOLE && (value.fract() != 0.0 || value >= WHOLE_END) {
             return Err(error(error::Problem::NotWhole));

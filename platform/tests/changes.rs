@@ -241,6 +241,7 @@ fn a_speed_or_bandwidth_of_zero_stops_without_failing() {
     lab.change(Change::Speed(host, 0.0));
     lab.change(Change::Bandwidth(link, 0.0));
     assert_eq!(lab.next_end(), None);
+    assert_eq!(lab.model().0.overflow(), None, "nothing ends too late");
     lab.wait_until(3.0);
     assert!((lab.remaining(sent) - 1e8).abs() < 1e-3);
     lab.change(Change::Speed(host, 1.0));

@@ -6,6 +6,7 @@
 mod lab;
 
 use lab::{Lab, UNLIMITED};
+use sim_core::{Resource, Time};
 
 /// Hosts a, b, c and a link of 100 MB/s and 1 ms between a and b; a further one of 10 GB/s and 2 ms leads on to c.
 fn world_one(network: &str, sharing: &str) -> Lab {
@@ -414,6 +415,28 @@ fn messages_without_links() {
     );
     lab.send("a", "b", 1001.0);
     lab.expect(&[(13.5e-6, &[0])], 1e-15);
+}
+
+#[test]
+fn work_that_ends_too_late_has_a_date_and_work_that_stands_still_has_none() {
+    // Alone, and shared by two.
+    for flows in [1, 2] {
+        let mut lab = world_one("model = \"raw\"", "shared");
+        let ids: Vec<_> = (0..flows)
+            .map(|_| lab.send_at_most("a", "b", 1e300, 1e-20))
+            .collect();
+        // First the latency is paid.
+        let (model, now) = lab.model();
+        let date = model.next_date(now).expect("the end of the latency");
+        model.advance(date, &mut Vec::new());
+        assert_eq!(model.next_date(date), None);
+        let end = model.overflow().expect("an end");
+        assert!(end > Time::HORIZON, "{end}");
+        for id in ids {
+            model.suspend(id, date);
+        }
+        assert_eq!((model.next_date(date), model.overflow()), (None, None));
+    }
 }
 
 #[test]

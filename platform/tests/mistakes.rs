@@ -193,6 +193,10 @@ fn quantities() {
         "\"0Gbps\"",
         &format!("zero is not possible here: \"0Gbps\": {EXPECTED}"),
     );
+    bandwidth(
+        "\"1e-20bps\"",
+        &format!("time overflow (beyond 1e20 s) with \"1e-20bps\": {EXPECTED}"),
+    );
     bandwidth("\"10\"", &format!("no unit in \"10\": {EXPECTED}"));
     bandwidth(
         "1e9",

@@ -201,7 +201,10 @@ fn loggops_on_a_platform_with_links_needs_its_costs() {
     let file = format!("{file}latency = \"7us\"\ngap_per_byte = \"1ns\"\n");
     let change = "network.model=loggops".parse().expect("a change");
     let platform = Platform::parse("p.toml", &file).expect("a platform");
-    let again = platform.clone().with("p.toml", &[change]).expect("a platform");
+    let again = platform
+        .clone()
+        .with("p.toml", &[change])
+        .expect("a platform");
     assert_eq!(again.network(), platform.network());
     // Without links nothing is ignored.
     let file = "version = 1\nhosts.a.speed = \"1Gf\"\nnetwork.model = \"loggops\"";

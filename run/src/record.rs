@@ -203,6 +203,9 @@ fn limit(outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Limit(Limit::Time(time)) => Some(format!("--until {}s", time.as_secs())),
         Outcome::Limit(Limit::Events(events)) => Some(format!("--max-events {events}")),
+        Outcome::Limit(Limit::Overflow(date)) => {
+            Some(format!("time overflow at {:e} s", date.as_secs()))
+        }
         _ => None,
     }
 }

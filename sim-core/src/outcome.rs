@@ -36,6 +36,8 @@ pub enum Limit {
     Time(Time),
     /// The number of events that were allowed.
     Events(u64),
+    /// Time overflow: the next event lies at this date, at or beyond [`Time::HORIZON`].
+    Overflow(Time),
 }
 
 /// An actor that failed.

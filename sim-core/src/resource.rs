@@ -151,6 +151,12 @@ pub trait Resource {
     /// The next date, at or after `now`, at which something ends or changes; `None` if there is none.
     fn next_date(&mut self, now: Time) -> Option<Time>;
 
+    /// The date of the next end where [`Resource::next_date`] has none because that end lies at [`Time::HORIZON`] or later:
+    /// a time overflow, and no deadlock.
+    fn overflow(&self) -> Option<Time> {
+        None
+    }
+
     /// Whether nothing runs, and what changes up to `date` has all changed before since `since`: then nobody who has waited
     /// since then will ever go on. A model whose hosts switch by themselves must say so in the end, or a deadlock is never
     /// found.

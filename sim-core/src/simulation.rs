@@ -440,12 +440,15 @@ impl Simulation {
         if let Some(stop) = kernel.stop.take() {
             return Some(outcome_of(stop));
         }
-        let Some(date) = next else {
+        let Some(date) = next.or_else(|| kernel.resource.overflow()) else {
             return Some(Outcome::Deadlock(kernel.wait_graph()));
         };
         if date > self.until {
             kernel.now = self.until;
             return Some(Outcome::Limit(Limit::Time(self.until)));
+        }
+        if date >= Time::HORIZON {
+            return Some(Outcome::Limit(Limit::Overflow(date)));
         }
         kernel.advance(date);
         None

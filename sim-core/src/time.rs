@@ -24,6 +24,9 @@ impl Time {
     pub const ZERO: Self = Self(OrderedFloat(0.0));
     /// A moment that never comes.
     pub const NEVER: Self = Self(OrderedFloat(f64::INFINITY));
+    /// The end of simulated time, 1e20 s (3e12 years): a run whose next event lies there or later ends with
+    /// [`Limit::Overflow`](crate::Limit::Overflow). Around that moment a double-precision number knows only steps of 16384 s.
+    pub const HORIZON: Self = Self(OrderedFloat(1e20));
 
     /// The moment `seconds` after the start.
     ///

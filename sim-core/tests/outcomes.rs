@@ -127,6 +127,26 @@ fn limits_of_time_and_of_events() {
 }
 
 #[test]
+fn an_event_at_the_end_of_time_or_later_is_a_limit() {
+    let ends = |flops: f64, bound: f64| {
+        let mut simulation = Simulation::with_constant_model(1);
+        simulation.spawn_anonymous(0, move |me| async move {
+            me.execution(flops)
+                .bound(bound)
+                .start()
+                .wait()
+                .await
+                .map(drop)
+        });
+        simulation.run().outcome
+    };
+    let at = |seconds: f64| Outcome::Limit(Limit::Overflow(Time::from_secs(seconds)));
+    assert_eq!(ends(1e28, f64::INFINITY), Outcome::Finished);
+    assert_eq!(ends(1e30, f64::INFINITY), at(1e21));
+    assert_eq!(ends(1e300, 1e-10), at(f64::INFINITY));
+}
+
+#[test]
 fn an_interrupt_ends_the_run_soon() {
     for yields in [false, true] {
         let flag = Arc::new(AtomicBool::new(false));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use platform::Platform;
 use run::{ConnectionTotals, ConnectionWait, Options, Record, Run, SendMode};
-use sim_core::{Limit, Outcome, Report};
+use sim_core::{Limit, Outcome, Report, Time};
 use validation::real::RealRecord;
 
 use crate::Size;
@@ -150,6 +150,12 @@ pub(crate) fn problem(report: &Report) -> Option<String> {
             let events = count(*events, "event");
             format!("stopped by --max-events after {events}: no verdict")
         }
+        Outcome::Limit(Limit::Overflow(date)) => format!(
+            "stopped by a time overflow at {:e} s: the next event lies there, and simulated time ends at {:e} s; \
+             expected shorter latencies, faster links and hosts, or less work: no verdict",
+            date.as_secs(),
+            Time::HORIZON.as_secs()
+        ),
         Outcome::Interrupted | Outcome::Stopped => format!(
             "interrupted at {} simulated, after {}: the results are those computed so far",
             seconds(report.time.as_secs()),

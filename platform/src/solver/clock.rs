@@ -12,6 +12,7 @@ use sim_core::Time;
 
 use super::heap::Heap;
 use super::incremental::Incremental;
+use super::plain::duration;
 use super::state::{Owner, index};
 
 /// The clock of a link.
@@ -40,7 +41,7 @@ impl Clock {
     /// The date of its first flow, if the level stays.
     fn date(&self, level: f64) -> Option<Time> {
         let (tag, _) = self.flows.first()?;
-        let left = (tag - self.reading).max(0.0) / level;
+        let left = duration((tag - self.reading).max(0.0), level);
         Some(Time::from_secs(self.since.as_secs() + left))
     }
 }
@@ -108,7 +109,7 @@ impl Incremental {
                 self.stale(at);
             }
             _ => {
-                entry.tag = self.now.as_secs() + left / entry.bound;
+                entry.tag = self.now.as_secs() + duration(left, entry.bound);
                 self.bounded.set(index(flow), entry.tag, &mut self.flows_at);
             }
         }

@@ -81,7 +81,7 @@ impl Progress {
             self.left = self.left(now);
             self.since = now.as_secs();
             self.rate = rate;
-            self.end = self.since + self.left / rate;
+            self.end = self.since + duration(self.left, rate);
         }
         self.end
     }
@@ -192,6 +192,17 @@ impl Plain {
                 self.next = self.next.min(progress.end);
             }
         }
+    }
+}
+
+/// How long `left` takes at a rate, in seconds: infinite only where nothing moves, so that work which ends too late for a
+/// number is told from work which stands still.
+pub(super) fn duration(left: f64, rate: f64) -> f64 {
+    let duration = left / rate;
+    if rate > 0.0 {
+        duration.min(f64::MAX)
+    } else {
+        duration
     }
 }
 

@@ -13,6 +13,7 @@ impl Kind for OfBandwidth {
     const NAME: &'static str = "a bandwidth";
     const EXAMPLES: &'static str = "\"100Gbps\" (bits/s) or \"12.5GBps\" (bytes/s)";
     const ZERO: bool = false;
+    const RANGE: std::ops::RangeInclusive<f64> = super::RATES;
     const UNITS: &'static [Unit] = &[
         unit("bps", 0, -3),
         unit("kbps", 3, -3),
@@ -109,6 +110,7 @@ impl Kind for OfProfileBandwidth {
     const NAME: &'static str = OfBandwidth::NAME;
     const EXAMPLES: &'static str = OfBandwidth::EXAMPLES;
     const ZERO: bool = true;
+    const RANGE: std::ops::RangeInclusive<f64> = OfBandwidth::RANGE;
     const UNITS: &'static [Unit] = OfBandwidth::UNITS;
 }
 

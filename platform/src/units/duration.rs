@@ -1,5 +1,7 @@
 //! Durations: seconds and their decimal parts.
 
+use sim_core::Time;
+
 use super::{Kind, Quantity, Unit};
 
 /// A duration, such as `"1.3us"`, `"500ns"`, `"20ms"` or `"1s"`; finite, zero allowed.
@@ -13,6 +15,7 @@ impl Kind for OfDuration {
     const NAME: &'static str = "a duration";
     const EXAMPLES: &'static str = "\"1.3us\", \"500ns\", \"20ms\" or \"1s\"";
     const ZERO: bool = true;
+    const RANGE: std::ops::RangeInclusive<f64> = 0.0..=Time::HORIZON.as_secs();
     const UNITS: &'static [Unit] = &[
         unit("s", 0, 0),
         unit("ms", -3, 0),

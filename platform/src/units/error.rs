@@ -26,6 +26,7 @@ pub(super) enum Problem {
     Negative,
     Zero,
     NotWhole,
+    TimeOverflow,
 }
 
 impl UnitError {
@@ -50,6 +51,7 @@ impl UnitError {
             Problem::Negative => format!("negative value {found:?}"),
             Problem::Zero => format!("zero is not possible here: {found:?}"),
             Problem::NotWhole => format!("not a whole number of bytes below 2^63: {found:?}"),
+            Problem::TimeOverflow => format!("time overflow (beyond 1e20 s) with {found:?}"),
         }
     }
 

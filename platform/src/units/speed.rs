@@ -13,6 +13,7 @@ impl Kind for OfSpeed {
     const NAME: &'static str = "a speed";
     const EXAMPLES: &'static str = "\"16Gf\" (flop/s)";
     const ZERO: bool = false;
+    const RANGE: std::ops::RangeInclusive<f64> = super::RATES;
     const UNITS: &'static [Unit] = &[
         unit("f", 0, 0),
         unit("kf", 3, 0),

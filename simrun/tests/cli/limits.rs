@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program};
+use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program, root, simrun};
 
 #[test]
 fn until() {
@@ -37,6 +37,40 @@ fn max_events() {
     assert!(ran.stdout.contains("; 7 events"), "{ran:?}");
     let ran = case("forever", "-n 1 --max-events 7 -q");
     assert_eq!((ran.status, ran.stdout.as_str()), (3, "running\n"));
+}
+
+#[test]
+fn an_event_too_far_in_the_future_is_no_deadlock() {
+    let ran = case("too-long", "-n 2");
+    assert_eq!(ran.status, 3, "{ran:?}");
+    assert!(
+        ran.stderr.starts_with("stopped by a time overflow at 2.7"),
+        "{ran:?}"
+    );
+    let ran = case("too-long", "-n 2 --format json");
+    let limit = ran.json()["limit"].as_str().unwrap().to_owned();
+    assert!(limit.starts_with("time overflow at 2.7"), "{limit}");
+    // What a platform file can be blamed for is refused with the place.
+    let app = program("cases");
+    for (change, value) in [
+        ("clusters.nodes.latency=1e30s", "1e30s"),
+        ("clusters.nodes.bandwidth=1e-20bps", "1e-20bps"),
+        ("clusters.nodes.speed=1e-30Gf", "1e-30Gf"),
+    ] {
+        let ran = simrun(&format!(
+            "-p {CLUSTER} --set {change} {app} -- --case hosts"
+        ));
+        assert_eq!(ran.status, 2, "{ran:?}");
+        let problem = format!("time overflow (beyond 1e20 s) with \"{value}\"");
+        assert!(ran.stderr.contains(&problem), "{ran:?}");
+    }
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(root().join(CLUSTER)).unwrap();
+    let (before, after) = ("latency = \"", "latency = \"1e30s\" # \"");
+    let file = folder.write("far.toml", &text.replacen(before, after, 1));
+    let ran = simrun(&format!("platform check {file}"));
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("time overflow"), "{ran:?}");
 }
 
 /// A running `simrun`, killed if a test fails.

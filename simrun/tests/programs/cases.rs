@@ -33,6 +33,8 @@ enum Case {
     NeverCompleted,
     /// Rank 0 sends to rank 2, then to rank 1, which passes it on to rank 2: an error if that is faster.
     Relay,
+    /// Rank 0 computes 1e300 flop.
+    TooLong,
     /// Rank 0 awaits what nobody in the simulation can wake.
     Foreign,
     /// Every rank sleeps second after second; rank 0 says so first.
@@ -169,6 +171,7 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
         (Case::Unreceived, 0) => world.send(&message, 1, 5).await?,
         (Case::NeverCompleted, 1) => std::mem::forget(world.irecv(message, 0, 9)?),
         (Case::Relay, _) => relay(&world).await?,
+        (Case::TooLong, 0) => world.compute(1e300).await,
         (Case::Foreign, 0) => std::future::pending().await,
         (Case::Stuck, 0) => {
             world.println(format_args!("running"));

@@ -119,6 +119,12 @@ impl Dynamics {
         }
     }
 
+    /// Whether a link or a host has no bandwidth or speed at present.
+    pub(super) fn stands_still(&self) -> bool {
+        let slow = |link: &LinkNow| link.bandwidth.is_some_and(|now| now < STANDSTILL_BELOW);
+        self.links.values().any(slow) || self.hosts.values().any(|host| host.scale <= STANDSTILL)
+    }
+
     fn link(&mut self, wire: u32) -> &mut LinkNow {
         self.links.entry(wire).or_insert(LinkNow {
             bandwidth: None,

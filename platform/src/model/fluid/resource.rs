@@ -13,8 +13,8 @@ use crate::model::profile;
 
 /// The same in units of the distance between representable dates, for large dates.
 const TOGETHER_ULP: f64 = 8.0;
-/// What would end later (after 3e12 years) stands still.
-const HORIZON_S: f64 = 1e20;
+/// Work that would end later is not looked for: it stands still, or is a time overflow.
+const HORIZON_S: f64 = Time::HORIZON.as_secs();
 
 impl Resource for FlowModel {
     fn start(&mut self, id: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
@@ -101,6 +101,12 @@ impl Resource for FlowModel {
         let change = self.dynamics.timetable.next(end_s < f64::INFINITY);
         let first_s = change.map_or(end_s, |change| end_s.min(change.as_secs()));
         (first_s < HORIZON_S).then(|| Time::from_secs(first_s).max(now))
+    }
+
+    /// The first end of work, unless a link or a host stands still: then a late end may be its.
+    fn overflow(&self) -> Option<Time> {
+        let end_s = self.first_end_s();
+        (end_s < f64::INFINITY && !self.dynamics.stands_still()).then(|| Time::from_secs(end_s))
     }
 
     fn only_repeats(&self, since: Time, date: Time) -> bool {

@@ -1,10 +1,11 @@
-//! A picture on a canvas: SVG or PNG by the ending of the file, written to a temporary name and renamed.
+//! A picture on a canvas: SVG or PNG by the ending of the file, which is written whole or not at all.
 //!
 //! Texts are drawn with a font that the program brings along, so that pictures are the same on every machine.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use files::OutputError;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
@@ -15,8 +16,10 @@ pub enum PlotError {
     Ending(PathBuf),
     /// There are too many hosts: how many, and how many there may be.
     TooLarge(u32, u32),
-    /// The file cannot be drawn or written.
+    /// The file cannot be drawn.
     Failed(PathBuf, String),
+    /// The file cannot be written.
+    Output(OutputError),
 }
 
 impl fmt::Display for PlotError {
@@ -33,6 +36,7 @@ impl fmt::Display for PlotError {
                     "too large for a picture: {hosts} hosts, expected at most {limit}"
                 )
             }
+            Self::Output(error) => error.fmt(f),
             Self::Failed(path, why) => write!(f, "cannot draw {}: {why}", path.display()),
         }
     }
@@ -57,24 +61,28 @@ pub(crate) fn write(
 ) -> Result<(), PlotError> {
     let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
     load_font(path)?;
-    let failed = |why: String| PlotError::Failed(path.to_owned(), why);
-    let mut temporary = path.as_os_str().to_owned();
-    // The canvas looks at the ending, so the temporary name has it too.
-    temporary.push(".part.");
-    temporary.push(&ending);
-    let temporary = PathBuf::from(temporary);
-    if ending == "svg" {
-        let area = SVGBackend::new(&temporary, size).into_drawing_area();
-        drawing.draw(&area).map_err(failed)?;
-        area.present().map_err(|error| failed(error.to_string()))?;
-    } else if ending == "png" {
-        let area = BitMapBackend::new(&temporary, size).into_drawing_area();
-        drawing.draw(&area).map_err(failed)?;
-        area.present().map_err(|error| failed(error.to_string()))?;
-    } else {
+    let is_svg = ending == "svg";
+    if !is_svg && ending != "png" {
         return Err(PlotError::Ending(path.to_owned()));
     }
-    std::fs::rename(&temporary, path).map_err(|error| failed(error.to_string()))
+    // The canvas looks at the ending, which the temporary name has too.
+    let drawn = files::Output::new(path).and_then(|output| {
+        output.draw(|temporary| {
+            if is_svg {
+                draw_on(SVGBackend::new(temporary, size), drawing)
+            } else {
+                draw_on(BitMapBackend::new(temporary, size), drawing)
+            }
+        })
+    });
+    drawn.map_err(PlotError::Output)
+}
+
+/// Draws on a canvas and completes its file.
+fn draw_on<D: DrawingBackend>(canvas: D, drawing: &impl Drawing) -> Result<(), String> {
+    let area = canvas.into_drawing_area();
+    drawing.draw(&area)?;
+    area.present().map_err(|error| error.to_string())
 }
 
 fn load_font(path: &Path) -> Result<(), PlotError> {

@@ -6,9 +6,10 @@
 
 use std::fmt;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use files::{Output, OutputError};
 use serde::Serialize;
 use sim_core::{Limit, Outcome};
 
@@ -214,41 +215,55 @@ fn limit(outcome: &Outcome) -> Option<String> {
 #[derive(Clone, Debug)]
 pub struct Folder(PathBuf);
 
-/// Why a record cannot be written.
+/// The files that a record may consist of.
+const NAMES: [&str; 4] = ["record.json", "platform.toml", "hosts.txt", "deadlock.dot"];
+
+/// A record that cannot be written.
 #[derive(Debug)]
-pub struct RecordError {
-    path: PathBuf,
-    error: io::Error,
+pub enum RecordError {
+    /// The folder cannot be made or written to.
+    Folder(PathBuf, io::Error),
+    /// The folder holds the record of another run.
+    Exists(PathBuf),
+    /// A file cannot be written, or is an input.
+    Output(OutputError),
 }
 
 impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: cannot write there: {}",
-            self.path.display(),
-            self.error
-        )
+        match self {
+            Self::Folder(path, error) => {
+                write!(f, "{}: cannot write there: {error}", path.display())
+            }
+            Self::Exists(path) => write!(
+                f,
+                "{}: it holds the record of another run: expected another folder, or --force to replace the record",
+                path.display()
+            ),
+            Self::Output(error) => error.fmt(f),
+        }
     }
 }
 
-impl std::error::Error for RecordError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
-    }
-}
+impl std::error::Error for RecordError {}
 
 impl Folder {
-    /// Makes the folder if it is not there, and checks that files can be written to it: before a long run, not after.
+    /// Makes the folder if it is not there, and checks that a record can be written to it: before a long run, not after.
+    /// A record that is there already is replaced only by `force`, and no file of it may be one of `inputs`.
     ///
     /// # Errors
     /// [`RecordError`] if it cannot be made or written to.
-    pub fn open(path: &Path) -> Result<Self, RecordError> {
-        let fail = |error| RecordError {
-            path: path.to_owned(),
-            error,
-        };
+    pub fn open(path: &Path, force: bool, inputs: &[&Path]) -> Result<Self, RecordError> {
+        let fail = |error| RecordError::Folder(path.to_owned(), error);
         fs::create_dir_all(path).map_err(fail)?;
+        if !force && path.join(NAMES[0]).symlink_metadata().is_ok() {
+            return Err(RecordError::Exists(path.to_owned()));
+        }
+        for name in NAMES {
+            let output = Output::new(&path.join(name)).map_err(RecordError::Output)?;
+            let differs = output.differs_from(inputs.iter().copied());
+            differs.map_err(RecordError::Output)?;
+        }
         let probe = path.join(format!(".probe-{}.tmp", std::process::id()));
         fs::write(&probe, b"")
             .and_then(|()| fs::remove_file(&probe))
@@ -256,25 +271,22 @@ impl Folder {
         Ok(Self(path.to_owned()))
     }
 
-    /// Writes a file under a temporary name and renames it.
+    /// Writes files by name, each as a whole, and removes what else an earlier record has left.
     ///
     /// # Errors
-    /// [`RecordError`] if it cannot be written.
-    pub fn write(&self, name: &str, text: &str) -> Result<(), RecordError> {
-        let (path, temporary) = (
-            self.0.join(name),
-            self.0.join(format!(".{name}-{}.tmp", std::process::id())),
-        );
-        let write = || {
-            let mut file = fs::File::create(&temporary)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&temporary, &path)
-        };
-        write().map_err(|error| {
-            // Nothing half-written is left; if even that fails, the first error is the one to report.
-            let _ = fs::remove_file(&temporary);
-            RecordError { path, error }
-        })
+    /// [`RecordError`] for the first that cannot be written.
+    pub fn write(&self, files: &[(&str, String)]) -> Result<(), RecordError> {
+        let fail = |error| RecordError::Folder(self.0.clone(), error);
+        let is_old = |name: &&str| files.iter().all(|(new, _)| new != name);
+        for name in NAMES.iter().filter(|name| is_old(name)) {
+            match fs::remove_file(self.0.join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(fail(error)),
+                _ => {}
+            }
+        }
+        for (name, text) in files {
+            files::write(&self.0.join(name), text).map_err(RecordError::Output)?;
+        }
+        Ok(())
     }
 }

@@ -104,6 +104,10 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 
+    /// Replace the record that the folder of --out holds
+    #[arg(long, requires = "out", help_heading = "Output")]
+    pub(crate) force: bool,
+
     /// Begin each line of the program's output with its rank
     #[arg(long, help_heading = "Output")]
     pub(crate) prefix: bool,

@@ -1,11 +1,11 @@
 //! `simrun calibrate`: from a file of measurements to a platform file and a report.
 
 use std::fmt::Write as _;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use files::Output;
 use validation::{
     CalibrateOptions, Calibration, Handshake, Preset, Statistic, calibrate, calibration_as_json,
     read, write_report,
@@ -106,14 +106,19 @@ enum StatisticArg {
 
 /// Calibrates, writes what was asked for, and prints what there is to know.
 pub(crate) fn run(command: &CalibrateCommand) -> ExitCode {
-    let calibration = match results(command) {
+    let output = match Output::new(&command.out) {
+        Ok(output) => output,
+        Err(problem) => return status::refuse(problem),
+    };
+    let calibration = match results(command, &output) {
         Ok(calibration) => calibration,
         Err(problem) => return status::refuse(problem),
     };
-    let printed = match command.format {
-        Format::Text => status::print(summary(&calibration).trim_end()),
-        Format::Json => status::print(calibration_as_json(&calibration).trim_end()),
+    let text = match command.format {
+        Format::Text => summary(&calibration),
+        Format::Json => calibration_as_json(&calibration),
     };
+    let printed = status::print_beside(&output, text.trim_end());
     match too_large(command, &calibration) {
         Some(missed) => status::failed(missed),
         None => printed,
@@ -161,9 +166,13 @@ impl CalibrateCommand {
     }
 }
 
-fn results(command: &CalibrateCommand) -> Result<Calibration, String> {
-    let file = command.measurements.display().to_string();
-    let text = std::fs::read_to_string(&command.measurements).map_err(|error| {
+fn results(command: &CalibrateCommand, output: &Output) -> Result<Calibration, String> {
+    let input = command.measurements.as_path();
+    output
+        .differs_from([input])
+        .map_err(|error| error.to_string())?;
+    let file = input.display().to_string();
+    let text = std::fs::read_to_string(input).map_err(|error| {
         format!("{file}: cannot read it: {error}: expected measurements as text")
     })?;
     let measurements = read(&file, &text).map_err(|error| error.to_string())?;
@@ -180,26 +189,13 @@ fn results(command: &CalibrateCommand) -> Result<Calibration, String> {
             warnings.join("\n")
         ));
     }
-    let cannot = |path: &Path| {
-        let path = path.display().to_string();
-        move |error: io::Error| format!("{path}: cannot write it: {error}")
-    };
-    write(&command.out, &calibration.platform).map_err(cannot(&command.out))?;
+    output
+        .write(&calibration.platform)
+        .map_err(|error| error.to_string())?;
     if let Some(folder) = &command.report {
-        write_report(&calibration, &command_line(), folder).map_err(cannot(folder))?;
+        write_report(&calibration, &command_line(), folder).map_err(|error| error.to_string())?;
     }
     Ok(calibration)
-}
-
-/// Writes a whole file or nothing: to a temporary name, then renamed.
-pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".part");
-    std::fs::write(&temporary, text)?;
-    std::fs::rename(&temporary, path)
 }
 
 fn summary(calibration: &Calibration) -> String {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clap::Args;
+use files::{Output, OutputError};
 use validation::real::{Place, RENDEZVOUS, congestion_control};
 use validation::{
     Comparison, Facts, Measurements, Rounds, add_run, common_factor, read, read_rounds,
@@ -134,6 +135,15 @@ pub(crate) fn run(command: &CompareCommand) -> ExitCode {
 
 /// Builds the program, if need be, and finds out where this process is.
 fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
+    let names_size = |argument: &OsString| argument.to_string_lossy().contains("{size}");
+    if !command.sizes.is_empty() && !command.arguments.iter().any(names_size) {
+        return Err(
+            "--sizes without {size} in the program's arguments: every size would be the same run; \
+             expected them to name it, such as -- --size {size}"
+                .to_owned(),
+        );
+    }
+    check_outputs(command).map_err(|error| error.to_string())?;
     let place = match &command.measured {
         Some(_) => None,
         None => way::placed(command.ranks)?,
@@ -162,13 +172,28 @@ fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
     })
 }
 
+/// The files in the folder of `--out`.
+const KEPT: [&str; 3] = ["predictions.csv", "measured.csv", "comparison.json"];
+
+/// Refuses outputs that are no files, or that are inputs.
+fn check_outputs(command: &CompareCommand) -> Result<(), OutputError> {
+    let kept = command.out.iter();
+    let kept = kept.flat_map(|folder| KEPT.map(|name| folder.join(name)));
+    let inputs = [Some(&command.platform), command.measured.as_ref()];
+    let inputs = inputs.into_iter().flatten().map(PathBuf::as_path);
+    for path in kept.chain(command.plot.clone()) {
+        Output::new(&path)?.differs_from(inputs.clone())?;
+    }
+    Ok(())
+}
+
 fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
     let command = plan.command;
     let platform = text_of(&command.platform)?;
     let facts = Facts::read(&platform);
     let predicted = predicted(plan)?;
     let predictions = rounds_as_csv(&predicted);
-    keep(command, "predictions.csv", &predictions)?;
+    keep(command, KEPT[0], &predictions)?;
     let (measured, now) = match &command.measured {
         Some(path) => {
             let text = text_of(path)?;
@@ -191,8 +216,8 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
         comparison.notes.extend(other_way(plan, &facts));
     }
     let head = sentinels_as_comment(&now);
-    keep(command, "measured.csv", &(head + &rounds_as_csv(&measured)))?;
-    keep(command, "comparison.json", &(comparison.as_json() + "\n"))?;
+    keep(command, KEPT[1], &(head + &rounds_as_csv(&measured)))?;
+    keep(command, KEPT[2], &(comparison.as_json() + "\n"))?;
     for path in command
         .plot
         .iter()
@@ -202,7 +227,7 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
     }
     if let Some(folder) = &command.report {
         write_comparison(&comparison, &platform, &command_line(), folder)
-            .map_err(|error| format!("{}: cannot write it: {error}", folder.display()))?;
+            .map_err(|error| error.to_string())?;
     }
     Ok(comparison)
 }
@@ -239,9 +264,7 @@ fn keep(command: &CompareCommand, name: &str, text: &str) -> Result<(), String> 
     let Some(folder) = &command.out else {
         return Ok(());
     };
-    let path = folder.join(name);
-    crate::calibrate::write(&path, text)
-        .map_err(|error| format!("{}: cannot write it: {error}", path.display()))
+    files::write(&folder.join(name), text).map_err(|error| error.to_string())
 }
 
 /// Sentinels as `# sentinels: 64=4.5 65536=23` says them, in bytes and microseconds.

@@ -212,7 +212,10 @@ impl Start {
         let progress = Arc::new(Progress::default());
         let mut options = options(args, &stop).map_err(status::refuse)?;
         options.progress = Some(Arc::clone(&progress));
-        let folder = args.out.as_deref().map(Folder::open).transpose();
+        let inputs = [path.as_path(), args.map.as_path()];
+        let folder = args.out.as_deref();
+        let folder = folder.map(|out| Folder::open(out, args.force, &inputs));
+        let folder = folder.transpose();
         let folder = folder.map_err(status::refuse)?;
         Ok(Self {
             platform,
@@ -259,18 +262,20 @@ fn keep(start: &Start, run: &Run, record: &Record) -> Result<(), run::RecordErro
     let Some(folder) = &start.folder else {
         return Ok(());
     };
-    folder.write("platform.toml", &start.platform.to_toml())?;
+    let mut files = vec![("platform.toml", start.platform.to_toml())];
     if matches!(start.options.mapping, Mapping::File(_)) {
         let names = run
             .hosts
             .iter()
             .map(|&host| format!("{}\n", start.platform.host_name(host)));
-        folder.write("hosts.txt", &names.collect::<String>())?;
+        files.push(("hosts.txt", names.collect()));
     }
     if let Outcome::Deadlock(graph) = &run.report.outcome {
-        folder.write("deadlock.dot", &graph.to_dot())?;
+        files.push(("deadlock.dot", graph.to_dot()));
     }
-    folder.write("record.json", &(record.to_json() + "\n"))
+    // Last: a folder with a record has all of it.
+    files.push(("record.json", record.to_json() + "\n"));
+    folder.write(&files)
 }
 
 /// Prints warnings and what went wrong to standard error, which may be closed.

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use files::Output;
 use validation::real::{RANK_VARIABLE, RealRun};
 use validation::{
     Effort, Machine, MeasureOptions, Selection, Session, Tell, measure_simulated, samples_as_csv,
@@ -177,6 +178,9 @@ impl PlanArgs {
 
 /// Measures, writes the samples, and says what was found.
 pub(crate) fn run(command: &MeasureCommand) -> ExitCode {
+    if let Err(wrong) = check_output(command) {
+        return status::refuse(wrong);
+    }
     let network = match command.backend {
         Backend::Tcp => Network::Tcp,
         Backend::Verbs => Network::Verbs,
@@ -203,6 +207,20 @@ pub(crate) fn run(command: &MeasureCommand) -> ExitCode {
     }
 }
 
+/// Refuses a place for the samples before anything is measured.
+fn check_output(command: &MeasureCommand) -> Result<(), String> {
+    let output = Output::new(&command.out).map_err(|error| error.to_string())?;
+    if output.is_stdout() && command.backend != Backend::Simulated {
+        return Err(format!(
+            "{output}: rank 0 leaves its samples beside this file: expected the name of a file"
+        ));
+    }
+    let inputs = command.platform.iter().map(AsRef::as_ref);
+    output
+        .differs_from(inputs)
+        .map_err(|error| error.to_string())
+}
+
 /// Writes the samples of all sessions, the last of which was this real run, and says what was found.
 pub(crate) fn finish(
     command: &MeasureCommand,
@@ -210,9 +228,13 @@ pub(crate) fn finish(
     run: Option<&RealRun>,
 ) -> ExitCode {
     let text = samples_as_csv(&head(command, run), sessions);
-    match crate::calibrate::write(&command.out, &text) {
-        Ok(()) => {
-            let printed = status::print(summary(sessions, &command.out));
+    let written = Output::new(&command.out).and_then(|output| {
+        output.write(&text)?;
+        Ok(output)
+    });
+    match written {
+        Ok(output) => {
+            let printed = status::print_beside(&output, summary(sessions, &command.out));
             if sessions.iter().any(Session::has_ping_pongs) {
                 return printed;
             }
@@ -221,10 +243,7 @@ pub(crate) fn finish(
                 command.out.display()
             ))
         }
-        Err(error) => status::refuse(format_args!(
-            "{}: cannot write it: {error}",
-            command.out.display()
-        )),
+        Err(error) => status::refuse(error),
     }
 }
 

@@ -108,8 +108,7 @@ fn measuring(command: &MeasureCommand, progress: &Tell) -> impl Program + use<> 
                 .map_err(|error| error.to_string())?;
             if is_leader {
                 let text = samples_as_csv("", &[found.take()]);
-                crate::calibrate::write(&path, &text)
-                    .map_err(|error| format!("{}: cannot write it: {error}", path.display()))?;
+                files::write(&path, &text).map_err(|error| error.to_string())?;
             }
             Ok::<(), String>(())
         }

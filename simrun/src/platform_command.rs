@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use files::Output;
 use platform::{LoadError, Override, Platform};
 
 use crate::entry::load;
@@ -54,7 +55,7 @@ pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
             changes,
         } => load(file, changes).and_then(|platform| match (route.as_deref(), plot) {
             (Some([from, to]), _) => show_route(&platform, from, to),
-            (_, Some(path)) => show_plot(&platform, path),
+            (_, Some(path)) => output_beside(path, file).and_then(|_| show_plot(&platform, path)),
             _ => Ok(format!("{}\n{}", platform.summary(), platform.outline())),
         }),
         PlatformCommand::Import { file, out } => import(file, out.as_deref()),
@@ -157,35 +158,34 @@ fn scaled(value: f64, units: &[(f64, &str)], base: &str) -> String {
     format!("{text}{unit}")
 }
 
+/// Where output called `out` goes, which is not the input `file`.
+fn output_beside(out: &Path, file: &Path) -> Result<Output, ExitCode> {
+    let output = Output::new(out).map_err(status::refuse)?;
+    output.differs_from([file]).map_err(status::refuse)?;
+    Ok(output)
+}
+
 fn import(file: &Path, out: Option<&Path>) -> Result<String, ExitCode> {
     let refuse = |error: LoadError| {
         let report = error.report(io::stderr().is_terminal());
         status::refuse(report.trim_end())
     };
+    let output = out.map(|out| output_beside(out, file)).transpose()?;
     let imported = platform::import_file(file).map_err(refuse)?;
     warn(&imported.notes);
     // What was made must be a platform: routes to unknown names are found here.
     let name = format!("{} as TOML", file.display());
     Platform::parse(&name, &imported.toml).map_err(refuse)?;
-    let Some(out) = out else {
+    let Some(output) = output.filter(|output| !output.is_stdout()) else {
         return Ok(imported.toml);
     };
-    write(out, &imported.toml)
-        .map_err(|error| status::refuse(format_args!("cannot write {}: {error}", out.display())))?;
+    output.write(&imported.toml).map_err(status::refuse)?;
     let notes = match imported.notes.len() {
         0 => "everything is carried over".to_owned(),
         1 => "1 thing is not carried over".to_owned(),
         count => format!("{count} things are not carried over"),
     };
-    Ok(format!("made {}: {notes}", out.display()))
-}
-
-/// Writes a whole file or nothing: to a temporary name, then renamed.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".part");
-    std::fs::write(&temporary, text)?;
-    std::fs::rename(&temporary, path)
+    Ok(format!("made {output}: {notes}"))
 }
 
 /// Lists what could not be carried over from SimGrid's XML.

@@ -211,6 +211,10 @@ pub(crate) struct RealArgs {
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 
+    /// Replace the record that the folder of --out holds
+    #[arg(long, requires = "out", help_heading = "Output")]
+    pub(crate) force: bool,
+
     /// Begin each line of the program's output with its rank; false to leave it as
     /// it is
     #[arg(
@@ -404,8 +408,9 @@ fn settings(args: &RealArgs, starts: Starts, ours: bool) -> Result<Launch, ExitC
 }
 
 fn launch(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
-    let folder = args.out.as_deref().map(Folder::open).transpose();
-    if let Err(error) = folder {
+    let folder = args.out.as_deref();
+    let folder = folder.map(|out| Folder::open(out, args.force, &[]));
+    if let Err(error) = folder.transpose() {
         return status::refuse(error);
     }
     let launch = starts(name, args, arguments)
@@ -522,8 +527,9 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
     }
     drop(stderr);
     let kept = args.out.as_deref().map(|folder| {
-        Folder::open(folder)
-            .and_then(|folder| folder.write("record.json", &(record.to_json() + "\n")))
+        // A record that it holds has been refused before the run.
+        let folder = Folder::open(folder, true, &[])?;
+        folder.write(&[("record.json", record.to_json() + "\n")])
     });
     let mut stdout = io::stdout().lock();
     let printed = match args.format {

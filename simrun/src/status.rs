@@ -52,6 +52,16 @@ pub(crate) fn print(result: impl fmt::Display) -> ExitCode {
     }
 }
 
+/// Prints a result to standard output, or to standard error where `output` has streamed to standard output.
+pub(crate) fn print_beside(output: &files::Output, result: impl fmt::Display) -> ExitCode {
+    if !output.is_stdout() {
+        return print(result);
+    }
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "{result}");
+    ExitCode::SUCCESS
+}
+
 /// Says that results could not be written. A reader that has gone away, as in `… | head`, is no failure.
 pub(crate) fn output_failed(problem: &io::Error) -> Option<ExitCode> {
     (problem.kind() != ErrorKind::BrokenPipe)

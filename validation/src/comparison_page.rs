@@ -3,8 +3,6 @@
 //! In this order: the verdict, what to know, the table of all figures, the pictures, and where everything comes from, with the platform file.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use report::{Mark, PlotError, Scatter, Series, plot_scatter, svg_of_scatter};
@@ -111,10 +109,8 @@ pub fn write_comparison(
     platform: &str,
     command: &str,
     folder: &Path,
-) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
+) -> Result<(), PlotError> {
     whole(folder, "comparison.json", &(comparison.as_json() + "\n"))?;
-    let drawn = |error: PlotError| io::Error::other(error.to_string());
     let mut svgs = Vec::new();
     if !comparison.figures.is_empty() {
         for (name, picture) in [
@@ -122,9 +118,9 @@ pub fn write_comparison(
             ("errors", comparison.picture_of_errors()),
         ] {
             for ending in ["svg", "png"] {
-                plot_scatter(&picture, &folder.join(format!("{name}.{ending}"))).map_err(drawn)?;
+                plot_scatter(&picture, &folder.join(format!("{name}.{ending}")))?;
             }
-            svgs.push(svg_of_scatter(&picture).map_err(drawn)?);
+            svgs.push(svg_of_scatter(&picture)?);
         }
     }
     whole(

@@ -8,8 +8,6 @@ mod json;
 mod page;
 mod pictures;
 
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use report::{PlotError, plot_scatter, svg_of_scatter};
@@ -29,8 +27,11 @@ pub(crate) const STYLE: &str = "<style>body{font-family:sans-serif;max-width:62e
 ///
 /// # Errors
 /// What writing or drawing says.
-pub fn write_report(calibration: &Calibration, command: &str, folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
+pub fn write_report(
+    calibration: &Calibration,
+    command: &str,
+    folder: &Path,
+) -> Result<(), PlotError> {
     whole(
         folder,
         "predictions.csv",
@@ -41,13 +42,12 @@ pub fn write_report(calibration: &Calibration, command: &str, folder: &Path) -> 
         "calibration.json",
         &calibration_as_json(calibration),
     )?;
-    let drawn = |error: PlotError| io::Error::other(error.to_string());
     let mut svgs = Vec::new();
     for (name, picture) in pictures(calibration) {
         for ending in ["svg", "png"] {
-            plot_scatter(&picture, &folder.join(format!("{name}.{ending}"))).map_err(drawn)?;
+            plot_scatter(&picture, &folder.join(format!("{name}.{ending}")))?;
         }
-        svgs.push((name, svg_of_scatter(&picture).map_err(drawn)?));
+        svgs.push((name, svg_of_scatter(&picture)?));
     }
     whole(
         folder,
@@ -57,8 +57,6 @@ pub fn write_report(calibration: &Calibration, command: &str, folder: &Path) -> 
 }
 
 /// Writes a whole file or nothing.
-pub(crate) fn whole(folder: &Path, name: &str, text: &str) -> io::Result<()> {
-    let temporary = folder.join(format!("{name}.part"));
-    fs::write(&temporary, text)?;
-    fs::rename(&temporary, folder.join(name))
+pub(crate) fn whole(folder: &Path, name: &str, text: &str) -> Result<(), PlotError> {
+    files::write(&folder.join(name), text).map_err(PlotError::Output)
 }

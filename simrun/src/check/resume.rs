@@ -119,11 +119,7 @@ pub(super) fn write(path: &Path, identity: &Value, kept: &Kept) -> Result<(), St
     if let Some(part) = &kept.unbuffered {
         value["unbuffered"] = write_part(part);
     }
-    let failed = |error| format!("{}: cannot write it: {error}", path.display());
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    fs::write(&name, format!("{value}\n")).map_err(failed)?;
-    fs::rename(&name, path).map_err(failed)
+    files::write(path, format!("{value}\n")).map_err(|error| error.to_string())
 }
 
 /// Takes the file away: everything was explored.

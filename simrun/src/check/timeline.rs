@@ -12,8 +12,7 @@ use super::words;
 pub(super) fn write(path: &Path, timeline: &Timeline) -> Result<(), String> {
     if path.extension().is_some_and(|ending| ending == "dot") {
         let text = report::dot_of_timeline(timeline);
-        let failed = |error| format!("{}: cannot write it: {error}", path.display());
-        return std::fs::write(path, text).map_err(failed);
+        return files::write(path, text).map_err(|error| error.to_string());
     }
     report::plot_timeline(timeline, path).map_err(|error: PlotError| error.to_string())
 }
@@ -23,7 +22,10 @@ pub(super) fn check_ending(text: &str) -> Result<std::path::PathBuf, String> {
     let path = std::path::PathBuf::from(text);
     let ending = path.extension().and_then(|ending| ending.to_str());
     match ending {
-        Some("svg" | "png" | "dot") => Ok(path),
+        Some("svg" | "png" | "dot") => {
+            let output = files::Output::new(&path);
+            output.map(|_| path).map_err(|error| error.to_string())
+        }
         _ => Err("expected a name that ends with .svg, .png or .dot".to_owned()),
     }
 }

@@ -561,13 +561,14 @@ fn diagrams_have_a_lane_for_each_actor() {
         0
     );
     assert_eq!(folder.names().len(), 3);
+    folder.write("file", "");
     for (file, expected) in [
         (
             "way.txt",
             "expected a name that ends with .svg, .png or .dot",
         ),
-        ("nowhere/way.svg", "nowhere/way.svg"),
-        ("nowhere/way.dot", "nowhere/way.dot"),
+        ("file/way.svg", "file/way.svg: cannot write it"),
+        ("file/way.dot", "file/way.dot: cannot write it"),
     ] {
         let ran = check("panic", &format!("--timeline {}", folder.path(file)));
         assert_eq!(ran.status, 2, "{ran:?}");

@@ -13,6 +13,7 @@ mod mapping;
 mod measure;
 mod new_package;
 mod output;
+mod output_files;
 mod protocols;
 mod real;
 mod real_attacks;

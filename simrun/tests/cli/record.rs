@@ -63,6 +63,34 @@ fn every_platform_survives_its_record() {
 }
 
 #[test]
+fn a_record_is_replaced_only_by_force() {
+    let folder = Folder::new();
+    let out = folder.path("out");
+    let options = format!("-n 2 --send-mode rendezvous -o {out}");
+    assert_eq!(case("head-to-head", &options).status, 1);
+    let first = fs::read_to_string(format!("{out}/record.json")).unwrap();
+    let ran = case("hosts", &format!("-n 2 -o {out}"));
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("it holds the record of another run: expected another folder"),
+        "{ran:?}"
+    );
+    assert_eq!(
+        fs::read_to_string(format!("{out}/record.json")).unwrap(),
+        first
+    );
+    let ran = case("hosts", &format!("-n 2 -o {out} --force"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert_ne!(
+        fs::read_to_string(format!("{out}/record.json")).unwrap(),
+        first
+    );
+    // Nothing of the first run is left.
+    assert!(fs::metadata(format!("{out}/deadlock.dot")).is_err());
+}
+
+#[test]
 fn failures_are_recorded_too() {
     let folder = Folder::new();
     let ran = case("panic", &format!("-n 2 -o {}", folder.path("out")));

@@ -1,0 +1,130 @@
+//! Promise: output replaces regular files as a whole, and nothing else.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use files::{Output, write};
+
+/// An empty folder of a test.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn files_are_made_with_their_folders_and_replaced_with_their_permissions() {
+    let folder = folder("replace");
+    let file = folder.join("deep/er/out.csv");
+    write(&file, "one").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    write(&file, "two").unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "two");
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(names(file.parent().unwrap()), ["out.csv"]);
+}
+
+#[test]
+fn links_stay_and_what_they_lead_to_is_written() {
+    let folder = folder("links");
+    fs::write(folder.join("file"), "old").unwrap();
+    symlink("file", folder.join("inner")).unwrap();
+    symlink("inner", folder.join("outer")).unwrap();
+    write(&folder.join("outer"), "new").unwrap();
+    assert_eq!(fs::read_to_string(folder.join("file")).unwrap(), "new");
+    // One that leads to nothing makes the file.
+    symlink("later", folder.join("dangling")).unwrap();
+    write(&folder.join("dangling"), "new").unwrap();
+    assert_eq!(fs::read_to_string(folder.join("later")).unwrap(), "new");
+    for link in ["inner", "outer", "dangling"] {
+        assert!(folder.join(link).symlink_metadata().unwrap().is_symlink());
+    }
+    symlink("round", folder.join("round")).unwrap();
+    let error = write(&folder.join("round"), "new").unwrap_err().to_string();
+    assert!(error.ends_with("too many symbolic links"), "{error}");
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_and_stays() {
+    let folder = folder("kinds");
+    symlink("/dev/null", folder.join("null")).unwrap();
+    let socket = folder.join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    for (path, kind) in [
+        (Path::new("/dev/null"), "a device"),
+        (&folder.join("null"), "a device"),
+        (&folder, "a folder"),
+        (&socket, "a socket"),
+    ] {
+        let error = write(path, "text").unwrap_err().to_string();
+        let expected = format!(
+            "{}: it is {kind}: expected the name of a file, or - for standard output",
+            path.display()
+        );
+        assert_eq!(error, expected);
+    }
+    assert_eq!(names(&folder), ["null", "socket"]);
+}
+
+#[test]
+fn an_input_is_no_output_under_any_name() {
+    let folder = folder("inputs");
+    let (input, other) = (folder.join("in.csv"), folder.join("other.csv"));
+    fs::write(&input, "samples").unwrap();
+    symlink("in.csv", folder.join("link")).unwrap();
+    fs::hard_link(&input, folder.join("hard")).unwrap();
+    for name in ["in.csv", "link", "hard"] {
+        let output = Output::new(&folder.join(name)).unwrap();
+        let error = output
+            .differs_from([other.as_path(), input.as_path()])
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("it is also the input"),
+            "{error}"
+        );
+    }
+    let output = Output::new(&other).unwrap();
+    assert_eq!(output.differs_from([input.as_path()]), Ok(()));
+}
+
+#[test]
+fn a_failed_write_leaves_nothing_and_the_file_as_it_was() {
+    let folder = folder("failed");
+    let file = folder.join("picture.svg");
+    fs::write(&file, "old").unwrap();
+    let output = Output::new(&file).unwrap();
+    let error = output.draw(|temporary| {
+        assert_eq!(temporary.extension().unwrap(), "svg");
+        fs::write(temporary, "half").unwrap();
+        Err("no font".to_owned())
+    });
+    let expected = format!("{}: no font", file.display());
+    assert_eq!(error.unwrap_err().to_string(), expected);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+    assert_eq!(names(&folder), ["picture.svg"]);
+    // A folder has come in its place meanwhile: it cannot be replaced.
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    output.write("new").unwrap_err();
+    assert_eq!(names(&folder), ["picture.svg"]);
+}
+
+#[test]
+fn standard_output_is_a_stream() {
+    for name in ["-", "/dev/stdout"] {
+        assert!(Output::new(Path::new(name)).unwrap().is_stdout(), "{name}");
+    }
+    assert!(!Output::new(Path::new("./-")).unwrap().is_stdout());
+}

@@ -1,0 +1,130 @@
+//! Promise: output replaces regular files as a whole, never an input, and streams to standard output where that is asked for.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::support::{CLUSTER, Folder, Ran, case, program, root, simrun};
+
+const XML: &str = "<?xml version='1.0'?>\n\
+    <!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n\
+    <platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">\
+    <host id=\"a\" speed=\"1Gf\"/></zone></platform>\n";
+
+#[track_caller]
+fn refused(ran: &Ran, part: &str) {
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains(part), "{ran:?}");
+}
+
+#[test]
+fn every_command_refuses_what_is_no_regular_file() {
+    let folder = Folder::new();
+    let xml = folder.write("p.xml", XML);
+    let samples = folder.write("m.csv", "");
+    // What a device is replaced by if this is wrong is no device of the machine.
+    symlink("/dev/null", folder.path("null.svg")).unwrap();
+    let null = folder.path("null.svg");
+    let before = folder.names();
+    for line in [
+        format!("platform import {xml} -o {null}"),
+        format!("platform show {CLUSTER} --plot {null}"),
+        format!("calibrate {samples} --out {null}"),
+        format!("measure --backend simulated --platform {CLUSTER} -n 2 --out {null}"),
+        format!(
+            "check -n 2 --timeline {null} {} -- --case head-to-head",
+            program("cases")
+        ),
+    ] {
+        refused(
+            &simrun(&line),
+            "null.svg: it is a device: expected the name of a file",
+        );
+    }
+    assert_eq!(folder.names(), before);
+    assert!(
+        fs::symlink_metadata(folder.path("null.svg"))
+            .unwrap()
+            .is_symlink()
+    );
+    // Files of a folder, too.
+    fs::create_dir(folder.path("out")).unwrap();
+    symlink("/dev/null", folder.path("out/platform.toml")).unwrap();
+    let ran = case("hosts", &format!("-n 2 --out {}", folder.path("out")));
+    refused(&ran, "platform.toml: it is a device");
+}
+
+#[test]
+fn an_input_is_never_an_output() {
+    let folder = Folder::new();
+    let xml = folder.write("p.xml", XML);
+    symlink("p.xml", folder.path("link")).unwrap();
+    let link = folder.path("link");
+    let text = fs::read_to_string(root().join(CLUSTER)).unwrap();
+    let toml = folder.write("out/platform.toml", &text);
+    let samples = folder.write("m.csv", "x");
+    for line in [
+        format!("platform import {xml} --out {link}"),
+        format!("calibrate {samples} --out {samples}"),
+        format!("measure --backend simulated --platform {toml} -n 2 --out {toml}"),
+        format!(
+            "-p {toml} --out {} {} -- --case hosts",
+            folder.path("out"),
+            program("cases")
+        ),
+        format!(
+            "compare --platform {toml} -n 2 --measured {samples} --plot {samples} {}",
+            program("cases")
+        ),
+    ] {
+        refused(&simrun(&line), "it is also the input");
+    }
+    assert_eq!(fs::read_to_string(&xml).unwrap(), XML);
+    assert_eq!(fs::read_to_string(&toml).unwrap(), text);
+    assert_eq!(fs::read_to_string(&samples).unwrap(), "x");
+}
+
+#[test]
+fn links_are_written_through_and_standard_output_is_a_stream() {
+    let folder = Folder::new();
+    let xml = folder.write("p.xml", XML);
+    folder.write("real.toml", "old");
+    symlink("real.toml", folder.path("link.toml")).unwrap();
+    let ran = simrun(&format!(
+        "platform import {xml} --out {}",
+        folder.path("link.toml")
+    ));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let written = fs::read_to_string(folder.path("real.toml")).unwrap();
+    assert!(written.contains("version = 1"), "{written}");
+    assert_eq!(folder.names(), ["link.toml", "p.xml", "real.toml"]);
+    for stream in ["-", "/dev/stdout"] {
+        let ran = simrun(&format!("platform import {xml} --out {stream}"));
+        assert_eq!(ran.stdout, written, "{ran:?}");
+        let line = format!("measure --backend simulated --platform {CLUSTER} -n 2 --sizes 4");
+        let ran = simrun(&format!("{line} --held-out 0 --kernels pp --out {stream}"));
+        assert_eq!(ran.status, 0, "{ran:?}");
+        // Samples alone: the summary goes to standard error.
+        assert!(ran.stdout.starts_with("# "), "{ran:?}");
+        assert!(ran.stderr.contains(" samples in "), "{ran:?}");
+    }
+    assert_eq!(folder.names(), ["link.toml", "p.xml", "real.toml"]);
+}
+
+#[test]
+fn sizes_need_a_place_in_the_arguments() {
+    let line = |arguments: &str| {
+        let program = program("cases");
+        let options = "--sizes 64B,1MiB --measured nothing.csv";
+        simrun(&format!(
+            "compare --platform {CLUSTER} -n 2 {options} {program} {arguments}"
+        ))
+    };
+    for arguments in ["", "-- --case hosts"] {
+        refused(
+            &line(arguments),
+            "--sizes without {size} in the program's arguments: every size would be the same run",
+        );
+    }
+    // With it the sizes get as far as the program, which knows no such option.
+    assert!(!line("-- --size {size}").stderr.contains("without {size}"));
+}

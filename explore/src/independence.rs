@@ -55,7 +55,7 @@ pub enum Rule {
     SameMutexes,
     /// If the mutex of a condition variable's wait is the mutex of the other event.
     MutexOfCondvar,
-    /// If they are deliveries to the same actor, and it may see in which order they come.
+    /// If they are deliveries to the same actor, or a delivery to it and a choice how it goes on, and it may see in which order they come.
     InSight,
     /// If one of the actors is one that the other event also touches, or both touch a third.
     TouchedActors,
@@ -71,7 +71,7 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         SameObject, SameRound, TouchedActors,
     };
     use StepKind::{
-        AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, Cancel, CondvarAsyncLock,
+        AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, Cancel, Choose, CondvarAsyncLock,
         CondvarBroadcast, CondvarSignal, CondvarWait, Deliver, Device, MutexAsyncLock, MutexCancel,
         MutexTest, MutexTryLock, MutexUnlock, MutexWait, Probe, SemaphoreAsyncLock,
         SemaphoreUnlock, SemaphoreWait, Test, TestAny, TimedCondvarWait, TimedSemaphoreWait, Wait,
@@ -148,6 +148,7 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (TimedCondvarWait, MutexCancel, MutexOfCondvar),
         (Deliver, Deliver, InSight),
         (Deliver, Device, SameObject),
+        (Deliver, Choose, InSight),
         (Device, Device, TouchedActors),
     ]
 };
@@ -375,7 +376,10 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
                 || (other != 0 && other == first.object + 1)
         }
         Rule::SameMutexes => first.detail == second.detail,
-        Rule::InSight => first.object == second.object && first.effects & Event::ORDERLESS == 0,
+        Rule::InSight => {
+            let effects = first.effects | second.effects;
+            first.object == second.object && effects & Event::ORDERLESS == 0
+        }
         Rule::MutexOfCondvar => {
             let is_condvar = matches!(
                 first.kind,

@@ -186,7 +186,9 @@ impl Machine {
         let actors = match footprint.kind {
             _ if self.mutant == Some(Mutant::NobodyChooses) => return Ok(()),
             _ if std::mem::take(&mut self.is_new) => 0..self.stepper.actors(),
-            StepKind::Deliver | StepKind::Device => footprint.object..footprint.object + 1,
+            StepKind::Deliver | StepKind::Device | StepKind::Choose => {
+                footprint.object..footprint.object + 1
+            }
             _ => return Ok(()),
         };
         let is_news = |actor: &u32| !self.facts.chooses(*actor) && self.stepper.chooses(*actor);
@@ -207,9 +209,11 @@ impl Machine {
     #[inline]
     fn note_causes(&mut self, executed: &Executed) {
         self.causes.clear();
+        let is_draw = executed.footprint.kind == StepKind::Choose;
         let is_delivery = executed.footprint.kind == StepKind::Deliver;
         let is_mistaken = self.mutant == Some(Mutant::LatestCause);
-        if is_delivery && !is_mistaken && !self.facts.chooses(self.stepper.sender()) {
+        let is_orderless = || !is_mistaken && !self.facts.chooses(self.stepper.sender());
+        if is_draw || (is_delivery && is_orderless()) {
             let causes = self.stepper.causes().iter();
             self.causes
                 .extend(causes.filter(|&&cause| cause != QueueHead::BEFORE));

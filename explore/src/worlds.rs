@@ -116,6 +116,7 @@ impl<W: World> Device for Presented<W> {
             number: branch.number,
             also: branch.also.map(|process| ActorId::from_number(process + 1)),
             cause: branch.cause.unwrap_or(QueueHead::BEFORE),
+            draws: false,
         }));
     }
 

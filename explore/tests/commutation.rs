@@ -135,8 +135,8 @@ fn look_at_pair(
 /// Pairs of which one makes the other possible, or of which only the owner of one mutex can do either; and what only devices do.
 fn never_both_possible(one: StepKind, other: StepKind) -> bool {
     use StepKind::{
-        AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, CondvarAsyncLock, Deliver, Device,
-        MutexUnlock, MutexWait, Wait, WaitAny,
+        AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, Choose, CondvarAsyncLock, Deliver,
+        Device, MutexUnlock, MutexWait, Wait, WaitAny,
     };
     matches!(
         (one, other),
@@ -144,7 +144,7 @@ fn never_both_possible(one: StepKind, other: StepKind) -> bool {
             | (MutexWait, MutexUnlock)
             | (MutexWait | MutexUnlock, CondvarAsyncLock)
             | (BarrierAsyncLock, BarrierWait)
-            | (Device | Deliver, Device | Deliver)
+            | (Device | Deliver, Device | Deliver | Choose)
     )
 }
 

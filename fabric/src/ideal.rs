@@ -20,14 +20,15 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mpi::causes::Reason;
-use mpi::channel::{Event, Interest, Packet, Settings, Token};
+use mpi::channel::{Event, Header, Interest, Packet, Settings, Token};
 use mpi::{Envelope, Process};
-use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, QueueHead, Received};
+use sim_core::{ActorId, Blocked, Branch, Device, DevicePort, End, Kernel, QueueHead, Received};
 
 use crate::flow::{begins, message};
 use crate::knowledge::Knowledge;
 use crate::lanes::{AllTopics, Lane, Topic, WORLD};
 use crate::ranks::{Carrier, Ranks, actor};
+use crate::sends::ChosenSends;
 
 /// Which packets a queue holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,6 +160,12 @@ enum Look {
     Granted,
 }
 
+/// The branches of a rank that stops: the sends that it waits for are buffered, or they are not.
+const BUFFERED: u32 = 0;
+const UNBUFFERED: u32 = 1;
+/// It looks whether something has arrived.
+const LOOK: u32 = 2;
+
 /// A device that connects all ranks; rank r is the actor with the index r.
 pub struct Ideal {
     ranks: Ranks,
@@ -173,18 +180,19 @@ pub struct Ideal {
 }
 
 impl Ideal {
-    /// A device for `ranks` ranks, attached to the kernel behind `port`.
+    /// A device for `ranks` ranks, attached to the kernel behind `port`. `chooses_sends`: whether the explorer chooses for each
+    /// send below the threshold whether it is buffered.
     #[must_use]
     pub fn new(
         port: DevicePort,
         ranks: u32,
-        settings: Settings,
+        (settings, chooses_sends): (Settings, bool),
         numbers: QueueNumbers,
     ) -> Rc<Self> {
         let ideal = Rc::new(Self {
             ranks: Ranks::new(port.clone(), ranks, settings),
             numbers,
-            knowledge: Knowledge::new(port.clone(), ranks),
+            knowledge: Knowledge::new(port.clone(), ranks, chooses_sends),
             queues: RefCell::new(Queues::new(ranks)),
             looks: vec![Cell::new(Look::No); ranks as usize],
             received: RefCell::default(),
@@ -223,6 +231,23 @@ impl Ideal {
     }
 }
 
+impl Ideal {
+    fn sends(&self) -> Option<&ChosenSends> {
+        self.knowledge.sends.as_ref()
+    }
+
+    fn wants_to_look(&self, rank: u32) -> bool {
+        let look = self.looks.get(rank as usize);
+        look.is_some_and(|look| look.get() == Look::Asked)
+    }
+
+    fn grant_look(&self, rank: u32) {
+        if let Some(look) = self.looks.get(rank as usize) {
+            look.set(Look::Granted);
+        }
+    }
+}
+
 impl Device for Ideal {
     fn on_end(&self, _: &mut Kernel, _: u64, _: End) {}
 
@@ -237,7 +262,18 @@ impl Device for Ideal {
     }
 
     fn describe(&self, blocked: ActorId) -> Option<Blocked> {
-        self.ranks.describe(blocked)
+        let described = self.ranks.describe(blocked)?;
+        let stays = self
+            .sends()
+            .and_then(|sends| sends.describe(blocked.number() - 1));
+        let Some((waits_in, ranks)) = stays else {
+            return Some(described);
+        };
+        Some(Blocked {
+            waits_in,
+            waits_for: ranks.into_iter().map(actor).collect(),
+            ..described
+        })
     }
 
     fn queues(&self) -> u32 {
@@ -293,14 +329,62 @@ impl Device for Ideal {
     }
 
     fn stops(&self, stopped: ActorId) -> bool {
-        let look = self.looks.get(stopped.number() as usize - 1);
-        look.is_some_and(|look| look.get() == Look::Asked)
+        let rank = stopped.number() - 1;
+        self.wants_to_look(rank) || self.sends().is_some_and(|sends| sends.asks(rank))
     }
 
     fn goes_on(&self, stopped: ActorId) {
-        if let Some(look) = self.looks.get(stopped.number() as usize - 1) {
-            look.set(Look::Granted);
+        if !self.has_branches() {
+            self.grant_look(stopped.number() - 1);
         }
+    }
+
+    fn has_branches(&self) -> bool {
+        self.sends().is_some()
+    }
+
+    fn branches(&self, stopped: ActorId, into: &mut Vec<Branch>) {
+        let rank = stopped.number() - 1;
+        let branch = |number: u32| Branch {
+            number,
+            also: None,
+            cause: QueueHead::BEFORE,
+            draws: number != LOOK,
+        };
+        if self.sends().is_some_and(|sends| sends.asks(rank)) {
+            into.extend([BUFFERED, UNBUFFERED].map(branch));
+        }
+        if self.wants_to_look(rank) {
+            into.push(branch(LOOK));
+        }
+    }
+
+    fn branch_causes(&self, stopped: ActorId, into: &mut Vec<u32>) {
+        let rank = stopped.number() - 1;
+        self.knowledge
+            .causes(rank, self.knowledge.reason(rank), 0, into);
+    }
+
+    fn take_branch(
+        &self,
+        kernel: &mut Kernel,
+        stopped: ActorId,
+        number: u32,
+    ) -> Result<(), String> {
+        let rank = stopped.number() - 1;
+        match self.sends() {
+            Some(sends) if number != LOOK => {
+                sends.choose(rank, number == BUFFERED);
+                // What the rank posts from here on, it posts because of this.
+                self.knowledge.learn(rank, kernel.present_step());
+            }
+            _ => self.grant_look(rank),
+        }
+        Ok(())
+    }
+
+    fn is_covered(&self) -> bool {
+        self.sends().is_some_and(ChosenSends::are_covered)
     }
 
     fn received(&self, show: &mut dyn FnMut(&Received)) {
@@ -353,7 +437,10 @@ impl Carrier for Ideal {
         &self.ranks
     }
 
-    fn post(&self, rank: u32, peer: u32, packet: Packet) {
+    fn post(&self, rank: u32, peer: u32, mut packet: Packet) {
+        if let (Some(sends), &Header::Ack { send }) = (self.sends(), &packet.header) {
+            return sends.note_met(send);
+        }
         let mut queues = self.queues.borrow_mut();
         let key = QueueKey {
             source: rank,
@@ -365,6 +452,12 @@ impl Carrier for Ideal {
             queues.open(number, key);
             number
         });
+        if let (Some(sends), &Header::Eager { envelope }) = (self.sends(), &packet.header)
+            && !envelope.is_collective()
+        {
+            let send = sends.post(rank, peer, envelope);
+            packet.header = Header::Synchronous { envelope, send };
+        }
         let notify = packet.notify;
         let cause = self.ranks.port.with(|kernel| {
             if let Some(bytes) = begins(&packet) {
@@ -418,7 +511,8 @@ impl Carrier for Ideal {
 
     fn parked(&self, rank: u32, _: Interest) {
         // What is there already is not waited for.
-        let asked = self.looks[rank as usize].get() == Look::Asked;
+        let sends = self.sends();
+        let asked = self.wants_to_look(rank) || sends.is_some_and(|sends| sends.asks(rank));
         let deferred = self.knowledge.take_deferred(rank);
         if asked || deferred || self.ranks.has_news(rank) {
             self.ranks.wake(rank);

@@ -8,6 +8,8 @@ use std::rc::Rc;
 use mpi::causes::{Causes, Reason};
 use sim_core::DevicePort;
 
+use crate::sends::ChosenSends;
+
 /// One rank.
 #[derive(Debug, Default)]
 struct Known {
@@ -24,13 +26,19 @@ struct Known {
 pub(crate) struct Knowledge {
     port: DevicePort,
     ranks: Vec<Known>,
+    /// Where the explorer chooses which sends are buffered.
+    pub(crate) sends: Option<ChosenSends>,
 }
 
 impl Knowledge {
-    pub(crate) fn new(port: DevicePort, ranks: u32) -> Rc<Self> {
+    pub(crate) fn new(port: DevicePort, ranks: u32, chooses_sends: bool) -> Rc<Self> {
         let mut all = Vec::new();
         all.resize_with(ranks as usize, Known::default);
-        Rc::new(Self { port, ranks: all })
+        Rc::new(Self {
+            port,
+            ranks: all,
+            sends: chooses_sends.then(|| ChosenSends::new(ranks)),
+        })
     }
 
     /// Nothing is known any more, in another run.
@@ -38,6 +46,9 @@ impl Knowledge {
         for known in &mut self.ranks {
             known.learnt.get_mut().clear();
             (known.reason, known.chose, known.deferred) = Default::default();
+        }
+        if let Some(sends) = &mut self.sends {
+            sends.clear();
         }
         self.port = port;
     }
@@ -67,6 +78,11 @@ impl Knowledge {
         if reason.arrival != Reason::NONE {
             into.push(reason.arrival);
         }
+    }
+
+    /// A rank goes on because of what was in this step.
+    pub(crate) fn learn(&self, rank: u32, step: u32) {
+        self.ranks[rank as usize].learnt.borrow_mut().push(step);
     }
 
     pub(crate) fn has_chosen(&self, rank: u32) -> bool {
@@ -110,7 +126,7 @@ impl Causes for RankCauses {
     }
 
     fn learn(&self, step: u32) {
-        self.own().learnt.borrow_mut().push(step);
+        self.all.learn(self.rank, step);
     }
 
     fn known(&self) -> u32 {
@@ -131,5 +147,14 @@ impl Causes for RankCauses {
 
     fn defer(&self) {
         self.own().deferred.set(true);
+    }
+
+    fn take_message(&self) -> Option<u32> {
+        self.all.sends.as_ref()?.take_latest(self.rank)
+    }
+
+    fn may_leave(&self, messages: &[u32]) -> bool {
+        let sends = self.all.sends.as_ref();
+        sends.is_none_or(|sends| sends.may_leave(self.rank, messages))
     }
 }

@@ -10,6 +10,7 @@ mod knowledge;
 mod lanes;
 mod loggops;
 mod ranks;
+mod sends;
 mod slab;
 
 pub use flow::Flow;

@@ -48,6 +48,17 @@ pub trait Causes {
     /// The rank is about to park although what it waits for is there, and wants to go on at once: so it shows in how many places it
     /// waits.
     fn defer(&self);
+
+    /// Takes the number of the message that the rank has just posted, if the model checker chooses whether its send is buffered.
+    fn take_message(&self) -> Option<u32> {
+        None
+    }
+
+    /// The rank waits for the sends of these messages. True if it goes on, as if all were buffered; otherwise it has to park.
+    fn may_leave(&self, messages: &[u32]) -> bool {
+        let _ = messages;
+        true
+    }
 }
 
 /// Notes a question whose answer may depend on the order of arrivals.

@@ -9,6 +9,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::iter::once;
 use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -591,9 +592,9 @@ impl Future for Send<'_> {
             return Poll::Ready(Err(Error::Request));
         };
         let waits = Waits::Operation(token);
-        let over = |engine: &mut Engine, _: &dyn Channel| {
-            let is_done = engine.is_done(token);
-            is_done.then(|| engine.take(token).0.map(drop))
+        let over = |engine: &mut Engine, channel: &dyn Channel| {
+            let is_over = engine.is_done(token) && !engine.holds(channel, once(token));
+            is_over.then(|| engine.take(token).0.map(drop))
         };
         let result = if has_begun {
             process.poll_until(context, waits, this.location, over)

@@ -16,6 +16,14 @@ pub struct Envelope {
     pub ready: bool,
 }
 
+impl Envelope {
+    /// Whether the message is a part of a collective operation.
+    #[must_use]
+    pub const fn is_collective(&self) -> bool {
+        self.context & crate::comm::COLLECTIVE != 0
+    }
+}
+
 /// Tags are at most this: the largest C `int`, as in Open MPI. MPI requires at least 32767 (MPI 4.1, section 9.1.2).
 pub const TAG_UB: u32 = 2_147_483_647;
 

@@ -6,6 +6,7 @@
 //! A persistent request keeps a share of its buffer. Completing it makes it inactive, and it can be started again.
 
 use std::future::Future;
+use std::iter::once;
 use std::panic::Location;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -244,6 +245,10 @@ impl Future for Wait<'_> {
         };
         let process = Rc::clone(&this.request.process);
         process.poll_until(context, waits, this.location, |engine, channel| {
+            let token = this.request.token?;
+            if engine.is_done(token) && engine.holds(channel, once(token)) {
+                return None;
+            }
             this.request.take(engine, channel)
         })
     }
@@ -351,6 +356,10 @@ impl Future for WaitAll<'_> {
             };
             this.over += rest.take_while(is_over).count();
             if this.over < this.requests.len() {
+                return None;
+            }
+            let tokens = this.requests.iter().filter_map(|request| request.token);
+            if engine.holds(channel, tokens) {
                 return None;
             }
             let finish = |request: &mut Request| request.complete(engine, channel);

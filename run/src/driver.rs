@@ -27,6 +27,8 @@ pub enum SendMode {
     Rendezvous,
     /// Those shorter than so many bytes eagerly.
     Threshold(u64),
+    /// All eagerly; a model checker chooses for each whether its sender waits for the receive.
+    Mixed,
 }
 
 impl SendMode {
@@ -34,7 +36,7 @@ impl SendMode {
     #[must_use]
     pub const fn threshold(self) -> u64 {
         match self {
-            Self::Eager => u64::MAX,
+            Self::Eager | Self::Mixed => u64::MAX,
             Self::Rendezvous => 0,
             Self::Threshold(bytes) => bytes,
         }

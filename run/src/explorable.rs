@@ -1,7 +1,7 @@
 //! A program for a model checker: without time, one step after another.
 //!
 //! Ranks are connected by the ideal device, on which sending is not delivery. The send mode decides which deadlocks there are:
-//! with *eager* a sender never waits for the receiver, with *rendezvous* always. Of a platform only the hosts and the eager
+//! with *eager* a sender never waits for the receiver, with *rendezvous* always, with *mixed* as the explorer chooses for each send. Of a platform only the hosts and the eager
 //! threshold can be observed; without one there is one host per rank, and the threshold is that of platform files which say
 //! nothing.
 
@@ -61,6 +61,7 @@ pub fn stepper(
         || in_file.unwrap_or_else(|| Protocol::default().eager_threshold.bytes()),
         SendMode::threshold,
     );
+    let chooses_sends = options.send_mode == Some(SendMode::Mixed);
     let has_ranks = program.has_ranks();
     let (platform, seed) = (platform.map(Arc::clone), options.seed);
     let build = move || {
@@ -85,7 +86,7 @@ pub fn stepper(
                 .take()
                 .and_then(|before| before.again(simulation.port()));
             let ideal = again.unwrap_or_else(|| {
-                let settings = Settings::new(threshold);
+                let settings = (Settings::new(threshold), chooses_sends);
                 Ideal::new(simulation.port(), ranks, settings, numbers.clone())
             });
             before.replace(Some(Rc::clone(&ideal)));

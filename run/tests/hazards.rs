@@ -88,6 +88,55 @@ fn checked(mode: SendMode, reduction: Reduction, case: (Between, bool, bool)) ->
     )
 }
 
+/// Rank 2 hears of rank 0 first only if the message of rank 0 to rank 1 is buffered, and can then go on only if that of rank 1 is.
+async fn one_of_two(world: Comm) -> Result<()> {
+    let mut message = world.buffer(8);
+    match world.rank() {
+        0 => {
+            world.send(&message, 1, 0).await?;
+            world.send(&message, 2, 1).await?;
+        }
+        1 => {
+            world.send(&message, 2, 2).await?;
+            world.recv(&mut message, 0, 0).await?;
+            world.send(&message, 2, 3).await?;
+        }
+        _ => {
+            let first = world
+                .recv(&mut message, mpi::ANY_SOURCE, mpi::ANY_TAG)
+                .await?;
+            let order = if first.source == 0 {
+                [(1, 3), (1, 2)]
+            } else {
+                [(0, 1), (1, 3)]
+            };
+            for (source, tag) in order {
+                world.recv(&mut message, source, tag).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn some_sends_buffered_and_others_not_is_a_hazard_of_its_own() {
+    let search = |mode: SendMode| {
+        let program = explorable(Rc::new(RankProgram::new(one_of_two)), 3, mode);
+        check(program, &Options::default())
+    };
+    assert_eq!(search(SendMode::Eager).verdict, Verdict::Ok);
+    assert_eq!(search(SendMode::Rendezvous).verdict, Verdict::Ok);
+    let mixed = search(SendMode::Mixed);
+    assert_eq!(mixed.verdict, Verdict::Found);
+    let finding = &mixed.findings[0];
+    assert_eq!(finding.kind.name(), "deadlock");
+    let message = &finding.message;
+    assert!(
+        message.contains("send (destination 2, tag 2, not buffered)"),
+        "{message}"
+    );
+}
+
 #[test]
 fn buffering_hazards_are_deadlocks_without_buffers_only() {
     let mut cases = 0;
@@ -102,6 +151,9 @@ fn buffering_hazards_are_deadlocks_without_buffers_only() {
                     assert_eq!(rendezvous.verdict, Verdict::Found, "{case:?}");
                     assert_eq!(rendezvous.findings[0].kind.name(), "deadlock");
                     assert_eq!(rendezvous.statistics.finished, 0, "{case:?}");
+                    let mixed = checked(SendMode::Mixed, reduction, case);
+                    assert_eq!(mixed.findings[0].kind.name(), "deadlock");
+                    assert!(mixed.statistics.finished > 0, "{case:?}");
                 }
                 cases += 1;
             }

@@ -2,6 +2,8 @@
 //!
 //! Every rank does a few calls that are drawn: sends that block or not, receives and probes with and without wildcards, tests,
 //! waits for any. Many programs end in a deadlock, which is as good an end as any.
+//!
+//! And where each send may be buffered or not, there is a deadlock exactly if there is one with some of the sends synchronous.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -61,13 +63,27 @@ fn below(stream: &mut Stream, limit: usize) -> usize {
     usize::try_from(drawn).expect("below a small limit")
 }
 
-async fn play(world: Comm, program: Rc<Program>) -> Result<()> {
+/// Whether the send with this number, of all ranks, is synchronous.
+fn is_synchronous(program: &Program, rank: usize, position: usize, synchronous: u32) -> bool {
+    let sends = |ops: &[Op]| ops.iter().filter(|op| is_send(op)).count();
+    let before: usize = program[..rank].iter().map(|ops| sends(ops)).sum();
+    synchronous >> (before + sends(&program[rank][..position])) & 1 == 1
+}
+
+fn is_send(op: &Op) -> bool {
+    matches!(op, Op::Send(_) | Op::Isend(_))
+}
+
+async fn play(world: Comm, program: Rc<Program>, synchronous: u32) -> Result<()> {
     let from = |source: Option<usize>| source.map_or(ANY_SOURCE, Source::Rank);
     let mut message = world.buffer(8);
     let mut receives: Vec<Request> = Vec::new();
     let mut sends: Vec<Request> = Vec::new();
-    for op in &program[world.rank()] {
+    for (position, op) in program[world.rank()].iter().enumerate() {
+        let waits = is_synchronous(&program, world.rank(), position, synchronous);
         match *op {
+            Op::Send(to) if waits => world.ssend(&message, to, 0).await?,
+            Op::Isend(to) if waits => sends.push(world.issend(message.clone(), to, 0)?),
             Op::Send(to) => world.send(&message, to, 0).await?,
             Op::Isend(to) => sends.push(world.isend(message.clone(), to, 0)?),
             Op::Recv(source) => drop(world.recv(&mut message, from(source), ANY_TAG).await?),
@@ -114,9 +130,18 @@ impl Observer for Seen {
 }
 
 fn search(program: &Rc<Program>, mode: SendMode, reduction: Reduction) -> (Seen, Statistics) {
+    search_with(program, mode, reduction, 0)
+}
+
+fn search_with(
+    program: &Rc<Program>,
+    mode: SendMode,
+    reduction: Reduction,
+    synchronous: u32,
+) -> (Seen, Statistics) {
     let ranks = u32::try_from(program.len()).expect("few");
     let program = Rc::clone(program);
-    let start = move |world| play(world, Rc::clone(&program));
+    let start = move |world| play(world, Rc::clone(&program), synchronous);
     let mut stepper = explorable(Rc::new(RankProgram::new(start)), ranks, mode);
     let options = Options {
         reduction,
@@ -139,7 +164,7 @@ fn reductions_find_what_brute_force_finds() {
     for number in 0..programs {
         let mut stream = Stream::new(number, "rank programs");
         let program = Rc::new(program(&mut stream));
-        for mode in [SendMode::Eager, SendMode::Rendezvous] {
+        for mode in [SendMode::Eager, SendMode::Rendezvous, SendMode::Mixed] {
             let (judge, statistics) = search(&program, mode, Reduction::Sleep);
             if !statistics.bounds.is_empty() {
                 continue;
@@ -165,7 +190,40 @@ fn reductions_find_what_brute_force_finds() {
             }
         }
     }
-    assert!(judged > programs, "{judged} of {programs} programs, twice");
+    assert!(
+        judged > programs,
+        "{judged} of {programs} programs, three times"
+    );
     assert!(u64::from(with_choice) > programs / 4, "{with_choice}");
     assert!(ends.len() >= 3, "{ends:?}");
+}
+
+#[test]
+fn mixed_sends_deadlock_as_some_are_synchronous() {
+    let looks = |op: &Op| matches!(op, Op::Iprobe(_) | Op::Test | Op::WaitAny);
+    let (mut judged, mut only_mixed) = (0, 0);
+    for number in 0..400 {
+        let program = Rc::new(program(&mut Stream::new(number, "mixed sends")));
+        let all = || program.iter().flatten();
+        let sends = all().filter(|op| is_send(op)).count();
+        // A message that comes in two parts may be seen otherwise than one that comes whole.
+        if all().any(looks) || !(2..=5).contains(&sends) {
+            continue;
+        }
+        let deadlocks = |mode: SendMode, synchronous: u32| {
+            let (seen, statistics) = search_with(&program, mode, Reduction::Odpor, synchronous);
+            let is_whole = statistics.bounds.is_empty();
+            is_whole.then(|| seen.1.contains(&End::Deadlock))
+        };
+        let ways: Option<Vec<bool>> = (0..1 << sends)
+            .map(|synchronous| deadlocks(SendMode::Eager, synchronous))
+            .collect();
+        let (Some(ways), Some(mixed)) = (ways, deadlocks(SendMode::Mixed, 0)) else {
+            continue;
+        };
+        judged += 1;
+        assert_eq!(mixed, ways.contains(&true), "{number}: {program:?}");
+        only_mixed += u32::from(mixed && !ways[0]);
+    }
+    assert!(judged > 50 && only_mixed > 5, "{judged} {only_mixed}");
 }

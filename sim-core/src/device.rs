@@ -92,6 +92,11 @@ pub trait Device {
         let _ = (actor, into);
     }
 
+    /// The steps that have to come before a branch of an actor that [draws](Branch::draws), besides those of the actor itself.
+    fn branch_causes(&self, actor: ActorId, into: &mut Vec<u32>) {
+        let _ = (actor, into);
+    }
+
     /// Does what a branch of a parked actor means; the actor goes on after that. A text says what is wrong with it.
     ///
     /// # Errors
@@ -99,6 +104,11 @@ pub trait Device {
     fn take_branch(&self, kernel: &mut Kernel, actor: ActorId, number: u32) -> Result<(), String> {
         let _ = (kernel, actor, number);
         Ok(())
+    }
+
+    /// Whether the end of the run says nothing, because other runs go on where this one has stopped an actor.
+    fn is_covered(&self) -> bool {
+        false
     }
 
     /// A fingerprint of all that decides what can happen from here on, if that is in the device alone and its actors have no state of their
@@ -142,6 +152,9 @@ pub struct Branch {
     pub also: Option<ActorId>,
     /// The step that made it possible, if that was one of another actor; otherwise [`QueueHead::BEFORE`].
     pub cause: u32,
+    /// Whether it only decides how the actor goes on: [`StepKind::Choose`](crate::StepKind::Choose), which depends only on what
+    /// arrives at an actor that [chooses](Device::chooses).
+    pub draws: bool,
 }
 
 /// What would arrive next from a queue of a device.

@@ -55,11 +55,13 @@ pub enum StepKind {
     TimedSemaphoreWait,
     /// A wait for a signal with a time limit: if there is none, its time is up. The mutex is asked for in any case.
     TimedCondvarWait,
+    /// An explorer chooses how an actor goes on that waits for its device.
+    Choose,
 }
 
 impl StepKind {
     /// All kinds, in the order of their numbers, which begin at 1.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 41] = [
         Self::Yield,
         Self::Sleep,
         Self::Random,
@@ -100,6 +102,7 @@ impl StepKind {
         Self::TimedJoin,
         Self::TimedSemaphoreWait,
         Self::TimedCondvarWait,
+        Self::Choose,
     ];
 
     /// The kind of a wait of this kind with a time limit that may be up at any moment; `up` if it is.

@@ -5,6 +5,7 @@
 
 mod args;
 mod json;
+mod passes;
 mod resume;
 mod search;
 mod text;

@@ -173,6 +173,7 @@ pub(crate) fn parameters(platform: &Platform, options: &Options, args: &RunArgs)
     let sends = match options.send_mode {
         None => "as the platform says".to_owned(),
         Some(SendMode::Eager) => "all eager".to_owned(),
+        Some(SendMode::Mixed) => "buffered or not".to_owned(),
         Some(SendMode::Rendezvous) => "all by rendezvous".to_owned(),
         Some(SendMode::Threshold(bytes)) => {
             format!("eager below {}, rendezvous from there on", Size(bytes))

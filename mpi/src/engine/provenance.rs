@@ -11,11 +11,14 @@ struct Origin {
     arrival: u32,
     /// How many arrivals the program knew when it posted it.
     known: u32,
+    /// The number of its message, if it is a send that a model checker may call unbuffered.
+    message: Option<u32>,
 }
 
 const UNKNOWN: Origin = Origin {
     arrival: Reason::NONE,
     known: 0,
+    message: None,
 };
 
 /// What is remembered.
@@ -52,6 +55,38 @@ impl Engine {
             }
             provenance.origins[index] = UNKNOWN;
         }
+    }
+
+    /// A send has posted its message.
+    pub(super) fn note_message(&mut self, channel: &dyn Channel, send: Token) {
+        if let Some(provenance) = self.provenance()
+            && let Some(causes) = channel.causes()
+        {
+            provenance.origins[send as usize].message = causes.take_message();
+        }
+    }
+
+    /// The send is buffered whatever a model checker chooses.
+    pub(crate) fn note_buffered(&mut self, send: Token) {
+        if let Some(provenance) = self.provenance() {
+            provenance.origins[send as usize].message = None;
+        }
+    }
+
+    /// Whether a rank that waits for these operations, all of which are over, stays nevertheless: under a model checker that
+    /// chooses which sends are buffered.
+    pub(crate) fn holds(
+        &mut self,
+        channel: &dyn Channel,
+        tokens: impl Iterator<Item = Token>,
+    ) -> bool {
+        let Some(provenance) = self.provenance() else {
+            return false;
+        };
+        let message = |token: Token| provenance.origins[token as usize].message;
+        let messages: Vec<u32> = tokens.filter_map(message).collect();
+        let causes = channel.causes().filter(|_| !messages.is_empty());
+        causes.is_some_and(|causes| !causes.may_leave(&messages))
     }
 
     /// A receive is posted.

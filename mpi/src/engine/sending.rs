@@ -19,6 +19,7 @@ impl Engine {
         if self.may_begin(channel) {
             let send = self.insert(State::Elapsing, call.location);
             self.launch(channel, send, peer, envelope, (buffer, call.synchronous));
+            self.note_message(channel, send);
             return send;
         }
         let waits = State::AwaitTurn {

@@ -42,7 +42,11 @@ impl Branch {
     /// What it touches.
     pub(crate) const fn footprint(self, actor: u32) -> Footprint {
         Footprint {
-            kind: StepKind::Device,
+            kind: if self.draws {
+                StepKind::Choose
+            } else {
+                StepKind::Device
+            },
             object: actor,
             detail: match self.also {
                 Some(also) => also.0 + 1,

@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::rc::Rc;
 
 use super::{Simulation, panic_message};
-use crate::code::Kinds;
+use crate::code::{Code, Kinds};
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
 use crate::{
     Actor, ActorId, Answer, Branch, Clock, Device, Digest, Executed, Failure, Footprint, HostId,
@@ -307,8 +307,8 @@ impl Stepper {
         self.sender
     }
 
-    /// The steps that the latest step needs if it was a delivery and its [sender](Self::sender) does not [choose](Self::chooses);
-    /// [`QueueHead::BEFORE`] may be among them.
+    /// The steps that the latest step needs if it was a delivery and its [sender](Self::sender) does not [choose](Self::chooses), or
+    /// if it [draws](Branch::draws); [`QueueHead::BEFORE`] may be among them.
     #[must_use]
     pub fn causes(&self) -> &[u32] {
         &self.causes
@@ -398,6 +398,12 @@ impl Stepper {
             let of_device = kernel.branch_of(actor, code, choice & BRANCH_MASK);
             self.latest = kernel.about_to(actor, code, choice & BRANCH_MASK, of_device);
             self.latest.alternatives = alternatives;
+            self.causes.clear();
+            if of_device.is_some_and(|branch| branch.draws)
+                && let Some(device) = &self.device
+            {
+                device.branch_causes(ActorId(actor), &mut self.causes);
+            }
             if let Transition::TestAny { list } = code.transition() {
                 self.tested.clear();
                 kernel.places_of(actor, list, &mut self.tested);
@@ -424,7 +430,7 @@ impl Stepper {
             kernel.actors[actor as usize].bring_forward(slot.ticket);
             kernel.answer(actor, slot.ticket, Answer::from_code(answer));
             let kind = self.latest.footprint.kind;
-            if kind == StepKind::Device
+            if code == Code::DEVICE
                 && let Some(device) = &self.device
             {
                 device.goes_on(ActorId(actor));
@@ -535,10 +541,15 @@ impl Stepper {
         self.simulation.kernel.borrow().watch.is_some()
     }
 
-    /// Whether every actor that is not a daemon has ended.
+    /// Whether every actor that is not a daemon has ended, or the run is [covered](Device::is_covered) by others.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.simulation.kernel.borrow().live == 0
+        self.simulation.kernel.borrow().live == 0 || self.is_covered()
+    }
+
+    fn is_covered(&self) -> bool {
+        let device = self.device.as_ref();
+        device.is_some_and(|device| device.is_covered())
     }
 
     /// Who waits for what.
@@ -615,7 +626,7 @@ impl Stepper {
     /// What the device tells of what was left unfinished, in words.
     #[must_use]
     pub fn leftovers(&self) -> Vec<String> {
-        let device = self.device.as_ref();
+        let device = self.device.as_ref().filter(|_| !self.is_covered());
         device.map_or_else(Vec::new, |device| device.leftovers())
     }
 
@@ -709,13 +720,7 @@ impl Simulation {
 impl crate::Kernel {
     /// A step that is about to be executed, without its answer.
     #[inline(always)]
-    fn about_to(
-        &self,
-        actor: u32,
-        code: crate::code::Code,
-        number: u32,
-        of_device: Option<Branch>,
-    ) -> Executed {
+    fn about_to(&self, actor: u32, code: Code, number: u32, of_device: Option<Branch>) -> Executed {
         let polls = code.is_among(Kinds::POLLS);
         let awaited = polls && self.has_asked(actor, code.transition());
         // What made it possible may be about another question of the loop.
@@ -741,7 +746,7 @@ impl crate::Kernel {
 
     /// A test in vain is forgotten once its actor has done anything else that can be seen.
     #[inline]
-    fn forget_failures(&mut self, actor: u32, code: crate::code::Code) {
+    fn forget_failures(&mut self, actor: u32, code: Code) {
         if !code.is_among(Kinds::SILENT)
             && let Some(extra) = &mut self.actors[actor as usize].extra
         {

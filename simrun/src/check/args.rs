@@ -66,10 +66,11 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// When a send waits for its receive: eager (never), rendezvous (always) or
-    /// threshold=SIZE (from SIZE on); without it as the platform says, and if nothing is
-    /// wrong with that, again with rendezvous: a deadlock there is found, too
-    #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
+    /// When a send waits for its receive: eager (never), rendezvous (always),
+    /// threshold=SIZE (from SIZE on) or mixed (each send or not, all ways); without it as
+    /// the platform says, and if nothing is wrong with that, again with rendezvous and with
+    /// mixed, for a limited number of steps
+    #[arg(long, value_name = "MODE", value_parser = sends, verbatim_doc_comment)]
     pub(super) send_mode: Option<SendMode>,
 
     /// Let the time of waits with a limit be up at any moment; without it no time passes
@@ -232,6 +233,13 @@ pub(crate) struct CheckArgs {
     pub(crate) arguments: Vec<OsString>,
 }
 
+fn sends(text: &str) -> Result<SendMode, String> {
+    match text {
+        "mixed" => Ok(SendMode::Mixed),
+        _ => send_mode(text).map_err(|error| error.replace("eager,", "mixed, eager,")),
+    }
+}
+
 fn schedule(text: &str) -> Result<Schedule, String> {
     if text.trim().is_empty() {
         return Ok(Schedule::default());
@@ -367,6 +375,7 @@ impl CheckArgs {
             None => Ok(()),
             Some(SendMode::Eager) => write!(command, " --send-mode eager"),
             Some(SendMode::Rendezvous) => write!(command, " --send-mode rendezvous"),
+            Some(SendMode::Mixed) => write!(command, " --send-mode mixed"),
             Some(SendMode::Threshold(bytes)) => {
                 write!(command, " --send-mode threshold={}", Size(bytes))
             }

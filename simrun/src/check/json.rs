@@ -1,8 +1,10 @@
 //! What a search or a replay prints for programs: one JSON object.
 
 use explore::{Bound, Critical, End, FindingStep, Followed, Verdict};
+use run::SendMode;
 use serde_json::{Value, json};
 
+use super::passes::Pass;
 use super::search::Searched;
 use super::{CRITICAL_BUDGET, Found, Warning, Way, text, words};
 
@@ -13,8 +15,7 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         found,
         warnings,
         is_cut,
-        unbuffered,
-        steps_are_limited: _,
+        passes,
         kept_in,
     } = searched;
     let statistics = &report.statistics;
@@ -47,17 +48,29 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         "findings": found.iter().map(finding).collect::<Vec<Value>>(),
         "has_other_findings": is_cut,
         "warnings": warnings.iter().map(warning).collect::<Vec<Value>>(),
-        "unbuffered": unbuffered.as_ref().map(|report| json!({
-            "message": text::unbuffered(report).trim_start(),
+        "unbuffered": pass(passes, SendMode::Rendezvous),
+        "mixed": pass(passes, SendMode::Mixed),
+        "kept_in": kept_in,
+    }))
+}
+
+/// The search with such sends, if there was one.
+fn pass(passes: &[Pass], mode: SendMode) -> Value {
+    let found = passes.iter().find(|pass| pass.mode == mode);
+    found.map_or(Value::Null, |pass| {
+        let report = &pass.report;
+        json!({
+            "message": text::pass(pass),
             "exhaustive": report.is_exhaustive(),
             "bounds": names(report.statistics.bounds.iter()),
             "traces": report.statistics.traces,
             "deadlocks": report.statistics.deadlocks,
+            "failed": report.statistics.failed,
+            "leftovers": report.statistics.leftovers,
             "transitions": report.statistics.transitions,
             "wall_s": report.statistics.seconds,
-        })),
-        "kept_in": kept_in,
-    }))
+        })
+    })
 }
 
 /// The names of bounds that were hit.

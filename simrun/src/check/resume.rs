@@ -15,14 +15,7 @@ use sim_core::Digest;
 
 use crate::REVISION;
 
-/// A search that can go on.
-pub(super) struct Kept {
-    pub(super) search: Part,
-    /// The search under rendezvous, if it had begun. The other one is over then.
-    pub(super) unbuffered: Option<Part>,
-}
-
-/// One of its searches.
+/// One of the searches of a check.
 pub(super) struct Part {
     pub(super) checkpoint: Checkpoint,
     pub(super) numbers: QueueNumbers,
@@ -57,8 +50,8 @@ pub(super) fn identity(
     })
 }
 
-/// Reads the file; nothing if there is none.
-pub(super) fn read(path: &Path, identity: &Value) -> Result<Option<Kept>, String> {
+/// Reads the searches in the file, the first one first; nothing if there is none.
+pub(super) fn read(path: &Path, identity: &Value) -> Result<Option<Vec<Part>>, String> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -81,12 +74,9 @@ pub(super) fn read(path: &Path, identity: &Value) -> Result<Option<Kept>, String
             ));
         }
     }
-    let part = |value: &Value| read_part(value).ok_or_else(damaged);
-    let unbuffered = value.get("unbuffered").map(part).transpose()?;
-    Ok(Some(Kept {
-        search: part(&value)?,
-        unbuffered,
-    }))
+    let parts = value["searches"].as_array().ok_or_else(damaged)?.iter();
+    let parts: Option<Vec<Part>> = parts.map(read_part).collect();
+    Ok(Some(parts.ok_or_else(damaged)?))
 }
 
 /// One of the searches; nothing if it was damaged.
@@ -113,13 +103,11 @@ fn write_part(part: &Part) -> Value {
 }
 
 /// Writes the file.
-pub(super) fn write(path: &Path, identity: &Value, kept: &Kept) -> Result<(), String> {
-    let mut value = write_part(&kept.search);
-    value["of"] = identity.clone();
-    if let Some(part) = &kept.unbuffered {
-        value["unbuffered"] = write_part(part);
-    }
-    files::write(path, format!("{value}\n")).map_err(|error| error.to_string())
+pub(super) fn write(path: &Path, identity: &Value, parts: &[Part]) -> Result<(), String> {
+    let searches: Vec<Value> = parts.iter().map(write_part).collect();
+    let value = json!({ "of": identity, "searches": searches });
+    files::write(path, format!("{value}
+")).map_err(|error| error.to_string())
 }
 
 /// Takes the file away: everything was explored.

@@ -1,31 +1,24 @@
 //! A search from the command line: where it begins, what is made of its findings, and where it is kept if it is interrupted.
 //!
-//! If nothing is found in a program of ranks whose send mode was left open, another search looks for what happens when every send
-//! waits for its receive. A deadlock that is found only there is a finding: the program relies on buffers that MPI does not promise.
-//! Rendezvous has more steps and can have far more orders, so that search takes a limited number of steps: it may find something, but
-//! that it is not over changes nothing about the search that was asked for.
+//! Searches of the same program with other sends follow the first one (`passes.rs`).
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use explore::{Bound, FindingKind, Options, Progress, Report, Threads, Verdict};
-use run::{QueueNumbers, SendMode};
+use explore::{Bound, Options, Progress, Report, Threads, Verdict};
+use run::QueueNumbers;
 use serde_json::Value;
 
-use super::resume::{self, Kept, Part};
+use super::passes::{self, Pass};
+use super::resume::{self, Part};
 use super::{Found, Subject, Warning, json, print, text};
 use crate::args::Format;
 use crate::{entry, progress, status};
 
 /// So many different findings are shown.
 const SHOWN_MAX: usize = 5;
-
-/// The search that nobody asked for takes at most so many times the steps of the one before...
-const UNASKED_FACTOR: u64 = 10;
-/// ... but so many in any case.
-const UNASKED_STEPS: u64 = 200_000;
 
 /// What a search has to tell.
 pub(super) struct Searched {
@@ -34,49 +27,44 @@ pub(super) struct Searched {
     pub(super) warnings: Vec<Warning>,
     /// There are findings that are not shown.
     pub(super) is_cut: bool,
-    /// The search under rendezvous, if there was one.
-    pub(super) unbuffered: Option<Report>,
-    /// The number of steps was limited by an option.
-    pub(super) steps_are_limited: bool,
+    /// The searches that followed, with other sends.
+    pub(super) passes: Vec<Pass>,
     /// The file in which the search is kept, if it is.
     pub(super) kept_in: Option<String>,
 }
 
 impl Searched {
-    /// The answer of both searches.
+    /// All searches, the first one first.
+    fn reports(&self) -> impl Iterator<Item = &Report> {
+        let passes = self.passes.iter().map(|pass| &pass.report);
+        std::iter::once(&self.report).chain(passes)
+    }
+
+    /// The answer of all searches: the worst.
     pub(super) fn verdict(&self) -> Verdict {
-        match (&self.report.verdict, &self.unbuffered) {
-            (Verdict::Ok, Some(report)) => match &report.verdict {
-                Verdict::Broken(text) => Verdict::Broken(text.clone()),
-                _ if report.statistics.deadlocks > 0 => Verdict::Found,
-                _ if self.asked_bounds(report).next().is_none() => Verdict::Ok,
-                _ => Verdict::Bounded,
-            },
-            (verdict, _) => verdict.clone(),
-        }
+        let all = || self.reports().map(|report| &report.verdict);
+        let is = |wanted: Verdict| all().find(|&verdict| *verdict == wanted).cloned();
+        let broken = all().find(|verdict| matches!(verdict, Verdict::Broken(_)));
+        broken
+            .cloned()
+            .or_else(|| is(Verdict::Found))
+            .or_else(|| is(Verdict::Bounded))
+            .unwrap_or(Verdict::Ok)
     }
 
-    /// Whether all orders were covered that were asked for.
+    /// Whether all orders were covered, with all sends.
     pub(super) fn is_exhaustive(&self) -> bool {
-        let unbuffered = self.unbuffered.as_ref();
-        self.report.is_exhaustive()
-            && unbuffered.is_none_or(|report| self.asked_bounds(report).next().is_none())
+        self.reports().all(Report::is_exhaustive)
     }
 
-    /// The bounds that the search under rendezvous has hit, but for its own.
-    fn asked_bounds(&self, report: &Report) -> impl Iterator<Item = Bound> + use<> {
-        let own = (!self.steps_are_limited).then_some(Bound::Transitions);
-        let all = report.statistics.bounds.iter();
-        all.filter(move |&bound| Some(bound) != own)
-    }
-
-    /// The bounds that were asked for and hit, in either search.
+    /// The bounds that were hit, in any search.
     pub(super) fn bounds(&self) -> Vec<Bound> {
-        let unbuffered = self.unbuffered.iter();
-        let mut bounds: Vec<Bound> = self.report.statistics.bounds.iter().collect();
-        for bound in unbuffered.flat_map(|report| self.asked_bounds(report)) {
-            if !bounds.contains(&bound) {
-                bounds.push(bound);
+        let mut bounds: Vec<Bound> = Vec::new();
+        for report in self.reports() {
+            for bound in report.statistics.bounds.iter() {
+                if !bounds.contains(&bound) {
+                    bounds.push(bound);
+                }
             }
         }
         bounds
@@ -105,47 +93,40 @@ pub(super) fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
         let (traces, transitions) = (counts.traces(), counts.transitions());
         format!("{traces} traces, {transitions} transitions")
     });
-    let (search, unbuffered) = match kept {
-        Some(Kept { search, unbuffered }) => (Some(search), unbuffered),
-        None => (None, None),
-    };
-    let (from, numbers) = opened(search);
+    let mut kept = kept.unwrap_or_default().into_iter();
+    let (from, numbers) = opened(kept.next());
     let report = guarded(|| explore_all(subject, &options, &numbers, from.as_ref()));
-    let (from, unbuffered_numbers) = opened(unbuffered);
-    let unbuffered = match &report {
-        Ok(report) => {
-            let part = (from.as_ref(), &unbuffered_numbers);
-            explore_unbuffered(subject, report, &options, part)
-        }
-        Err(_) => None,
-    };
+    let mut parts = Vec::new();
+    let mut passes = Ok(Vec::new());
+    if let Ok(report) = &report {
+        parts.extend(part_of(report, numbers));
+        passes = passes::follow(subject, report, &options, kept, &mut parts);
+    }
     if let Some(line) = line {
         line.finish();
     }
-    let report = report?;
     let mut searched = Searched {
         found: Vec::new(),
         warnings: Vec::new(),
         is_cut: false,
-        unbuffered: None,
-        steps_are_limited: args.has_transitions_max(),
+        report: report?,
+        passes: passes?,
         kept_in: None,
-        report,
     };
     searched.is_cut = add_findings(subject, &searched.report, &mut searched.found)?;
     for order in &searched.report.receive_orders {
         searched.warnings.push(subject.warning(order)?);
     }
-    if let Some((subject, report)) = unbuffered {
-        searched.is_cut |= add_unbuffered(&subject, &report?, &mut searched)?;
+    for pass in &searched.passes {
+        searched.is_cut |= pass.add_findings(subject, &mut searched.found)?;
     }
     if let Some((path, identity)) = file {
-        let done = match to_keep(&searched, numbers, unbuffered_numbers) {
-            Some(kept) => {
-                searched.kept_in = Some(path.display().to_string());
-                resume::write(path, &identity, &kept)
-            }
-            None => resume::remove(path),
+        let goes_on = searched.reports().any(|report| report.checkpoint.is_some());
+        let done = if goes_on {
+            searched.kept_in = Some(path.display().to_string());
+            resume::write(path, &identity, &parts)
+        } else {
+            resume::remove(path)
         };
         done.map_err(status::refuse)?;
     }
@@ -153,34 +134,19 @@ pub(super) fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
 }
 
 /// Where a search begins, and the numbers of its queues.
-fn opened(part: Option<Part>) -> (Option<explore::Checkpoint>, QueueNumbers) {
+pub(super) fn opened(part: Option<Part>) -> (Option<explore::Checkpoint>, QueueNumbers) {
     match part {
         Some(part) => (Some(part.checkpoint), part.numbers),
         None => (None, QueueNumbers::default()),
     }
 }
 
-/// What can go on another time: the first search, or the one under rendezvous if that was stopped by what was asked for.
-fn to_keep(
-    searched: &Searched,
-    numbers: QueueNumbers,
-    unbuffered_numbers: QueueNumbers,
-) -> Option<Kept> {
-    let part = |checkpoint: &explore::Checkpoint, numbers| Part {
-        checkpoint: checkpoint.clone(),
+/// Where a search can go on another time, or that it is over.
+pub(super) fn part_of(report: &Report, numbers: QueueNumbers) -> Option<Part> {
+    let checkpoint = report.checkpoint.as_ref().or(report.over.as_ref())?.clone();
+    Some(Part {
+        checkpoint,
         numbers,
-    };
-    if let Some(checkpoint) = &searched.report.checkpoint {
-        return Some(Kept {
-            search: part(checkpoint, numbers),
-            unbuffered: None,
-        });
-    }
-    let report = searched.unbuffered.as_ref()?;
-    searched.asked_bounds(report).next()?;
-    Some(Kept {
-        search: part(searched.report.over.as_ref()?, numbers),
-        unbuffered: Some(part(report.checkpoint.as_ref()?, unbuffered_numbers)),
     })
 }
 
@@ -212,7 +178,7 @@ fn identity(subject: &Subject<'_>) -> Value {
 }
 
 /// Adds the findings of a report, each that says something new; whether there are more.
-fn add_findings(
+pub(super) fn add_findings(
     subject: &Subject<'_>,
     report: &Report,
     found: &mut Vec<Found>,
@@ -234,63 +200,14 @@ fn add_findings(
     Ok(false)
 }
 
-/// Adds the deadlocks that there are only if every send waits for its receive.
-fn add_unbuffered(
-    subject: &Subject<'_>,
-    report: &Report,
-    searched: &mut Searched,
-) -> Result<bool, ExitCode> {
-    let mut report = report.clone();
-    report.findings.retain(|finding| {
-        matches!(
-            finding.kind,
-            FindingKind::Deadlock(_) | FindingKind::Livelock(_)
-        )
-    });
-    let mut found = Vec::new();
-    let is_cut = add_findings(subject, &report, &mut found)?;
-    for one in &mut found {
-        one.needs_buffering = true;
-    }
-    searched.found.append(&mut found);
-    searched.unbuffered = Some(report);
-    Ok(is_cut)
-}
-
-/// The same program with sends that wait, and its search; nothing if that tells nothing new.
-fn explore_unbuffered<'a>(
-    subject: &Subject<'a>,
-    report: &Report,
-    options: &Options,
-    (from, numbers): (Option<&explore::Checkpoint>, &QueueNumbers),
-) -> Option<(Subject<'a>, Result<Report, ExitCode>)> {
-    let is_open = subject.send_mode.is_none() && report.verdict == Verdict::Ok;
-    if !is_open || !(subject.make)().has_ranks() {
-        return None;
-    }
-    let subject = Subject {
-        platform: subject.platform.clone(),
-        send_mode: Some(SendMode::Rendezvous),
-        ..*subject
-    };
-    let steps = report.statistics.transitions.saturating_mul(UNASKED_FACTOR);
-    let options = Options {
-        seconds_max: (options.seconds_max - report.statistics.seconds).max(0.0),
-        transitions_max: options.transitions_max.min(steps.max(UNASKED_STEPS)),
-        ..options.clone()
-    };
-    let report = guarded(|| explore_all(&subject, &options, numbers, from));
-    Some((subject, report))
-}
-
 /// A search whose panics are bugs.
-fn guarded(search: impl FnOnce() -> Report) -> Result<Report, ExitCode> {
+pub(super) fn guarded(search: impl FnOnce() -> Report) -> Result<Report, ExitCode> {
     let (searched, _) = run::with_quiet_panics(|| catch_unwind(AssertUnwindSafe(search)));
     searched.map_err(|panic| broken_search(&*panic))
 }
 
 /// The search itself, on as many threads as are asked for.
-fn explore_all(
+pub(super) fn explore_all(
     subject: &Subject<'_>,
     options: &Options,
     numbers: &QueueNumbers,

@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use explore::{
-    Bound, Critical, End, FindingKind, FindingStep, Followed, Report, Statistics, Verdict,
-};
+use explore::{Bound, Critical, End, FindingKind, FindingStep, Followed, Statistics, Verdict};
 use sim_core::{ActorId, Schedule};
 
+use super::passes::Pass;
 use super::search::Searched;
 use super::{CRITICAL_BUDGET, Found, Warning, Way, words};
 use crate::summary;
@@ -20,9 +19,8 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         verdict(searched),
         counts(&searched.report.statistics)
     );
-    if let Some(report) = &searched.unbuffered {
-        text.push('\n');
-        text.push_str(&unbuffered(report));
+    for one in &searched.passes {
+        let _ = write!(text, "\n  {}", pass(one));
     }
     if let Some(file) = &searched.kept_in {
         let _ = write!(text, "\n  kept in {file}: the same command goes on");
@@ -30,21 +28,26 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
     text
 }
 
-/// What came of the search in which every send waits for its receive.
-pub(super) fn unbuffered(report: &Report) -> String {
-    let statistics = &report.statistics;
+/// What came of a search with other sends.
+pub(super) fn pass(pass: &Pass) -> String {
+    let (statistics, condition) = (&pass.report.statistics, pass.condition());
     let traces = summary::count(statistics.traces, "trace");
-    if statistics.deadlocks > 0 {
-        let wrong = statistics.deadlocks;
-        format!("  if sends are not buffered, {wrong} of {traces} deadlocked")
+    let wrong = wrong(statistics);
+    if wrong > 0 {
+        format!("{condition}, {wrong} of {traces} wrong")
     } else if statistics.bounds.is_empty() {
-        format!("  no deadlock either if sends are not buffered ({traces})")
+        format!("nothing found either {condition} ({traces})")
     } else {
         format!(
-            "  if sends are not buffered not all orders were explored: {}; --send-mode rendezvous goes on",
+            "{condition} not all orders were explored: {}; --max-transitions N goes further",
             joined(statistics.bounds.iter())
         )
     }
+}
+
+/// The number of runs with findings.
+const fn wrong(statistics: &Statistics) -> u64 {
+    statistics.deadlocks + statistics.failed + statistics.leftovers
 }
 
 /// The answer in words.
@@ -54,19 +57,25 @@ pub(super) fn verdict(searched: &Searched) -> String {
     let rest = if bounds.is_empty() {
         "all orders were explored".to_owned()
     } else {
-        format!("not all orders were explored: {}", joined(bounds))
+        format!(
+            "not all orders were explored: {}",
+            joined(bounds.iter().copied())
+        )
     };
     match &searched.verdict() {
         Verdict::Ok => format!("nothing found; {rest}"),
+        Verdict::Bounded if searched.report.verdict == Verdict::Ok => {
+            let text = joined(bounds);
+            format!("nothing found, but not all orders with other buffers were explored: {text}")
+        }
         Verdict::Bounded => format!("nothing found, but {rest}"),
         Verdict::Broken(text) => text.clone(),
         Verdict::Found if searched.report.verdict == Verdict::Ok => {
             format!("right only if sends are buffered; {rest}")
         }
         Verdict::Found => {
-            let wrong = statistics.deadlocks + statistics.failed + statistics.leftovers;
             let traces = summary::count(statistics.traces, "trace");
-            format!("{wrong} of {traces} wrong; {rest}")
+            format!("{} of {traces} wrong; {rest}", wrong(statistics))
         }
     }
 }

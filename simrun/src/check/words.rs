@@ -38,6 +38,7 @@ pub(super) const fn operation(kind: StepKind) -> &'static str {
         StepKind::CondvarSignal => "signal",
         StepKind::CondvarBroadcast => "broadcast",
         StepKind::Device => "go on",
+        StepKind::Choose => "choose",
         StepKind::SwitchHost => "switch host",
         StepKind::Control => "control",
         StepKind::Deliver => "deliver",
@@ -62,7 +63,7 @@ pub(super) fn object(step: &FindingStep) -> String {
         | StepKind::Suspend
         | StepKind::Resume => "actor",
         // The name of the queue says it, and the actor itself.
-        StepKind::Device | StepKind::Deliver => return String::new(),
+        StepKind::Device | StepKind::Deliver | StepKind::Choose => return String::new(),
         StepKind::AsyncSend
         | StepKind::AsyncReceive
         | StepKind::Probe

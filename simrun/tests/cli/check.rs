@@ -319,15 +319,36 @@ fn the_search_that_nobody_asked_for_is_limited() {
     let ran = simrun(&format!(
         "check -n 7 --format json {farm} -- --case any-source"
     ));
-    assert_eq!(ran.status, 0, "{ran:?}");
+    // What was cut is no proof.
+    assert_eq!(ran.status, 3, "{ran:?}");
     let found = ran.json();
     assert_eq!(
         (&found["verdict"], &found["exhaustive"]),
-        (&"ok".into(), &true.into())
+        (&"bounded".into(), &false.into())
     );
+    assert_eq!(found["bounds"], serde_json::json!(["transitions"]));
+    let text = found["message"].as_str().unwrap();
+    assert!(!text.contains("all orders were explored"), "{text}");
+    assert!(found["traces"].as_u64() == Some(720), "{found}");
     assert_eq!(found["unbuffered"]["exhaustive"], false);
     let text = found["unbuffered"]["message"].as_str().unwrap();
-    assert!(text.contains("--send-mode rendezvous goes on"), "{text}");
+    assert!(text.contains("--max-transitions N goes further"), "{text}");
+}
+
+#[test]
+fn what_fails_only_under_rendezvous_is_found() {
+    let ranks = program("cases");
+    let search = format!("check -n 2 --format json {ranks} -- --case overtaken");
+    let ran = simrun(&search);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let found = ran.json();
+    let finding = &found["findings"][0];
+    assert_eq!(finding["kind"], "buffering");
+    let message = finding["message"].as_str().unwrap();
+    assert!(message.contains("the second came first"), "{message}");
+    let again = shell(finding["command"].as_str().unwrap());
+    assert_eq!(again.status, 1);
+    assert!(again.stdout.starts_with("panic of rank 1"), "{again:?}");
 }
 
 #[test]
@@ -621,7 +642,7 @@ fn bad_input_is_refused() {
         ("-n 0", "expected a whole number from 1"),
         (
             "--send-mode fast",
-            "expected eager, rendezvous or threshold=SIZE",
+            "expected mixed, eager, rendezvous or threshold=SIZE",
         ),
         ("-p nowhere.toml", "nowhere.toml"),
         ("--max-time soon", "soon"),

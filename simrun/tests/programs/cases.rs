@@ -1,6 +1,6 @@
 //! What can go wrong in a rank program, one case per run, for the tests of the command line.
 
-use mpi::{Comm, Level, Result, waitall};
+use mpi::{Comm, Level, Result, waitall, waitany};
 
 #[derive(clap::Parser, Clone)]
 struct Args {
@@ -35,6 +35,8 @@ enum Case {
     Relay,
     /// Rank 0 computes 1e300 flop.
     TooLong,
+    /// Rank 0 sends two messages; the second arrives first at rank 1, which is an error, only if their data are sent for.
+    Overtaken,
     /// Rank 0 awaits what nobody in the simulation can wake.
     Foreign,
     /// Every rank sleeps second after second; rank 0 says so first.
@@ -71,6 +73,25 @@ async fn relay(world: &Comm) -> Result<()> {
                 world.send(&message, 77, 0).await?;
             }
         }
+    }
+    Ok(())
+}
+
+async fn overtaken(world: &Comm) -> Result<()> {
+    if world.rank() == 0 {
+        let mut sends = [
+            world.isend(world.buffer(8), 1, 0)?,
+            world.isend(world.buffer(8), 1, 1)?,
+        ];
+        waitall(&mut sends).await?;
+    } else if world.rank() == 1 {
+        let mut receives = [
+            world.irecv(world.buffer(8), 0, 0)?,
+            world.irecv(world.buffer(8), 0, 1)?,
+        ];
+        let first = waitany(&mut receives).await?.map(|(position, _)| position);
+        assert_eq!(first, Some(0), "the second came first");
+        waitall(&mut receives).await?;
     }
     Ok(())
 }
@@ -145,6 +166,7 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
             panic!("the reactor is too hot");
         }
         (Case::Error, 0) => world.send(&message, 99, 0).await?,
+        (Case::Overtaken, _) => overtaken(&world).await?,
         (Case::Abort, 2) => {
             world.sleep(1e-3).await;
             world.abort(7).await;

@@ -198,7 +198,7 @@ fn start_app(app: Option<&Path>, mode: Mode, quiet: bool, arguments: &[OsString]
     }
 }
 
-/// Replaces this process by the program, so that signals and statuses are the program's own.
+/// Replaces this process by the program, which has said who it is, so that signals and statuses are the program's own.
 fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> ExitCode {
     let features: &[&str] = match mode {
         Mode::Real(true) => &["simrun/verbs"],

@@ -17,12 +17,17 @@ use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
 use crate::check::{self, CheckArgs};
 use crate::platform_command::warn;
 use crate::real::{self, RealArgs};
-use crate::{App, REVISION, progress, status, summary};
+use crate::{App, REVISION, handshake, progress, status, summary};
 
 /// Runs a program with the arguments of the process; `main!` calls this. A model checker makes it on several threads.
 #[must_use]
 pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let [only] = &arguments[..]
+        && only == handshake::ARGUMENT
+    {
+        return handshake::answer();
+    }
     if let [first, rest @ ..] = &arguments[..]
         && first == "check"
     {

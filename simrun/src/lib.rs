@@ -22,7 +22,7 @@
 //! ```
 //!
 //! The entry brings the whole command line, so that the built program also works alone. `simrun APP` builds the
-//! package and replaces itself by the program; the arguments after `--` go to the program.
+//! package, asks the program for its version and replaces itself by it; the arguments after `--` go to the program.
 //!
 //! An *actor program* is an `async fn` of a root actor instead: `async fn f(me: sim_core::Actor, args: Args)`; `-n` is
 //! what [`sim_core::Actor::count`] gives. The arguments may be left out in both cases.
@@ -36,6 +36,7 @@ mod cli;
 mod compare;
 mod entry;
 mod graph;
+mod handshake;
 mod limits;
 mod measure;
 mod measure_real;

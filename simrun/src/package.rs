@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::handshake;
+
 /// Why there is no program.
 #[derive(Debug)]
 pub(crate) struct NoProgram(String);
@@ -19,7 +21,16 @@ impl std::fmt::Display for NoProgram {
 }
 
 /// The program that APP names, built if need be with these cargo features; cargo shows its progress on a terminal unless `quiet`.
+/// It has said that it is a program of this version of simrun.
 pub(crate) fn program(app: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgram> {
+    let program = found(app, quiet, features)?;
+    let named = |problem| NoProgram(format!("{}: {problem}", app.display()));
+    handshake::ask(&program).map_err(named)?;
+    Ok(program)
+}
+
+/// The file that APP names, built if need be.
+fn found(app: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgram> {
     let name = app.display();
     let Ok(metadata) = app.metadata() else {
         return Err(NoProgram(format!(

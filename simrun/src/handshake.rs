@@ -1,0 +1,119 @@
+//! The handshake between `simrun` and a program: the program says that it is one, and its version.
+//!
+//! `simrun` starts the file with one argument and reads one line from it before anything else. A
+//! file that is not a program of simrun runs once with that argument, so a script that ignores its
+//! arguments does its work once; no result of it counts. A file that gives the right answer
+//! without being such a program is believed.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use signal_hook::consts::SIGKILL;
+
+use crate::entry::VERSION;
+use crate::status;
+
+/// The argument that asks a program for its answer.
+pub(crate) const ARGUMENT: &str = "--simrun-handshake";
+
+/// The beginning of the answer; the version follows.
+const ANSWER: &str = "simrun-program ";
+
+/// Time that a program has for its answer: much more than a start takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Largest number of bytes read of an answer.
+const LENGTH_MAX: u64 = 4096;
+
+/// Gives the answer of a program.
+pub(crate) fn answer() -> ExitCode {
+    status::print(format_args!("{ANSWER}{VERSION}"))
+}
+
+/// Starts a file and makes sure that it is a program of this version of simrun.
+///
+/// # Errors
+/// A text that says what was found instead, without the name of the file.
+pub(crate) fn ask(program: &Path) -> Result<(), String> {
+    let mut child = Command::new(program)
+        .arg(ARGUMENT)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| {
+            format!(
+                "cannot start it: {error}: expected a program that is built with simrun{}",
+                damage(program)
+            )
+        })?;
+    let line = first_line(&mut child);
+    // What has ended by itself keeps its status.
+    let _ = child.kill();
+    let signal = child.wait().ok().and_then(|status| status.signal());
+    let Some(line) = line else {
+        let seconds = PATIENCE.as_secs();
+        return Err(stranger(&format!("did not answer within {seconds} s"), ""));
+    };
+    match (line.strip_prefix(ANSWER).map(str::trim_end), signal) {
+        (Some(version), _) if number(version) == number(VERSION) => Ok(()),
+        (Some(version), _) => Err(format!(
+            "it is built with simrun {version}, and this is simrun {VERSION}: build it again"
+        )),
+        (None, Some(signal)) if signal != SIGKILL => {
+            let ended = format!("ended with signal {signal}");
+            Err(stranger(&ended, &damage(program)))
+        }
+        (None, _) => Err(stranger("did not give the answer", "")),
+    }
+}
+
+/// The message about a file that is no program of simrun.
+fn stranger(what: &str, hint: &str) -> String {
+    format!(
+        "not a program of simrun: asked who it is, it {what}: \
+         expected a program that is built with simrun{hint}"
+    )
+}
+
+/// The first line of what a program prints, or `None` if that takes too long.
+fn first_line(child: &mut Child) -> Option<String> {
+    let stdout = child.stdout.take()?;
+    let (sender, receiver) = mpsc::channel();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a program may keep silent; no simulation is running"
+    )]
+    std::thread::spawn(move || {
+        let mut line = Vec::new();
+        // What cannot be read is no answer, and nobody may be waiting for it any more.
+        let _ = BufReader::new(stdout.take(LENGTH_MAX)).read_until(b'\n', &mut line);
+        let _ = sender.send(String::from_utf8_lossy(&line).into_owned());
+    });
+    receiver.recv_timeout(PATIENCE).ok()
+}
+
+/// The version without its revision.
+fn number(version: &str) -> &str {
+    version.split(' ').next().unwrap_or_default()
+}
+
+/// A hint if a file that cannot run begins like a binary.
+fn damage(program: &Path) -> String {
+    let mut magic = [0; 4];
+    let file = File::open(program);
+    let is_binary =
+        file.is_ok_and(|mut file| file.read_exact(&mut magic).is_ok()) && &magic == b"\x7fELF";
+    if is_binary {
+        let length = program.metadata().map_or(0, |metadata| metadata.len());
+        return format!(
+            "; this binary of {length} bytes may be cut short, or for another machine: build it again"
+        );
+    }
+    String::new()
+}

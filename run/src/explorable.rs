@@ -37,7 +37,7 @@ pub fn explorable(program: Rc<dyn Program>, ranks: u32, send_mode: SendMode) -> 
 }
 
 /// The program as something that takes steps, on the hosts of a platform if there is one. Of the options the ranks (1 without),
-/// their mapping, the seed and the send mode count. Programs with the same `numbers` call their queues the same.
+/// their mapping, the seed, the send mode and the progress count. Programs with the same `numbers` call their queues the same.
 ///
 /// # Errors
 /// [`RunError`] if there is no rank, or if the mapping does not fit the platform.
@@ -64,8 +64,12 @@ pub fn stepper(
     let chooses_sends = options.send_mode == Some(SendMode::Mixed);
     let has_ranks = program.has_ranks();
     let (platform, seed) = (platform.map(Arc::clone), options.seed);
+    let progress = options.progress.clone();
     let build = move || {
         let mut simulation = empty(platform.as_ref(), ranks, seed);
+        if let Some(progress) = &progress {
+            simulation.set_progress(Arc::clone(progress));
+        }
         simulation.set_count(ranks);
         if let Some(console) = &console {
             simulation.set_console(Rc::clone(console));

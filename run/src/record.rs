@@ -36,8 +36,9 @@ pub struct Record {
     pub events_per_s: f64,
     /// The seed of all random streams.
     pub seed: u64,
-    /// The fingerprint of the run.
-    pub digest: String,
+    /// The fingerprint of the run; none of a run that was stopped from outside of its loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// The revision of simrun.
     pub revision: String,
     /// The program's name.
@@ -133,7 +134,7 @@ impl Record {
             events: report.events,
             events_per_s,
             seed: origin.seed,
-            digest: report.digest.to_string(),
+            digest: Some(report.digest.to_string()),
             revision: origin.revision,
             program: origin.program,
             arguments: origin.arguments,
@@ -207,6 +208,11 @@ fn limit(outcome: &Outcome) -> Option<String> {
         Outcome::Limit(Limit::Overflow(date)) => {
             Some(format!("time overflow at {:e} s", date.as_secs()))
         }
+        Outcome::Limit(Limit::RealTime(seconds)) => Some(format!("--max-time {seconds}s")),
+        Outcome::Limit(Limit::Memory(bytes)) => Some(format!("memory: {bytes} B more")),
+        Outcome::Limit(Limit::Standstill(polls)) => Some(format!(
+            "--until: time stands still, {polls} steps at one date"
+        )),
         _ => None,
     }
 }

@@ -38,6 +38,13 @@ pub enum Limit {
     Events(u64),
     /// Time overflow: the next event lies at this date, at or beyond [`Time::HORIZON`].
     Overflow(Time),
+    /// The real time that was allowed, in seconds. The kernel has no clock: whoever stopped it says so.
+    RealTime(f64),
+    /// The memory of the machine: an allocation of this number of bytes failed. Said by whoever noticed it.
+    Memory(u64),
+    /// Number of times that actors went on at one date, under a limit of simulated time that a clock which stands still
+    /// never reaches.
+    Standstill(u64),
 }
 
 /// An actor that failed.

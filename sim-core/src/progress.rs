@@ -1,14 +1,36 @@
-//! How far a run is, for another thread to look at. The run writes it now and then and never reads it.
+//! The state of a run for other threads: how far it is, and which actor is being polled.
+//!
+//! The run writes it and never reads it. The counters are those of the date that the run has
+//! reached; what the actors do at that date is not in them yet.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::Time;
+use crate::kernel::NONE;
+use crate::{ActorId, HostId, Kernel, Time};
 
-/// The date that a run has reached and the events so far, both a little behind.
-#[derive(Debug, Default)]
+/// The date that a run has reached, its counters, and the actor that it polls.
+#[derive(Debug)]
 pub struct Progress {
     date: AtomicU64,
     events: AtomicU64,
+    messages: AtomicU64,
+    bytes: AtomicU64,
+    /// The number of the actor, and of its host in the upper half.
+    polled: AtomicU64,
+    is_over: AtomicBool,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self {
+            date: AtomicU64::default(),
+            events: AtomicU64::default(),
+            messages: AtomicU64::default(),
+            bytes: AtomicU64::default(),
+            polled: AtomicU64::new(u64::from(NONE)),
+            is_over: AtomicBool::default(),
+        }
+    }
 }
 
 impl Progress {
@@ -24,8 +46,53 @@ impl Progress {
         self.events.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn note(&self, time: Time, events: u64) {
-        self.date.store(time.to_bits(), Ordering::Relaxed);
-        self.events.store(events, Ordering::Relaxed);
+    /// The messages so far.
+    #[must_use]
+    pub fn messages(&self) -> u64 {
+        self.messages.load(Ordering::Relaxed)
+    }
+
+    /// The bytes of these messages.
+    #[must_use]
+    pub fn bytes(&self) -> f64 {
+        f64::from_bits(self.bytes.load(Ordering::Relaxed))
+    }
+
+    /// The actor whose program is running at this moment, and its host.
+    #[must_use]
+    pub fn polled(&self) -> Option<(ActorId, HostId)> {
+        let word = self.polled.load(Ordering::Relaxed);
+        let [actor, host] = [word, word >> 32].map(|half| half & u64::from(u32::MAX));
+        #[expect(clippy::cast_possible_truncation, reason = "both were masked")]
+        let (actor, host) = (actor as u32, host as u32);
+        (actor != NONE).then_some((ActorId(actor), HostId(host)))
+    }
+
+    /// Returns true once the outcome of the run is known.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note(&self, kernel: &Kernel) {
+        self.date.store(kernel.now.to_bits(), Ordering::Relaxed);
+        self.events.store(kernel.events, Ordering::Relaxed);
+        self.messages.store(kernel.messages, Ordering::Relaxed);
+        self.bytes.store(kernel.bytes.to_bits(), Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn enter(&self, actor: u32, host: HostId) {
+        let word = u64::from(host.0) << 32 | u64::from(actor);
+        self.polled.store(word, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn leave(&self) {
+        self.polled.store(u64::from(NONE), Ordering::Relaxed);
+    }
+
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
     }
 }

@@ -114,6 +114,10 @@ impl ActorResult for <fn() -> ! as Returns>::Output {
 /// How often, in polls, the interrupt flag is looked at.
 const POLLS_BETWEEN_LOOKS: u32 = 4096;
 
+/// Number of polls at one date after which a run with a limit of simulated time ends, and as many more for each actor. Our
+/// choice: seconds of real time, and beyond what programs do that go on afterwards. Fewer in the tests of this crate.
+const STANDSTILL: (u64, u64) = (if cfg!(test) { 1 << 15 } else { 1 << 26 }, 1 << 10);
+
 /// A simulation, to be filled with actors and run once.
 pub struct Simulation {
     kernel: Shared,
@@ -128,6 +132,8 @@ pub struct Simulation {
     interrupt: Option<Arc<AtomicBool>>,
     progress: Option<Arc<crate::Progress>>,
     polls: u32,
+    /// The date of the latest look, and the number of polls since the first look at that date.
+    standing: (Time, u64),
     /// Whether the futures are gone.
     dismissed: bool,
 }
@@ -157,6 +163,7 @@ impl Simulation {
             interrupt: None,
             progress: None,
             polls: 0,
+            standing: (Time::NEVER, 0),
             dismissed: false,
         }
     }
@@ -219,7 +226,7 @@ impl Simulation {
         self.events_max = events;
     }
 
-    /// Tells `progress` now and then how far the run is.
+    /// Tells `progress` how far the run is, and which actor is being polled.
     pub fn set_progress(&mut self, progress: Arc<crate::Progress>) {
         self.progress = Some(progress);
     }
@@ -363,6 +370,10 @@ impl Simulation {
     #[must_use]
     pub fn run(mut self) -> Report {
         let outcome = self.run_to_outcome();
+        if let Some(progress) = &self.progress {
+            progress.note(&self.kernel.borrow());
+            progress.end();
+        }
         self.dismiss();
         let mut kernel = self.kernel.borrow_mut();
         kernel.device = None;
@@ -451,6 +462,9 @@ impl Simulation {
             return Some(Outcome::Limit(Limit::Overflow(date)));
         }
         kernel.advance(date);
+        if let Some(progress) = &self.progress {
+            progress.note(kernel);
+        }
         None
     }
 
@@ -516,13 +530,22 @@ impl Simulation {
     #[inline(always)]
     fn poll(&mut self, actor: u32) -> Option<Outcome> {
         // The future leaves its record, which must not be borrowed while user code runs.
-        let body = self.kernel.borrow_mut().actors[actor as usize].body.take();
+        let body = {
+            let record = &mut self.kernel.borrow_mut().actors[actor as usize];
+            if let Some(progress) = &self.progress {
+                progress.enter(actor, record.host);
+            }
+            record.body.take()
+        };
         let body = body.expect("an actor that is not dead has a future");
         let result = self
             .running
             .insert(body)
             .as_mut()
             .poll_program(&mut Context::from_waker(self.waker), &mut self.error);
+        if let Some(progress) = &self.progress {
+            progress.leave();
+        }
         {
             let mut kernel = self.kernel.borrow_mut();
             let kernel = &mut *kernel;
@@ -559,12 +582,12 @@ impl Simulation {
 
     /// The rarer things after a poll: deaths, and requests to stop.
     fn after_poll(&mut self) -> Option<Outcome> {
-        self.polls = 0;
+        let still = self.note_polls();
         loop {
             let mut kernel = self.kernel.borrow_mut();
             if kernel.dying.is_empty() {
                 if let Some(progress) = &self.progress {
-                    progress.note(kernel.now, kernel.events);
+                    progress.note(&kernel);
                 }
                 let stop = kernel.stop.take().map(outcome_of);
                 let interrupted = self
@@ -578,12 +601,32 @@ impl Simulation {
                 return stop
                     .or(violated.map(Outcome::Failed))
                     .or(finished)
-                    .or(interrupted.then_some(Outcome::Interrupted));
+                    .or(interrupted.then_some(Outcome::Interrupted))
+                    .or(still);
             }
             let actor = kernel.dying.remove(0);
             drop(kernel);
             self.bury(actor);
         }
+    }
+
+    /// Counts the polls since the last look; the limit of simulated time ends a run in which time stands still.
+    fn note_polls(&mut self) -> Option<Outcome> {
+        let polls = u64::from(std::mem::take(&mut self.polls));
+        if self.until == Time::NEVER {
+            return None;
+        }
+        let kernel = self.kernel.borrow();
+        let (date, before) = self.standing;
+        let polls = if date == kernel.now {
+            before + polls
+        } else {
+            0
+        };
+        self.standing = (kernel.now, polls);
+        let (base, each) = STANDSTILL;
+        (polls > base + each * kernel.actors.len() as u64)
+            .then_some(Outcome::Limit(Limit::Standstill(polls)))
     }
 
     /// Drops the future of an actor and everything that it asked for.
@@ -718,5 +761,42 @@ pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
 impl fmt::Debug for Simulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Simulation").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Span;
+
+    /// A run up to 1 s of an actor that goes on for ever at the date 0, and of one that locks and unlocks a mutex.
+    fn up_to_one_second(sleeps: bool) -> Report {
+        let mut simulation = Simulation::with_constant_model(1);
+        let mutex = simulation.new_mutex();
+        simulation.set_until(Time::from_secs(1.0));
+        simulation.spawn_anonymous(0, move |me| async move {
+            loop {
+                if sleeps {
+                    me.sleep(Span::ZERO).await;
+                } else {
+                    mutex.lock().await;
+                    me.yield_now().await;
+                    mutex.unlock().await;
+                }
+            }
+        });
+        simulation.run()
+    }
+
+    #[test]
+    fn a_limit_of_time_holds_where_time_stands_still() {
+        for sleeps in [false, true] {
+            let report = up_to_one_second(sleeps);
+            let Outcome::Limit(Limit::Standstill(polls)) = report.outcome else {
+                panic!("{report:?}");
+            };
+            assert!(polls > STANDSTILL.0 && polls < 2 * STANDSTILL.0, "{polls}");
+            assert_eq!(report.time, Time::ZERO);
+        }
     }
 }

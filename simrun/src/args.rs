@@ -83,6 +83,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     pub(crate) until: Option<Duration>,
 
+    /// Stop after this real time, such as 10s or 5min
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    pub(crate) max_time: Option<Duration>,
+
     /// Stop after so many events
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) max_events: Option<u64>,

@@ -19,14 +19,16 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use explore::{Critical, End, Finding, FindingStep, Followed, ReceiveOrder};
 use platform::Platform;
 use run::{Output, Program, QueueNumbers, RunError, SendMode, Stream};
-use sim_core::{ActorId, Console, Level, LogLine, Schedule, Stepper, WaitGraph};
+use sim_core::{ActorId, Console, Level, LogLine, Progress, Schedule, Stepper, WaitGraph};
 
 pub(crate) use self::args::{CheckArgs, EXIT_STATUS, quoted};
 use crate::args::Format;
+use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::{entry, status};
 
 /// So many steps are executed at most to know whether a correct run was still possible at one place.
@@ -149,6 +151,7 @@ struct Subject<'a> {
     args: &'a CheckArgs,
     platform: Option<Arc<Platform>>,
     send_mode: Option<SendMode>,
+    guard: &'a Guard,
 }
 
 impl Subject<'_> {
@@ -164,11 +167,20 @@ impl Subject<'_> {
             Format::Json => Stream::Stderr,
             Format::Text => Stream::Stdout,
         };
+        let mut output = Output::new(stream, false, self.args.log.clone());
+        output.write_inside(Box::new(|write| {
+            if !guard::is_child() {
+                write();
+            }
+        }));
         let gate = Rc::new(Gate {
-            output: Output::new(stream, false, self.args.log.clone()),
+            output,
             is_open: Cell::new(false),
         });
-        let (options, program) = (self.args.run_options(self.send_mode), (self.make)());
+        let (mut options, program) = (self.args.run_options(self.send_mode), (self.make)());
+        let progress = Arc::new(Progress::default());
+        options.progress = Some(Arc::clone(&progress));
+        self.guard.add(progress);
         let console = Some(Rc::clone(&gate) as Rc<dyn Console>);
         let platform = self.platform.as_ref();
         let stepper = run::stepper(platform, program, &options, console, numbers);
@@ -298,24 +310,80 @@ pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCo
         Ok(platform) => platform.map(Arc::new),
         Err(code) => return code,
     };
+    let stop = match &args.replay {
+        // A replay does not look at it: signals end the process.
+        Some(_) => Arc::default(),
+        None => match entry::watch_signals() {
+            Ok(stop) => stop,
+            Err(error) => {
+                return status::refuse(format_args!("cannot watch for Ctrl-C: {error}"));
+            }
+        },
+    };
+    let counts = Arc::new(explore::Progress::default());
+    let has_ranks = make().has_ranks();
+    let guard = watch(args, has_ranks, &platform, &stop, &counts);
     let subject = Subject {
         name,
         make,
         args,
         platform,
         send_mode: args.send_mode,
+        guard: &guard,
     };
     let done = match &args.replay {
         Some(schedule) => replay(&subject, schedule),
-        None => search::search(&subject),
+        None => search::search(&subject, stop, counts),
     };
     done.unwrap_or_else(|code| code)
+}
+
+/// Begins to watch a search or a replay.
+fn watch(
+    args: &CheckArgs,
+    has_ranks: bool,
+    platform: &Option<Arc<Platform>>,
+    stop: &Arc<AtomicBool>,
+    counts: &Arc<explore::Progress>,
+) -> Guard {
+    let (platform, counts) = (platform.clone(), Arc::clone(counts));
+    Guard::new(Watched {
+        has_ranks,
+        host_name: Box::new(move |host| match &platform {
+            Some(platform) => platform.host_name(host).into_owned(),
+            None => format!("host-{}", host.0),
+        }),
+        stop: Arc::clone(stop),
+        max_time: args.max_seconds(),
+        is_timed: false,
+        conclude: Box::new(move |stopped| {
+            let mut stderr = guard::unlocked(&io::stderr());
+            let (traces, transitions) = (counts.traces(), counts.transitions());
+            // The process ends with its status in any case.
+            let _ = writeln!(
+                stderr,
+                "{}\nno verdict after {traces} traces, {transitions} transitions",
+                stopped.sentence()
+            );
+            stopped.cause.status()
+        }),
+    })
+}
+
+/// Refuses what the program did to its process, before anything is printed.
+fn refuse_misdeeds(guard: &Guard) -> Result<(), ExitCode> {
+    match guard.end() {
+        None => Ok(()),
+        Some(Misdeed::Forked(failure)) => Err(status::failed(failure)),
+        Some(Misdeed::Stdout) => Err(status::failed(guard::CLOSED)),
+    }
 }
 
 /// Follows a schedule with the program's output, and shows where it leads.
 fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
     let (followed, found) = subject.follow(schedule, true)?;
+    refuse_misdeeds(subject.guard)?;
     if let Some(position) = followed.impossible {
         return Err(status::refuse(text::impossible(
             schedule, position, &followed,

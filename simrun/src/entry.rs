@@ -9,12 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::FromArgMatches as _;
+use platform::units::Duration;
 use platform::{Override, Platform};
 use run::{Folder, Mapping, Options, Origin, Output, Program, Record, Run, Stream};
-use sim_core::{Outcome, Progress, Time};
+use sim_core::{Digest, Limit, Outcome, Progress, Report, Time};
 
 use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
 use crate::check::{self, CheckArgs};
+use crate::guard::{self, Cause, Guard, Misdeed, Stopped, Watched};
 use crate::platform_command::warn;
 use crate::real::{self, RealArgs};
 use crate::{App, REVISION, handshake, progress, status, summary};
@@ -132,7 +134,14 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
         Ok(start) => start,
         Err(code) => return code,
     };
-    let Start { platform, path, .. } = &start;
+    let job = Arc::new(Job {
+        name: name.to_owned(),
+        args: args.clone(),
+        arguments: arguments.to_vec(),
+        start,
+    });
+    let guard = job.guard(program.has_ranks());
+    let start = &job.start;
     let stream = match args.format {
         Format::Json => Stream::Stderr,
         Format::Text => Stream::Stdout,
@@ -142,55 +151,185 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
         output.stop_when_closed(Arc::clone(&start.stop));
     }
     let line = progress::show(&start.progress);
-    if let Some(line) = line.clone() {
-        output.write_inside(Box::new(move |write| line.without(write)));
-    }
+    let around = line.clone();
+    output.write_inside(Box::new(move |write| match &around {
+        _ if guard::is_child() => {}
+        Some(line) => line.without(write),
+        None => write(),
+    }));
     let output = Rc::new(output);
     if args.verbose {
         let _ = writeln!(
             io::stderr().lock(),
             "{}",
-            summary::parameters(platform, &start.options, args)
+            summary::parameters(&start.platform, &start.options, args)
         );
     }
-    let run = run::simulate(platform, program, &start.options, &output);
+    let run = run::simulate(&start.platform, program, &start.options, &output);
+    let misdeed = guard.end();
     if let Some(line) = line {
         line.finish();
     }
-    let run = match run {
+    let mut run = match run {
         Ok(run) => run,
         Err(error) => return status::refuse(error),
     };
-    let origin = Origin {
-        seed: args.seed,
-        revision: REVISION.to_owned(),
-        program: name.to_owned(),
-        arguments: arguments
-            .iter()
-            .map(|argument| argument.to_string_lossy().into_owned())
-            .collect(),
-        platform: path.display().to_string(),
-    };
-    let record = Record::new(&run, origin);
-    let kept = keep(&start, &run, &record);
-    if let Some(problem) = output.problem() {
-        if let Some(code) = status::output_failed(&problem) {
+    if run.report.outcome == Outcome::Interrupted
+        && let Some(allowed) = guard.time_that_was_up()
+    {
+        run.report.outcome = Outcome::Limit(Limit::RealTime(allowed));
+    }
+    job.end(&mut run, misdeed, &output)
+}
+
+/// A run as it was asked for.
+struct Job {
+    name: String,
+    args: RunArgs,
+    arguments: Vec<OsString>,
+    start: Start,
+}
+
+impl Job {
+    /// Begins to watch the run.
+    fn guard(self: &Arc<Self>, has_ranks: bool) -> Guard {
+        let (platform, job) = (Arc::clone(&self.start.platform), Arc::clone(self));
+        let max_time = self.args.max_time.as_ref();
+        let guard = Guard::new(Watched {
+            has_ranks,
+            host_name: Box::new(move |host| platform.host_name(host).into_owned()),
+            stop: Arc::clone(&self.start.stop),
+            max_time: max_time.map(Duration::as_secs),
+            is_timed: true,
+            conclude: Box::new(move |stopped| job.conclude(stopped)),
+        });
+        guard.add(Arc::clone(&self.start.progress));
+        guard
+    }
+
+    fn origin(&self) -> Origin {
+        let arguments = self.arguments.iter();
+        Origin {
+            seed: self.args.seed,
+            revision: REVISION.to_owned(),
+            program: self.name.clone(),
+            arguments: arguments
+                .map(|argument| argument.to_string_lossy().into_owned())
+                .collect(),
+            platform: self.start.path.display().to_string(),
+        }
+    }
+
+    /// Keeps and tells what a run that came to its end has to tell.
+    fn end(&self, run: &mut Run, misdeed: Option<Misdeed>, output: &Output) -> ExitCode {
+        let closed = matches!(misdeed, Some(Misdeed::Stdout));
+        if let Some(Misdeed::Forked(failure)) = misdeed {
+            run.report.outcome = Outcome::Failed(failure);
+        }
+        if closed {
+            run.warnings.push(guard::CLOSED.to_owned());
+        }
+        let mut record = Record::new(run, self.origin());
+        if closed {
+            record.outcome = "failed";
+        }
+        let kept = keep(&self.start, run, &record);
+        if let Some(problem) = output.problem() {
+            if let Some(code) = status::output_failed(&problem) {
+                return code;
+            }
+            if run.report.outcome == Outcome::Interrupted {
+                // Nobody reads on, as in `… | head`: not an error, and nothing more to say.
+                return ExitCode::SUCCESS;
+            }
+        }
+        tell_problems(run, &self.args, &mut io::stderr().lock());
+        if closed {
+            return status::failed(guard::CLOSED);
+        }
+        if let Err(problem) = tell_results(run, &record, &self.args, &mut io::stdout().lock())
+            && let Some(code) = status::output_failed(&problem)
+        {
             return code;
         }
-        if run.report.outcome == Outcome::Interrupted {
-            // Nobody reads on, as in `… | head`: not an error, and nothing more to say.
-            return ExitCode::SUCCESS;
+        match kept {
+            Ok(()) => ExitCode::from(status::of(&run.report.outcome)),
+            Err(error) => status::refuse(error),
         }
     }
-    tell_problems(&run, args);
-    if let Err(problem) = tell_results(&run, &record, args)
-        && let Some(code) = status::output_failed(&problem)
-    {
-        return code;
+
+    /// Keeps and tells what is known of a run that was given up; the exit status.
+    fn conclude(&self, stopped: &Stopped) -> u8 {
+        let run = self.given_up(stopped);
+        let mut record = Record::new(&run, self.origin());
+        // The kernel could not be asked.
+        record.digest = None;
+        if stopped.cause == Cause::Exit {
+            record.outcome = "failed";
+        }
+        let kept = keep(&self.start, &run, &record);
+        let (mut stdout, mut stderr) = (
+            guard::unlocked(&io::stdout()),
+            guard::unlocked(&io::stderr()),
+        );
+        if let Err(error) = kept {
+            // Nobody can be told that standard error is closed.
+            let _ = writeln!(stderr, "error: {error}");
+        }
+        // The process ends with its status in any case.
+        let _ = writeln!(stderr, "{}", stopped.sentence());
+        if stopped.cause != Cause::Exit
+            && let Some(problem) = summary::problem(&run.report)
+        {
+            let _ = writeln!(stderr, "{problem}");
+        }
+        let _ = tell_results(&run, &record, &self.args, &mut stdout);
+        stopped.cause.status()
     }
-    match kept {
-        Ok(()) => ExitCode::from(status::of(&run.report.outcome)),
-        Err(error) => status::refuse(error),
+
+    /// What is known of a run that was given up.
+    fn given_up(&self, stopped: &Stopped) -> Run {
+        let Start {
+            platform,
+            options,
+            progress,
+            ..
+        } = &self.start;
+        let ranks = options
+            .ranks
+            .unwrap_or_else(|| options.mapping.default_ranks(platform.host_count()));
+        let hosts = match options.mapping {
+            Mapping::File(_) => options.mapping.place(platform, ranks, options.seed),
+            _ => Ok(Vec::new()),
+        };
+        let sentence = stopped.sentence();
+        let (outcome, warnings) = match (stopped.cause, &stopped.failure) {
+            (Cause::Exit, Some(failure)) => (Outcome::Failed(failure.clone()), Vec::new()),
+            (Cause::Exit | Cause::Interrupt, _) => (Outcome::Interrupted, vec![sentence]),
+            (Cause::MaxTime(allowed), _) => {
+                (Outcome::Limit(Limit::RealTime(allowed)), vec![sentence])
+            }
+        };
+        Run {
+            report: Report {
+                outcome,
+                time: progress.time(),
+                events: progress.events(),
+                transitions: 0,
+                messages: progress.messages(),
+                bytes: progress.bytes(),
+                actors: 0,
+                digest: Digest::default(),
+                schedule: None,
+            },
+            ranks,
+            warnings,
+            waits: Vec::new(),
+            connections: None,
+            // They were placed before the run.
+            hosts: hosts.unwrap_or_default(),
+            wall_s: stopped.wall_s,
+        }
     }
 }
 
@@ -233,16 +372,26 @@ impl Start {
     }
 }
 
-/// A flag that becomes true at the first Ctrl-C or termination; the second one ends the process at once.
+/// A flag that becomes true at the first Ctrl-C, termination or loss of the terminal; the second one ends the process at once.
 pub(crate) fn watch_signals() -> io::Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    // Under nohup, the loss of the terminal goes on being ignored.
+    let lost = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    for signal in [SIGINT, SIGTERM].into_iter().chain(lost) {
         let status = i32::from(status::INTERRUPTED);
         signal_hook::flag::register_conditional_shutdown(signal, status, Arc::clone(&stop))?;
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
     Ok(stop)
+}
+
+/// Returns true for a signal that was ignored when the process began, as far as the system tells.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::MappingError> {
@@ -284,8 +433,7 @@ fn keep(start: &Start, run: &Run, record: &Record) -> Result<(), run::RecordErro
 }
 
 /// Prints warnings and what went wrong to standard error, which may be closed.
-fn tell_problems(run: &Run, args: &RunArgs) {
-    let mut stderr = io::stderr().lock();
+fn tell_problems(run: &Run, args: &RunArgs, stderr: &mut dyn Write) {
     if !args.quiet {
         for warning in &run.warnings {
             let _ = writeln!(stderr, "warning: {warning}");
@@ -297,8 +445,12 @@ fn tell_problems(run: &Run, args: &RunArgs) {
 }
 
 /// Prints the results to standard output.
-fn tell_results(run: &Run, record: &Record, args: &RunArgs) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
+fn tell_results(
+    run: &Run,
+    record: &Record,
+    args: &RunArgs,
+    stdout: &mut dyn Write,
+) -> io::Result<()> {
     match args.format {
         Format::Json => writeln!(stdout, "{}", record.to_json())?,
         Format::Text if args.quiet => {}

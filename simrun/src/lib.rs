@@ -24,6 +24,9 @@
 //! The entry brings the whole command line, so that the built program also works alone. `simrun APP` builds the
 //! package, asks the program for its version and replaces itself by it; the arguments after `--` go to the program.
 //!
+//! All ranks of a simulation are in one process. A rank that ends it (`std::process::exit`), that forks and lets the child
+//! return, or that does not await for ever is found, and named; `_exit`, `execve` and signals that kill are not.
+//!
 //! An *actor program* is an `async fn` of a root actor instead: `async fn f(me: sim_core::Actor, args: Args)`; `-n` is
 //! what [`sim_core::Actor::count`] gives. The arguments may be left out in both cases.
 
@@ -36,6 +39,7 @@ mod cli;
 mod compare;
 mod entry;
 mod graph;
+mod guard;
 mod handshake;
 mod limits;
 mod measure;
@@ -43,6 +47,7 @@ mod measure_real;
 mod new;
 mod package;
 mod platform_command;
+mod process_hooks;
 mod progress;
 mod real;
 mod size;

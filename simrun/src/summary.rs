@@ -29,10 +29,12 @@ pub(crate) fn text(run: &Run, record: &Record) -> String {
         count(record.events, "event"),
         short(record.events_per_s),
     );
+    let digest = record.digest.as_ref();
+    let digest = digest.map_or_else(String::new, |digest| format!("digest {digest}, "));
     let _ = write!(
         text,
-        "  digest {}, seed {}, revision {}",
-        record.digest, record.seed, record.revision
+        "  {digest}seed {}, revision {}",
+        record.seed, record.revision
     );
     if let Some(connections) = &record.connections {
         let _ = write!(text, "\n  {}", connected(connections));
@@ -156,6 +158,20 @@ pub(crate) fn problem(report: &Report) -> Option<String> {
             date.as_secs(),
             Time::HORIZON.as_secs()
         ),
+        Outcome::Limit(Limit::RealTime(allowed)) => format!(
+            "stopped by --max-time after {} at {} simulated: no verdict",
+            rounded(*allowed),
+            seconds(report.time.as_secs())
+        ),
+        Outcome::Limit(Limit::Standstill(polls)) => format!(
+            "stopped by --until at {}: simulated time stands still, {} at this date: no verdict",
+            seconds(report.time.as_secs()),
+            count(*polls, "step")
+        ),
+        Outcome::Limit(Limit::Memory(bytes)) => {
+            let more = Size(*bytes);
+            format!("out of memory: {more} more could not be had: no verdict")
+        }
         Outcome::Interrupted | Outcome::Stopped => format!(
             "interrupted at {} simulated, after {}: the results are those computed so far",
             seconds(report.time.as_secs()),

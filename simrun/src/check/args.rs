@@ -278,6 +278,11 @@ impl CheckArgs {
         ))
     }
 
+    /// The most seconds of real time, if they are limited.
+    pub(super) fn max_seconds(&self) -> Option<f64> {
+        self.max_time.as_ref().map(Duration::as_secs)
+    }
+
     /// The bounds and the manner of the search.
     pub(super) fn options(&self) -> explore::Options {
         let defaults = explore::Options::default();
@@ -298,10 +303,7 @@ impl CheckArgs {
             depth_max: self.max_depth,
             traces_max: self.max_traces.unwrap_or(defaults.traces_max),
             transitions_max: self.max_transitions.unwrap_or(defaults.transitions_max),
-            seconds_max: self
-                .max_time
-                .as_ref()
-                .map_or(defaults.seconds_max, Duration::as_secs),
+            seconds_max: self.max_seconds().unwrap_or(defaults.seconds_max),
             findings_max: if self.stop_at_first { 1 } else { FINDINGS_MAX },
             goes_on: !self.stop_at_first,
             ..defaults

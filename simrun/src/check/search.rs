@@ -6,6 +6,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use explore::{Bound, Options, Progress, Report, Threads, Verdict};
 use run::QueueNumbers;
@@ -15,7 +16,7 @@ use super::passes::{self, Pass};
 use super::resume::{self, Part};
 use super::{Found, Subject, Warning, json, print, text};
 use crate::args::Format;
-use crate::{entry, progress, status};
+use crate::{progress, status};
 
 /// So many different findings are shown.
 const SHOWN_MAX: usize = 5;
@@ -72,11 +73,12 @@ impl Searched {
 }
 
 /// Searches, and shows what was found.
-pub(super) fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
+pub(super) fn search(
+    subject: &Subject<'_>,
+    stop: Arc<AtomicBool>,
+    counts: Arc<Progress>,
+) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
-    let stop = entry::watch_signals()
-        .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?;
-    let counts = Arc::new(Progress::default());
     let options = Options {
         interrupt: Some(stop),
         progress: Some(Arc::clone(&counts)),
@@ -105,6 +107,8 @@ pub(super) fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
     if let Some(line) = line {
         line.finish();
     }
+    // What follows is limited by steps.
+    subject.guard.rest();
     let mut searched = Searched {
         found: Vec::new(),
         warnings: Vec::new(),
@@ -130,6 +134,7 @@ pub(super) fn search(subject: &Subject<'_>) -> Result<ExitCode, ExitCode> {
         };
         done.map_err(status::refuse)?;
     }
+    super::refuse_misdeeds(subject.guard)?;
     show(subject, &searched)
 }
 

@@ -1,9 +1,134 @@
-//! Files that are no programs: no such run succeeds.
+//! Programs that do something to the process that simulates them, and files that are no programs: no such run succeeds.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::{CLUSTER, Folder, program, simrun};
+use crate::support::{CLUSTER, Folder, Ran, case, command, program, run, simrun};
+
+/// Runs a case of two ranks with a record; gives what it did, and the record.
+fn recorded(name: &str) -> (Ran, serde_json::Value) {
+    let folder = Folder::new();
+    let out = folder.path("out");
+    let ran = case(name, &format!("-n 2 --out {out}"));
+    let record = fs::read_to_string(format!("{out}/record.json"));
+    let record = record.unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    (ran, serde_json::from_str(&record).unwrap())
+}
+
+const EXIT: &str = "rank 1 on host node-1 failed at 2 s: ended the process, as std::process::exit does: expected it to return";
+
+#[test]
+fn a_rank_that_ends_the_process_has_failed() {
+    let (ran, record) = recorded("exit");
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert_eq!(ran.stderr, format!("error: {EXIT}\n"));
+    assert!(
+        ran.stdout.starts_with("cases failed at 2 s simulated"),
+        "{ran:?}"
+    );
+    assert_eq!(record["outcome"], "failed");
+    assert_eq!(
+        (&record["failure"]["rank"], &record["failure"]["host"]),
+        (&1.into(), &"node-1".into())
+    );
+    assert_eq!(
+        (&record["failure"]["time"], &record["events"]),
+        (&2.0.into(), &1.into())
+    );
+    let json = case("exit", "-n 2 --format json");
+    assert_eq!(
+        (json.status, &json.json()["outcome"]),
+        (1, &"failed".into()),
+        "{json:?}"
+    );
+    // Alone, too.
+    let line = format!("-p {CLUSTER} -n 2 -q -- --case exit");
+    let alone = run(command(program("cases")).args(line.split_whitespace()));
+    assert_eq!(
+        (alone.status, alone.stderr),
+        (1, format!("error: {EXIT}\n"))
+    );
+}
+
+#[test]
+fn so_has_one_whose_thread_does() {
+    let (ran, record) = recorded("exit-elsewhere");
+    assert_eq!(
+        (ran.status, &record["outcome"]),
+        (1, &"failed".into()),
+        "{ran:?}"
+    );
+    let expected =
+        "error: the program ended the process, as std::process::exit does: expected it to return\n";
+    assert_eq!(ran.stderr, expected);
+}
+
+#[test]
+fn a_search_does_not_succeed_when_a_rank_ends_the_process() {
+    let cases = program("cases");
+    for options in ["", "--threads 2", "--replay 1;2"] {
+        let line = format!("check -n 2 {options} {cases} -- --case exit");
+        let ran = simrun(&line);
+        assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{line} {ran:?}");
+        let expected = EXIT.replace("node-1", "host-1").replace("2 s", "0 s");
+        assert!(
+            ran.stderr.starts_with(&format!("error: {expected}\n")),
+            "{line} {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn standard_output_stays_open() {
+    let (ran, record) = recorded("close-stdout");
+    assert_eq!(
+        (ran.status, ran.stdout.as_str()),
+        (1, "before\n"),
+        "{ran:?}"
+    );
+    let expected =
+        "the program closed standard output, or put something else there: expected it to stay open";
+    assert!(
+        ran.stderr.ends_with(&format!("failed: {expected}\n")),
+        "{ran:?}"
+    );
+    assert_eq!(
+        (&record["outcome"], &record["warnings"][0]),
+        (&"failed".into(), &expected.into())
+    );
+    let ran = simrun(&format!(
+        "check -n 2 {} -- --case close-stdout",
+        program("cases")
+    ));
+    assert_eq!(
+        (ran.status, ran.stderr),
+        (1, format!("failed: {expected}\n"))
+    );
+}
+
+#[test]
+fn a_child_that_returns_is_a_failure_of_its_rank() {
+    let expected = "rank 1 on host node-1 failed at 2 s: forked, and the child returned into the run: expected the child to exit";
+    let (ran, record) = recorded("fork");
+    assert_eq!(
+        (ran.status, ran.stderr),
+        (1, format!("error: {expected}\n"))
+    );
+    assert!(
+        ran.stdout.starts_with("before\nafter\ncases failed at "),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(record["failure"]["rank"], 1);
+    let ran = simrun(&format!("check -n 2 {} -- --case fork", program("cases")));
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{ran:?}");
+    // A child that exits is nobody's business.
+    let ran = case("fork-and-exit", "-n 2 -q");
+    assert_eq!(
+        (ran.status, ran.stdout, ran.stderr),
+        (0, String::new(), String::new())
+    );
+}
 
 /// Refuses a file as a program in every command that starts one; gives the message.
 #[track_caller]

@@ -168,6 +168,77 @@ fn interrupted_says_what_was_computed() {
 }
 
 #[test]
+fn a_lost_terminal_is_a_termination() {
+    let running = Running::start("forever", "");
+    running.signal("-HUP");
+    let (status, stdout, _) = running.end();
+    assert_eq!(status.code(), Some(130));
+    assert!(stdout.starts_with("cases was interrupted at "), "{stdout}");
+}
+
+#[test]
+fn a_rank_that_does_not_await_is_stopped_with_a_record() {
+    let folder = Folder::new();
+    let running = Running::start("stuck", &format!("--out {}", folder.path("out")));
+    running.signal("-INT");
+    let (status, stdout, stderr) = running.end();
+    assert_eq!(status.code(), Some(130), "{stderr}");
+    let busy =
+        "rank 0 on host node-0 was still busy 2 s after it was interrupted: the process was ended";
+    assert!(
+        stderr.starts_with(&format!("{busy}\ninterrupted at 0 s")),
+        "{stderr}"
+    );
+    assert!(
+        stdout.starts_with("cases was interrupted at 0 s simulated"),
+        "{stdout}"
+    );
+    let record = std::fs::read_to_string(folder.path("out/record.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    assert_eq!(
+        (&record["outcome"], &record["warnings"][0]),
+        (&"interrupted".into(), &busy.into())
+    );
+    assert_eq!(record.get("digest"), None);
+}
+
+#[test]
+fn real_time_is_limited_in_any_program() {
+    for (name, ends) in [
+        ("forever", "at 1"),
+        ("naps", "at 0 s simulated: no verdict"),
+        ("stuck", "at 0 s simulated: no verdict"),
+    ] {
+        let ran = case(name, "-n 2 --max-time 300ms --format json");
+        assert_eq!(ran.status, 3, "{ran:?}");
+        assert!(
+            ran.stderr.contains("stopped by --max-time after 300.0 ms "),
+            "{ran:?}"
+        );
+        assert!(
+            name == "forever" || ran.stderr.trim_end().ends_with(ends),
+            "{ran:?}"
+        );
+        let json = ran.json();
+        assert_eq!(
+            (&json["outcome"], &json["limit"]),
+            (&"limit".into(), &"--max-time 0.3s".into())
+        );
+    }
+}
+
+#[test]
+fn real_time_is_limited_in_a_search() {
+    let ran = simrun(&format!(
+        "check -n 2 --max-time 300ms {} -- --case stuck",
+        program("cases")
+    ));
+    assert_eq!((ran.status, ran.stdout.as_str()), (3, ""), "{ran:?}");
+    let busy = "rank 0 on host host-0 was still busy 2 s after the end of its real time: the process was ended\nno verdict after ";
+    assert!(ran.stderr.starts_with(busy), "{ran:?}");
+}
+
+#[test]
 fn the_second_signal_ends_at_once() {
     let folder = Folder::new();
     let running = Running::start("stuck", &format!("--out {}", folder.path("out")));

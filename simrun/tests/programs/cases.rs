@@ -1,5 +1,10 @@
 //! What can go wrong in a rank program, one case per run, for the tests of the command line.
 
+#![expect(
+    unsafe_code,
+    reason = "programs can close descriptors and fork, and only the C library offers that"
+)]
+
 use mpi::{Comm, Level, Result, waitall, waitany};
 
 #[derive(clap::Parser, Clone)]
@@ -43,6 +48,18 @@ enum Case {
     Forever,
     /// Rank 0 says so, then goes round in circles without ever awaiting.
     Stuck,
+    /// Rank 0 says so, then sleeps for no time, for ever.
+    Naps,
+    /// Rank 1 ends the process after 2 s.
+    Exit,
+    /// The same from a thread that rank 1 has started.
+    ExitElsewhere,
+    /// Rank 1 closes standard output after 2 s; rank 0 prints before and afterwards.
+    CloseStdout,
+    /// Rank 1 forks after 2 s, and the child returns; rank 0 prints afterwards.
+    Fork,
+    /// Rank 1 forks, and the child exits.
+    ForkAndExit,
     /// Rank 0 prints a line per simulated second, for ever.
     Chatter,
     /// For 1.5 s, every rank sends to one rank after another.
@@ -53,6 +70,65 @@ enum Case {
     Hosts,
     /// Every rank writes a line of each level to the log, and prints one.
     Log,
+}
+
+/// What a program may do to its process: rank 1 after 2 s.
+async fn mistreat(world: &Comm, case: Case) {
+    if world.rank() == 0 && matches!(case, Case::CloseStdout | Case::Fork) {
+        world.println(format_args!("before"));
+        world.sleep(3.0).await;
+        world.println(format_args!("after"));
+    }
+    if world.rank() != 1 {
+        return;
+    }
+    world.sleep(2.0).await;
+    match case {
+        Case::Exit => std::process::exit(0),
+        Case::ExitElsewhere => {
+            #[expect(clippy::disallowed_methods, reason = "programs may have threads")]
+            let thread = std::thread::spawn(|| std::process::exit(0));
+            // It never ends.
+            let _ = thread.join();
+        }
+        Case::CloseStdout => {
+            // SAFETY: that nothing of this process can use it any more is the point of the test.
+            unsafe { libc::close(1) };
+        }
+        _ => {
+            // SAFETY: the child does nothing that other threads could have been in the middle of.
+            let child = unsafe { libc::fork() };
+            if child == 0 && matches!(case, Case::ForkAndExit) {
+                std::process::exit(7);
+            }
+        }
+    }
+}
+
+/// What never ends, once rank 0 has said so.
+async fn endless(world: &Comm, case: Case) -> Result<()> {
+    if let (Case::Chatter, 0) = (case, world.rank()) {
+        loop {
+            world.sleep(1.0).await;
+            world.println(format_args!("{:.0} s", world.wtime()));
+        }
+    }
+    if let Case::Forever = case {
+        // After some time, so that whoever interrupts the run finds that it has simulated something.
+        world.sleep(1.0).await;
+    } else if world.rank() > 0 {
+        return Ok(());
+    }
+    if world.rank() == 0 {
+        world.println(format_args!("running"));
+    }
+    loop {
+        match case {
+            Case::Forever => world.sleep(1.0).await,
+            Case::Naps => world.sleep(0.0).await,
+            _ => std::hint::spin_loop(),
+        }
+    }
 }
 
 async fn relay(world: &Comm) -> Result<()> {
@@ -195,29 +271,16 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
         (Case::Relay, _) => relay(&world).await?,
         (Case::TooLong, 0) => world.compute(1e300).await,
         (Case::Foreign, 0) => std::future::pending().await,
-        (Case::Stuck, 0) => {
-            world.println(format_args!("running"));
-            loop {
-                std::hint::spin_loop();
-            }
+        (Case::Stuck | Case::Naps | Case::Forever | Case::Chatter, _) => {
+            endless(&world, args.case).await?;
         }
+        (
+            Case::Exit | Case::ExitElsewhere | Case::CloseStdout | Case::Fork | Case::ForkAndExit,
+            _,
+        ) => mistreat(&world, args.case).await,
         (Case::Crowd, _) => crowd(&world).await?,
         (Case::Lost, _) => lost(&world).await?,
         (Case::Hosts, _) => world.println(format_args!("{rank} {}", world.host_name())),
-        (Case::Forever, _) => {
-            // After some time, so that whoever interrupts the run finds that it has simulated something.
-            world.sleep(1.0).await;
-            if rank == 0 {
-                world.println(format_args!("running"));
-            }
-            loop {
-                world.sleep(1.0).await;
-            }
-        }
-        (Case::Chatter, 0) => loop {
-            world.sleep(1.0).await;
-            world.println(format_args!("{:.0} s", world.wtime()));
-        },
         (Case::Log, _) => {
             world.sleep(0.5).await;
             log_all_levels(&world);

@@ -1,0 +1,419 @@
+//! The guard of a run: what ends it from outside of its kernel.
+//!
+//! Programs run in the process of their simulator, so they can do to it what they like. The guard
+//! notices a program that ends the process (`std::process::exit`), that forks and lets the child
+//! return, that closes standard output, or that keeps the processor: if a run has not stopped
+//! [`GRACE`] after Ctrl-C or the end of its real time, a thread ends the process with the record
+//! written. It names the rank whose program was running. It does not notice `_exit`, `execve` and
+//! signals that kill; a rank that closes standard output is not named, since nobody looks after
+//! each step.
+//!
+//! Nothing here reaches into a kernel: kernels tell their [`Progress`], and a flag stops them.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Duration;
+
+use signal_hook::low_level::exit;
+use sim_core::{ActorId, Failure, HostId, Progress, Time};
+
+use crate::{process_hooks, status};
+
+mod forks;
+
+use forks::Family;
+pub(crate) use forks::is_child;
+
+/// Time that a run has to stop by itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Time between two looks of the watching thread.
+const PERIOD: Duration = Duration::from_millis(50);
+
+/// Time for writing the record and telling what happened, once a run has been given up.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+#[expect(
+    clippy::disallowed_types,
+    reason = "limits of real time; no kernel sees it"
+)]
+type Clock = std::time::Instant;
+
+/// The reason for which a process ends before its run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Cause {
+    /// The program ended it.
+    Exit,
+    /// It was interrupted.
+    Interrupt,
+    /// The real time was up, in seconds.
+    MaxTime(f64),
+}
+
+impl Cause {
+    pub(crate) const fn status(self) -> u8 {
+        match self {
+            Self::Exit => status::FAILED,
+            Self::Interrupt => status::INTERRUPTED,
+            Self::MaxTime(_) => status::LIMIT,
+        }
+    }
+}
+
+/// A run that has been given up.
+#[derive(Debug)]
+pub(crate) struct Stopped {
+    pub(crate) cause: Cause,
+    /// The actor whose program was running, as far as that is known, and what it did.
+    pub(crate) failure: Option<Failure>,
+    /// Real time that the run has taken, in seconds.
+    pub(crate) wall_s: f64,
+}
+
+impl Stopped {
+    /// A line that says what happened.
+    pub(crate) fn sentence(&self) -> String {
+        let what = match self.cause {
+            Cause::Exit => {
+                return match &self.failure {
+                    Some(failure) => format!("error: {failure}"),
+                    None => format!("error: the program {ENDED}"),
+                };
+            }
+            Cause::Interrupt => "after it was interrupted",
+            Cause::MaxTime(_) => "after the end of its real time",
+        };
+        let grace = GRACE.as_secs();
+        match &self.failure {
+            Some(Failure { name, host, .. }) => format!(
+                "{name} on host {host} was still busy {grace} s {what}: the process was ended"
+            ),
+            None => format!("the run did not stop within {grace} s {what}: the process was ended"),
+        }
+    }
+}
+
+const ENDED: &str = "ended the process, as std::process::exit does: expected it to return";
+
+pub(crate) const CLOSED: &str =
+    "the program closed standard output, or put something else there: expected it to stay open";
+
+const FORKED: &str = "forked, and the child returned into the run: expected the child to exit";
+
+/// What the guard has to know of a run.
+pub(crate) struct Watched {
+    /// True if the actors are ranks.
+    pub(crate) has_ranks: bool,
+    /// The names of hosts.
+    pub(crate) host_name: Box<dyn Fn(HostId) -> String + Send + Sync>,
+    /// The flag that stops the run.
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Real time that the run may take, in seconds.
+    pub(crate) max_time: Option<f64>,
+    /// True if the end of the real time is to set the flag; otherwise the run has a clock itself.
+    pub(crate) is_timed: bool,
+    /// Writes and tells what is known of a run that was given up; returns the exit status.
+    pub(crate) conclude: Box<dyn Fn(&Stopped) -> u8 + Send + Sync>,
+}
+
+/// The state of a run that the guard shares with its thread and its hooks.
+struct State {
+    watched: Watched,
+    begin: Clock,
+    /// The progress of each kernel, and the number of the thread that runs it.
+    kernels: Mutex<Vec<(u32, Arc<Progress>)>>,
+    /// Which part ends the run: [`OPEN`], [`ITSELF`] or [`FROM_OUTSIDE`].
+    ending: AtomicU32,
+    /// The run may take its time.
+    is_resting: AtomicBool,
+    /// The real time was up.
+    is_late: AtomicBool,
+    /// What forked children tell; without it they are not heard of.
+    family: Option<Family>,
+}
+
+/// The run is going.
+const OPEN: u32 = 0;
+/// It has come to its end.
+const ITSELF: u32 = 1;
+/// It has been given up: the process will end.
+const FROM_OUTSIDE: u32 = 2;
+
+static CURRENT: Mutex<Option<Arc<State>>> = Mutex::new(None);
+
+static THREADS: AtomicU32 = AtomicU32::new(1);
+
+thread_local! {
+    /// The number of this thread; 0 if no kernel runs on it. It needs no destructor, so it is
+    /// there while the process ends.
+    static THREAD: Cell<u32> = const { Cell::new(0) };
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a program did to its process in a run that came to its end.
+#[derive(Debug)]
+pub(crate) enum Misdeed {
+    /// It forked, and the child returned.
+    Forked(Failure),
+    /// It closed standard output, or put something else in its place.
+    Stdout,
+}
+
+/// A run that is being watched, until this is dropped.
+pub(crate) struct Guard {
+    state: Arc<State>,
+    stdout: Option<(u64, u64)>,
+}
+
+impl Guard {
+    /// Begins to watch a run.
+    pub(crate) fn new(watched: Watched) -> Self {
+        process_hooks::register();
+        let state = Arc::new(State {
+            watched,
+            begin: Clock::now(),
+            kernels: Mutex::default(),
+            ending: AtomicU32::new(OPEN),
+            is_resting: AtomicBool::default(),
+            is_late: AtomicBool::default(),
+            family: Family::new().ok(),
+        });
+        *lock(&CURRENT) = Some(Arc::clone(&state));
+        let same = Arc::clone(&state);
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a program that keeps the processor is noticed by another thread"
+        )]
+        std::thread::spawn(move || same.watch());
+        Self {
+            state,
+            stdout: stdout_identity(),
+        }
+    }
+
+    /// Adds a kernel that runs on this thread.
+    pub(crate) fn add(&self, progress: Arc<Progress>) {
+        let number = THREAD.get();
+        let number = if number == 0 {
+            THREADS.fetch_add(1, Ordering::Relaxed)
+        } else {
+            number
+        };
+        THREAD.set(number);
+        lock(&self.state.kernels).push((number, progress));
+    }
+
+    /// Real time that the run was allowed, in seconds, if that was up.
+    pub(crate) fn time_that_was_up(&self) -> Option<f64> {
+        let is_late = self.state.is_late.load(Ordering::Relaxed);
+        self.state.watched.max_time.filter(|_| is_late)
+    }
+
+    /// Lets the run take its time from here on.
+    pub(crate) fn rest(&self) {
+        self.state.is_resting.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the watch after the last step of the program, and looks at what it has done to the process. A forked child
+    /// does not return from here.
+    pub(crate) fn end(&self) -> Option<Misdeed> {
+        self.state.end_by_itself();
+        let family = self.state.family.as_ref();
+        if let Some((by, date)) = family.and_then(Family::wait) {
+            return Some(Misdeed::Forked(self.state.failure(by, date, FORKED)));
+        }
+        (stdout_identity() != self.stdout).then_some(Misdeed::Stdout)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.state.end_by_itself();
+        *lock(&CURRENT) = None;
+    }
+}
+
+impl State {
+    /// Decides which part ends the run; returns true for the first one.
+    fn claim(&self, by: u32) -> bool {
+        let order = Ordering::Relaxed;
+        let claimed = self.ending.compare_exchange(OPEN, by, order, order);
+        claimed.is_ok()
+    }
+
+    /// The run has come to its end. Does not return in a child, nor where another thread ends the process.
+    fn end_by_itself(&self) {
+        if is_child() {
+            Family::end_child(self.family.as_ref());
+        }
+        if !self.claim(ITSELF) && self.ending.load(Ordering::Relaxed) == FROM_OUTSIDE {
+            wait_for_the_end();
+        }
+    }
+
+    /// Gives the run up, unless it has come to its end or is being given up.
+    fn give_up(self: &Arc<Self>, cause: Cause) {
+        let failure = self.busy();
+        if !self.claim(FROM_OUTSIDE) {
+            return;
+        }
+        let (status, stopped) = (cause.status(), self.stopped(cause, failure));
+        let (sender, receiver) = mpsc::channel();
+        let same = Arc::clone(self);
+        // Whatever is written may block, on a pipe that nobody reads.
+        #[expect(clippy::disallowed_methods, reason = "the run is over")]
+        std::thread::spawn(move || sender.send((same.watched.conclude)(&stopped)));
+        let told = receiver.recv_timeout(LAST_WORDS);
+        exit(i32::from(told.unwrap_or(status)));
+    }
+
+    fn stopped(&self, cause: Cause, failure: Option<Failure>) -> Stopped {
+        Stopped {
+            cause,
+            failure,
+            wall_s: self.begin.elapsed().as_secs_f64(),
+        }
+    }
+
+    /// Looks after the run until it ends.
+    fn watch(self: Arc<Self>) {
+        let mut asked: Option<(Cause, Duration)> = None;
+        loop {
+            std::thread::park_timeout(PERIOD);
+            if self.ending.load(Ordering::Relaxed) != OPEN {
+                return;
+            }
+            let now = self.begin.elapsed();
+            asked = asked.or_else(|| self.reason_to_stop(now).map(|cause| (cause, now)));
+            let is_over = |(_, progress): &(u32, Arc<Progress>)| progress.is_over();
+            let rests =
+                self.is_resting.load(Ordering::Relaxed) || lock(&self.kernels).iter().any(is_over);
+            if let Some((cause, since)) = asked
+                && now >= since + GRACE
+                && !rests
+            {
+                self.give_up(cause);
+            }
+        }
+    }
+
+    fn reason_to_stop(&self, now: Duration) -> Option<Cause> {
+        if self.watched.stop.load(Ordering::Relaxed) {
+            return Some(Cause::Interrupt);
+        }
+        let allowed = self.watched.max_time?;
+        if now.as_secs_f64() < allowed {
+            return None;
+        }
+        self.is_late.store(true, Ordering::Relaxed);
+        if self.watched.is_timed {
+            self.watched.stop.store(true, Ordering::Relaxed);
+        }
+        Some(Cause::MaxTime(allowed))
+    }
+
+    /// An actor whose program keeps a processor.
+    fn busy(&self) -> Option<Failure> {
+        let kernels = lock(&self.kernels).clone();
+        let before: Vec<_> = kernels
+            .iter()
+            .map(|(_, progress)| progress.polled())
+            .collect();
+        std::thread::park_timeout(PERIOD);
+        let mut both = kernels.iter().zip(before);
+        let found =
+            both.find(|((_, progress), before)| before.is_some() && progress.polled() == *before);
+        let ((_, progress), polled) = found?;
+        Some(self.failure(polled?, progress.time(), "is busy"))
+    }
+
+    /// The actor whose program runs on this thread.
+    fn running_here(&self) -> Option<((ActorId, HostId), Time)> {
+        let here = THREAD.get();
+        let kernels = self.kernels.try_lock().ok()?;
+        let mut ours = kernels.iter().filter(|(thread, _)| *thread == here);
+        ours.find_map(|(_, progress)| Some((progress.polled()?, progress.time())))
+    }
+
+    fn failure(&self, (actor, host): (ActorId, HostId), time: Time, message: &str) -> Failure {
+        let number = actor.number();
+        Failure {
+            actor,
+            name: if self.watched.has_ranks {
+                format!("rank {}", number - 1)
+            } else {
+                format!("actor {number}")
+            },
+            host: (self.watched.host_name)(host),
+            time,
+            message: message.to_owned(),
+            panicked: false,
+            invariant: None,
+        }
+    }
+}
+
+/// Stays here while another thread ends the process.
+fn wait_for_the_end() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
+/// The process ends, on the thread that ends it.
+pub(super) fn on_exit() {
+    let Some(state) = current().filter(|_| !is_child()) else {
+        return;
+    };
+    if state.claim(FROM_OUTSIDE) {
+        let running = state.running_here();
+        let failure = running.map(|(polled, time)| state.failure(polled, time, ENDED));
+        let status = (state.watched.conclude)(&state.stopped(Cause::Exit, failure));
+        exit(i32::from(status));
+    }
+    if state.ending.load(Ordering::Relaxed) == FROM_OUTSIDE {
+        wait_for_the_end();
+    }
+}
+
+/// The program has forked, in the parent.
+pub(super) fn on_fork() {
+    forks::note_in_parent();
+}
+
+/// The program has forked, in the child. Other threads of the parent may have held any lock.
+pub(super) fn on_fork_in_child() {
+    if let Some(state) = current() {
+        forks::note_in_child(state.running_here());
+        state.watched.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The run that is being watched.
+fn current() -> Option<Arc<State>> {
+    CURRENT.try_lock().ok()?.clone()
+}
+
+/// The device and the number of the file that is standard output.
+fn stdout_identity() -> Option<(u64, u64)> {
+    let file = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
+    let metadata = file.metadata().ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// A stream of its own to standard output or standard error, without the lock that a busy rank may hold. Nothing is written
+/// if the program has closed it.
+pub(crate) fn unlocked(stream: &impl AsFd) -> Box<dyn Write> {
+    match stream.as_fd().try_clone_to_owned() {
+        Ok(stream) => Box::new(File::from(stream)),
+        Err(_) => Box::new(io::sink()),
+    }
+}

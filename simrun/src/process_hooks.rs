@@ -1,0 +1,43 @@
+//! Hooks of the C library: functions to be called when the process ends, and in a forked child.
+//!
+//! The one place of this crate with `unsafe`. Neither the standard library nor a safe crate offers
+//! these hooks, and a program can call `exit` or `fork` where nothing else notices. Not noticed by
+//! them are `_exit`, `execve`, signals that kill, and system calls that go around the C library.
+
+#![expect(
+    unsafe_code,
+    reason = "the C library offers these hooks as C functions"
+)]
+
+use std::panic::catch_unwind;
+use std::sync::Once;
+
+use crate::guard;
+
+static REGISTERED: Once = Once::new();
+
+/// Lets the guard hear of the end of the process, and of forks; once, for good.
+pub(crate) fn register() {
+    REGISTERED.call_once(|| {
+        // SAFETY: the handlers are functions of this file, which are never unloaded, take no
+        // arguments and let no panic out. Both calls may be made at any time; where they fail for
+        // want of memory, nothing is registered and programs run without a guard.
+        unsafe {
+            libc::atexit(at_exit);
+            libc::pthread_atfork(None, Some(in_parent), Some(in_child));
+        }
+    });
+}
+
+extern "C" fn at_exit() {
+    // Unwinding must not reach the C library; what panics here is lost with the process.
+    let _ = catch_unwind(guard::on_exit);
+}
+
+extern "C" fn in_parent() {
+    guard::on_fork();
+}
+
+extern "C" fn in_child() {
+    guard::on_fork_in_child();
+}

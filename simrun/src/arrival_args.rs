@@ -10,14 +10,27 @@ use platform::units;
 /// How ranks come.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ArrivalArgs {
-    /// How long ranks may take to come
+    /// How long ranks may take to come; also --startup-timeout
     #[arg(
         long,
+        alias = "startup-timeout",
         value_name = "TIME",
         default_value = "30s",
         help_heading = "Launch"
     )]
     arrival: units::Duration,
+
+    /// How long a rank may not answer over the network until it counts as lost; never
+    /// for no limit
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = silence,
+        default_value = "10s",
+        verbatim_doc_comment,
+        help_heading = "Launch"
+    )]
+    pub(crate) network_timeout: Silence,
 
     /// Where ranks come to: an address, host (that of this machine's name), or
     /// without it the loopback, which only this machine reaches
@@ -37,6 +50,14 @@ impl ArrivalArgs {
         Duration::from_secs_f64(self.arrival.as_secs())
     }
 
+    /// How long a rank may be silent; `None` for ever.
+    pub(crate) fn silence(&self) -> Option<Duration> {
+        let Silence(after) = &self.network_timeout;
+        after
+            .as_ref()
+            .map(|after| Duration::from_secs_f64(after.as_secs()))
+    }
+
     /// Where they come to.
     pub(crate) fn address(&self) -> SocketAddr {
         let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -45,12 +66,32 @@ impl ArrivalArgs {
 
     /// The same on a command line.
     pub(crate) fn as_arguments(&self) -> Vec<OsString> {
+        let Silence(after) = &self.network_timeout;
+        let after = after
+            .as_ref()
+            .map_or("never".to_owned(), ToString::to_string);
         let mut arguments = vec!["--arrival".into(), self.arrival.to_string().into()];
+        arguments.extend(["--network-timeout".into(), after.into()]);
         if let Some(address) = self.listen {
             arguments.extend(["--listen".into(), address.to_string().into()]);
         }
         arguments
     }
+}
+
+/// The value of `--network-timeout`.
+#[derive(Clone, Debug)]
+pub(crate) struct Silence(Option<units::Duration>);
+
+fn silence(text: &str) -> Result<Silence, String> {
+    if text == "never" {
+        return Ok(Silence(None));
+    }
+    let after: units::Duration = text.parse().map_err(|error| format!("{error}"))?;
+    if !(1.0..=3600.0).contains(&after.as_secs()) {
+        return Err("expected never, or a time from 1s to 3600s".to_owned());
+    }
+    Ok(Silence(Some(after)))
 }
 
 /// What `--listen` says.

@@ -160,6 +160,7 @@ fn launch(command: &MeasureCommand, starts: Starts, stop: Arc<AtomicBool>) -> La
         listen: command.way.arrival.address(),
         revision: REVISION.to_owned(),
         arrival: command.way.arrival.patience(),
+        silence: command.way.arrival.silence(),
         until: None,
         on_loss: OnLoss::End,
         stop,
@@ -191,10 +192,14 @@ pub(crate) fn finished(run: &RealRun) -> Result<(), ExitCode> {
             let _ = writeln!(io::stderr().lock(), "interrupted");
             Err(ExitCode::from(status::INTERRUPTED))
         }
-        RealOutcome::Missing { ranks, .. } => {
+        RealOutcome::Missing {
+            ranks, complaint, ..
+        } => {
             let ranks: Vec<String> = ranks.iter().map(u32::to_string).collect();
+            let complaint = complaint.as_ref();
+            let complaint = complaint.map_or_else(String::new, |text| format!("; {text}"));
             Err(status::refuse(format_args!(
-                "these ranks have not come: {}",
+                "these ranks have not come: {}{complaint}",
                 ranks.join(", ")
             )))
         }

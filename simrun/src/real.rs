@@ -178,14 +178,15 @@ pub(crate) struct RealArgs {
     #[arg(long, value_name = "FILE", help_heading = "Launch")]
     pub(crate) hosts: Option<PathBuf>,
 
-    /// The command that starts a line of the shell on a host
+    /// The command that starts a line of the shell on a host; without it ssh -o
+    /// BatchMode=yes, with a ServerAliveInterval according to --network-timeout
     #[arg(
         long,
         value_name = "COMMAND",
-        default_value = "ssh -o BatchMode=yes",
+        verbatim_doc_comment,
         help_heading = "Launch"
     )]
-    pub(crate) ssh: String,
+    pub(crate) ssh: Option<String>,
 
     #[command(flatten)]
     pub(crate) arrival: ArrivalArgs,
@@ -353,8 +354,10 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
         wait: args.wait.into(),
         connecting: Connecting {
             is_static: args.connect == ConnectArg::Static,
+            silence: args.arrival.silence(),
             ..Connecting::default()
         },
+        startup: args.arrival.patience(),
         compute: match args.compute {
             ComputeArg::Burn => Compute::Burn,
             ComputeArg::Sleep => Compute::Sleep,
@@ -395,6 +398,7 @@ fn settings(args: &RealArgs, starts: Starts, ours: bool) -> Result<Launch, ExitC
         listen: args.arrival.address(),
         revision: REVISION.to_owned(),
         arrival: args.arrival.patience(),
+        silence: args.arrival.silence(),
         until: args
             .until
             .as_ref()
@@ -463,12 +467,27 @@ fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<Starts,
     if let Some(host) = hosts.iter().find(|host| host.starts_with('-')) {
         return Err(format!("{host}: expected the name of a host"));
     }
-    let ssh: Vec<OsString> = args.ssh.split_whitespace().map(OsString::from).collect();
+    let ssh = args
+        .ssh
+        .clone()
+        .unwrap_or_else(|| ssh(args.arrival.silence()));
+    let ssh: Vec<OsString> = ssh.split_whitespace().map(OsString::from).collect();
     if ssh.is_empty() {
         return Err("--ssh is empty: expected a command, such as ssh".to_owned());
     }
     let folder = std::env::current_dir().map_err(|error| format!("no current folder: {error}"))?;
     Ok(validation::real::over_ssh(&hosts, &ssh, &folder, &command))
+}
+
+/// The command for ranks on hosts that ends when the host is silent for that time.
+fn ssh(silence: Option<Duration>) -> String {
+    const COUNT: u32 = 2;
+    let plain = "ssh -o BatchMode=yes";
+    let Some(silence) = silence else {
+        return plain.to_owned();
+    };
+    let interval = (silence / COUNT).as_secs().max(1);
+    format!("{plain} -o ServerAliveInterval={interval} -o ServerAliveCountMax={COUNT}")
 }
 
 /// Prints what the ranks print.

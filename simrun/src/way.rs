@@ -115,7 +115,11 @@ impl WayArgs {
             backend: backend.ok_or(NO_VERBS)?,
             eager_threshold: threshold,
             wait: self.wait.into(),
-            connecting: Connecting::default(),
+            connecting: Connecting {
+                silence: self.arrival.silence(),
+                ..Connecting::default()
+            },
+            startup: self.arrival.patience(),
             compute: Compute::Burn,
             flop_per_s: 1e9,
             pin: self.pin,

@@ -4,14 +4,15 @@
 //! * [`run_rank`]: one rank, in its own process.
 //!
 //! Inside, the parts that every back end shares come first: `clock` and `local` (what a rank has besides a network), `executor` (runs
-//! it), `connections` over `link`, `frame` and `porter` (connects it), `auth` and `gate` (who may), `control` and `coordinator` (where all
-//! meet). `tcp` is the back end over sockets, and `adapter` what carries packets over verbs instead.
+//! it), `connections` over `link`, `frame`, `porter` and `opening` (connects it), `auth` and `gate` (who may), `control`, `arrival` and
+//! `coordinator` (where all meet), `keepalive` (who is still there), `children` and `descendants` (who is to be ended). `tcp` is the back end over sockets, and `adapter` what carries packets over verbs instead.
 
 #[cfg(feature = "verbs")]
 mod adapter;
 #[cfg(feature = "verbs")]
 mod adapter_limits;
 mod allocation;
+mod arrival;
 mod auth;
 mod carrier;
 mod children;
@@ -20,16 +21,21 @@ mod congestion;
 mod connections;
 mod control;
 mod coordinator;
+mod descendants;
+mod descriptors;
 mod executor;
 mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gate;
 mod hosts;
+mod keepalive;
+mod launch;
 mod launcher;
 mod link;
 mod local;
 mod meeting;
+mod opening;
 mod os;
 mod outcome;
 mod porter;
@@ -44,7 +50,8 @@ pub use congestion::{CongestionError, congestion_control};
 pub use connections::Connecting;
 pub use control::{FailureKind, RankConnections, RankFailure, RankReport};
 pub use hosts::over_ssh;
-pub use launcher::{Launch, Listener, OnLoss, Start, Starts, launch};
+pub use launch::{Launch, Listener, OnLoss, Start, Starts};
+pub use launcher::launch;
 pub use local::Compute;
 pub use meeting::run_placed;
 pub use os::{cores, host_address};

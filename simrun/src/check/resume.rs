@@ -106,8 +106,14 @@ fn write_part(part: &Part) -> Value {
 pub(super) fn write(path: &Path, identity: &Value, parts: &[Part]) -> Result<(), String> {
     let searches: Vec<Value> = parts.iter().map(write_part).collect();
     let value = json!({ "of": identity, "searches": searches });
-    files::write(path, format!("{value}
-")).map_err(|error| error.to_string())
+    files::write(
+        path,
+        format!(
+            "{value}
+"
+        ),
+    )
+    .map_err(|error| error.to_string())
 }
 
 /// Takes the file away: everything was explored.

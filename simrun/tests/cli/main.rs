@@ -18,6 +18,8 @@ mod output_files;
 mod protocols;
 mod real;
 mod real_attacks;
+mod real_ends;
+mod real_silence;
 mod record;
 mod resume;
 mod support;

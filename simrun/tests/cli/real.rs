@@ -163,7 +163,7 @@ fn children(parent: u32) -> Vec<u32> {
     all
 }
 
-fn kill(signal: &str, pid: u32) {
+pub(crate) fn kill(signal: &str, pid: u32) {
     let status = Command::new("kill")
         .args([signal, &pid.to_string()])
         .status();
@@ -172,7 +172,7 @@ fn kill(signal: &str, pid: u32) {
 
 /// Waits until none of the processes is left.
 #[track_caller]
-fn all_gone(pids: &[u32]) {
+pub(crate) fn all_gone(pids: &[u32]) {
     let lives = |pid: &&u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         // A zombie is gone but for somebody who asks.
@@ -188,7 +188,7 @@ fn all_gone(pids: &[u32]) {
     panic!("of {pids:?} some are left after 5 s");
 }
 
-fn ended(child: Child) -> Ran {
+pub(crate) fn ended(child: Child) -> Ran {
     let output = child.wait_with_output().unwrap();
     Ran {
         status: output
@@ -345,12 +345,14 @@ fn ranks_on_hosts_come_over_a_command_and_who_does_not_is_named() {
 }
 
 #[test]
-fn a_rank_on_a_host_that_is_gone_while_its_command_goes_on_ends_the_run() {
+fn a_rank_whose_connection_broke_may_end_for_5_s_and_then_its_command_is_ended() {
     let folder = Folder::new();
-    // Like an ssh whose other end does not answer any more.
-    let ssh = folder.write("ssh", "shift; sh -c \"$*\"; exec sleep 600\n");
+    let pids = folder.path("pids");
+    // An ssh that does not notice that the rank over there has died.
+    let script = format!("shift; sh -c \"$*\"; echo $$ >>{pids}; exec sleep 600\n");
+    let ssh = folder.write("ssh", &script);
     let hosts = folder.write("hosts", "here:2\n");
-    let options = format!("--hosts {hosts} --listen 127.0.0.1");
+    let options = format!("--hosts {hosts} --listen 127.0.0.1 --format json");
     let ran = run(&mut over(&ssh, &options, "lost"));
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(
@@ -360,6 +362,11 @@ fn a_rank_on_a_host_that_is_gone_while_its_command_goes_on_ends_the_run() {
             ),
         "{ran:?}"
     );
+    assert!(ran.json()["wall_s"].as_f64().unwrap() >= 5.0, "{ran:?}");
+    let left = fs::read_to_string(&pids).unwrap();
+    let left: Vec<u32> = left.lines().map(|pid| pid.parse().unwrap()).collect();
+    assert!(!left.is_empty());
+    all_gone(&left);
 }
 
 /// Starts the ranks of a launcher that sets these variables, `{}` being the rank; what each did.

@@ -5,6 +5,8 @@
     reason = "programs can close descriptors and fork, and only the C library offers that"
 )]
 
+use std::path::Path;
+
 use mpi::{Comm, Level, Result, waitall, waitany};
 
 #[derive(clap::Parser, Clone)]
@@ -62,10 +64,15 @@ enum Case {
     ForkAndExit,
     /// Rank 0 prints a line per simulated second, for ever.
     Chatter,
-    /// For 1.5 s, every rank sends to one rank after another.
+    /// When the file exists that `SIMRUN_TEST_GO` names, every rank sends to one rank after another.
     Crowd,
     /// Rank 1 dies; the others wait for it.
     Lost,
+    /// Rank 0 sends more than sockets hold; rank 1 computes for 2.5 s before it receives that.
+    Deaf,
+    /// Every rank starts a process that leaves its group and loses its parent, writes its number to
+    /// the file that `SIMRUN_TEST_PIDS` names, and sleeps for ever.
+    Orphans,
     /// Every rank prints its host.
     Hosts,
     /// Every rank writes a line of each level to the log, and prints one.
@@ -195,8 +202,12 @@ async fn late(world: &Comm, ready: bool) -> Result<()> {
 async fn crowd(world: &Comm) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let mut message = world.buffer(1000);
+    // Nobody is connected yet: strangers have time to find the doors.
+    while std::env::var_os("SIMRUN_TEST_GO").is_some_and(|go| !Path::new(&go).exists()) {
+        world.sleep(0.02).await;
+    }
     for round in 0..30 {
-        world.sleep(0.05).await;
+        world.sleep(0.02).await;
         let step = 1 + round % 2;
         let (to, from) = ((rank + step) % size, (rank + size - step) % size);
         let sent = message.clone();
@@ -219,6 +230,26 @@ async fn lost(world: &Comm) -> Result<()> {
         world.println(format_args!("rank 1 is lost: {:?}", error.class()));
     }
     Ok(())
+}
+
+/// Rank 1 reads nothing for 2.5 s while rank 0 sends it more than sockets hold.
+async fn deaf(world: &Comm) -> Result<()> {
+    let mut message = world.buffer(32 << 20);
+    if world.rank() == 0 {
+        return world.send(&message, 1, 0).await;
+    }
+    world.compute(2.5e9).await;
+    world.recv(&mut message, 0, 0).await.map(drop)
+}
+
+/// Starts a process that no process group leads to.
+async fn orphan(world: &Comm) {
+    let script = "(sh -c 'echo $$ >>\"$SIMRUN_TEST_PIDS\"; exec sleep 600' &)";
+    let started = std::process::Command::new("setsid")
+        .args(["sh", "-c", script])
+        .status();
+    assert!(started.is_ok_and(|status| status.success()));
+    world.sleep(3600.0).await;
 }
 
 fn log_all_levels(world: &Comm) {
@@ -280,6 +311,8 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
         ) => mistreat(&world, args.case).await,
         (Case::Crowd, _) => crowd(&world).await?,
         (Case::Lost, _) => lost(&world).await?,
+        (Case::Deaf, _) => deaf(&world).await?,
+        (Case::Orphans, _) => orphan(&world).await,
         (Case::Hosts, _) => world.println(format_args!("{rank} {}", world.host_name())),
         (Case::Log, _) => {
             world.sleep(0.5).await;

@@ -1,14 +1,17 @@
-//! Who may talk to us: a challenge and a response from either side, over a secret of the run.
+//! Authentication of both sides of a connection: challenge and response over a secret of the run.
 //!
-//! The side that connects sends a nonce; the side that accepts answers with its own nonce and a code over both, which shows that it knows
-//! the secret; the side that connects shows the same with another code. A code is HMAC-SHA256 (RFC 2104) over who speaks, what the
-//! connection is for, and both nonces, so no code is good for another connection, purpose or direction. Codes are compared in constant time.
-//! The secret is never sent.
+//! The side that connects sends a nonce; the side that accepts answers with its own nonce and a
+//! code over both, which shows that it knows the secret; the side that connects shows the same with
+//! another code, and is told that it was accepted: until then the other side may have closed the
+//! connection, and another attempt is worth while. A code is HMAC-SHA256 (RFC 2104) over the
+//! speaker, the purpose of the connection, and both nonces, so no code is valid for another
+//! connection, purpose or direction. Codes are compared in constant time. The secret is never sent.
 //!
 //! ```text
 //! connect → accept   magic (8)  nonce (16)
 //! accept → connect   magic (8)  nonce (16)  code (32)
 //! connect → accept   code (32)
+//! accept → connect   accepted (1)
 //! ```
 //!
 //! Each step has a fixed length, so nothing that a stranger sends makes us keep more than 56 bytes; how long a stranger may take
@@ -24,9 +27,12 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::Sha256;
 
 /// The first bytes from either side. The digit is the version of everything that is said on a connection.
-const MAGIC: [u8; 8] = *b"simrun 1";
+const MAGIC: [u8; 8] = *b"simrun 2";
 const NONCE: usize = 16;
 const CODE: usize = 32;
+
+/// The last byte of a handshake, from the side that accepts.
+const ACCEPTED: u8 = 1;
 
 /// What is read at most before the other side is known.
 pub(super) const UNKNOWN_MAX: usize = MAGIC.len() + NONCE + CODE;
@@ -183,7 +189,7 @@ impl Handshake {
     pub(super) fn filled(&mut self, count: usize) -> Result<(), Refused> {
         self.filled += count;
         let magic = self.filled.min(MAGIC.len());
-        let has_magic = !(self.side == Side::Accepts && self.awaited == CODE);
+        let has_magic = self.awaited > CODE || self.side == Side::Accepts && self.awaited < CODE;
         if has_magic && self.input[..magic] != MAGIC[..magic] {
             return Err(Refused::Magic);
         }
@@ -200,10 +206,19 @@ impl Handshake {
     }
 
     fn step(&mut self) -> Result<(), Refused> {
-        if self.side == Side::Accepts && self.awaited == CODE {
-            self.verify(Side::Connects, 0)?;
-            self.awaited = 0;
-            return Ok(());
+        match (self.side, self.awaited) {
+            (Side::Accepts, CODE) => {
+                self.verify(Side::Connects, 0)?;
+                self.output.push(ACCEPTED);
+                self.awaited = 0;
+                return Ok(());
+            }
+            (Side::Connects, 1) => {
+                self.awaited = 0;
+                let accepted = self.input[0] == ACCEPTED;
+                return if accepted { Ok(()) } else { Err(Refused::Code) };
+            }
+            _ => {}
         }
         self.theirs
             .copy_from_slice(&self.input[MAGIC.len()..][..NONCE]);
@@ -217,7 +232,7 @@ impl Handshake {
             self.verify(Side::Accepts, MAGIC.len() + NONCE)?;
             let code = self.code(Side::Connects).finalize().into_bytes();
             self.output.extend(code);
-            self.awaited = 0;
+            self.awaited = 1;
         }
         Ok(())
     }
@@ -254,7 +269,7 @@ mod tests {
 
     /// Lets two sides talk, a few bytes at a time; what each thinks of the other in the end.
     fn talk(mut a: Handshake, mut b: Handshake, chunk: usize) -> [Result<bool, Refused>; 2] {
-        for _ in 0..4 {
+        for _ in 0..5 {
             for (from, to) in [(0, 1), (1, 0)] {
                 let sides = [&mut a, &mut b];
                 let output = sides[from].take_output();
@@ -296,6 +311,28 @@ mod tests {
     }
 
     #[test]
+    fn the_side_that_connects_is_done_when_it_knows_that_it_was_accepted() {
+        let secret = Secret::random().unwrap();
+        let mut client = side(Side::Connects, Purpose::Control, &secret);
+        let mut server = side(Side::Accepts, Purpose::Control, &secret);
+        let pass = |bytes: Vec<u8>, to: &mut Handshake| {
+            to.space()[..bytes.len()].copy_from_slice(&bytes);
+            to.filled(bytes.len())
+        };
+        assert_eq!(pass(client.take_output(), &mut server), Ok(()));
+        assert_eq!(pass(server.take_output(), &mut client), Ok(()));
+        let code = client.take_output();
+        assert!(
+            !client.is_done(),
+            "the other side may still close the connection"
+        );
+        assert_eq!(pass(code, &mut server), Ok(()));
+        assert!(server.is_done());
+        assert_eq!(pass(server.take_output(), &mut client), Ok(()));
+        assert!(client.is_done());
+    }
+
+    #[test]
     fn another_secret_or_purpose_is_refused_by_the_first_who_can_know() {
         let (secret, other) = (Secret::random().unwrap(), Secret::random().unwrap());
         let a = side(Side::Connects, Purpose::Control, &secret);
@@ -313,7 +350,7 @@ mod tests {
         server.space()[0] = b'G';
         assert_eq!(server.filled(1), Err(Refused::Magic));
         let mut server = side(Side::Accepts, Purpose::Control, &secret);
-        server.space()[..8].copy_from_slice(b"simrun 2");
+        server.space()[..8].copy_from_slice(b"simrun 1");
         assert_eq!(server.filled(8), Err(Refused::Magic));
         assert!(
             server.take_output().is_empty(),

@@ -1,7 +1,11 @@
 //! The processes of a run: starting them, hearing them line by line, ending them.
 //!
 //! A process gets its [ticket](super::ticket) on its standard input, so that the secret is on no command line and in no environment. It
-//! leads a process group of its own: Ctrl-C reaches only the launcher, which ends all of them with what they have started.
+//! leads a process group of its own: Ctrl-C reaches only the launcher, which ends all of them with
+//! what they have started (`descendants` ends what has left the group).
+//!
+//! A process that has ended is waited for only when its group has been killed: until then its number,
+//! and that of its group, belong to nobody else.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -11,7 +15,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use mio::unix::pipe::Receiver;
 use mio::{Interest, Registry, Token};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid,
+};
 
 /// So many of a process's last lines are kept.
 const LAST_LINES: usize = 5;
@@ -27,6 +33,8 @@ pub(super) struct Process {
     pipes: [Option<Pipe>; 2],
     last: VecDeque<String>,
     status: Option<ExitStatus>,
+    /// Its group was killed, and it was waited for: its number may be that of another by now.
+    is_reaped: bool,
 }
 
 #[derive(Debug)]
@@ -80,6 +88,7 @@ impl Process {
             pipes,
             last: VecDeque::new(),
             status: None,
+            is_reaped: false,
         })
     }
 
@@ -122,10 +131,14 @@ impl Process {
         self.last.iter().cloned().collect()
     }
 
-    /// Looks whether it has ended.
+    /// Looks whether it has ended, without waiting for it.
     pub(super) fn look(&mut self) {
-        if self.status.is_none() {
-            self.status = self.child.try_wait().ok().flatten();
+        let Some(pid) = self.pid().filter(|_| self.status.is_none()) else {
+            return;
+        };
+        let how = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        if let Ok(Some(ended)) = waitid(WaitId::Pid(pid), how) {
+            self.status = Some(status_of(&ended));
         }
     }
 
@@ -134,16 +147,27 @@ impl Process {
         self.status
     }
 
-    /// Ends it with everything that it has started.
+    /// Its number, as long as that is its own.
+    pub(super) fn pid(&self) -> Option<Pid> {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        pid.filter(|_| !self.is_reaped)
+    }
+
+    /// Ends it with its process group.
     pub(super) fn kill(&mut self) {
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // Without a process left in it there is no such group.
+        if let Some(group) = self.pid() {
             let _ = kill_process_group(group, Signal::KILL);
-        }
-        if self.status.is_none() {
-            self.status = self.child.wait().ok();
+            let ended = self.child.wait().ok();
+            self.status = self.status.or(ended);
+            self.is_reaped = true;
         }
     }
+}
+
+/// What is known of a process that has ended, as the standard library has it.
+fn status_of(ended: &WaitIdStatus) -> ExitStatus {
+    let signal = ended.terminating_signal().unwrap_or(0);
+    ExitStatus::from_raw(ended.exit_status().unwrap_or(0) << 8 | signal)
 }
 
 /// Takes the complete lines out of what was read.

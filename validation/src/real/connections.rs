@@ -13,8 +13,10 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
@@ -26,17 +28,20 @@ use mpi::connection::{
 };
 
 use super::carrier::{Carried, Carrier};
-use super::congestion;
 use super::link::{Arrived, Broken, Link};
 use super::local::Local;
 use super::porter::{News, Order, Porter};
 use super::spares::Spares;
+use super::{congestion, keepalive};
 
 /// How ranks get connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Connecting {
     /// All pairs before the program begins; otherwise a pair at its first message.
     pub is_static: bool,
+    /// The time after which a rank, or the coordinator, that does not answer over the network is
+    /// lost; `None` for never.
+    pub silence: Option<Duration>,
     /// The limit of descriptors and the like.
     pub connector: ConnectorSettings,
 }
@@ -560,7 +565,13 @@ impl<C: Carrier> Connections<C> {
         while let Some(news) = self.porter.news() {
             match news {
                 News::Connected(connection, stream) => self.connected(connection, stream),
-                News::NotConnected(connection) => self.not_connected(connection),
+                News::NotConnected(connection, error) => {
+                    if error.kind() != ErrorKind::ConnectionRefused {
+                        // What the program gets to know says only that there is no connection.
+                        self.local.log(mpi::Level::Error, format_args!("{error}"));
+                    }
+                    self.not_connected(connection);
+                }
                 News::Accepted(stream) => self.accepted(stream),
                 News::Lost(rank) => self.peer_lost(rank),
                 News::Over | News::Book(_) => {}
@@ -573,6 +584,7 @@ impl<C: Carrier> Connections<C> {
         let both = Interest::READABLE | Interest::WRITABLE;
         let token = Token(FIRST_SOCKET + connection as usize);
         stream.set_nodelay(true).ok()?;
+        keepalive::watch(&stream, keepalive::Silence::of_peer(self.how.silence)).ok()?;
         if !C::CARRIES {
             self.congestion_controls.extend(congestion::of(&stream));
         }

@@ -14,7 +14,8 @@ use mio::{Interest, Registry, Token};
 use super::auth::{Purpose, Secret};
 use super::clock;
 use super::control::{self, FromRank, RankReport, ToRank};
-use super::gate::{Gate, STRANGERS_MAX};
+use super::gate::{Gate, STRANGERS_MAX, Tally};
+use super::keepalive::{Silence, is_silence, watch};
 
 /// From the moment at which all are here to the start: the message about it arrives meanwhile.
 const LEAD: Duration = Duration::from_millis(5);
@@ -48,6 +49,8 @@ pub(super) struct Member {
     pub is_lost: bool,
     /// When that was, on this machine's clock in nanoseconds.
     pub lost_ns: u64,
+    /// Its connection ended because no answer came over the network.
+    pub is_silent: bool,
 }
 
 /// The meeting point.
@@ -60,12 +63,15 @@ pub(super) struct Coordinator {
     revision: String,
     members: Vec<Member>,
     start_ns: Option<u64>,
+    /// The time after which a rank that does not answer over the network is lost.
+    silence: Option<Duration>,
     /// What is wrong with somebody who came.
     complaint: Option<String>,
 }
 
 impl Coordinator {
-    /// Opens the meeting point for so many ranks; it uses all tokens from `first` on.
+    /// Opens the meeting point for so many ranks, which are lost when they do not answer for
+    /// `silence`; it uses all tokens from `first` on.
     ///
     /// # Errors
     /// If the address cannot be listened at.
@@ -74,6 +80,7 @@ impl Coordinator {
         first: usize,
         address: SocketAddr,
         (size, revision): (u32, &str),
+        silence: Option<Duration>,
         secret: &Secret,
     ) -> io::Result<Self> {
         Ok(Self {
@@ -84,6 +91,7 @@ impl Coordinator {
             revision: revision.to_owned(),
             members: (0..size).map(|_| Member::default()).collect(),
             start_ns: None,
+            silence,
             complaint: None,
         })
     }
@@ -106,6 +114,11 @@ impl Coordinator {
         self.start_ns
     }
 
+    /// The connections that have not authenticated.
+    pub(super) const fn strangers(&self) -> Tally {
+        self.gate.tally()
+    }
+
     /// What is wrong with somebody who came, and knows the secret.
     pub(super) fn complaint(&self) -> Option<&str> {
         self.complaint.as_deref()
@@ -120,7 +133,7 @@ impl Coordinator {
 
     /// Sends strangers away who have taken too long; how long it is until that is to be done again.
     pub(super) fn expire(&mut self) -> Option<Duration> {
-        self.gate.expire()
+        self.gate.expire(&self.registry)
     }
 
     /// Handles an event of one of its tokens.
@@ -132,6 +145,9 @@ impl Coordinator {
         self.gate
             .handle(&self.registry, event, &mut |stream| known.push(stream));
         for mut stream in known {
+            if watch(&stream, Silence::of_coordinator(self.silence)).is_err() {
+                continue;
+            }
             let both = Interest::READABLE | Interest::WRITABLE;
             let token = self.next;
             self.next += 1;
@@ -157,7 +173,10 @@ impl Coordinator {
         let Some(control) = self.controls.get_mut(&token) else {
             return;
         };
-        let ended = control.read() | control.write().is_err();
+        let mut ended = control.read();
+        if let Err(error) = control.write() {
+            ended.get_or_insert(Err(error));
+        }
         loop {
             let Some(control) = self.controls.get_mut(&token) else {
                 return;
@@ -168,7 +187,12 @@ impl Coordinator {
                 Err(_) => return self.part(token),
             }
         }
-        if ended {
+        if let Some(ended) = ended {
+            let rank = self.controls.get(&token).and_then(|control| control.rank);
+            if let Some(rank) = rank {
+                let is_silent = ended.is_err_and(|error| is_silence(&error));
+                self.members[rank as usize].is_silent = is_silent;
+            }
             self.part(token);
         }
     }
@@ -291,26 +315,31 @@ impl Coordinator {
 
     /// Says something to everybody who can still hear.
     pub(super) fn tell_all(&mut self, message: &ToRank) {
-        for rank in 0..u32::try_from(self.members.len()).unwrap_or(u32::MAX) {
+        self.tell_from(0, message);
+    }
+
+    /// Says something to the ranks from `first` on.
+    pub(super) fn tell_from(&mut self, first: u32, message: &ToRank) {
+        for rank in first..u32::try_from(self.members.len()).unwrap_or(u32::MAX) {
             self.tell(rank, message);
         }
     }
 }
 
 impl Control {
-    /// Reads what there is; whether that is all that ever comes.
-    fn read(&mut self) -> bool {
+    /// Reads all that has come; returns how the connection has ended, if it has.
+    fn read(&mut self) -> Option<io::Result<()>> {
         let mut chunk = [0; 4096];
         loop {
             if self.input.len() > control::LENGTH_MAX {
-                return true;
+                return Some(Ok(()));
             }
             match self.stream.read(&mut chunk) {
-                Ok(0) => return true,
+                Ok(0) => return Some(Ok(())),
                 Ok(count) => self.input.extend_from_slice(&chunk[..count]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return true,
+                Err(error) => return Some(Err(error)),
             }
         }
     }

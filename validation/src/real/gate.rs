@@ -1,21 +1,34 @@
-//! A listener and those who have not shown yet that they belong to the run.
+//! A listener and the connections to it that have not authenticated yet.
 //!
-//! Whoever connects has [`PATIENCE`] to get through the handshake, and keeps 56 bytes of ours until then. At most [`STRANGERS_MAX`] may try at
-//! once; when one more comes, the one that has tried longest is sent away, so that half-open connections cannot keep others out.
-//! Nothing that a stranger does is an error of the run.
+//! A connection has [`PATIENCE`] for its handshake, and costs 56 bytes until then. At most
+//! [`STRANGERS_MAX`] may be in their handshake at once; for one more, the oldest one of the address
+//! that has most of them is closed, so that half-open connections of some cannot keep others out. A
+//! connection that has authenticated leaves the gate and is never closed by it. An honest process may
+//! be closed in its handshake when others come from its own address: it tries again.
+//!
+//! Where no descriptor is left for one more, the same one is closed; if there is none, the listener
+//! rests for [`REST`].
+//!
+//! Nothing that a stranger does is an error of the run. The [`Tally`] is told when ranks do not come.
+//!
+//! *Not modelled*: how many connections the system keeps that were not accepted yet; those beyond
+//! it have to try again.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use mio::event::Event;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry, Token};
+use rustix::io::Errno;
 
 use super::auth::{Handshake, Purpose, Secret, Side};
 use super::{clock, congestion};
 
-/// How long a stranger may take.
+/// The time that a handshake may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many strangers may try at once.
@@ -24,6 +37,49 @@ pub(super) const STRANGERS_MAX: usize = 128;
 /// How many connections are taken from the listener before others get a turn.
 const ACCEPTS_MAX: usize = 64;
 
+/// How many connections the system keeps until they are accepted, if it allows as many
+/// (`net.core.somaxconn`): a connection beyond it is tried again by the other side's system after 1 s.
+const BACKLOG: i32 = 4096;
+
+/// The time for which nothing is accepted when no descriptor is left.
+const REST: Duration = Duration::from_millis(100);
+
+/// The connections that have not authenticated, over the life of a gate.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Tally {
+    /// Those that said what no process of the run says, or ended before they had authenticated.
+    pub failed: u64,
+    /// Those that took longer than [`PATIENCE`].
+    pub late: u64,
+    /// Those that were closed to make room for others.
+    pub evicted: u64,
+    /// Times at which no descriptor was left to accept another.
+    pub exhausted: u64,
+}
+
+impl fmt::Display for Tally {
+    /// A clause of a message; nothing if there is nothing to tell.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.failed + self.late + self.evicted;
+        if all > 0 {
+            write!(
+                f,
+                "{all} connections came that did not show that they know the secret of this run, of \
+                 which {} were closed to make room for others",
+                self.evicted
+            )?;
+        }
+        if self.exhausted > 0 {
+            let separator = if all > 0 { "; " } else { "" };
+            write!(
+                f,
+                "{separator}no file descriptor was left for more connections (ulimit -n)"
+            )?;
+        }
+        Ok(())
+    }
+}
+
 /// A socket in its handshake.
 #[derive(Debug)]
 pub(super) struct Stranger {
@@ -31,6 +87,7 @@ pub(super) struct Stranger {
     handshake: Handshake,
     unsent: Vec<u8>,
     deadline_ns: u64,
+    network: [u8; 8],
 }
 
 /// How far a handshake is.
@@ -45,12 +102,12 @@ pub(super) enum Progress {
 }
 
 impl Stranger {
-    /// Begins a handshake on a socket.
+    /// Begins a handshake on a socket to this peer.
     ///
     /// # Errors
     /// If the system has no random numbers.
     pub(super) fn new(
-        stream: TcpStream,
+        (stream, peer): (TcpStream, IpAddr),
         side: Side,
         purpose: Purpose,
         secret: &Secret,
@@ -61,6 +118,7 @@ impl Stranger {
             unsent: handshake.take_output(),
             handshake,
             deadline_ns: clock::after(PATIENCE),
+            network: network(peer),
         })
     }
 
@@ -95,6 +153,21 @@ impl Stranger {
     }
 }
 
+/// What counts as one address: an address of IPv4, or the network of a host in IPv6, which has 2^64
+/// addresses to come from.
+fn network(address: IpAddr) -> [u8; 8] {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [a, b, c, d] = address.octets();
+            [0, 0, 0, 0, a, b, c, d]
+        }
+        IpAddr::V6(address) => {
+            let [network @ .., _, _, _, _, _, _, _, _] = address.octets();
+            network
+        }
+    }
+}
+
 /// A listener with its strangers.
 #[derive(Debug)]
 pub(super) struct Gate {
@@ -104,6 +177,9 @@ pub(super) struct Gate {
     /// The token of the listener; those of strangers follow.
     first: usize,
     strangers: Vec<Option<Stranger>>,
+    tally: Tally,
+    /// Nothing is accepted before that moment.
+    rests_until_ns: Option<u64>,
 }
 
 impl Gate {
@@ -119,6 +195,7 @@ impl Gate {
         secret: &Secret,
     ) -> io::Result<Self> {
         let mut listener = TcpListener::bind(address)?;
+        rustix::net::listen(&listener, BACKLOG)?;
         registry.register(&mut listener, Token(first), Interest::READABLE)?;
         Ok(Self {
             listener,
@@ -126,7 +203,14 @@ impl Gate {
             purpose,
             first,
             strangers: (0..STRANGERS_MAX).map(|_| None).collect(),
+            tally: Tally::default(),
+            rests_until_ns: None,
         })
+    }
+
+    /// The connections that have not authenticated.
+    pub(super) const fn tally(&self) -> Tally {
+        self.tally
     }
 
     /// Where it listens.
@@ -175,27 +259,53 @@ impl Gate {
             let removed = registry.deregister(&mut stranger.stream);
             if progress == Progress::Known && removed.is_ok() {
                 known(stranger.stream);
+            } else {
+                self.tally.failed += 1;
             }
         }
     }
 
     fn accept(&mut self, registry: &Registry, known: &mut impl FnMut(TcpStream)) {
+        if self.rests_until_ns.is_some() {
+            return;
+        }
         for _ in 0..ACCEPTS_MAX {
             match self.listener.accept() {
-                Ok((stream, _)) => self.admit(registry, stream, known),
+                Ok((stream, peer)) => self.admit(registry, (stream, peer.ip()), known),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // A connection that was gone before we looked, or no descriptors at the moment.
-                Err(_) => break,
+                Err(error) if is_exhausted(&error) => {
+                    self.tally.exhausted += 1;
+                    if !self.evict() {
+                        self.rests_until_ns = Some(clock::after(REST));
+                        return;
+                    }
+                }
+                // A connection that was gone before it was accepted.
+                Err(_) => {}
             }
         }
-        // Edge-triggered: the rest is told of again.
+        self.look_again(registry);
+    }
+
+    /// Lets the system tell again of connections that wait: it tells of each only once.
+    fn look_again(&mut self, registry: &Registry) {
         let _ = registry.reregister(&mut self.listener, Token(self.first), Interest::READABLE);
     }
 
-    fn admit(&mut self, registry: &Registry, stream: TcpStream, known: &mut impl FnMut(TcpStream)) {
-        let place = self.place();
+    fn admit(
+        &mut self,
+        registry: &Registry,
+        stream: (TcpStream, IpAddr),
+        known: &mut impl FnMut(TcpStream),
+    ) {
         let stranger = Stranger::new(stream, Side::Accepts, self.purpose, &self.secret);
         let Ok(mut stranger) = stranger else { return };
+        if self.strangers.iter().all(Option::is_some) {
+            self.evict();
+        }
+        let Some(place) = self.strangers.iter().position(Option::is_none) else {
+            return;
+        };
         let both = Interest::READABLE | Interest::WRITABLE;
         let token = Token(self.first + 1 + place);
         if registry.register(&mut stranger.stream, token, both).is_ok() {
@@ -204,26 +314,81 @@ impl Gate {
         }
     }
 
-    /// A free place: if there is none, that of the stranger who has tried longest.
-    fn place(&mut self) -> usize {
-        let age = |stranger: &Option<Stranger>| stranger.as_ref().map(|known| known.deadline_ns);
+    /// Closes the oldest connection of the address that has most; false if there is none.
+    fn evict(&mut self) -> bool {
         let all = (0..).zip(&self.strangers);
-        let oldest = all.min_by_key(|(_, stranger)| age(stranger));
-        let place = oldest.map_or(0, |(place, _)| place);
+        let all = all.filter_map(|(place, stranger)| {
+            let stranger = stranger.as_ref()?;
+            Some((stranger.network, stranger.deadline_ns, place))
+        });
+        let Some(place) = oldest_of_busiest(all) else {
+            return false;
+        };
         self.strangers[place] = None;
-        place
+        self.tally.evicted += 1;
+        true
     }
 
-    /// Sends those away whose time is over; how long it is until the next one.
-    pub(super) fn expire(&mut self) -> Option<Duration> {
+    /// Closes those whose time is over; the time until that is to be done again.
+    pub(super) fn expire(&mut self, registry: &Registry) -> Option<Duration> {
         let now = clock::monotonic_ns();
         for place in &mut self.strangers {
             if place.as_ref().is_some_and(|known| known.deadline_ns <= now) {
                 *place = None;
+                self.tally.late += 1;
             }
         }
+        if self.rests_until_ns.is_some_and(|until_ns| until_ns <= now) {
+            self.rests_until_ns = None;
+            self.look_again(registry);
+        }
         let deadlines = self.strangers.iter().flatten();
-        let next = deadlines.map(|known| known.deadline_ns).min();
+        let deadlines = deadlines.map(|known| known.deadline_ns);
+        let next = deadlines.chain(self.rests_until_ns).min();
         next.map(clock::until)
+    }
+}
+
+/// True if the process or the system has no descriptor or memory left for a socket.
+pub(super) fn is_exhausted(error: &io::Error) -> bool {
+    let known = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+    Errno::from_io_error(error).is_some_and(|error| known.contains(&error))
+}
+
+/// The place of the oldest one of the address that has most, of (address, date, place); of
+/// addresses that have as many, the one with the oldest.
+fn oldest_of_busiest(all: impl Iterator<Item = ([u8; 8], u64, usize)>) -> Option<usize> {
+    let mut addresses: BTreeMap<[u8; 8], (usize, (u64, usize))> = BTreeMap::new();
+    for (address, date, place) in all {
+        let (count, oldest) = addresses.entry(address).or_insert((0, (date, place)));
+        *count += 1;
+        *oldest = (*oldest).min((date, place));
+    }
+    let busiest = addresses
+        .into_values()
+        .min_by_key(|&(count, oldest)| (std::cmp::Reverse(count), oldest));
+    busiest.map(|(_, (_, place))| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_connection_of_the_busiest_address_makes_room() {
+        let place = |all: &[(&str, u64)]| {
+            let all = (0..)
+                .zip(all)
+                .map(|(place, &(address, date))| (network(address.parse().unwrap()), date, place));
+            oldest_of_busiest(all)
+        };
+        assert_eq!(place(&[]), None);
+        let flood = [("10.0.0.1", 1), ("10.0.0.2", 3), ("10.0.0.2", 2)];
+        assert_eq!(place(&flood), Some(2), "not the oldest of all");
+        assert_eq!(place(&flood[..2]), Some(0));
+        let same = [("::ffff:10.0.0.2", 7), ("10.0.0.1", 1), ("10.0.0.2", 8)];
+        assert_eq!(place(&same), Some(0));
+        let host = [("2001:db8::1", 7), ("10.0.0.1", 1), ("2001:db8::ff:2", 8)];
+        assert_eq!(place(&host), Some(0), "one host of IPv6 has many addresses");
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::launcher::{Start, Starts};
+use super::launch::{Start, Starts};
 use super::ticket;
 
 /// The ranks on these hosts, by rank.

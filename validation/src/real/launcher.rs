@@ -4,13 +4,11 @@
 //! was heard first is not always the one that failed first; then all are killed. One thread does all this, driven by the events of
 //! sockets, pipes and signals.
 
-use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mio::event::Event;
@@ -21,11 +19,13 @@ use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
 
 use super::auth::Secret;
 use super::children::{Process, describe};
-use super::clock;
 use super::control::{FailureKind, ToRank};
 use super::coordinator::Coordinator;
+use super::descendants::{self, Spared};
+use super::launch::{Launch, Listener, OnLoss};
 use super::outcome::{RealFailure, RealOutcome, RealRun};
 use super::ticket::{self, Ticket};
+use super::{clock, descriptors, keepalive};
 
 /// How long others have to say what they know when one rank has failed or is lost.
 const GRACE: Duration = Duration::from_millis(300);
@@ -33,91 +33,6 @@ const GRACE: Duration = Duration::from_millis(300);
 /// How long the process that was started for a rank may go on when the rank's connection has broken: one that has died ends at once, but ssh may live on
 /// when the machine over there, or the network to it, does not.
 const AFTERLIFE: Duration = Duration::from_secs(5);
-
-/// What happens when a rank dies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OnLoss {
-    /// The run ends.
-    #[default]
-    End,
-    /// The others are told, and go on.
-    Tell,
-}
-
-/// How the processes of ranks come into being.
-#[derive(Clone, Debug)]
-pub enum Starts {
-    /// The launcher starts them.
-    Processes(Vec<Start>),
-    /// Somebody else has started so many.
-    Elsewhere(u32),
-}
-
-/// A process to start.
-#[derive(Clone, Debug)]
-pub struct Start {
-    /// Program and arguments.
-    pub command: Vec<OsString>,
-    /// Which of the ranks of its host it is.
-    pub local_rank: u32,
-    /// How many ranks its host has.
-    pub local_size: u32,
-    /// Whether it is a child of the launcher, and is to end with it.
-    pub is_child: bool,
-}
-
-impl Starts {
-    /// So many processes of one command on this machine.
-    #[must_use]
-    pub fn here(command: &[OsString], ranks: u32) -> Self {
-        let start = |local_rank| Start {
-            command: command.to_vec(),
-            local_rank,
-            local_size: ranks,
-            is_child: true,
-        };
-        Self::Processes((0..ranks).map(start).collect())
-    }
-
-    fn processes(&self) -> &[Start] {
-        match self {
-            Self::Processes(processes) => processes,
-            Self::Elsewhere(_) => &[],
-        }
-    }
-
-    fn size(&self) -> io::Result<u32> {
-        match self {
-            Self::Processes(processes) => u32::try_from(processes.len()).map_err(io::Error::other),
-            Self::Elsewhere(size) => Ok(*size),
-        }
-    }
-}
-
-/// What is to be started.
-#[derive(Clone, Debug)]
-pub struct Launch {
-    /// The ranks.
-    pub starts: Starts,
-    /// Where they come to.
-    pub listen: SocketAddr,
-    /// Which revision they have to be of.
-    pub revision: String,
-    /// How long they may take to come.
-    pub arrival: Duration,
-    /// How long the run may take from its start on.
-    pub until: Option<Duration>,
-    /// What happens when a rank dies.
-    pub on_loss: OnLoss,
-    /// The run is stopped soon after this has become true.
-    pub stop: Arc<AtomicBool>,
-}
-
-/// Who hears what ranks print.
-pub trait Listener {
-    /// A line of a rank, without its end; false if nobody wants to hear more.
-    fn line(&mut self, rank: u32, is_error: bool, line: &[u8]) -> bool;
-}
 
 const SIGNALS: Token = Token(0);
 const PIPES: usize = 1;
@@ -136,7 +51,14 @@ pub(super) struct Launcher<'a> {
     unheard: bool,
     /// The dead that the others were told of.
     lost: Vec<RealFailure>,
+    /// Children of this process that are not of the run.
+    spared: Spared,
+    /// In an allocation, what is done when all ranks have come. Rank 0 is in this process then.
+    placed: Option<Placed>,
 }
+
+/// What is done when all ranks of an allocation have come.
+pub(super) type Placed = Box<dyn FnMut()>;
 
 impl std::fmt::Debug for Launcher<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -164,7 +86,8 @@ pub fn launch<T>(
 impl Drop for Launcher<'_> {
     /// No process is left, whatever happens.
     fn drop(&mut self) {
-        self.coordinator.tell_all(&ToRank::Stop);
+        let first = u32::from(self.placed.is_some());
+        self.coordinator.tell_from(first, &ToRank::Stop);
         self.kill_all();
         for id in self.registered.drain(..) {
             signal_hook::low_level::unregister(id);
@@ -179,6 +102,9 @@ impl<'a> Launcher<'a> {
         listener: &'a mut dyn Listener,
         secret: &Secret,
     ) -> io::Result<Self> {
+        let spared = Spared::now();
+        descendants::adopt();
+        descriptors::check_launcher(launch.starts.processes().len(), launch.starts.size()?)?;
         let poll = Poll::new()?;
         let (signals, writes) = UnixStream::pair()?;
         signals.set_nonblocking(true)?;
@@ -195,6 +121,7 @@ impl<'a> Launcher<'a> {
             PIPES + 2 * launch.starts.processes().len(),
             launch.listen,
             (launch.starts.size()?, &launch.revision),
+            launch.silence,
             secret,
         );
         let coordinator = coordinator
@@ -211,7 +138,16 @@ impl<'a> Launcher<'a> {
             listener,
             unheard: false,
             lost: Vec::new(),
+            spared,
+            placed: None,
         })
+    }
+
+    /// Does `when_here` once all ranks have come; rank 0, which is in this process, is not told to
+    /// stop at the end.
+    pub(super) fn placed(mut self, when_here: Placed) -> Self {
+        self.placed = Some(when_here);
+        self
     }
 
     /// Where ranks come to.
@@ -274,6 +210,11 @@ impl<'a> Launcher<'a> {
             for event in &events {
                 self.handle(event);
             }
+            if let Some(when_here) = &mut self.placed
+                && self.coordinator.missing().is_empty()
+            {
+                when_here();
+            }
         }
     }
 
@@ -294,23 +235,55 @@ impl<'a> Launcher<'a> {
             self.hear_all();
             return Some(RealOutcome::Finished);
         }
-        if failure.is_some() {
-            let until_ns = *failing_until_ns.get_or_insert_with(|| clock::after(GRACE));
+        if let Some(failure) = failure {
+            let grace = self.grace(&failure);
+            let until_ns = *failing_until_ns.get_or_insert_with(|| clock::after(grace));
             if clock::until(until_ns).is_zero() {
                 self.hear_all();
-                return self.first_failure().map(RealOutcome::Failed);
+                let failure = self.first_failure();
+                return failure.map(|failure| RealOutcome::Failed(self.with_silent(failure)));
             }
         } else if !self.has_started() && clock::until(arrival_ns).is_zero() {
             return Some(RealOutcome::Missing {
                 ranks: self.coordinator.missing(),
                 waited: self.launch.arrival,
-                complaint: self.coordinator.complaint().map(str::to_owned),
+                complaint: self.complaint(),
             });
         }
         let is_late = |end_ns| clock::until(end_ns).is_zero();
         self.end_ns()
             .is_some_and(is_late)
             .then_some(RealOutcome::Limit)
+    }
+
+    /// How long others have to say what they know, or to be noticed as silent.
+    fn grace(&self, failure: &RealFailure) -> Duration {
+        let is_silent = self.coordinator.members()[failure.rank as usize].is_silent;
+        let silence = self.launch.silence.filter(|_| is_silent);
+        GRACE + silence.map_or(Duration::ZERO, keepalive::spread)
+    }
+
+    /// Names the other silent ranks, too: it is the network that failed, or their hosts.
+    fn with_silent(&self, mut failure: RealFailure) -> RealFailure {
+        let members = self.coordinator.members();
+        if !members[failure.rank as usize].is_silent {
+            return failure;
+        }
+        let silent = (0..).zip(members).filter(|(_, member)| member.is_silent);
+        for (rank, member) in silent.filter(|(rank, _)| *rank != failure.rank) {
+            let text = format!(", nor from rank {rank} on host {}", member.host);
+            failure.message.push_str(&text);
+        }
+        failure
+    }
+
+    /// What is wrong with those who came, besides that some did not.
+    fn complaint(&self) -> Option<String> {
+        let complaint = self.coordinator.complaint().map(str::to_owned);
+        let strangers = Some(self.coordinator.strangers().to_string());
+        let all = complaint.into_iter().chain(strangers);
+        let all: Vec<String> = all.filter(|text| !text.is_empty()).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 
     const fn has_started(&self) -> bool {
@@ -358,14 +331,29 @@ impl<'a> Launcher<'a> {
         if token == SIGNALS {
             let mut drained = [0; 64];
             while self.signals.read(&mut drained).is_ok_and(|count| count > 0) {}
-            for process in &mut self.processes {
-                process.look();
-            }
+            self.look();
         } else if token.0 < PIPES + 2 * self.processes.len() {
             let place = token.0 - PIPES;
             self.hear(place / 2, place % 2);
         } else {
             self.coordinator.handle(event);
+        }
+    }
+
+    /// Looks which processes have ended; where none of the ranks has, an adopted one has.
+    fn look(&mut self) {
+        let ended = |processes: &[Process]| {
+            let ended = processes
+                .iter()
+                .filter(|process| process.status().is_some());
+            ended.count()
+        };
+        let before = ended(&self.processes);
+        self.processes.iter_mut().for_each(Process::look);
+        if ended(&self.processes) == before {
+            let pids = self.processes.iter().filter_map(Process::pid);
+            let pids: Vec<i32> = pids.map(|pid| pid.as_raw_nonzero().get()).collect();
+            self.spared.reap_others(|pid| pids.contains(&pid));
         }
     }
 
@@ -444,8 +432,17 @@ impl<'a> Launcher<'a> {
         }
         let elapsed = self.coordinator.start_ns().map(clock::seconds_since);
         let message = match status {
+            _ if member.is_silent => {
+                let seconds = self.launch.silence.unwrap_or_default().as_secs_f64();
+                format!("no answer from it over the network for {seconds} s")
+            }
             Some(status) if member.arrived => describe(status),
-            Some(status) => format!("{} before it came", describe(status)),
+            Some(status) => {
+                let problem = self
+                    .complaint()
+                    .map_or_else(String::new, |text| format!("; {text}"));
+                format!("{} before it came{problem}", describe(status))
+            }
             // Its process will have ended in a moment, and then we know how.
             None if member.is_lost && !self.processes.is_empty() => {
                 let end_ns = lives_until(member.lost_ns);
@@ -468,11 +465,10 @@ impl<'a> Launcher<'a> {
         Some((rating, failure(message, FailureKind::Error, elapsed)))
     }
 
-    /// Makes sure that no process is left.
+    /// Makes sure that no process is left, neither a rank nor what ranks have started.
     fn kill_all(&mut self) {
-        for process in &mut self.processes {
-            process.kill();
-        }
+        self.processes.iter_mut().for_each(Process::kill);
+        self.spared.end_others();
     }
 }
 

@@ -1,16 +1,22 @@
 //! A run whose processes somebody else has started: rank 0 is also where all meet.
 
+use std::cell::Cell;
 use std::io::{self, ErrorKind};
+use std::rc::Rc;
 use std::sync::mpsc::{Receiver, channel};
 
 use run::Program;
 
 use super::allocation::{LOOK_INTERVAL, MeetingFile, Place};
+use super::arrival::{attempt, come};
 use super::auth::Secret;
 use super::clock;
-use super::launcher::{Launch, Launcher, Listener};
+use super::gate::PATIENCE;
+use super::keepalive::{Silence, watch};
+use super::launch::{Launch, Listener};
+use super::launcher::Launcher;
 use super::outcome::RealRun;
-use super::rank::{RankOptions, be, come};
+use super::rank::{RankOptions, be};
 use super::ticket::Ticket;
 
 /// Ranks print by themselves.
@@ -44,15 +50,15 @@ pub fn run_placed(
     let file = MeetingFile::of(place, variable);
     if place.rank > 0 {
         let (ticket, control) = meet(place, &file, &launch)?;
-        return be(program, options, &ticket, control);
+        return be(program, options, &ticket, (control, "rank 0"));
     }
     let secret = Secret::random()?;
     let path = file.path().to_owned();
     let address = host(launch, file, &secret, tell)?;
     let address = address.recv().map_err(io::Error::other)??;
     let ticket = ticket(place, address, &secret);
-    let control = come(&ticket)?;
-    if let Err(error) = be(program, options, &ticket, control) {
+    let control = come(&ticket, options.startup, None)?;
+    if let Err(error) = be(program, options, &ticket, (control, "rank 0")) {
         // This process ends before its coordinator has removed it.
         let _ = std::fs::remove_file(path);
         return Err(error);
@@ -91,12 +97,19 @@ fn host(
         match opened {
             Ok((launcher, address)) => {
                 let _ = tells.send(Ok(address));
-                // The process ends before the launcher tells everybody, also this rank, to stop: the others hear that it is gone.
-                let ended: io::Result<()> = launcher.run(|run| {
-                    file.remove();
-                    std::process::exit(tell(run))
+                let file = Rc::new(Cell::new(Some(file)));
+                let remove = {
+                    let file = Rc::clone(&file);
+                    move || file.take().as_ref().map_or((), MeetingFile::remove)
+                };
+                // Nobody else may come: the secret has done its service.
+                let launcher = launcher.placed(Box::new(remove.clone()));
+                let ended = launcher.run(|run| {
+                    remove();
+                    tell(run)
                 });
-                std::process::exit(i32::from(ended.is_err()));
+                // The others have been told to stop; rank 0 is in this process.
+                std::process::exit(ended.unwrap_or(1));
             }
             Err(error) => drop(tells.send(Err(error))),
         }
@@ -117,8 +130,12 @@ fn meet(
             && let Some(secret) = Secret::from_hex(&meeting.secret)
         {
             let ticket = ticket(place, meeting.address, &secret);
-            match come(&ticket) {
-                Ok(control) => return Ok((ticket, control)),
+            let left = clock::until(deadline_ns).max(LOOK_INTERVAL);
+            match attempt(&ticket, left.min(PATIENCE)) {
+                Ok(control) => {
+                    watch(&control, Silence::of_rank(launch.silence))?;
+                    return Ok((ticket, control));
+                }
                 Err(error) => {
                     problem = format!("nobody of this run is at {}: {error}", meeting.address);
                 }

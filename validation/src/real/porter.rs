@@ -1,12 +1,13 @@
-//! The thread of a rank that opens doors: it listens, takes strangers through their handshake, connects to others, and hears the coordinator.
+//! The thread of a rank that opens doors: it listens, takes strangers through their handshake,
+//! connects to others (`opening`), and hears the coordinator.
 //!
 //! It is a thread of its own, because a rank that computes does not look at its sockets: others could not tell such a rank from one that is
 //! gone, and would have to wait, or give up, in the middle of a handshake. What it hands over are sockets whose other end is known. While
 //! nobody connects it sleeps and costs nothing.
 //!
-//! When the coordinator says so, or is gone, the process ends here, whatever its program does.
+//! When the coordinator says so, or is gone, the process ends here, whatever its program does. In the
+//! latter case it says why on standard error: nobody else could.
 
-use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,10 +20,12 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token, Waker};
 use mpi::connection::ConnectionId;
 
-use super::auth::{Purpose, Secret, Side};
-use super::congestion;
+use super::auth::{Purpose, Secret};
 use super::control::{self, FromRank, ToRank};
-use super::gate::{Gate, Progress, STRANGERS_MAX, Stranger};
+use super::descendants;
+use super::gate::{Gate, STRANGERS_MAX};
+use super::keepalive::is_silence;
+use super::opening::{Opened, Openings};
 
 /// What the rank wants.
 #[derive(Debug)]
@@ -47,8 +50,8 @@ pub(super) enum Order {
 pub(super) enum News {
     /// A socket that it wanted.
     Connected(ConnectionId, TcpStream),
-    /// A socket that it wanted could not be opened.
-    NotConnected(ConnectionId),
+    /// A socket that it wanted could not be opened, and the last reason.
+    NotConnected(ConnectionId, io::Error),
     /// Somebody of the run has connected.
     Accepted(TcpStream),
     /// All ranks are here.
@@ -83,42 +86,54 @@ struct Thread {
     input: Vec<u8>,
     unsent: Vec<u8>,
     gate: Option<Gate>,
-    opening: BTreeMap<ConnectionId, Opening>,
-    secret: Secret,
-    /// The congestion control that was asked for.
-    congestion: Option<String>,
+    openings: Openings,
+    /// The coordinator, in words.
+    coordinator: String,
     orders: Receiver<Order>,
     news: Sender<News>,
     has_news: Arc<AtomicBool>,
-    rank: Arc<Waker>,
+    wakes: Arc<Waker>,
+    rank: u32,
     is_over: bool,
-}
-
-/// A socket that is being opened.
-struct Opening {
-    peer: u32,
-    stage: Stage,
-}
-
-enum Stage {
-    Connecting(TcpStream),
-    Handshake(Stranger),
+    is_exhausted: bool,
 }
 
 /// Why the thread ends the process.
 const STOPPED: i32 = 1;
 
-/// Starts the thread; `address` is where others are to be let in, and sockets to and from them get the congestion control of that name, if there is
-/// one. Also says at which address exactly.
+/// What a rank's doors need to know.
+#[derive(Clone, Debug)]
+pub(super) struct Doors {
+    /// Which rank it is.
+    pub rank: u32,
+    /// Where others are let in.
+    pub address: SocketAddr,
+    /// The congestion control of sockets to and from other ranks, if one was asked for.
+    pub congestion: Option<String>,
+    /// The time within which a connection to another rank is to be opened.
+    pub within: Duration,
+    /// The coordinator, in words.
+    pub coordinator: String,
+}
+
+/// Starts the thread, and returns the address at which others are let in besides.
 ///
 /// # Errors
-/// If the address cannot be listened at, sockets cannot have that, or there is no thread to be had.
+/// If the address cannot be listened at, sockets cannot have the congestion control, or there is no
+/// thread to be had.
 pub(super) fn start(
     control: std::net::TcpStream,
-    (rank, address, congestion): (u32, SocketAddr, Option<&str>),
+    doors: Doors,
     secret: &Secret,
     wakes: Arc<Waker>,
 ) -> io::Result<(Porter, SocketAddr)> {
+    let Doors {
+        rank,
+        address,
+        congestion,
+        within,
+        coordinator,
+    } = doors;
     let poll = Poll::new()?;
     control.set_nonblocking(true)?;
     let mut control = TcpStream::from_std(control);
@@ -129,7 +144,7 @@ pub(super) fn start(
         Interest::READABLE | Interest::WRITABLE,
     )?;
     let gate = Gate::open(registry, GATE, address, Purpose::Rank(rank), secret)?;
-    if let Some(name) = congestion {
+    if let Some(name) = &congestion {
         gate.set_congestion(name)?;
     }
     let address = gate.address()?;
@@ -143,14 +158,15 @@ pub(super) fn start(
         input: Vec::new(),
         unsent: Vec::new(),
         gate: Some(gate),
-        opening: BTreeMap::new(),
-        secret: secret.clone(),
-        congestion: congestion.map(str::to_owned),
+        openings: Openings::new(OWN, secret, congestion, within),
+        coordinator,
         orders: ordered,
         news: tells,
         has_news: Arc::clone(&has_news),
-        rank: wakes,
+        wakes,
+        rank,
         is_over: false,
+        is_exhausted: false,
     };
     std::thread::Builder::new()
         .name("porter".to_owned())
@@ -197,8 +213,13 @@ impl Thread {
     fn run(&mut self) {
         let mut events = Events::with_capacity(256);
         loop {
-            let timeout = self.gate.as_mut().and_then(Gate::expire);
+            let registry = self.poll.registry();
+            let gate = self.gate.as_mut();
+            let gate = gate.and_then(|gate| gate.expire(registry));
+            let (ended, opening) = self.openings.expire(registry);
+            self.tell_all(ended);
             // A moment more, so that the deadline has passed then.
+            let timeout = gate.into_iter().chain(opening).min();
             let timeout = timeout.map(|span| span + Duration::from_millis(1));
             match self.poll.poll(&mut events, timeout) {
                 Ok(()) => {}
@@ -211,13 +232,36 @@ impl Thread {
             if self.is_over {
                 return;
             }
+            self.tell_of_descriptors();
+        }
+    }
+
+    /// Says once that no descriptor is left for those who want to connect.
+    fn tell_of_descriptors(&mut self) {
+        let exhausted = self.gate.as_ref().map_or(0, |gate| gate.tally().exhausted);
+        if exhausted > 0 && !std::mem::replace(&mut self.is_exhausted, true) {
+            let text = format!(
+                "warning: rank {}: no file descriptor is left for connections of others: expected \
+                 more than ulimit -n allows, or fewer ranks\n",
+                self.rank
+            );
+            let _ = io::stderr().lock().write_all(text.as_bytes());
         }
     }
 
     fn tell(&self, news: News) {
         let _ = self.news.send(news);
         self.has_news.store(true, Ordering::Release);
-        let _ = self.rank.wake();
+        let _ = self.wakes.wake();
+    }
+
+    fn tell_all(&self, ended: impl IntoIterator<Item = (ConnectionId, Opened)>) {
+        for (connection, opened) in ended {
+            self.tell(match opened {
+                Ok(stream) => News::Connected(connection, stream),
+                Err(error) => News::NotConnected(connection, error),
+            });
+        }
     }
 
     fn handle(&mut self, event: &Event) {
@@ -225,18 +269,18 @@ impl Thread {
             WAKE => self.take_orders(),
             CONTROL => self.hear(),
             token if token.0 < OWN => {
-                let (news, has_news, rank) = (&self.news, &self.has_news, &self.rank);
+                let (news, has_news, wakes) = (&self.news, &self.has_news, &self.wakes);
                 if let Some(gate) = &mut self.gate {
                     gate.handle(self.poll.registry(), event, &mut |stream| {
                         let _ = news.send(News::Accepted(stream));
                         has_news.store(true, Ordering::Release);
-                        let _ = rank.wake();
+                        let _ = wakes.wake();
                     });
                 }
             }
-            Token(token) => {
-                let connection = ConnectionId::try_from(token - OWN);
-                self.go_on(connection.expect("connections have numbers of 32 bits"));
+            token => {
+                let ended = self.openings.handle(self.poll.registry(), token);
+                self.tell_all(ended);
             }
         }
     }
@@ -248,7 +292,11 @@ impl Thread {
                     connection,
                     peer,
                     address,
-                } => self.connect(connection, peer, address),
+                } => {
+                    let to = (connection, peer, address);
+                    let ended = self.openings.open(self.poll.registry(), to);
+                    self.tell_all(ended);
+                }
                 Order::Shut => self.gate = None,
                 Order::Tell(message) => {
                     self.unsent.extend(control::encode(&message));
@@ -256,62 +304,6 @@ impl Thread {
                 }
             }
         }
-    }
-
-    fn connect(&mut self, connection: ConnectionId, peer: u32, address: SocketAddr) {
-        let token = Token(OWN + connection as usize);
-        let both = Interest::READABLE | Interest::WRITABLE;
-        let stream = congestion::connect(address, self.congestion.as_deref());
-        let stream = stream.and_then(|mut stream| {
-            self.poll.registry().register(&mut stream, token, both)?;
-            Ok(stream)
-        });
-        match stream {
-            Ok(stream) => {
-                let stage = Stage::Connecting(stream);
-                self.opening.insert(connection, Opening { peer, stage });
-            }
-            Err(_) => self.tell(News::NotConnected(connection)),
-        }
-    }
-
-    fn go_on(&mut self, connection: ConnectionId) {
-        let Some(Opening { peer, mut stage }) = self.opening.remove(&connection) else {
-            return;
-        };
-        if let Stage::Connecting(stream) = stage {
-            match connected(&stream) {
-                Ok(true) => {}
-                Ok(false) => {
-                    let stage = Stage::Connecting(stream);
-                    self.opening.insert(connection, Opening { peer, stage });
-                    return;
-                }
-                Err(_) => return self.tell(News::NotConnected(connection)),
-            }
-            let purpose = Purpose::Rank(peer);
-            match Stranger::new(stream, Side::Connects, purpose, &self.secret) {
-                Ok(stranger) => stage = Stage::Handshake(stranger),
-                Err(_) => return self.tell(News::NotConnected(connection)),
-            }
-        }
-        let Stage::Handshake(mut stranger) = stage else {
-            unreachable!("a socket is connected or in its handshake");
-        };
-        match stranger.go_on() {
-            Progress::Pending => {
-                let stage = Stage::Handshake(stranger);
-                self.opening.insert(connection, Opening { peer, stage });
-            }
-            Progress::Known if self.release(&mut stranger.stream) => {
-                self.tell(News::Connected(connection, stranger.stream));
-            }
-            Progress::Known | Progress::Gone => self.tell(News::NotConnected(connection)),
-        }
-    }
-
-    fn release(&self, stream: &mut TcpStream) -> bool {
-        self.poll.registry().deregister(stream).is_ok()
     }
 
     /// Hears the coordinator, and says what could not be said before.
@@ -326,26 +318,45 @@ impl Thread {
                     self.tell(News::Over);
                 }
                 Ok(Some(book @ ToRank::Book { .. })) => self.tell(News::Book(book)),
-                Ok(Some(ToRank::Stop)) | Err(_) => std::process::exit(STOPPED),
+                Ok(Some(ToRank::Stop)) => descendants::exit_with(STOPPED),
+                Err(error) => self.alone(&format!("it says what no coordinator says: {error}")),
                 Ok(None) => break,
             }
         }
         // The last word may have come together with the end.
-        if ended && !self.is_over {
-            std::process::exit(STOPPED);
+        if self.is_over {
+            return;
+        }
+        match ended {
+            None => {}
+            Some(Ok(())) => self.alone("it has ended, or closed the connection"),
+            Some(Err(error)) if is_silence(&error) => {
+                self.alone(&format!("no answer over the network: {error}"));
+            }
+            Some(Err(error)) => self.alone(&format!("the connection broke: {error}")),
         }
     }
 
-    /// Reads what there is; whether that is all that ever comes.
-    fn read(&mut self) -> bool {
+    /// Ends the process without a coordinator, and says why: there is no other who could.
+    fn alone(&self, why: &str) -> ! {
+        let text = format!(
+            "error: rank {}: lost {}: {why}; this rank ends\n",
+            self.rank, self.coordinator
+        );
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+        descendants::exit_with(STOPPED)
+    }
+
+    /// Reads all that has come; returns how the connection has ended, if it has.
+    fn read(&mut self) -> Option<io::Result<()>> {
         let mut chunk = [0; 4096];
         loop {
             match self.control.read(&mut chunk) {
-                Ok(0) => return true,
+                Ok(0) => return Some(Ok(())),
                 Ok(count) => self.input.extend_from_slice(&chunk[..count]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return true,
+                Err(error) => return Some(Err(error)),
             }
         }
     }
@@ -359,20 +370,5 @@ impl Thread {
                 Err(_) => return,
             }
         }
-    }
-}
-
-/// Whether a socket is connected; false while that goes on.
-///
-/// # Errors
-/// If it will not be.
-fn connected(stream: &TcpStream) -> io::Result<bool> {
-    if let Some(error) = stream.take_error()? {
-        return Err(error);
-    }
-    match stream.peer_addr() {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::NotConnected => Ok(false),
-        Err(error) => Err(error),
     }
 }

@@ -1,6 +1,6 @@
 //! A process that is a rank: it comes to the coordinator, waits for the others, runs its part of the program, and says how it ended.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,21 +12,20 @@ use run::{LogFilter, Program, with_quiet_panics};
 
 #[cfg(feature = "verbs")]
 use super::adapter::OverVerbs;
-use super::auth::{Handshake, Purpose, Secret, Side};
+use super::arrival::come;
 use super::carrier::{Carrier, InStream};
 use super::clock::{self, Clock};
 use super::congestion::congestion_control;
 use super::connections::Connecting;
 use super::control::{FailureKind, FromRank, RankConnections, RankFailure, RankReport, ToRank};
+use super::descendants::{self, Spared};
+use super::descriptors;
 use super::executor;
 use super::local::{Compute, Local, Me};
 use super::os;
-use super::porter::{self, News, Order, Porter};
+use super::porter::{self, Doors, News, Order, Porter};
 use super::tcp::{Sockets, TcpChannel, WAKE, Wait};
 use super::ticket::Ticket;
-
-/// How long the coordinator may take to answer.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What carries packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,6 +83,8 @@ pub struct RankOptions {
     pub wait: Wait,
     /// How ranks get connected.
     pub connecting: Connecting,
+    /// The time within which ranks are to reach the coordinator, and each other.
+    pub startup: Duration,
     /// How computations pass the time.
     pub compute: Compute,
     /// The speed of a host in flop per second.
@@ -107,31 +108,28 @@ pub struct RankOptions {
 pub fn run_rank(program: &dyn Program, options: &RankOptions, ticket: &Ticket) -> io::Result<bool> {
     os::end_with(ticket.parent)?;
     let coordinator = ticket.coordinator;
-    let control = come(ticket).map_err(|error| {
+    let silence = options.connecting.silence;
+    let control = come(ticket, options.startup, silence).map_err(|error| {
         let text = format!("cannot come to the launcher at {coordinator}: {error}");
         io::Error::new(error.kind(), text)
     })?;
-    be(program, options, ticket, control)
+    let finished = be(program, options, ticket, (control, "the launcher"));
+    if ticket.parent.is_none() {
+        // The launcher is on another machine and cannot.
+        Spared::default().end_others();
+    }
+    finished
 }
 
-/// A connection to the coordinator, where both sides have shown that they know the secret.
-pub(super) fn come(ticket: &Ticket) -> io::Result<TcpStream> {
-    let secret = ticket.secret().ok_or(ErrorKind::InvalidData)?;
-    let mut control = TcpStream::connect_timeout(&ticket.coordinator, PATIENCE)?;
-    control.set_nodelay(true)?;
-    control.set_read_timeout(Some(PATIENCE))?;
-    introduce(&mut control, &secret)?;
-    Ok(control)
-}
-
-/// Runs one rank that has come to the coordinator.
+/// Runs one rank that has come to the coordinator, which is `coordinator` in words.
 pub(super) fn be(
     program: &dyn Program,
     options: &RankOptions,
     ticket: &Ticket,
-    control: TcpStream,
+    (control, coordinator): (TcpStream, &str),
 ) -> io::Result<bool> {
     let secret = ticket.secret().ok_or(ErrorKind::InvalidData)?;
+    descendants::adopt();
     if options.pin {
         os::pin(ticket.local_rank)?;
     }
@@ -139,11 +137,16 @@ pub(super) fn be(
     let address = SocketAddr::new(control.local_addr()?.ip(), 0);
     let poll = Poll::new()?;
     let waker = Arc::new(mio::Waker::new(poll.registry(), WAKE)?);
-    let congestion = options.backend.congestion();
-    let checked = congestion.map_or(Ok(None), |name| congestion_control(Some(name)));
-    let congestion = congestion.filter(|_| checked.is_ok());
-    let gate = (ticket.rank, address, congestion);
-    let (porter, address) = porter::start(control, gate, &secret, Arc::clone(&waker))?;
+    let refusal = refusal(options, ticket);
+    let congestion = options.backend.congestion().filter(|_| refusal.is_none());
+    let doors = Doors {
+        rank: ticket.rank,
+        address,
+        congestion: congestion.map(str::to_owned),
+        within: options.startup,
+        coordinator: format!("{coordinator} at {}", ticket.coordinator),
+    };
+    let (porter, address) = porter::start(control, doors, &secret, Arc::clone(&waker))?;
     let host = os::host_name();
     porter.order(Order::Tell(FromRank::Here {
         rank: ticket.rank,
@@ -152,11 +155,11 @@ pub(super) fn be(
         host: host.clone(),
         boot: clock::boot(),
         revision: options.revision.clone(),
-        refusal: checked.as_ref().err().map(ToString::to_string),
+        refusal: refusal.clone(),
     }));
-    if let Err(error) = checked {
+    if let Some(why) = refusal {
         wait_for_end(&porter);
-        return Err(io::Error::new(ErrorKind::Unsupported, error));
+        return Err(io::Error::new(ErrorKind::Unsupported, why));
     }
     let (cards, clock) = begin(&porter)?;
     let me = Me {
@@ -191,6 +194,21 @@ pub(super) fn be(
             live(program, options, &local, parts, carrier)
         }
     }
+}
+
+/// Why this rank cannot begin, as far as that is known before it has met the others.
+fn refusal(options: &RankOptions, ticket: &Ticket) -> Option<String> {
+    let congestion = options.backend.congestion();
+    let congestion = congestion.and_then(|name| congestion_control(Some(name)).err());
+    // On demand, a rank may never be connected with more than one.
+    let others = if options.connecting.is_static {
+        ticket.size - 1
+    } else {
+        1
+    };
+    let descriptors = descriptors::check_rank(others).err();
+    let congestion = congestion.map(|error| error.to_string());
+    congestion.or_else(|| descriptors.map(|error| error.to_string()))
 }
 
 /// Where packet numbers begin: some bits of the clock.
@@ -261,23 +279,6 @@ fn settings(options: &RankOptions) -> Settings {
         transfer_threshold: options.eager_threshold,
         variant: Variant::Stream,
         ..Settings::new(options.eager_threshold)
-    }
-}
-
-/// Shows the coordinator that this process knows the secret, and has it show the same.
-fn introduce(control: &mut TcpStream, secret: &Secret) -> io::Result<()> {
-    let mut handshake = Handshake::new(Side::Connects, Purpose::Control, secret)?;
-    loop {
-        control.write_all(&handshake.take_output())?;
-        if handshake.is_done() {
-            return Ok(());
-        }
-        let count = control.read(handshake.space())?;
-        if count == 0 {
-            return Err(ErrorKind::UnexpectedEof.into());
-        }
-        let refused = |refused| io::Error::new(ErrorKind::PermissionDenied, format!("{refused}"));
-        handshake.filled(count).map_err(refused)?;
     }
 }
 
@@ -355,9 +356,13 @@ mod tests {
     use mpi::Process;
     use run::{RankFuture, Stage};
 
-    use super::super::launcher::{Launch, Launcher, Listener, OnLoss, Starts};
+    use super::super::auth::Secret;
+    use super::super::launch::{Launch, Listener, OnLoss, Starts};
+    use super::super::launcher::Launcher;
     use super::super::outcome::{RealOutcome, RealRun};
     use super::*;
+
+    const STARTUP: Duration = Duration::from_secs(20);
 
     /// A program that no rank can begin.
     struct Nothing;
@@ -396,7 +401,8 @@ mod tests {
                 starts: Starts::Elsewhere(1),
                 listen: "127.0.0.1:0".parse().unwrap(),
                 revision: "1".to_owned(),
-                arrival: PATIENCE,
+                arrival: STARTUP,
+                silence: None,
                 until: None,
                 // Nor is it lost to others that could go on.
                 on_loss: OnLoss::Tell,
@@ -414,6 +420,7 @@ mod tests {
             eager_threshold: 1,
             wait: Wait::Block,
             connecting: Connecting::default(),
+            startup: STARTUP,
             compute: Compute::Sleep,
             flop_per_s: 1e9,
             pin: false,
@@ -423,8 +430,8 @@ mod tests {
             revision: "1".to_owned(),
         };
         let ticket = Ticket::new((0, 1), (0, 1), address.recv().unwrap(), None, &secret);
-        let control = come(&ticket).unwrap();
-        let error = be(&Nothing, &options, &ticket, control).unwrap_err();
+        let control = come(&ticket, STARTUP, None).unwrap();
+        let error = be(&Nothing, &options, &ticket, (control, "the launcher")).unwrap_err();
         (error.to_string(), launcher.join().unwrap())
     }
 

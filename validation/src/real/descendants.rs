@@ -1,0 +1,108 @@
+//! What a process of the run has started, directly or not, also where that has left its process group
+//! or lost its parent: the process adopts it (`PR_SET_CHILD_SUBREAPER`), finds it by parent in `/proc`,
+//! and ends it.
+//!
+//! A child is not waited for before it has been killed, so that its number is still its own then.
+//!
+//! *Not modelled*: who kills a process of the run by SIGKILL leaves its orphans to the next one up
+//! that adopts: those of a rank to the launcher, those of the launcher itself to the system. Other
+//! systems than Linux have no adoption: there only process groups are ended.
+
+/// Lets orphans of what this process starts from now on become its own children.
+pub(super) fn adopt() {
+    #[cfg(target_os = "linux")]
+    {
+        // Where the system refuses, orphans are not found: nothing else depends on it.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
+/// Ends the process at once with this status, and before it what it has started.
+pub(super) fn exit_with(status: i32) -> ! {
+    Spared::default().end_others();
+    std::process::exit(status)
+}
+
+/// Children that are not to be ended.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Spared(Vec<i32>);
+
+#[cfg(target_os = "linux")]
+mod system {
+    use rustix::process::{
+        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process, waitid, waitpid,
+    };
+
+    use super::Spared;
+
+    /// No more generations of processes are looked for: a program that starts others faster than
+    /// they can be killed is not followed for ever.
+    const GENERATIONS_MAX: usize = 100;
+
+    impl Spared {
+        /// Those that there are now.
+        pub(in crate::real) fn now() -> Self {
+            Self(children())
+        }
+
+        /// Kills all children but these, what they leave behind, and so on, and waits for them.
+        pub(in crate::real) fn end_others(&self) {
+            for _ in 0..GENERATIONS_MAX {
+                let mut others = children();
+                others.retain(|pid| !self.0.contains(pid));
+                if others.is_empty() {
+                    return;
+                }
+                let others = others.into_iter().filter_map(Pid::from_raw);
+                for pid in others.clone() {
+                    let _ = kill_process(pid, Signal::KILL);
+                }
+                for pid in others {
+                    let _ = waitpid(Some(pid), WaitOptions::empty());
+                }
+            }
+        }
+
+        /// Takes note of the children that have ended, but for these and for `ours`: nobody else
+        /// asks how those that were adopted ended.
+        pub(in crate::real) fn reap_others(&self, ours: impl Fn(i32) -> bool) {
+            for pid in children() {
+                if let Some(known) = Pid::from_raw(pid)
+                    && !self.0.contains(&pid)
+                    && !ours(pid)
+                {
+                    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+                    let _ = waitid(WaitId::Pid(known), ended);
+                }
+            }
+        }
+    }
+
+    /// The processes whose parent is this one.
+    fn children() -> Vec<i32> {
+        let ours = getpid().as_raw_nonzero().get();
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        pids.filter(|pid| parent(*pid) == Some(ours)).collect()
+    }
+
+    /// The parent of a process; `None` if there is no such process any more.
+    fn parent(pid: i32) -> Option<i32> {
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+        let stat = String::from_utf8_lossy(&stat);
+        // The name, in brackets, may have anything in it.
+        let (_, after_name) = stat.rsplit_once(") ")?;
+        after_name.split(' ').nth(1)?.parse().ok()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Spared {
+    pub(super) fn now() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn end_others(&self) {}
+
+    pub(super) fn reap_others(&self, _: impl Fn(i32) -> bool) {}
+}

@@ -1,0 +1,74 @@
+//! File descriptors: whether the process may have as many as it will need, before it needs them.
+//!
+//! The limit is raised to what the system allows the user (the hard limit); processes that are started
+//! inherit that.
+//!
+//! *Not modelled*: descriptors of the program itself; those that the whole system has left. When they
+//! run out in the course of a run, a connection that cannot be opened is an error that says so.
+
+use std::io;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// What a process has besides: the standard streams, queues of events, timers, its listener, and some
+/// connections that have not authenticated yet.
+const BASE: u64 = 48;
+
+/// Makes sure that the launcher of `processes` processes, to which `ranks` ranks come, may have a
+/// connection to each and two pipes to each process.
+///
+/// # Errors
+/// If it may not.
+pub(super) fn check_launcher(processes: usize, ranks: u32) -> io::Result<()> {
+    let needed = BASE + 2 * processes as u64 + u64::from(ranks);
+    check(raise(), needed, &format!("the launcher of {ranks} ranks"))
+}
+
+/// Makes sure that a rank may have a connection to each of so many others.
+///
+/// # Errors
+/// If it may not.
+pub(super) fn check_rank(others: u32) -> io::Result<()> {
+    let whose = format!("a rank that is connected with {others} others");
+    check(raise(), BASE + u64::from(others), &whose)
+}
+
+fn check(allowed: Option<u64>, needed: u64, whose: &str) -> io::Result<()> {
+    match allowed {
+        Some(allowed) if allowed < needed => Err(io::Error::other(format!(
+            "too few file descriptors: {whose} needs {needed}, and {allowed} are allowed: expected \
+             ulimit -n {needed} or more, or fewer ranks"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Raises the limit to what is allowed, and returns it; `None` if there is none.
+fn raise() -> Option<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_few_descriptors_are_told_with_both_numbers() {
+        assert!(check(None, 1 << 40, "").is_ok());
+        assert!(check(Some(64), 64, "").is_ok());
+        let error = check(Some(64), 65, "the launcher of 9 ranks").unwrap_err();
+        let told = error.to_string();
+        assert!(
+            told.contains("the launcher of 9 ranks needs 65, and 64 are allowed"),
+            "{told}"
+        );
+    }
+}

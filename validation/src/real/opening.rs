@@ -1,0 +1,284 @@
+//! Sockets to other ranks while they are being opened: connected, taken through the handshake, and
+//! tried again when that fails.
+//!
+//! A door that strangers crowd may close an honest connection in its handshake, or the system may drop
+//! it; so an attempt that fails or takes longer than the patience of the other side is followed by
+//! another, until the time for it is over. A rank whose address refuses connections has ended, or has
+//! closed its door: that is final, as is a process that has no file descriptor left.
+//!
+//! *Not modelled*: a firewall that refuses connections for a while.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use mio::net::TcpStream;
+use mio::{Interest, Registry, Token};
+use mpi::connection::ConnectionId;
+
+use super::arrival::{closed, pause_after};
+use super::auth::{Purpose, Secret, Side};
+use super::gate::{PATIENCE, Progress, Stranger, is_exhausted};
+use super::{clock, congestion};
+
+/// An authenticated socket, or the last reason why there is none.
+pub(super) type Opened = io::Result<TcpStream>;
+
+/// The sockets of a rank that are being opened.
+#[derive(Debug)]
+pub(super) struct Openings {
+    /// The token of connection 0.
+    first: usize,
+    secret: Secret,
+    congestion: Option<String>,
+    within: Duration,
+    all: BTreeMap<ConnectionId, Opening>,
+}
+
+#[derive(Debug)]
+struct Opening {
+    peer: u32,
+    address: SocketAddr,
+    stage: Stage,
+    /// When the stage is over: the next attempt, or the end of this one.
+    until_ns: u64,
+    /// When there are no more attempts.
+    deadline_ns: u64,
+    pause: Option<Duration>,
+    attempts: u32,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Waiting,
+    Connecting(TcpStream),
+    Handshake(Stranger),
+}
+
+impl Openings {
+    /// None so far; that of connection `c` will have the token `first + c`.
+    pub(super) fn new(
+        first: usize,
+        secret: &Secret,
+        congestion: Option<String>,
+        within: Duration,
+    ) -> Self {
+        Self {
+            first,
+            secret: secret.clone(),
+            congestion,
+            within,
+            all: BTreeMap::new(),
+        }
+    }
+
+    /// Begins to open a socket; what has come of it if that is known already.
+    pub(super) fn open(
+        &mut self,
+        registry: &Registry,
+        (connection, peer, address): (ConnectionId, u32, SocketAddr),
+    ) -> Option<(ConnectionId, Opened)> {
+        let opening = Opening {
+            peer,
+            address,
+            stage: Stage::Waiting,
+            until_ns: 0,
+            deadline_ns: clock::after(self.within),
+            pause: None,
+            attempts: 0,
+        };
+        self.all.insert(connection, opening);
+        self.attempt(registry, connection)
+    }
+
+    /// Goes on with the socket of a token.
+    pub(super) fn handle(
+        &mut self,
+        registry: &Registry,
+        token: Token,
+    ) -> Option<(ConnectionId, Opened)> {
+        let connection = ConnectionId::try_from(token.0 - self.first);
+        let connection = connection.expect("connections have numbers of 32 bits");
+        match self.go_on(registry, connection) {
+            Ok(None) => None,
+            Ok(Some(stream)) => {
+                self.all.remove(&connection);
+                Some((connection, Ok(stream)))
+            }
+            Err(error) => self.again(connection, error),
+        }
+    }
+
+    /// Ends attempts that take too long and begins those whose time has come. Returns what has come
+    /// of them, and the time until that is to be done again.
+    pub(super) fn expire(
+        &mut self,
+        registry: &Registry,
+    ) -> (Vec<(ConnectionId, Opened)>, Option<Duration>) {
+        let now = clock::monotonic_ns();
+        let due = self.all.iter().filter(|(_, one)| one.until_ns <= now);
+        let due: Vec<ConnectionId> = due.map(|(&connection, _)| connection).collect();
+        let mut ended = Vec::new();
+        for connection in due {
+            ended.extend(match self.all[&connection].stage {
+                Stage::Waiting => self.attempt(registry, connection),
+                _ => self.again(connection, ErrorKind::TimedOut.into()),
+            });
+        }
+        let next = self.all.values().map(|one| one.until_ns).min();
+        (ended, next.map(clock::until))
+    }
+
+    fn attempt(
+        &mut self,
+        registry: &Registry,
+        connection: ConnectionId,
+    ) -> Option<(ConnectionId, Opened)> {
+        let token = Token(self.first + connection as usize);
+        let opening = self.all.get_mut(&connection)?;
+        opening.attempts += 1;
+        opening.until_ns = clock::after(PATIENCE).min(opening.deadline_ns);
+        let both = Interest::READABLE | Interest::WRITABLE;
+        let stream = congestion::connect(opening.address, self.congestion.as_deref());
+        let registered = stream.and_then(|mut stream| {
+            registry.register(&mut stream, token, both)?;
+            Ok(stream)
+        });
+        match registered {
+            Ok(stream) => {
+                opening.stage = Stage::Connecting(stream);
+                None
+            }
+            Err(error) => self.again(connection, error),
+        }
+    }
+
+    /// The socket if it is open now; `None` while that takes time.
+    fn go_on(
+        &mut self,
+        registry: &Registry,
+        connection: ConnectionId,
+    ) -> io::Result<Option<TcpStream>> {
+        let Some(opening) = self.all.get_mut(&connection) else {
+            return Ok(None);
+        };
+        if let Stage::Connecting(stream) = &opening.stage
+            && !connected(stream)?
+        {
+            return Ok(None);
+        }
+        let (purpose, peer) = (Purpose::Rank(opening.peer), opening.address.ip());
+        let mut stranger = match std::mem::replace(&mut opening.stage, Stage::Waiting) {
+            Stage::Waiting => return Ok(None),
+            Stage::Connecting(stream) => {
+                Stranger::new((stream, peer), Side::Connects, purpose, &self.secret)?
+            }
+            Stage::Handshake(stranger) => stranger,
+        };
+        match stranger.go_on() {
+            Progress::Pending => {
+                opening.stage = Stage::Handshake(stranger);
+                Ok(None)
+            }
+            Progress::Known => {
+                registry.deregister(&mut stranger.stream)?;
+                Ok(Some(stranger.stream))
+            }
+            Progress::Gone => Err(closed()),
+        }
+    }
+
+    /// Lets an attempt be followed by another, or gives up.
+    fn again(
+        &mut self,
+        connection: ConnectionId,
+        error: io::Error,
+    ) -> Option<(ConnectionId, Opened)> {
+        let opening = self.all.get_mut(&connection)?;
+        let pause = pause_after(opening.pause);
+        let is_final = error.kind() == ErrorKind::ConnectionRefused || is_exhausted(&error);
+        if is_final || clock::until(opening.deadline_ns) <= pause {
+            let opening = self.all.remove(&connection)?;
+            let text = format!(
+                "no connection to rank {} at {} ({} attempts): {error}",
+                opening.peer, opening.address, opening.attempts
+            );
+            return Some((connection, Err(io::Error::new(error.kind(), text))));
+        }
+        opening.stage = Stage::Waiting;
+        opening.pause = Some(pause);
+        opening.until_ns = clock::after(pause);
+        None
+    }
+}
+
+/// True if a socket is connected; false while that takes time.
+///
+/// # Errors
+/// If it will not be.
+fn connected(stream: &TcpStream) -> io::Result<bool> {
+    if let Some(error) = stream.take_error()? {
+        return Err(error);
+    }
+    match stream.peer_addr() {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotConnected => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use mio::{Events, Poll};
+
+    use super::super::arrival::tests::door;
+    use super::*;
+
+    /// What comes of a connection to `address`.
+    fn opened(address: SocketAddr, secret: &Secret, within: Duration, poll: &mut Poll) -> Opened {
+        let mut openings = Openings::new(1000, secret, None, within);
+        let mut events = Events::with_capacity(64);
+        let mut ended = openings.open(poll.registry(), (3, 7, address));
+        loop {
+            let (expired, next) = openings.expire(poll.registry());
+            if let Some((connection, opened)) = ended.or(expired.into_iter().next()) {
+                assert_eq!((connection, openings.all.len()), (3, 0));
+                return opened;
+            }
+            ended = None;
+            poll.poll(&mut events, next).unwrap();
+            for event in &events {
+                ended = openings.handle(poll.registry(), event.token());
+            }
+        }
+    }
+
+    #[test]
+    fn a_connection_that_is_closed_in_its_handshake_is_tried_again() {
+        let secret = Secret::random().unwrap();
+        let mut poll = Poll::new().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let hour = Duration::from_secs(3600);
+        std::thread::scope(|scope| {
+            scope.spawn(|| door(&listener, (Purpose::Rank(7), &secret), 3));
+            opened(address, &secret, hour, &mut poll).unwrap();
+        });
+    }
+
+    #[test]
+    fn a_rank_that_does_not_listen_any_more_is_told_at_once_and_by_name() {
+        let secret = Secret::random().unwrap();
+        let mut poll = Poll::new().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let hour = Duration::from_secs(3600);
+        let error = opened(address, &secret, hour, &mut poll).unwrap_err();
+        let told = format!("no connection to rank 7 at {address} (1 attempts): ");
+        assert!(error.to_string().starts_with(&told), "{error}");
+    }
+}

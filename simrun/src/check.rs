@@ -29,6 +29,7 @@ use sim_core::{ActorId, Console, Level, LogLine, Progress, Schedule, Stepper, Wa
 pub(crate) use self::args::{CheckArgs, EXIT_STATUS, quoted};
 use crate::args::Format;
 use crate::guard::{self, Guard, Misdeed, Watched};
+use crate::memory::{self, Estimate};
 use crate::{entry, status};
 
 /// So many steps are executed at most to know whether a correct run was still possible at one place.
@@ -322,6 +323,10 @@ pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCo
     };
     let counts = Arc::new(explore::Progress::default());
     let has_ranks = make().has_ranks();
+    let ranks = args.run_options(None).ranks.filter(|_| has_ranks);
+    if let Some(Estimate::TooLarge(text)) = ranks.map(memory::estimate) {
+        return status::limited(format_args!("out of memory: {text}"));
+    }
     let guard = watch(args, has_ranks, &platform, &stop, &counts);
     let subject = Subject {
         name,

@@ -12,11 +12,12 @@ use clap::FromArgMatches as _;
 use platform::units::Duration;
 use platform::{Override, Platform};
 use run::{Folder, Mapping, Options, Origin, Output, Program, Record, Run, Stream};
-use sim_core::{Digest, Limit, Outcome, Progress, Report, Time};
+use sim_core::{Limit, Outcome, Progress, Time};
 
 use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
 use crate::check::{self, CheckArgs};
-use crate::guard::{self, Cause, Guard, Misdeed, Stopped, Watched};
+use crate::guard::{self, Guard, Misdeed, Watched};
+use crate::memory::{self, Estimate};
 use crate::platform_command::warn;
 use crate::real::{self, RealArgs};
 use crate::{App, REVISION, handshake, progress, status, summary};
@@ -134,6 +135,11 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
         Ok(start) => start,
         Err(code) => return code,
     };
+    if program.has_ranks()
+        && let Err(code) = estimate_memory(start.ranks(), args)
+    {
+        return code;
+    }
     let job = Arc::new(Job {
         name: name.to_owned(),
         args: args.clone(),
@@ -182,12 +188,25 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
     job.end(&mut run, misdeed, &output)
 }
 
+/// Ends a run that needs more memory than there is, before it begins.
+fn estimate_memory(ranks: u32, args: &RunArgs) -> Result<(), ExitCode> {
+    match memory::estimate(ranks) {
+        Estimate::TooLarge(text) => Err(status::limited(format_args!("out of memory: {text}"))),
+        Estimate::Notable(text) if !args.quiet => {
+            // Nobody can be told that standard error is closed.
+            let _ = writeln!(io::stderr().lock(), "note: {text}");
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A run as it was asked for.
-struct Job {
+pub(crate) struct Job {
     name: String,
-    args: RunArgs,
+    pub(crate) args: RunArgs,
     arguments: Vec<OsString>,
-    start: Start,
+    pub(crate) start: Start,
 }
 
 impl Job {
@@ -207,7 +226,7 @@ impl Job {
         guard
     }
 
-    fn origin(&self) -> Origin {
+    pub(crate) fn origin(&self) -> Origin {
         let arguments = self.arguments.iter();
         Origin {
             seed: self.args.seed,
@@ -257,90 +276,16 @@ impl Job {
             Err(error) => status::refuse(error),
         }
     }
-
-    /// Keeps and tells what is known of a run that was given up; the exit status.
-    fn conclude(&self, stopped: &Stopped) -> u8 {
-        let run = self.given_up(stopped);
-        let mut record = Record::new(&run, self.origin());
-        // The kernel could not be asked.
-        record.digest = None;
-        if stopped.cause == Cause::Exit {
-            record.outcome = "failed";
-        }
-        let kept = keep(&self.start, &run, &record);
-        let (mut stdout, mut stderr) = (
-            guard::unlocked(&io::stdout()),
-            guard::unlocked(&io::stderr()),
-        );
-        if let Err(error) = kept {
-            // Nobody can be told that standard error is closed.
-            let _ = writeln!(stderr, "error: {error}");
-        }
-        // The process ends with its status in any case.
-        let _ = writeln!(stderr, "{}", stopped.sentence());
-        if stopped.cause != Cause::Exit
-            && let Some(problem) = summary::problem(&run.report)
-        {
-            let _ = writeln!(stderr, "{problem}");
-        }
-        let _ = tell_results(&run, &record, &self.args, &mut stdout);
-        stopped.cause.status()
-    }
-
-    /// What is known of a run that was given up.
-    fn given_up(&self, stopped: &Stopped) -> Run {
-        let Start {
-            platform,
-            options,
-            progress,
-            ..
-        } = &self.start;
-        let ranks = options
-            .ranks
-            .unwrap_or_else(|| options.mapping.default_ranks(platform.host_count()));
-        let hosts = match options.mapping {
-            Mapping::File(_) => options.mapping.place(platform, ranks, options.seed),
-            _ => Ok(Vec::new()),
-        };
-        let sentence = stopped.sentence();
-        let (outcome, warnings) = match (stopped.cause, &stopped.failure) {
-            (Cause::Exit, Some(failure)) => (Outcome::Failed(failure.clone()), Vec::new()),
-            (Cause::Exit | Cause::Interrupt, _) => (Outcome::Interrupted, vec![sentence]),
-            (Cause::MaxTime(allowed), _) => {
-                (Outcome::Limit(Limit::RealTime(allowed)), vec![sentence])
-            }
-        };
-        Run {
-            report: Report {
-                outcome,
-                time: progress.time(),
-                events: progress.events(),
-                transitions: 0,
-                messages: progress.messages(),
-                bytes: progress.bytes(),
-                actors: 0,
-                digest: Digest::default(),
-                schedule: None,
-            },
-            ranks,
-            warnings,
-            waits: Vec::new(),
-            connections: None,
-            // They were placed before the run.
-            hosts: hosts.unwrap_or_default(),
-            wall_s: stopped.wall_s,
-        }
-    }
 }
 
 /// Everything that a run needs, checked before it starts.
-struct Start {
-    platform: Arc<Platform>,
+pub(crate) struct Start {
+    pub(crate) platform: Arc<Platform>,
     path: PathBuf,
     folder: Option<Folder>,
     stop: Arc<AtomicBool>,
-    progress: Arc<Progress>,
-    options: Options,
+    pub(crate) progress: Arc<Progress>,
+    pub(crate) options: Options,
 }
 
 impl Start {
@@ -369,6 +314,17 @@ impl Start {
             progress,
             options,
         })
+    }
+}
+
+impl Start {
+    /// The number of ranks, given or not.
+    pub(crate) fn ranks(&self) -> u32 {
+        let hosts = self.platform.host_count();
+        let options = &self.options;
+        options
+            .ranks
+            .unwrap_or_else(|| options.mapping.default_ranks(hosts))
     }
 }
 
@@ -412,7 +368,7 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
 }
 
 /// Writes the record, and what belongs to it: the platform, a mapping that no option can tell, the deadlock's graph.
-fn keep(start: &Start, run: &Run, record: &Record) -> Result<(), run::RecordError> {
+pub(crate) fn keep(start: &Start, run: &Run, record: &Record) -> Result<(), run::RecordError> {
     let Some(folder) = &start.folder else {
         return Ok(());
     };
@@ -445,7 +401,7 @@ fn tell_problems(run: &Run, args: &RunArgs, stderr: &mut dyn Write) {
 }
 
 /// Prints the results to standard output.
-fn tell_results(
+pub(crate) fn tell_results(
     run: &Run,
     record: &Record,
     args: &RunArgs,

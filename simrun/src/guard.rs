@@ -2,7 +2,7 @@
 //!
 //! Programs run in the process of their simulator, so they can do to it what they like. The guard
 //! notices a program that ends the process (`std::process::exit`), that forks and lets the child
-//! return, that closes standard output, or that keeps the processor: if a run has not stopped
+//! return, that closes standard output, for which there is no memory, or that keeps the processor: if a run has not stopped
 //! [`GRACE`] after Ctrl-C or the end of its real time, a thread ends the process with the record
 //! written. It names the rank whose program was running. It does not notice `_exit`, `execve` and
 //! signals that kill; a rank that closes standard output is not named, since nobody looks after
@@ -17,20 +17,22 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
 use std::time::Duration;
 
-use signal_hook::low_level::exit;
+use signal_hook::consts::SIGABRT;
+use signal_hook::low_level::{emulate_default_handler, exit};
 use sim_core::{ActorId, Failure, HostId, Progress, Time};
 
-use crate::{process_hooks, status};
+use crate::{allocator, process_hooks};
 
+mod cause;
 mod forks;
 
+pub(crate) use cause::{Cause, Stopped};
+use cause::{ENDED, GRACE};
 use forks::Family;
 pub(crate) use forks::is_child;
-
-/// Time that a run has to stop by itself.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// Time between two looks of the watching thread.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -43,62 +45,6 @@ const LAST_WORDS: Duration = Duration::from_secs(10);
     reason = "limits of real time; no kernel sees it"
 )]
 type Clock = std::time::Instant;
-
-/// The reason for which a process ends before its run.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Cause {
-    /// The program ended it.
-    Exit,
-    /// It was interrupted.
-    Interrupt,
-    /// The real time was up, in seconds.
-    MaxTime(f64),
-}
-
-impl Cause {
-    pub(crate) const fn status(self) -> u8 {
-        match self {
-            Self::Exit => status::FAILED,
-            Self::Interrupt => status::INTERRUPTED,
-            Self::MaxTime(_) => status::LIMIT,
-        }
-    }
-}
-
-/// A run that has been given up.
-#[derive(Debug)]
-pub(crate) struct Stopped {
-    pub(crate) cause: Cause,
-    /// The actor whose program was running, as far as that is known, and what it did.
-    pub(crate) failure: Option<Failure>,
-    /// Real time that the run has taken, in seconds.
-    pub(crate) wall_s: f64,
-}
-
-impl Stopped {
-    /// A line that says what happened.
-    pub(crate) fn sentence(&self) -> String {
-        let what = match self.cause {
-            Cause::Exit => {
-                return match &self.failure {
-                    Some(failure) => format!("error: {failure}"),
-                    None => format!("error: the program {ENDED}"),
-                };
-            }
-            Cause::Interrupt => "after it was interrupted",
-            Cause::MaxTime(_) => "after the end of its real time",
-        };
-        let grace = GRACE.as_secs();
-        match &self.failure {
-            Some(Failure { name, host, .. }) => format!(
-                "{name} on host {host} was still busy {grace} s {what}: the process was ended"
-            ),
-            None => format!("the run did not stop within {grace} s {what}: the process was ended"),
-        }
-    }
-}
-
-const ENDED: &str = "ended the process, as std::process::exit does: expected it to return";
 
 pub(crate) const CLOSED: &str =
     "the program closed standard output, or put something else there: expected it to stay open";
@@ -121,6 +67,9 @@ pub(crate) struct Watched {
     pub(crate) conclude: Box<dyn Fn(&Stopped) -> u8 + Send + Sync>,
 }
 
+/// Memory in bytes that is given back when there is no more, for what is still to be told.
+const RESERVE: usize = 32 << 20;
+
 /// The state of a run that the guard shares with its thread and its hooks.
 struct State {
     watched: Watched,
@@ -135,6 +84,8 @@ struct State {
     is_late: AtomicBool,
     /// What forked children tell; without it they are not heard of.
     family: Option<Family>,
+    /// See [`RESERVE`]: never touched, so it takes only addresses.
+    reserve: Mutex<Vec<u8>>,
 }
 
 /// The run is going.
@@ -145,6 +96,11 @@ const ITSELF: u32 = 1;
 const FROM_OUTSIDE: u32 = 2;
 
 static CURRENT: Mutex<Option<Arc<State>>> = Mutex::new(None);
+
+/// A thread can act on [`IS_OUT_OF_MEMORY`].
+static IS_ON_GUARD: AtomicBool = AtomicBool::new(false);
+/// The program cannot go on for want of memory.
+static IS_OUT_OF_MEMORY: AtomicBool = AtomicBool::new(false);
 
 static THREADS: AtomicU32 = AtomicU32::new(1);
 
@@ -185,14 +141,13 @@ impl Guard {
             is_resting: AtomicBool::default(),
             is_late: AtomicBool::default(),
             family: Family::new().ok(),
+            reserve: Mutex::new(Vec::with_capacity(RESERVE)),
         });
         *lock(&CURRENT) = Some(Arc::clone(&state));
         let same = Arc::clone(&state);
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "a program that keeps the processor is noticed by another thread"
-        )]
-        std::thread::spawn(move || same.watch());
+        let thread = thread::Builder::new().spawn(move || same.watch());
+        // Without a thread only the program itself can stop the run.
+        IS_ON_GUARD.store(thread.is_ok(), Ordering::Relaxed);
         Self {
             state,
             stdout: stdout_identity(),
@@ -236,6 +191,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
+        IS_ON_GUARD.store(false, Ordering::Relaxed);
         self.state.end_by_itself();
         *lock(&CURRENT) = None;
     }
@@ -269,8 +225,11 @@ impl State {
         let (sender, receiver) = mpsc::channel();
         let same = Arc::clone(self);
         // Whatever is written may block, on a pipe that nobody reads.
-        #[expect(clippy::disallowed_methods, reason = "the run is over")]
-        std::thread::spawn(move || sender.send((same.watched.conclude)(&stopped)));
+        let conclude = move || sender.send((same.watched.conclude)(&stopped));
+        let thread = thread::Builder::new().spawn(conclude);
+        if thread.is_err() {
+            exit(i32::from(status));
+        }
         let told = receiver.recv_timeout(LAST_WORDS);
         exit(i32::from(told.unwrap_or(status)));
     }
@@ -287,9 +246,13 @@ impl State {
     fn watch(self: Arc<Self>) {
         let mut asked: Option<(Cause, Duration)> = None;
         loop {
-            std::thread::park_timeout(PERIOD);
+            thread::park_timeout(PERIOD);
             if self.ending.load(Ordering::Relaxed) != OPEN {
                 return;
+            }
+            if IS_OUT_OF_MEMORY.load(Ordering::Relaxed) {
+                drop(std::mem::take(&mut *lock(&self.reserve)));
+                self.give_up(Cause::Memory(allocator::failed().unwrap_or_default()));
             }
             let now = self.begin.elapsed();
             asked = asked.or_else(|| self.reason_to_stop(now).map(|cause| (cause, now)));
@@ -327,7 +290,7 @@ impl State {
             .iter()
             .map(|(_, progress)| progress.polled())
             .collect();
-        std::thread::park_timeout(PERIOD);
+        thread::park_timeout(PERIOD);
         let mut both = kernels.iter().zip(before);
         let found =
             both.find(|((_, progress), before)| before.is_some() && progress.polled() == *before);
@@ -364,7 +327,7 @@ impl State {
 /// Stays here while another thread ends the process.
 fn wait_for_the_end() -> ! {
     loop {
-        std::thread::park();
+        thread::park();
     }
 }
 
@@ -382,6 +345,19 @@ pub(super) fn on_exit() {
     if state.ending.load(Ordering::Relaxed) == FROM_OUTSIDE {
         wait_for_the_end();
     }
+}
+
+/// The process aborts, in the handler of that signal. For want of memory, the thread stays here until another one has
+/// told what there is to tell.
+pub(super) fn on_abort() {
+    if allocator::failed().is_some() && IS_ON_GUARD.load(Ordering::Relaxed) && !is_child() {
+        IS_OUT_OF_MEMORY.store(true, Ordering::Relaxed);
+        loop {
+            std::hint::spin_loop();
+        }
+    }
+    // It ends the process in any case.
+    let _ = emulate_default_handler(SIGABRT);
 }
 
 /// The program has forked, in the parent.

@@ -30,6 +30,7 @@
 //! An *actor program* is an `async fn` of a root actor instead: `async fn f(me: sim_core::Actor, args: Args)`; `-n` is
 //! what [`sim_core::Actor::count`] gives. The arguments may be left out in both cases.
 
+mod allocator;
 mod app;
 mod args;
 mod arrival_args;
@@ -38,12 +39,14 @@ mod check;
 mod cli;
 mod compare;
 mod entry;
+mod given_up;
 mod graph;
 mod guard;
 mod handshake;
 mod limits;
 mod measure;
 mod measure_real;
+mod memory;
 mod new;
 mod package;
 mod platform_command;
@@ -57,6 +60,7 @@ mod tcp_args;
 mod verbs_args;
 mod way;
 
+pub use allocator::Allocator;
 pub use app::App;
 pub use cli::simrun;
 pub use entry::run_app;
@@ -66,9 +70,15 @@ pub use size::{BadSize, Size};
 pub const REVISION: &str = env!("SIMRUN_REVISION");
 
 /// Makes the `main` of a program from its `async fn`.
+///
+/// It also installs an allocator, which is that of the system and notices when memory is short. A program with an
+/// allocator of its own calls [`run_app`] in its `main` instead, and is aborted when memory is short.
 #[macro_export]
 macro_rules! main {
     ($program:path) => {
+        #[global_allocator]
+        static SIMRUN_ALLOCATOR: $crate::Allocator = $crate::Allocator;
+
         fn main() -> ::std::process::ExitCode {
             $crate::run_app(
                 option_env!("CARGO_BIN_NAME").unwrap_or(env!("CARGO_PKG_NAME")),

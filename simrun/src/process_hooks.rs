@@ -1,6 +1,7 @@
-//! Hooks of the C library: functions to be called when the process ends, and in a forked child.
+//! Hooks of the C library: functions to be called when the process ends or aborts, and in a forked
+//! child.
 //!
-//! The one place of this crate with `unsafe`. Neither the standard library nor a safe crate offers
+//! Beside the allocator the one place of this crate with `unsafe`. Neither the standard library nor a safe crate offers
 //! these hooks, and a program can call `exit` or `fork` where nothing else notices. Not noticed by
 //! them are `_exit`, `execve`, signals that kill, and system calls that go around the C library.
 
@@ -11,6 +12,8 @@
 
 use std::panic::catch_unwind;
 use std::sync::Once;
+
+use signal_hook::consts::SIGABRT;
 
 use crate::guard;
 
@@ -26,6 +29,10 @@ pub(crate) fn register() {
             libc::atexit(at_exit);
             libc::pthread_atfork(None, Some(in_parent), Some(in_child));
         }
+        // SAFETY: the action only reads and writes atomics, spins, or lets the signal have its
+        // usual effect, all of which may be done in a signal handler. Where it cannot be
+        // registered, an abort ends the process as usual.
+        let _ = unsafe { signal_hook::low_level::register(SIGABRT, guard::on_abort) };
     });
 }
 

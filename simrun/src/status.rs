@@ -33,6 +33,13 @@ pub(crate) fn failed(message: impl fmt::Display) -> ExitCode {
     ExitCode::from(FAILED)
 }
 
+/// Prints which limit was reached to standard error; the status of a limit.
+pub(crate) fn limited(message: impl fmt::Display) -> ExitCode {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "{message}: no verdict");
+    ExitCode::from(LIMIT)
+}
+
 /// Shows what is wrong with a command line, or the help that was asked for.
 pub(crate) fn show(error: &clap::Error) -> ExitCode {
     match error.print() {

@@ -168,9 +168,11 @@ pub(crate) fn problem(report: &Report) -> Option<String> {
             seconds(report.time.as_secs()),
             count(*polls, "step")
         ),
-        Outcome::Limit(Limit::Memory(bytes)) => {
-            let more = Size(*bytes);
-            format!("out of memory: {more} more could not be had: no verdict")
+        Outcome::Limit(Limit::Memory(more)) => {
+            format!(
+                "out of memory: {} more could not be had: no verdict",
+                Size(*more)
+            )
         }
         Outcome::Interrupted | Outcome::Stopped => format!(
             "interrupted at {} simulated, after {}: the results are those computed so far",
@@ -239,7 +241,8 @@ pub(crate) fn rounded(value: f64) -> String {
     }
 }
 
-fn bytes(value: f64) -> String {
+/// Bytes with the unit that people would choose, to 2 digits.
+pub(crate) fn bytes(value: f64) -> String {
     let units = [
         ("GiB", 1_073_741_824.0),
         ("MiB", 1_048_576.0),

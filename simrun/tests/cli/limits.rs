@@ -238,6 +238,62 @@ fn real_time_is_limited_in_a_search() {
     assert!(ran.stderr.starts_with(busy), "{ran:?}");
 }
 
+/// The test program with these options, in 1 GiB of addresses.
+fn in_a_gibibyte(line: &str) -> crate::support::Ran {
+    let line = format!("ulimit -v 1048576; exec {} {line}", program("cases"));
+    crate::support::run(command("sh").args(["-c", &line]))
+}
+
+#[test]
+fn too_many_ranks_for_the_memory_are_found_before_the_run() {
+    let folder = Folder::new();
+    let out = folder.path("out");
+    for line in [
+        format!("-p {CLUSTER} -n 10000000 --out {out} -- --case log"),
+        "check -n 10000000 -- --case log".to_owned(),
+    ] {
+        let ran = in_a_gibibyte(&line);
+        assert_eq!((ran.status, ran.stdout.as_str()), (3, ""), "{ran:?}");
+        let begins = "out of memory: 10000000 ranks need about 8.38 GiB besides what the program keeps, and ";
+        assert!(ran.stderr.starts_with(begins), "{ran:?}");
+        assert!(
+            ran.stderr.ends_with(" are available: no verdict\n"),
+            "{ran:?}"
+        );
+    }
+}
+
+#[test]
+fn the_end_of_memory_is_a_limit_with_a_record() {
+    let folder = Folder::new();
+    let out = folder.path("out");
+    let ran = in_a_gibibyte(&format!("-p {CLUSTER} -n 2 --out {out} -- --case hungry"));
+    assert_eq!(ran.status, 3, "{ran:?}");
+    let needed = "out of memory: rank 0 on host node-0 needed 2GiB more\n2 ranks, ";
+    assert!(ran.stderr.contains(needed), "{ran:?}");
+    assert!(
+        ran.stderr
+            .ends_with(" in use: no verdict; --payload phantom saves the bytes of messages\n"),
+        "{ran:?}"
+    );
+    let record = std::fs::read_to_string(format!("{out}/record.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    assert_eq!(
+        (&record["outcome"], &record["simulated_s"]),
+        (&"limit".into(), &1.0.into())
+    );
+    assert_eq!(record["limit"], "memory: 2147483648 B more");
+    // Without bytes there is room for it.
+    let line = format!("-p {CLUSTER} -n 2 -q --payload phantom -- --case hungry");
+    assert_eq!(in_a_gibibyte(&line).status, 0);
+    let ran = in_a_gibibyte("check -n 2 -- --case hungry");
+    assert_eq!((ran.status, ran.stdout.as_str()), (3, ""), "{ran:?}");
+    assert!(
+        ran.stderr.contains("\nno verdict after 0 traces, "),
+        "{ran:?}"
+    );
+}
+
 #[test]
 fn the_second_signal_ends_at_once() {
     let folder = Folder::new();

@@ -52,6 +52,8 @@ enum Case {
     Stuck,
     /// Rank 0 says so, then sleeps for no time, for ever.
     Naps,
+    /// Rank 0 makes a buffer of 2 GiB after 1 s.
+    Hungry,
     /// Rank 1 ends the process after 2 s.
     Exit,
     /// The same from a thread that rank 1 has started.
@@ -309,6 +311,10 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
             Case::Exit | Case::ExitElsewhere | Case::CloseStdout | Case::Fork | Case::ForkAndExit,
             _,
         ) => mistreat(&world, args.case).await,
+        (Case::Hungry, 0) => {
+            world.sleep(1.0).await;
+            drop(world.buffer(2 << 30));
+        }
         (Case::Crowd, _) => crowd(&world).await?,
         (Case::Lost, _) => lost(&world).await?,
         (Case::Deaf, _) => deaf(&world).await?,

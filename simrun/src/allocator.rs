@@ -1,0 +1,59 @@
+//! The allocator of programs: that of the system, which also remembers that an allocation failed.
+//!
+//! The standard library aborts the process when memory that a program cannot do without is refused,
+//! and tells nobody before. With what is remembered here, the guard can tell such an end from any
+//! other. A program that handles the refusal (`try_reserve`) goes on as before; if it aborts later
+//! for another reason, that is taken for the end of memory.
+
+#![expect(
+    unsafe_code,
+    reason = "allocators are implemented with unsafe functions"
+)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The global allocator of a program; `main!` installs it.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct Allocator;
+
+/// The bytes of the latest allocation that failed, 0 if none has.
+static FAILED: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the bytes of the latest allocation that failed.
+pub(crate) fn failed() -> Option<u64> {
+    Some(FAILED.load(Ordering::Relaxed)).filter(|&bytes| bytes > 0)
+}
+
+#[inline]
+fn noted(memory: *mut u8, bytes: usize) -> *mut u8 {
+    if memory.is_null() {
+        FAILED.store(bytes as u64, Ordering::Relaxed);
+    }
+    memory
+}
+
+// SAFETY: every call is passed on unchanged to the allocator of the system, which keeps the
+// contract; an atomic is written besides.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the same contract.
+        noted(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the same contract.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps the same contract.
+        noted(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // SAFETY: the caller keeps the same contract.
+        noted(unsafe { System.realloc(memory, layout, bytes) }, bytes)
+    }
+}

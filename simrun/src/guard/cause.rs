@@ -1,0 +1,77 @@
+//! Why a run was given up, and how that is said.
+
+use std::time::Duration;
+
+use sim_core::Failure;
+
+use crate::{Size, status};
+
+/// Time that a run has to stop by itself.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+
+/// The reason for which a process ends before its run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Cause {
+    /// The program ended it.
+    Exit,
+    /// It was interrupted.
+    Interrupt,
+    /// The real time was up, in seconds.
+    MaxTime(f64),
+    /// An allocation of this number of bytes failed.
+    Memory(u64),
+}
+
+impl Cause {
+    pub(crate) const fn status(self) -> u8 {
+        match self {
+            Self::Exit => status::FAILED,
+            Self::Interrupt => status::INTERRUPTED,
+            Self::MaxTime(_) | Self::Memory(_) => status::LIMIT,
+        }
+    }
+}
+
+/// A run that has been given up.
+#[derive(Debug)]
+pub(crate) struct Stopped {
+    pub(crate) cause: Cause,
+    /// The actor whose program was running, as far as that is known, and what it did.
+    pub(crate) failure: Option<Failure>,
+    /// Real time that the run has taken, in seconds.
+    pub(crate) wall_s: f64,
+}
+
+impl Stopped {
+    /// A line that says what happened.
+    pub(crate) fn sentence(&self) -> String {
+        let what = match self.cause {
+            Cause::Exit => {
+                return match &self.failure {
+                    Some(failure) => format!("error: {failure}"),
+                    None => format!("error: the program {ENDED}"),
+                };
+            }
+            Cause::Memory(bytes) => {
+                let who = match &self.failure {
+                    Some(Failure { name, host, .. }) => format!("{name} on host {host}"),
+                    None => "the run".to_owned(),
+                };
+                return format!("out of memory: {who} needed {} more", Size(bytes));
+            }
+            Cause::Interrupt => "after it was interrupted",
+            Cause::MaxTime(_) => "after the end of its real time",
+        };
+        let grace = GRACE.as_secs();
+        match &self.failure {
+            Some(Failure { name, host, .. }) => format!(
+                "{name} on host {host} was still busy {grace} s {what}: the process was ended"
+            ),
+            None => format!("the run did not stop within {grace} s {what}: the process was ended"),
+        }
+    }
+}
+
+/// What a rank did that ends the process.
+pub(super) const ENDED: &str =
+    "ended the process, as std::process::exit does: expected it to return";

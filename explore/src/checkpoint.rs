@@ -36,11 +36,11 @@ impl Checkpoint {
         checkpoint.open().map(|_| checkpoint)
     }
 
-    /// Runs so far.
+    /// The counts so far.
     #[must_use]
-    pub fn traces(&self) -> u64 {
-        self.open()
-            .map_or(0, |(state, _, _)| state.statistics.traces)
+    pub fn statistics(&self) -> Statistics {
+        let opened = self.open().map(|(state, _, _)| state.statistics);
+        opened.unwrap_or_default()
     }
 
     pub(crate) fn new(state: &State, found: &[Way], orders: &Orders) -> Self {

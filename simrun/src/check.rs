@@ -8,6 +8,7 @@ mod json;
 mod passes;
 mod resume;
 mod search;
+mod slices;
 mod text;
 mod timeline;
 mod words;

@@ -133,8 +133,8 @@ pub(crate) struct CheckArgs {
     )]
     pub(super) threads: u32,
 
-    /// Go on with the search that is kept in FILE, if there is one; a search that a limit or
-    /// Ctrl-C stops is kept there, and the same command goes on
+    /// Go on with the search that is kept in FILE, if there is one; it is kept there every
+    /// 10 s and when a limit or Ctrl-C stops it, and the same command goes on
     #[arg(
         long,
         value_name = "FILE",
@@ -143,6 +143,16 @@ pub(crate) struct CheckArgs {
         conflicts_with = "replay"
     )]
     pub(super) resume: Option<PathBuf>,
+
+    /// How often the search is kept in the file of --resume
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10s",
+        help_heading = "Search",
+        requires = "resume"
+    )]
+    pub(super) keep_every: Duration,
 
     /// Stop at the first finding
     #[arg(long, help_heading = "Search", conflicts_with = "replay")]

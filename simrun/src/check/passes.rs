@@ -11,7 +11,7 @@ use explore::{Options, Report, Verdict};
 use run::SendMode;
 
 use super::resume::Part;
-use super::search::{add_findings, explore_all, guarded, opened, part_of};
+use super::search::{Parts, add_findings, explore_all};
 use super::{Found, Subject};
 
 /// The sends of the searches that follow, in their order.
@@ -69,7 +69,7 @@ pub(super) fn follow(
     first: &Report,
     options: &Options,
     mut kept: IntoIter<Part>,
-    parts: &mut Vec<Part>,
+    parts: &mut Parts<'_>,
 ) -> Result<Vec<Pass>, std::process::ExitCode> {
     let mut passes: Vec<Pass> = Vec::new();
     let is_open = subject.send_mode.is_none() && first.verdict == Verdict::Ok;
@@ -89,11 +89,9 @@ pub(super) fn follow(
             transitions_max,
             ..options.clone()
         };
-        let (from, numbers) = opened(kept.next());
         let subject = with_sends(subject, mode);
-        let report = guarded(|| explore_all(&subject, &options, &numbers, from.as_ref()))?;
+        let report = explore_all(&subject, &options, kept.next(), parts)?;
         seconds_max -= report.statistics.seconds;
-        parts.extend(part_of(&report, numbers));
         let has_found = matches!(report.verdict, Verdict::Found | Verdict::Broken(_));
         passes.push(Pass { mode, report });
         if has_found {

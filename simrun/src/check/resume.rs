@@ -9,6 +9,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use explore::Checkpoint;
+use files::{Output, OutputError};
 use run::QueueNumbers;
 use serde_json::{Value, json};
 use sim_core::Digest;
@@ -50,33 +51,81 @@ pub(super) fn identity(
     })
 }
 
-/// Reads the searches in the file, the first one first; nothing if there is none.
-pub(super) fn read(path: &Path, identity: &Value) -> Result<Option<Vec<Part>>, String> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("{}: cannot read it: {error}", path.display())),
-    };
-    let damaged = || {
-        format!(
-            "{}: this is not a search that was kept, or it was damaged",
-            path.display()
-        )
-    };
-    let value: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
-    for key in KEYS {
-        let found = value["of"].get(key).ok_or_else(damaged)?;
-        let expected = &identity[key];
-        if found != expected {
-            return Err(format!(
-                "{}: this search is of another {key}: found {found}, expected {expected}",
+/// The file, and what the searches in it are of.
+pub(super) struct SearchFile<'a> {
+    path: &'a Path,
+    identity: Value,
+    every: f64,
+}
+
+impl<'a> SearchFile<'a> {
+    /// The file at `path`, to be written `every` seconds. Nothing is read or written yet.
+    pub(super) fn new(path: &'a Path, identity: Value, every: f64) -> Result<Self, OutputError> {
+        Output::new(path).map(|_| Self {
+            path,
+            identity,
+            every,
+        })
+    }
+
+    /// Seconds after which the file is written again.
+    pub(super) const fn every(&self) -> f64 {
+        self.every
+    }
+
+    /// Reads the searches in the file, the first one first; nothing if there is none.
+    pub(super) fn read(&self) -> Result<Vec<Part>, String> {
+        let path = self.path;
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(format!("{}: cannot read it: {error}", path.display())),
+        };
+        let damaged = || {
+            format!(
+                "{}: this is not a search that was kept, or it was damaged",
                 path.display()
-            ));
+            )
+        };
+        let value: Value = serde_json::from_str(&text).map_err(|_| damaged())?;
+        for key in KEYS {
+            let found = value["of"].get(key).ok_or_else(damaged)?;
+            let expected = &self.identity[key];
+            if found != expected {
+                return Err(format!(
+                    "{}: this search is of another {key}: found {found}, expected {expected}",
+                    path.display()
+                ));
+            }
+        }
+        let parts = value["searches"].as_array().ok_or_else(damaged)?.iter();
+        let parts: Option<Vec<Part>> = parts.map(read_part).collect();
+        parts.ok_or_else(damaged)
+    }
+
+    /// Writes the file, and returns its name.
+    pub(super) fn write(
+        &self,
+        parts: &[Part],
+        going: Option<(&Checkpoint, &QueueNumbers)>,
+    ) -> Result<String, OutputError> {
+        let over = parts.iter().map(|part| (&part.checkpoint, &part.numbers));
+        let searches: Vec<Value> = over.chain(going).map(write_part).collect();
+        let value = json!({ "of": self.identity, "searches": searches });
+        files::write(self.path, format!("{value}\n"))?;
+        Ok(self.path.display().to_string())
+    }
+
+    /// Takes the file away: everything was explored.
+    pub(super) fn remove(&self) -> Result<(), String> {
+        match fs::remove_file(self.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(format!(
+                "{}: cannot remove it: {error}",
+                self.path.display()
+            )),
+            _ => Ok(()),
         }
     }
-    let parts = value["searches"].as_array().ok_or_else(damaged)?.iter();
-    let parts: Option<Vec<Part>> = parts.map(read_part).collect();
-    Ok(Some(parts.ok_or_else(damaged)?))
 }
 
 /// One of the searches; nothing if it was damaged.
@@ -92,38 +141,14 @@ fn read_part(value: &Value) -> Option<Part> {
 }
 
 /// One of the searches, to be written.
-fn write_part(part: &Part) -> Value {
-    let (words, queues) = (part.checkpoint.words(), part.numbers.to_words());
+fn write_part((checkpoint, numbers): (&Checkpoint, &QueueNumbers)) -> Value {
+    let (words, queues) = (checkpoint.words(), numbers.to_words());
     json!({
-        "traces": part.checkpoint.traces(),
+        "traces": checkpoint.statistics().traces,
         "queues": queues,
         "search": words,
         "checksum": checksum(words, &queues),
     })
-}
-
-/// Writes the file.
-pub(super) fn write(path: &Path, identity: &Value, parts: &[Part]) -> Result<(), String> {
-    let searches: Vec<Value> = parts.iter().map(write_part).collect();
-    let value = json!({ "of": identity, "searches": searches });
-    files::write(
-        path,
-        format!(
-            "{value}
-"
-        ),
-    )
-    .map_err(|error| error.to_string())
-}
-
-/// Takes the file away: everything was explored.
-pub(super) fn remove(path: &Path) -> Result<(), String> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(format!("{}: cannot remove it: {error}", path.display()))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn numbers(value: &Value) -> Option<Vec<u64>> {

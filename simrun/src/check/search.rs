@@ -3,18 +3,19 @@
 //! Searches of the same program with other sends follow the first one (`passes.rs`).
 
 use std::any::Any;
+use std::io::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use explore::{Bound, Options, Progress, Report, Threads, Verdict};
+use explore::{Bound, Checkpoint, Options, Progress, Report, Threads, Verdict};
 use run::QueueNumbers;
 use serde_json::Value;
 
 use super::passes::{self, Pass};
-use super::resume::{self, Part};
-use super::{Found, Subject, Warning, json, print, text};
+use super::resume::{self, Part, SearchFile};
+use super::{Found, Subject, Warning, json, print, slices, text};
 use crate::args::Format;
 use crate::{progress, status};
 
@@ -86,22 +87,23 @@ pub(super) fn search(
     };
     // Whatever is wrong with it is said before the search begins.
     subject.stepper()?;
-    let file = args.resume.as_deref().map(|path| (path, identity(subject)));
-    let kept = match &file {
-        Some((path, identity)) => resume::read(path, identity).map_err(status::refuse)?,
-        None => None,
-    };
+    let every = args.keep_every.as_secs();
+    let file = args.resume.as_deref();
+    let file = file.map(|path| SearchFile::new(path, identity(subject), every));
+    let file = file.transpose().map_err(status::refuse)?;
+    let kept = file.as_ref().map_or(Ok(Vec::new()), SearchFile::read);
+    let mut kept = kept.map_err(status::refuse)?.into_iter();
     let line = progress::line(move || {
         let (traces, transitions) = (counts.traces(), counts.transitions());
         format!("{traces} traces, {transitions} transitions")
     });
-    let mut kept = kept.unwrap_or_default().into_iter();
-    let (from, numbers) = opened(kept.next());
-    let report = guarded(|| explore_all(subject, &options, &numbers, from.as_ref()));
-    let mut parts = Vec::new();
+    let mut parts = Parts {
+        file,
+        over: Vec::new(),
+    };
+    let report = explore_all(subject, &options, kept.next(), &mut parts);
     let mut passes = Ok(Vec::new());
     if let Ok(report) = &report {
-        parts.extend(part_of(report, numbers));
         passes = passes::follow(subject, report, &options, kept, &mut parts);
     }
     if let Some(line) = line {
@@ -124,22 +126,20 @@ pub(super) fn search(
     for pass in &searched.passes {
         searched.is_cut |= pass.add_findings(subject, &mut searched.found)?;
     }
-    if let Some((path, identity)) = file {
-        let goes_on = searched.reports().any(|report| report.checkpoint.is_some());
-        let done = if goes_on {
-            searched.kept_in = Some(path.display().to_string());
-            resume::write(path, &identity, &parts)
+    if let Some(file) = &parts.file {
+        if searched.reports().any(|report| report.checkpoint.is_some()) {
+            let written = file.write(&parts.over, None);
+            searched.kept_in = Some(written.map_err(status::refuse)?);
         } else {
-            resume::remove(path)
-        };
-        done.map_err(status::refuse)?;
+            file.remove().map_err(status::refuse)?;
+        }
     }
     super::refuse_misdeeds(subject.guard)?;
     show(subject, &searched)
 }
 
 /// Where a search begins, and the numbers of its queues.
-pub(super) fn opened(part: Option<Part>) -> (Option<explore::Checkpoint>, QueueNumbers) {
+fn opened(part: Option<Part>) -> (Option<Checkpoint>, QueueNumbers) {
     match part {
         Some(part) => (Some(part.checkpoint), part.numbers),
         None => (None, QueueNumbers::default()),
@@ -147,7 +147,7 @@ pub(super) fn opened(part: Option<Part>) -> (Option<explore::Checkpoint>, QueueN
 }
 
 /// Where a search can go on another time, or that it is over.
-pub(super) fn part_of(report: &Report, numbers: QueueNumbers) -> Option<Part> {
+fn part_of(report: &Report, numbers: QueueNumbers) -> Option<Part> {
     let checkpoint = report.checkpoint.as_ref().or(report.over.as_ref())?.clone();
     Some(Part {
         checkpoint,
@@ -206,29 +206,55 @@ pub(super) fn add_findings(
 }
 
 /// A search whose panics are bugs.
-pub(super) fn guarded(search: impl FnOnce() -> Report) -> Result<Report, ExitCode> {
+fn guarded(search: impl FnOnce() -> Report) -> Result<Report, ExitCode> {
     let (searched, _) = run::with_quiet_panics(|| catch_unwind(AssertUnwindSafe(search)));
     searched.map_err(|panic| broken_search(&*panic))
 }
 
-/// The search itself, on as many threads as are asked for.
+/// The searches that have ended, each with where it can go on, and the file in which they are kept.
+pub(super) struct Parts<'a> {
+    file: Option<SearchFile<'a>>,
+    over: Vec<Part>,
+}
+
+impl Parts<'_> {
+    /// Keeps a search that goes on. It is worth more than its file, which may be written another time: an error is a
+    /// warning.
+    fn keep(&self, checkpoint: &Checkpoint, numbers: &QueueNumbers) {
+        if let Some(file) = &self.file
+            && let Err(error) = file.write(&self.over, Some((checkpoint, numbers)))
+        {
+            let _ = writeln!(io::stderr().lock(), "warning: {error}");
+        }
+    }
+}
+
+/// A search from `part` on, on as many threads as are asked for. It is kept now and then, and added to `parts`.
 pub(super) fn explore_all(
     subject: &Subject<'_>,
     options: &Options,
-    numbers: &QueueNumbers,
-    from: Option<&explore::Checkpoint>,
-) -> Report {
+    part: Option<Part>,
+    parts: &mut Parts<'_>,
+) -> Result<Report, ExitCode> {
+    let (from, numbers) = opened(part);
     let threads = Threads {
         number: subject.args.threads as usize,
         make: &|| {
-            let made = subject.stepper_with(numbers);
+            let made = subject.stepper_with(&numbers);
             made.expect("it could be made before").0
         },
         around: &|work| {
             run::with_quiet_panics(work);
         },
     };
-    explore::check_on_threads(&threads, options, from)
+    let every = parts.file.as_ref().map_or(f64::INFINITY, SearchFile::every);
+    let explore = |options: &Options, from: Option<&Checkpoint>| {
+        guarded(|| explore::check_on_threads(&threads, options, from))
+    };
+    let keep = |checkpoint: &Checkpoint| parts.keep(checkpoint, &numbers);
+    let report = slices::explore(options, every, from, explore, keep)?;
+    parts.over.extend(part_of(&report, numbers));
+    Ok(report)
 }
 
 /// An invariant of the search does not hold.

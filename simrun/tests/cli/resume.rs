@@ -117,3 +117,65 @@ fn interrupted_goes_on_another_time() {
     let rest = check("users", &format!("{options} --max-traces 10")).json();
     assert_eq!(rest["traces"], traces + 10);
 }
+
+/// Slices of no length change nothing, in both searches of a program of ranks.
+#[test]
+fn a_search_that_is_kept_all_the_time_comes_to_the_same() {
+    let (folder, ranks) = (Folder::new(), program("cases"));
+    let often = format!("--keep-every 0s --resume {}", folder.path("search"));
+    for options in ["-n 5", "-n 5 --threads 2", "-n 5 --max-traces 30"] {
+        let whole = check("users", &format!("{options} --format json")).json();
+        let _ = std::fs::remove_file(folder.path("search"));
+        let sliced = check("users", &format!("{options} --format json {often}")).json();
+        assert_eq!(counts(&sliced), counts(&whole), "{options}");
+        assert_eq!(sliced["bounds"], whole["bounds"], "{options}");
+    }
+    let _ = std::fs::remove_file(folder.path("search"));
+    let line =
+        |options: &str| format!("check -n 4 --format json {options} {ranks} -- --case any-source");
+    let whole = simrun(&line("")).json();
+    let sliced = simrun(&line(&often)).json();
+    assert_eq!(counts(&sliced), counts(&whole));
+    assert_eq!(
+        sliced["unbuffered"]["traces"],
+        whole["unbuffered"]["traces"]
+    );
+    assert_eq!(folder.names(), [""; 0]);
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what another process writes takes real time"
+)]
+fn a_search_that_is_killed_goes_on_from_the_last_time_it_was_kept() {
+    let (folder, users) = (Folder::new(), program("checked"));
+    let file = folder.path("search");
+    let options = format!("-n 12 --format json --keep-every 10ms --resume {file}");
+    let mut child = command(SIMRUN)
+        .arg("check")
+        .args(options.split(' '))
+        .args([&users, "--", "--case", "users"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let kept = |file: &str| {
+        let text = std::fs::read_to_string(file).ok()?;
+        let value: serde_json::Value = serde_json::from_str(&text).expect("a whole file");
+        value["searches"][0]["traces"]
+            .as_u64()
+            .filter(|&traces| traces > 0)
+    };
+    let mut waits = 0;
+    while kept(&file).is_none() {
+        waits += 1;
+        assert!(waits < 6000, "nothing is kept");
+        assert_eq!(child.try_wait().unwrap(), None, "it is still searching");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let traces = kept(&file).expect("a search");
+    let rest = check("users", &format!("{options} --max-traces 10")).json();
+    assert_eq!(rest["traces"], traces + 10);
+}

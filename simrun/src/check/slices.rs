@@ -1,0 +1,53 @@
+//! A search that is kept while it goes: in slices of time, after each of which it is written down. A process that is killed
+//! loses the slice that it was in.
+//!
+//! Slices change nothing that a search finds or counts: each begins where the one before was interrupted, which is what
+//! `--resume` does. A user could observe that they take a little longer.
+
+use explore::{Bound, Checkpoint, Options, Report};
+
+/// Explores from `from` on, and calls `keep` with how far it is each time that `every` seconds have passed.
+///
+/// # Errors
+/// The first error of `explore`.
+pub(super) fn explore<E>(
+    options: &Options,
+    every: f64,
+    mut from: Option<Checkpoint>,
+    explore: impl Fn(&Options, Option<&Checkpoint>) -> Result<Report, E>,
+    keep: impl Fn(&Checkpoint),
+) -> Result<Report, E> {
+    let statistics = |from: &Option<Checkpoint>| {
+        let known = from.as_ref().map(Checkpoint::statistics);
+        known.unwrap_or_default()
+    };
+    let start = statistics(&from);
+    let mut slice = every;
+    loop {
+        let now = statistics(&from);
+        let left = |max: u64, then: u64, now: u64| max.saturating_sub(now.saturating_sub(then));
+        let seconds_left = options.seconds_max - (now.seconds - start.seconds);
+        let part = Options {
+            traces_max: left(options.traces_max, start.traces, now.traces),
+            transitions_max: left(options.transitions_max, start.transitions, now.transitions),
+            seconds_max: seconds_left.min(slice),
+            ..options.clone()
+        };
+        let report = explore(&part, from.as_ref())?;
+        let is_slice = slice < seconds_left
+            && report
+                .statistics
+                .bounds
+                .iter()
+                .any(|bound| bound == Bound::Time);
+        match &report.checkpoint {
+            Some(checkpoint) if is_slice => keep(checkpoint),
+            _ => return Ok(report),
+        }
+        if report.statistics.transitions == now.transitions {
+            // All of it was needed to come back to where the one before ended.
+            slice *= 2.0;
+        }
+        from = report.checkpoint;
+    }
+}

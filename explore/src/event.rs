@@ -25,6 +25,8 @@ pub struct Event {
 impl Event {
     /// In the effects of a delivery: whoever gets it cannot tell in which order it comes with those of other senders.
     pub(crate) const ORDERLESS: u8 = 32;
+    /// In the effects of a test: it tells work on its way from work that is over.
+    pub(crate) const TELLS_ENDS: u8 = 64;
 
     /// Whether this is the same step of the same actor.
     #[inline]

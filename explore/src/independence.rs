@@ -28,7 +28,7 @@
 
 use std::collections::BTreeMap;
 
-use sim_core::{Executed, StepKind};
+use sim_core::{Executed, Footprint, StepKind};
 
 use crate::Event;
 
@@ -43,6 +43,10 @@ pub enum Rule {
     SameObject,
     /// If they are about the same communication.
     SameCommunication,
+    /// If they are about the same communication and the test tells work on its way from work that is over.
+    SameEnd,
+    /// The same for a communication in the list that is tested.
+    EndInList,
     /// If the communication is in the list that is tested.
     InList,
     /// If the mailbox is that of a communication in the list that is tested.
@@ -67,15 +71,15 @@ const KINDS: usize = StepKind::ALL.len() + 1;
 /// The rows that are not `Never`. Either order of a pair means both.
 const ROWS: &[(StepKind, StepKind, Rule)] = {
     use Rule::{
-        Arrivals, InList, InSight, MailboxInList, MutexOfCondvar, SameCommunication, SameMutexes,
-        SameObject, SameRound, TouchedActors,
+        Arrivals, EndInList, InList, InSight, MailboxInList, MutexOfCondvar, SameCommunication,
+        SameEnd, SameMutexes, SameObject, SameRound, TouchedActors,
     };
     use StepKind::{
         AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, Cancel, Choose, CondvarAsyncLock,
         CondvarBroadcast, CondvarSignal, CondvarWait, Deliver, Device, MutexAsyncLock, MutexCancel,
         MutexTest, MutexTryLock, MutexUnlock, MutexWait, Probe, SemaphoreAsyncLock,
-        SemaphoreUnlock, SemaphoreWait, Test, TestAny, TimedCondvarWait, TimedSemaphoreWait, Wait,
-        WaitAny, Withdraw,
+        SemaphoreUnlock, SemaphoreWait, Test, TestAny, TestAnyEnded, TestEnded, TimedCondvarWait,
+        TimedSemaphoreWait, Wait, WaitAny, Withdraw,
     };
     &[
         (AsyncSend, AsyncSend, SameObject),
@@ -89,6 +93,18 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (AsyncReceive, Wait, SameCommunication),
         (AsyncSend, WaitAny, SameCommunication),
         (AsyncReceive, WaitAny, SameCommunication),
+        (AsyncSend, TestEnded, SameCommunication),
+        (AsyncReceive, TestEnded, SameCommunication),
+        (AsyncSend, TestAnyEnded, SameCommunication),
+        (AsyncReceive, TestAnyEnded, SameCommunication),
+        (Test, Wait, SameEnd),
+        (Test, WaitAny, SameEnd),
+        (Test, TestEnded, SameEnd),
+        (Test, TestAnyEnded, SameEnd),
+        (TestAny, Wait, EndInList),
+        (TestAny, WaitAny, EndInList),
+        (TestAny, TestEnded, EndInList),
+        (TestAny, TestAnyEnded, EndInList),
         (AsyncSend, TestAny, InList),
         (AsyncReceive, TestAny, InList),
         (Cancel, AsyncSend, SameObject),
@@ -97,6 +113,8 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (Cancel, Test, SameObject),
         (Cancel, Wait, SameObject),
         (Cancel, WaitAny, SameObject),
+        (Cancel, TestEnded, SameObject),
+        (Cancel, TestAnyEnded, SameObject),
         (Cancel, Cancel, SameObject),
         (Cancel, TestAny, MailboxInList),
         (Withdraw, AsyncSend, SameObject),
@@ -105,6 +123,8 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (Withdraw, Test, SameObject),
         (Withdraw, Wait, SameObject),
         (Withdraw, WaitAny, SameObject),
+        (Withdraw, TestEnded, SameObject),
+        (Withdraw, TestAnyEnded, SameObject),
         (Withdraw, Cancel, SameObject),
         (Withdraw, Withdraw, SameObject),
         (Withdraw, TestAny, MailboxInList),
@@ -316,7 +336,7 @@ fn have_effects(first: &Event, second: &Event) -> bool {
 /// The waits for a computation are about no object.
 #[inline]
 const fn is_same_object(first: &Event, second: &Event) -> bool {
-    first.object == second.object && first.object != sim_core::Footprint::NOTHING
+    first.object == second.object && first.object != Footprint::NOTHING
 }
 
 const fn is_about_actor(kind: StepKind) -> bool {
@@ -346,6 +366,19 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
         Rule::Always => true,
         Rule::SameObject => is_same_object(first, second),
         Rule::SameCommunication => is_same_object(first, second) && first.detail == second.detail,
+        Rule::SameEnd => {
+            (first.effects | second.effects) & Event::TELLS_ENDS != 0
+                && is_same_object(first, second)
+                && (first.detail ^ second.detail) & !Footprint::BEGUN == 0
+        }
+        Rule::EndInList => {
+            let (list, other) = list_first(first, second);
+            let mut members = lists.get(list.object).iter();
+            list.effects & Event::TELLS_ENDS != 0
+                && members.any(|&(mailbox, place)| {
+                    mailbox == other.object && (place ^ other.detail) & !Footprint::BEGUN == 0
+                })
+        }
         Rule::InList => {
             let (list, other) = list_first(first, second);
             lists

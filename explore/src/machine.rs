@@ -159,11 +159,15 @@ impl Machine {
             StepKind::BarrierAsyncLock if self.facts.is_crowded(object) => detail |= CROWDED,
             _ => {}
         }
+        let tells_ends =
+            matches!(kind, StepKind::Test | StepKind::TestAny) && self.stepper.transfers_last();
         let is_orderless = kind == StepKind::Deliver && !self.facts.chooses(object);
         let mut event = Event {
             actor,
             kind,
-            effects: effects | if is_orderless { Event::ORDERLESS } else { 0 },
+            effects: effects
+                | if is_orderless { Event::ORDERLESS } else { 0 }
+                | if tells_ends { Event::TELLS_ENDS } else { 0 },
             object,
             detail,
             choice,

@@ -39,6 +39,8 @@ pub fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Ve
         }
         StepKind::Wait
         | StepKind::WaitAny
+        | StepKind::TestEnded
+        | StepKind::TestAnyEnded
         | StepKind::MutexWait
         | StepKind::MutexUnlock
         | StepKind::BarrierWait
@@ -47,6 +49,12 @@ pub fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Ve
         // The rank may have come to look only because of what was delivered.
         | StepKind::Device
         | StepKind::Join => Verdict::Try,
+        // What it catches on its way may have begun only because of the other.
+        StepKind::Cancel | StepKind::SwitchHost | StepKind::Control
+            if f.effects & Executed::SEVERAL != 0 =>
+        {
+            Verdict::Try
+        }
         _ => match e.kind {
             StepKind::Kill
             | StepKind::Suspend
@@ -63,9 +71,10 @@ pub fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Ve
 /// Whether the earlier of two events is known to have made the later one possible.
 const fn enables(e: &Event, f: &Event) -> bool {
     match (e.kind, f.kind) {
-        (StepKind::AsyncSend | StepKind::AsyncReceive, StepKind::Wait | StepKind::WaitAny) => {
-            e.object == f.object && e.detail == f.detail
-        }
+        (
+            StepKind::AsyncSend | StepKind::AsyncReceive,
+            StepKind::Wait | StepKind::WaitAny | StepKind::TestEnded | StepKind::TestAnyEnded,
+        ) => e.object == f.object && e.detail == f.detail,
         (StepKind::MutexUnlock, StepKind::MutexWait | StepKind::MutexUnlock) => {
             e.object == f.object
         }

@@ -98,8 +98,11 @@ fn look_at_pair(
             one.kind,
             StepKind::Kill | StepKind::Suspend | StepKind::SwitchHost
         );
+        // What fails on its way must still be there.
+        let catches =
+            matches!(other.kind, StepKind::SwitchHost | StepKind::Control) && other.choice > 0;
         assert!(
-            stays || stops,
+            stays || stops || catches,
             "{one:?} disables {other:?} after {prefix:?}"
         );
         if !stays {
@@ -136,12 +139,14 @@ fn look_at_pair(
 fn never_both_possible(one: StepKind, other: StepKind) -> bool {
     use StepKind::{
         AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, Choose, CondvarAsyncLock, Deliver,
-        Device, MutexUnlock, MutexWait, Wait, WaitAny,
+        Device, MutexUnlock, MutexWait, TestAnyEnded, TestEnded, Wait, WaitAny,
     };
     matches!(
         (one, other),
-        (AsyncSend | AsyncReceive, Wait | WaitAny)
-            | (MutexWait, MutexUnlock)
+        (
+            AsyncSend | AsyncReceive,
+            Wait | WaitAny | TestEnded | TestAnyEnded
+        ) | (MutexWait, MutexUnlock)
             | (MutexWait | MutexUnlock, CondvarAsyncLock)
             | (BarrierAsyncLock, BarrierWait)
             | (Device | Deliver, Device | Deliver | Choose)

@@ -159,7 +159,8 @@ fn host_1_fails(stepper: &mut Stepper) {
         .expect("there is such a host");
 }
 
-/// Nothing fails; or the host does before the first step of the worker, between its two, or after.
+/// Nothing fails; or the host does before the first step of the worker, between its two, while its answer is on its way,
+/// or after.
 #[test]
 fn a_host_may_fail_at_any_moment() {
     let program = |simulation: &mut Simulation, seen: &Seen| {
@@ -174,6 +175,15 @@ fn a_host_may_fail_at_any_moment() {
     assert_eq!(explored(nothing, program).0.verdict, Verdict::Ok);
     let (report, seen) = explored(host_1_fails, program);
     assert_eq!(report.findings[0].kind.name(), "deadlock");
+    // Once it fails while the answer is on its way.
+    assert_eq!(seen, set(&["false", "true"]));
+    let (_, seen) = explored(
+        |stepper| {
+            stepper.use_instant_transfers();
+            host_1_fails(stepper);
+        },
+        program,
+    );
     assert_eq!(seen, set(&["true"]));
     // The way there is what matters only: the draw that something fails, and the failure.
     let shortest = report.findings.iter().map(|found| found.steps.len()).min();

@@ -54,6 +54,9 @@ impl Kinds {
     pub(crate) const TAKES_TIME: Self = Self::of(&[WAIT, WAIT_ANY]);
     /// Each activity of a list is a branch.
     pub(crate) const WAITS_FOR_ANY: Self = Self::of(&[WAIT_ANY]);
+    /// Under an explorer they may meet work on its way.
+    pub(crate) const MEETS_TRANSFERS: Self =
+        Self::of(&[TEST, TEST_ANY, CANCEL, SWITCH_HOST, CONTROL]);
     /// They may tell the actor that an activity has ended.
     pub(crate) const TELLS_END: Self = Self::of(&[WAIT, WAIT_ANY, TEST, TEST_ANY]);
     /// They change nothing when they happen and answer nothing.

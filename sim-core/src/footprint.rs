@@ -57,11 +57,15 @@ pub enum StepKind {
     TimedCondvarWait,
     /// An explorer chooses how an actor goes on that waits for its device.
     Choose,
+    /// A test that finds work over that was on its way.
+    TestEnded,
+    /// A test of a list that finds a member over that was on its way.
+    TestAnyEnded,
 }
 
 impl StepKind {
     /// All kinds, in the order of their numbers, which begin at 1.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 43] = [
         Self::Yield,
         Self::Sleep,
         Self::Random,
@@ -103,7 +107,19 @@ impl StepKind {
         Self::TimedSemaphoreWait,
         Self::TimedCondvarWait,
         Self::Choose,
+        Self::TestEnded,
+        Self::TestAnyEnded,
     ];
+
+    /// The kind of a test that lets work end which was on its way.
+    #[inline]
+    pub(crate) const fn let_end(self) -> Self {
+        match self {
+            Self::Test => Self::TestEnded,
+            Self::TestAny => Self::TestAnyEnded,
+            other => other,
+        }
+    }
 
     /// The kind of a wait of this kind with a time limit that may be up at any moment; `up` if it is.
     #[inline]
@@ -157,7 +173,7 @@ impl Footprint {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offer {
     /// Which of the actor's steps: its name in [`Stepper::execute`](crate::Stepper::execute). For a draw the value, for a
-    /// wait-any the position of the member, and [`Offer::TIME_UP`] for the end of its time; the position of the operation, for an actor that waits in several, in the
+    /// wait-any the position of the member, for what meets work on its way which of it ends or fails (0: none), and [`Offer::TIME_UP`] for the end of its time; the position of the operation, for an actor that waits in several, in the
     /// highest 8 bits.
     pub choice: u32,
     /// What it touches.

@@ -40,6 +40,7 @@ mod report;
 mod semaphores;
 mod stepping;
 mod store;
+mod transfers;
 
 pub(crate) use activities::{Activities, Kind, Status};
 pub(crate) use actors::{ActorRecord, Slot, SlotState};
@@ -174,6 +175,8 @@ pub struct Kernel {
     pub(crate) branches: bool,
     /// Whether the explorer may let the time of a wait be up.
     pub(crate) timeouts: bool,
+    /// Whether work is on its way, under an explorer, until somebody sees that it is over.
+    pub(crate) transfers_last: bool,
     /// The invariants, if there are any.
     pub(crate) watch: Option<Box<crate::invariant::Watch>>,
     /// Records of the rarer things of actors, to be used again.
@@ -251,6 +254,7 @@ impl Kernel {
             effects: std::cell::Cell::default(),
             step: NONE,
             stepped: false,
+            transfers_last: false,
             timeouts: false,
             watch: None,
             branches: false,

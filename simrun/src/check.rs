@@ -187,6 +187,9 @@ impl Subject<'_> {
         let platform = self.platform.as_ref();
         let stepper = run::stepper(platform, program, &options, console, numbers);
         let mut stepper = stepper.map_err(|error: RunError| error.to_string())?;
+        if self.args.transfers_are_instant() {
+            stepper.use_instant_transfers();
+        }
         if self.args.timeouts {
             stepper.allow_timeouts();
         }

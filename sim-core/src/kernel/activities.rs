@@ -67,7 +67,7 @@ pub(crate) struct Activity {
     pub(super) begun_by_send: bool,
     /// A receive has been posted for it.
     pub(super) received: bool,
-    /// Which sides of a communication know that it has ended: 1 the sender, 2 the receiver. Kept for explorers only.
+    /// Which sides of a communication know that it has ended: 1 the sender, 2 the receiver, 4 anybody. Kept for explorers only.
     pub(super) known: u8,
     /// Work that stands still because an actor that waits for it is suspended.
     frozen: bool,
@@ -99,6 +99,13 @@ impl Activities {
             .expect("activities at one time are counted in 32 bits");
         self.records.push(activity);
         slot
+    }
+
+    /// The slots of all activities.
+    pub(super) fn slots(&self) -> impl Iterator<Item = u32> {
+        let in_use = (0..).zip(&self.records);
+        let in_use = in_use.filter(|(_, record)| record.status != Status::Free);
+        in_use.map(|(slot, _)| slot)
     }
 
     #[inline]
@@ -406,6 +413,12 @@ impl Kernel {
             .filter(|&(_, &slot)| self.has_ended(slot));
         let position = ended.map(|(position, _)| position).nth(branch as usize)?;
         u32::try_from(position).ok()
+    }
+
+    /// The position of the first member of a list that is over.
+    pub(super) fn first_over(&self, list: u32) -> Option<u32> {
+        let mut members = self.lists[list as usize].iter();
+        u32::try_from(members.position(|&slot| self.is_over(slot))?).ok()
     }
 
     pub(crate) fn count_ended(&self, list: u32) -> u32 {

@@ -125,7 +125,7 @@ impl Kernel {
                 Answer::Done
             }
             Transition::SwitchHost { .. } | Transition::Control { .. } => {
-                self.change_resource(transition);
+                self.change_under_transfers(transition);
                 Answer::Done
             }
             Transition::AsyncSend { mailbox, comm } => {
@@ -135,7 +135,7 @@ impl Kernel {
                 Answer::Number(self.post_receive(mailbox, comm))
             }
             Transition::Cancel { activity } => {
-                self.cancel_activity(activity);
+                self.cancel_under_way(activity);
                 Answer::Done
             }
             Transition::MutexAsyncLock { mutex } => {

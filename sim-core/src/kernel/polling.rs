@@ -15,10 +15,12 @@ use crate::{Answer, Transition};
 /// After this many negative answers about different objects without any event, the actor waits too.
 const FAILURES_MAX: u32 = 1000;
 
-/// A question that was answered with no, under an explorer.
+/// A question that was answered, under an explorer.
 #[derive(Debug)]
 pub(crate) struct Asked {
     question: u32,
+    /// Answered with yes. The same yes another time is no reason to ask other questions again.
+    yes: bool,
     version: u64,
     transition: Transition,
     /// The members of a list, which is made anew for every call.
@@ -46,8 +48,8 @@ impl Kernel {
     /// Whether the answer is yes.
     pub(crate) fn poll_succeeds(&self, actor: u32, transition: Transition) -> bool {
         match transition {
-            Transition::Test { activity } => self.has_ended(activity),
-            Transition::TestAny { list } => self.first_ended(list, 0).is_some(),
+            Transition::Test { activity } => self.is_over(activity),
+            Transition::TestAny { list } => self.first_over(list).is_some(),
             Transition::Probe { mailbox } => self.has_send(mailbox),
             Transition::MutexTest { mutex } => self.is_owner(mutex, actor),
             Transition::MutexTryLock { mutex } => self.is_free(mutex),
@@ -61,8 +63,8 @@ impl Kernel {
         if self.stepped {
             return self.has_asked(actor, transition)
                 && record.extra.as_ref().is_some_and(|extra| {
-                    let is_as_before = |asked: &Asked| !self.may_differ(asked);
-                    extra.asked.iter().all(is_as_before)
+                    let question = self.question(transition);
+                    !self.may_ask_again(&extra.asked, question)
                 });
         }
         record.extra.as_ref().is_some_and(|extra| {
@@ -77,7 +79,7 @@ impl Kernel {
         extra.is_some_and(|extra| {
             let question = self.question(transition);
             let mut asked = extra.asked.iter();
-            asked.any(|asked| asked.question == question)
+            asked.any(|asked| !asked.yes && asked.question == question)
         })
     }
 
@@ -87,41 +89,81 @@ impl Kernel {
         extra.is_some_and(|extra| extra.asked.len() > 1)
     }
 
+    /// Whether a question may be asked another time: another answer is possible to one of those that were asked, or one
+    /// that was asked since then is about work on its way. The next time that will have ended, so rounds of questions end.
+    fn may_ask_again(&self, all: &[Asked], question: u32) -> bool {
+        let is_it = |asked: &Asked| !asked.yes && asked.question == question;
+        let position = all.iter().position(is_it);
+        let since = &all[position.map_or(0, |position| position + 1)..];
+        let on_its_way = position.is_some_and(|position| self.is_on_its_way(&all[position]));
+        all.iter().any(|asked| self.may_differ(asked))
+            || (!on_its_way && since.iter().any(|asked| self.is_on_its_way(asked)))
+    }
+
+    /// Whether a question was about work on its way.
+    fn is_on_its_way(&self, asked: &Asked) -> bool {
+        let mut members = asked.members.iter();
+        !asked.yes && members.any(|&slot| self.has_ended(slot) && !self.is_over(slot))
+    }
+
     /// Whether a question that was answered with no might be answered otherwise now.
     fn may_differ(&self, asked: &Asked) -> bool {
         match asked.transition {
-            Transition::Test { activity } => self.has_ended(activity),
-            Transition::TestAny { .. } => asked.members.iter().any(|&slot| self.has_ended(slot)),
+            Transition::Test { .. } | Transition::TestAny { .. } => {
+                self.progress_of_all(&asked.members) != asked.version
+            }
             other => self.version(other) != asked.version,
         }
     }
 
-    /// Notes a question that is answered with no, under an explorer.
-    fn note_asked(&mut self, actor: u32, transition: Transition) {
-        let (question, version) = (self.question(transition), self.version(transition));
+    fn progress_of_all(&self, members: &[u32]) -> u64 {
+        members.iter().map(|&slot| self.progress_of(slot)).sum()
+    }
+
+    /// Notes an answer, under an explorer.
+    fn note_asked(&mut self, actor: u32, transition: Transition, yes: bool) {
+        let question = self.question(transition);
         let members = match transition {
             Transition::TestAny { list } => self.lists[list as usize].clone(),
+            Transition::Test { activity } => vec![activity],
             _ => Vec::new(),
+        };
+        let version = match transition {
+            Transition::Test { .. } | Transition::TestAny { .. } => self.progress_of_all(&members),
+            other => self.version(other),
         };
         let asked = Asked {
             question,
+            yes,
             version,
             transition,
             members,
         };
-        let all = &mut self.actors[actor as usize].extra().asked;
-        if all.iter().any(|known| known.question == question) {
-            // Another round, because something has changed.
-            all.clear();
+        let mut all = std::mem::take(&mut self.actors[actor as usize].extra().asked);
+        let same = all
+            .iter()
+            .find(|known| known.question == question && known.yes == yes);
+        if yes && same.is_some_and(|known| known.version == version) {
+            self.actors[actor as usize].extra().asked = all;
+            return;
+        }
+        if yes || same.is_some() {
+            // Another round. What was on its way will have ended when it is asked for again.
+            all.retain(|known| {
+                let lasts = known.yes || (!yes && self.is_on_its_way(known));
+                known.question != question && lasts && !self.may_differ(known)
+            });
         }
         all.push(asked);
+        self.actors[actor as usize].extra().asked = all;
     }
 
     /// Answers a test or a probe.
     pub(crate) fn poll_once(&mut self, actor: u32, transition: Transition) -> Answer {
-        if !self.poll_succeeds(actor, transition) {
+        let let_end = if self.stepped { self.branch } else { 0 };
+        if let_end == 0 && !self.poll_succeeds(actor, transition) {
             if self.stepped {
-                self.note_asked(actor, transition);
+                self.note_asked(actor, transition, false);
                 return Answer::Bool(false);
             }
             let (progress, question) = (self.progress, self.question(transition));
@@ -133,19 +175,21 @@ impl Kernel {
             }
             return Answer::Bool(false);
         }
-        if self.stepped
-            && let Some(extra) = &mut self.actors[actor as usize].extra
-        {
-            extra.asked.clear();
+        if self.stepped && !matches!(transition, Transition::MutexTryLock { .. }) {
+            self.note_asked(actor, transition, true);
         }
         match transition {
             Transition::MutexTryLock { mutex } => {
+                if let Some(extra) = &mut self.actors[actor as usize].extra {
+                    extra.asked.clear();
+                }
                 self.progress += 1;
                 self.enter_mutex(mutex, actor);
                 Answer::Bool(true)
             }
+            Transition::TestAny { .. } if let_end > 0 => Answer::Number(let_end - 1),
             Transition::TestAny { list } => {
-                Answer::Number(self.first_ended(list, 0).expect("one has ended"))
+                Answer::Number(self.first_over(list).expect("one is over"))
             }
             _ => Answer::Bool(true),
         }

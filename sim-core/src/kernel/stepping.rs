@@ -135,7 +135,10 @@ impl Kernel {
             _ if slot.code.is_among(Kinds::FREE) || slot.code.is_limited() => true,
             _ if self.is_branching(slot) => self.first_branch(actor).is_some(),
             SlotState::Fired if slot.code.is_among(Kinds::LATER) => true,
-            _ if slot.code.is_among(Kinds::POLLS) => self.is_enabled(actor, slot.code, false),
+            _ if slot.code.is_among(Kinds::POLLS) => {
+                self.is_enabled(actor, slot.code, false)
+                    || !self.meetings(actor, slot.code).is_empty()
+            }
             state => self.is_enabled(actor, slot.code, state == SlotState::Fired),
         }
     }
@@ -149,7 +152,7 @@ impl Kernel {
     /// Whether the choices of a pending operation are those of its transition.
     #[inline]
     fn is_simple(&self, slot: &Slot) -> bool {
-        !slot.code.is_limited() && !self.is_branching(slot)
+        !slot.code.is_limited() && !self.is_branching(slot) && !self.meets_transfers(slot.code)
     }
 
     fn device_branches(&self, actor: u32) -> Vec<Branch> {
@@ -244,11 +247,14 @@ impl Kernel {
                 }
             }
             Transition::Wait { activity, .. } if may_expire && !self.has_ended(activity) => {}
+            // It waits, unless what it asks for ends now.
+            _ if slot.code.is_among(Kinds::POLLS) && !self.is_enabled(actor, slot.code, false) => {}
             _ => offer(0),
         }
         if may_expire {
             offer(Offer::TIME_UP);
         }
+        self.meetings(actor, slot.code).into_iter().for_each(offer);
     }
 
     /// Executes a step of a wait with a time limit that may be up at any moment. Work takes time, so waiting for it can end in
@@ -380,6 +386,9 @@ impl Kernel {
         if code.is_limited() {
             kind = kind.limited(branch == Offer::TIME_UP, code.is_owned());
         }
+        if branch > 0 {
+            kind = kind.let_end();
+        }
         let (object, detail) = match kind {
             StepKind::AsyncSend => {
                 let mailbox = &self.mailboxes.records[code.object() as usize];
@@ -389,15 +398,21 @@ impl Kernel {
                 let mailbox = &self.mailboxes.records[code.object() as usize];
                 (code.object(), mailbox.receives.wrapping_add(1))
             }
-            StepKind::Wait | StepKind::Test | StepKind::Cancel | StepKind::Withdraw => {
-                self.place_of(code.object(), actor)
-            }
+            StepKind::Wait
+            | StepKind::Test
+            | StepKind::TestEnded
+            | StepKind::Cancel
+            | StepKind::Withdraw => self.place_of(code.object(), actor),
             StepKind::WaitAny => {
                 let list = &self.lists[code.object() as usize];
                 list.get(branch as usize)
                     .map_or((Footprint::NOTHING, 0), |&activity| {
                         self.place_of(activity, actor)
                     })
+            }
+            StepKind::TestAnyEnded => {
+                let member = self.lists[code.object() as usize][branch as usize - 1];
+                self.place_of(member, actor)
             }
             StepKind::Device => (actor, 0),
             StepKind::TestAny => (code.object(), 0),
@@ -441,6 +456,7 @@ impl Kernel {
             }
             _ => return,
         };
+        self.mark_over(slot);
         let record = self.activities.get_mut(slot);
         let receives = record.received && record.destination == actor;
         record.known |= u8::from(record.source == actor) | u8::from(receives) << 1;
@@ -520,6 +536,9 @@ impl Kernel {
                 u64::from(record.source) << 32 | u64::from(record.destination)
             });
             queue(&mut std::iter::once(u64::from(mailbox.sends)).chain(pending));
+        }
+        if self.transfers_last {
+            self.digest_ends(&mut digest);
         }
         for (actor, record) in (0_u64..).zip(&self.actors) {
             let flags = u64::from(record.dead) | u64::from(record.suspended) << 1;

@@ -13,8 +13,11 @@
 //! time that the explorer does not know. A wait for an actor, a unit of a semaphore or a signal with a limit does not wait: it
 //! succeeds if what it waits for is there when its turn comes, and otherwise its time is up; the order of the steps decides.
 //!
-//! *Not modelled*: transfers in flight. A communication is over when both sides have posted it, so cancelling it then, or
-//! the end of one of its actors, comes too late; only a put or a get with a time limit can be withdrawn after that.
+//! Work takes time that the explorer does not know: what has begun is on its way until a step shows somebody that it is over. A
+//! test, a wait for any, a cancellation, a time limit, a host or a link that goes off may come before or after its end. With
+//! [instant transfers](Stepper::use_instant_transfers) a communication is over when both sides have posted it.
+//!
+//! *Not modelled*: the end of an actor and the drop of a handle always come after the end of work on its way.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -48,6 +51,8 @@ pub struct Stepper {
     stale: bool,
     /// Whether the time of a wait may be up.
     timeouts: bool,
+    /// Whether work is on its way until somebody sees that it is over.
+    transfers_last: bool,
     /// What may fail, and how much of it in one run.
     failures_allowed: (u32, Rc<[MayFail]>),
     /// The step that is being executed.
@@ -75,6 +80,7 @@ impl Stepper {
             failures_before: 0,
             stale: false,
             timeouts: false,
+            transfers_last: true,
             failures_allowed: (0, Rc::from([])),
             latest: Executed {
                 footprint: Footprint {
@@ -106,12 +112,24 @@ impl Stepper {
         self.restart();
     }
 
+    /// Lets work be over as soon as it has begun, as in the formal model of these programs, and begins anew.
+    pub fn use_instant_transfers(&mut self) {
+        self.transfers_last = false;
+        self.restart();
+    }
+
+    /// Whether work is on its way until somebody sees that it is over.
+    #[must_use]
+    pub const fn transfers_last(&self) -> bool {
+        self.transfers_last
+    }
+
     /// Lets up to `most` of the hosts and links called so fail in a run, at any moment; of all hosts if no name is given. Begins
     /// anew.
     ///
     /// A failure is a step of an actor of its own, *failures*: it draws what fails next, or that nothing more does, and then
-    /// switches it off, and is itself on no host that fails. What fails stays off. The actors of a host end. Transfers over a
-    /// link fail that both sides have posted after it went off; those before are over, see above.
+    /// switches it off, and is itself on no host that fails. What fails stays off. The actors of a host end. Transfers over
+    /// a link fail that both sides have posted after it went off; of those on their way none fails, all, or one.
     ///
     /// # Errors
     /// The names of which there is neither a host nor a link.
@@ -189,6 +207,7 @@ impl Stepper {
             let mut kernel = self.simulation.kernel.borrow_mut();
             (kernel.chosen, kernel.stepped) = (true, true);
             kernel.timeouts = self.timeouts;
+            kernel.transfers_last = self.transfers_last;
         }
         (self.start)(&mut self.simulation);
         self.let_fail();
@@ -403,6 +422,10 @@ impl Stepper {
                 && let Some(device) = &self.device
             {
                 device.branch_causes(ActorId(actor), &mut self.causes);
+            }
+            // A test that is asked again may say no only after some other step.
+            if code.is_among(Kinds::MEETS_TRANSFERS) && (alternatives > 1 || branch > 0) {
+                self.latest.effects |= Executed::SEVERAL;
             }
             if let Transition::TestAny { list } = code.transition() {
                 self.tested.clear();

@@ -31,6 +31,16 @@ enum Reduction {
     None,
 }
 
+/// How long work takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum Transfers {
+    /// Longer or shorter than whatever it meets.
+    #[default]
+    Lasting,
+    /// No time.
+    Instant,
+}
+
 /// How runs are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Strategy {
@@ -72,6 +82,19 @@ pub(crate) struct CheckArgs {
     /// mixed, for a limited number of steps
     #[arg(long, value_name = "MODE", value_parser = sends, verbatim_doc_comment)]
     pub(super) send_mode: Option<SendMode>,
+
+    /// When a transfer of an actor program ends that both sides have posted: lasting (a
+    /// test, a cancellation or a failure comes before or after its end) or instant (it is
+    /// over, as in the formal model)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "TRANSFERS",
+        default_value_t,
+        hide_possible_values = true,
+        verbatim_doc_comment
+    )]
+    transfers: Transfers,
 
     /// Let the time of waits with a limit be up at any moment; without it no time passes
     #[arg(long)]
@@ -259,6 +282,11 @@ fn schedule(text: &str) -> Result<Schedule, String> {
 }
 
 impl CheckArgs {
+    /// Whether work is over as soon as it has begun.
+    pub(super) fn transfers_are_instant(&self) -> bool {
+        self.transfers == Transfers::Instant
+    }
+
     /// Whether the number of transitions is limited.
     pub(super) const fn has_transitions_max(&self) -> bool {
         self.max_transitions.is_some()
@@ -392,6 +420,9 @@ impl CheckArgs {
                 write!(command, " --send-mode threshold={}", Size(bytes))
             }
         };
+        if self.transfers_are_instant() {
+            command.push_str(" --transfers instant");
+        }
         if self.timeouts {
             command.push_str(" --timeouts");
         }

@@ -19,6 +19,8 @@ pub(super) const fn operation(kind: StepKind) -> &'static str {
         StepKind::Probe => "probe",
         StepKind::Test => "test",
         StepKind::TestAny => "test any",
+        StepKind::TestEnded => "test, ended",
+        StepKind::TestAnyEnded => "test any, ended",
         StepKind::Wait => "wait",
         StepKind::WaitAny => "wait any",
         StepKind::Cancel => "cancel",
@@ -68,6 +70,8 @@ pub(super) fn object(step: &FindingStep) -> String {
         | StepKind::AsyncReceive
         | StepKind::Probe
         | StepKind::Test
+        | StepKind::TestEnded
+        | StepKind::TestAnyEnded
         | StepKind::Wait
         | StepKind::WaitAny
         | StepKind::Cancel
@@ -107,9 +111,10 @@ pub(super) fn result(step: &FindingStep) -> String {
         (_, 1) => "no".to_owned(),
         (_, 2) => "yes".to_owned(),
         (_, 3) => "timeout".to_owned(),
-        (StepKind::Random | StepKind::WaitAny | StepKind::TestAny, number) => {
-            (number - 4).to_string()
-        }
+        (
+            StepKind::Random | StepKind::WaitAny | StepKind::TestAny | StepKind::TestAnyEnded,
+            number,
+        ) => (number - 4).to_string(),
         _ => String::new(),
     }
 }

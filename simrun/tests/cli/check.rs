@@ -106,6 +106,20 @@ fn a_livelock_and_a_failure_at_birth_replay() {
 }
 
 #[test]
+fn transfers_take_time_unless_they_are_instant() {
+    let ran = check("hasty", "--format json");
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let command = ran.json()["findings"][0]["command"].clone();
+    let again = shell(command.as_str().unwrap());
+    assert_eq!(again.status, 1, "{again:?}");
+    assert!(
+        again.stdout.contains("the transfer takes time"),
+        "{again:?}"
+    );
+    assert_eq!(check("hasty", "--transfers instant").status, 0);
+}
+
+#[test]
 fn different_findings_are_shown_but_not_too_many() {
     let found = check("many", "--format json").json();
     assert_eq!(

@@ -36,6 +36,8 @@ enum Case {
     Limit,
     /// Two actors are in the same place, and nothing keeps them from it.
     Invariant,
+    /// Starts a put and a get, and expects that the get is over when both have begun.
+    Hasty,
     /// Waits for an actor on the second host without a limit.
     Remote,
 }
@@ -69,6 +71,14 @@ async fn users(me: &Actor) {
         })
         .await;
     }
+}
+
+async fn hasty(me: &Actor) {
+    let mailbox = me.new_mailbox();
+    let put = mailbox.put_async(1_u64, 1e6).await;
+    let get = mailbox.get_async().await;
+    assert!(get.test().await, "the transfer takes time");
+    put.wait().await.expect("nothing fails");
 }
 
 async fn inside(me: &Actor) {
@@ -133,6 +143,7 @@ async fn checked(me: Actor, args: Args) -> Result<(), String> {
                 users(&me).await;
             }
         }
+        Case::Hasty => hasty(&me).await,
         Case::Stillborn => return Err("no heart".to_owned()),
         Case::Chatter => {
             me.println(format_args!("chatter"));

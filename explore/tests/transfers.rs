@@ -1,0 +1,200 @@
+//! Promise: work takes time that the search does not know. What meets it comes before or after its
+//! end, in each way that a run could show; with instant transfers only after.
+
+#[path = "random/wire.rs"]
+mod wire;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use explore::{Options, Reduction, Report, Verdict, check};
+use sim_core::{Activity, Mailbox, Simulation, Stepper};
+
+type Seen = Rc<RefCell<BTreeSet<String>>>;
+
+/// Explores with every reduction, which must see the same, and gives the optimal report and what
+/// was seen.
+fn explored(
+    allow: impl Fn(&mut Stepper),
+    program: impl Fn(&mut Simulation, &Seen) + Clone + 'static,
+) -> (Report, BTreeSet<String>) {
+    let search = |reduction| {
+        let (seen, program) = (Seen::default(), program.clone());
+        let notes = Rc::clone(&seen);
+        let mut stepper = Stepper::new(wire::two_hosts, move |simulation| {
+            program(simulation, &notes);
+        });
+        allow(&mut stepper);
+        let options = Options {
+            reduction,
+            ..Options::default()
+        };
+        let report = check(stepper, &options);
+        assert!(!matches!(report.verdict, Verdict::Broken(_)), "{report:?}");
+        assert!(report.statistics.bounds.is_empty());
+        (report, seen.take())
+    };
+    let (report, seen) = search(Reduction::Odpor);
+    for judge in [Reduction::None, Reduction::Sleep, Reduction::Sdpor] {
+        let (other, all) = search(judge);
+        assert_eq!((other.verdict, all), (report.verdict.clone(), seen.clone()));
+    }
+    assert_eq!(report.statistics.blocked, 0);
+    (report, seen)
+}
+
+fn lasting(_: &mut Stepper) {}
+
+fn set(all: &[&str]) -> BTreeSet<String> {
+    all.iter().map(|&text| text.to_owned()).collect()
+}
+
+/// One actor puts and the other gets; when both have posted that, each does something more.
+fn pair<P, G>(put: P, get: G) -> impl Fn(&mut Simulation, &Seen) + Clone + 'static
+where
+    P: AsyncFn(Activity, Mailbox, Seen) + Clone + 'static,
+    G: AsyncFn(Activity, Mailbox, Seen) + Clone + 'static,
+{
+    move |simulation, seen| {
+        let [data, talk] = [simulation.new_mailbox(), simulation.new_mailbox()];
+        let barrier = simulation.new_barrier(2);
+        let (put, seen_by_putter) = (put.clone(), Rc::clone(seen));
+        let own = (data.clone(), talk.clone(), barrier.clone());
+        simulation.spawn_anonymous(0, move |_| async move {
+            let activity = own.0.put_async(1_u64, 8.0).await;
+            own.2.wait().await;
+            put(activity, own.1, seen_by_putter).await;
+        });
+        let (get, seen) = (get.clone(), Rc::clone(seen));
+        simulation.spawn_anonymous(1, move |_| async move {
+            let activity = data.get_async().await;
+            barrier.wait().await;
+            get(activity, talk, seen).await;
+        });
+    }
+}
+
+fn note(seen: &Seen, what: &str, value: impl std::fmt::Debug) {
+    seen.borrow_mut().insert(format!("{what}: {value:?}"));
+}
+
+async fn waits(activity: Activity, _: Mailbox, _: Seen) {
+    activity.wait().await.ok();
+}
+
+#[test]
+fn a_test_meets_a_transfer_before_or_after_its_end() {
+    let program = pair(waits, async |get: Activity, _, seen| {
+        note(&seen, "over", get.test().await);
+        get.wait().await.ok();
+    });
+    let (report, seen) = explored(lasting, program.clone());
+    assert_eq!(seen, set(&["over: false", "over: true"]));
+    assert_eq!(report.verdict, Verdict::Ok);
+    let (report, seen) = explored(Stepper::use_instant_transfers, program);
+    assert_eq!(seen, set(&["over: true"]));
+    assert_eq!(report.statistics.traces, 1);
+}
+
+/// Whoever was told that it is over can tell others: the end has one date.
+#[test]
+fn both_sides_see_one_end() {
+    let program = pair(
+        async |put: Activity, talk: Mailbox, _| {
+            put.wait().await.ok();
+            talk.put(1_u64, 8.0).await.ok();
+        },
+        async |get: Activity, talk: Mailbox, seen| {
+            talk.get().await.ok();
+            note(&seen, "over", get.test().await);
+            get.wait().await.ok();
+        },
+    );
+    assert_eq!(explored(lasting, program).1, set(&["over: true"]));
+}
+
+/// A loop of tests ends when the transfer does: neither a livelock nor a bound.
+#[test]
+fn loops_of_tests_end() {
+    let program = pair(
+        async |put: Activity, talk: Mailbox, _| {
+            while !put.test().await {}
+            talk.put(1_u64, 8.0).await.ok();
+        },
+        async |get: Activity, talk: Mailbox, _| {
+            let other = talk.get_async().await;
+            loop {
+                if other.test().await || get.test().await {
+                    break;
+                }
+            }
+            get.wait().await.ok();
+            while !get.test().await {
+                get.test().await;
+            }
+            other.wait().await.ok();
+        },
+    );
+    assert_eq!(explored(lasting, program).0.verdict, Verdict::Ok);
+}
+
+#[test]
+fn a_cancellation_catches_a_transfer_or_comes_too_late() {
+    let program = pair(
+        async |put: Activity, _, _| put.cancel().await,
+        async |get: Activity, _, seen| {
+            note(&seen, "received", get.wait().await.is_ok());
+        },
+    );
+    let both = set(&["received: false", "received: true"]);
+    assert_eq!(explored(lasting, program.clone()).1, both);
+    let instant = explored(Stepper::use_instant_transfers, program);
+    assert_eq!(instant.1, set(&["received: true"]));
+}
+
+/// The failure comes before, on the way, or after; both sides are told the same.
+#[test]
+fn a_link_fails_under_a_transfer() {
+    let told = async |side: &str, activity: Activity, seen: Seen| {
+        note(&seen, side, activity.wait().await.is_ok());
+    };
+    let program = pair(
+        async move |put: Activity, _, seen| told("put", put, seen).await,
+        async move |get: Activity, _, seen| told("get", get, seen).await,
+    );
+    let wire_fails = |stepper: &mut Stepper| {
+        stepper
+            .allow_failures(1, &["wire".to_owned()])
+            .expect("there is a wire");
+    };
+    let all = set(&["put: true", "put: false", "get: true", "get: false"]);
+    assert_eq!(explored(wire_fails, program).1, all);
+}
+
+/// The same where the link goes off only when both sides have posted: nothing but a failure on the
+/// way can be seen.
+#[test]
+fn a_link_that_goes_off_later_fails_what_is_on_its_way() {
+    let program = |simulation: &mut Simulation, seen: &Seen| {
+        let data = simulation.new_mailbox();
+        let barrier = simulation.new_barrier(2);
+        let (own, seen) = ((data.clone(), barrier.clone()), Rc::clone(seen));
+        simulation.spawn_anonymous(0, move |me| async move {
+            let put = own.0.put_async(1_u64, 8.0).await;
+            own.1.wait().await;
+            let wire = me.link_by_name("wire").expect("there is one");
+            wire.turn_off().await;
+            note(&seen, "received", put.wait().await.is_ok());
+        });
+        simulation.spawn_anonymous(1, move |_| async move {
+            let get = data.get_async().await;
+            barrier.wait().await;
+            get.wait().await.ok();
+        });
+    };
+    let both = set(&["received: false", "received: true"]);
+    assert_eq!(explored(lasting, program).1, both);
+    let instant = explored(Stepper::use_instant_transfers, program);
+    assert_eq!(instant.1, set(&["received: true"]));
+}

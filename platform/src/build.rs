@@ -11,7 +11,7 @@ mod wifi;
 
 use std::path::Path;
 
-use crate::file::{Named, ZoneEntry, read};
+use crate::file::{Named, Read, ZoneEntry, read};
 use crate::mistake::{Mistakes, Source};
 use crate::platform::Platform;
 
@@ -25,10 +25,17 @@ pub(crate) fn build(
     folder: Option<&Path>,
 ) -> Result<Platform, Mistakes> {
     let source = Source::new(file_name, text);
-    let mut read = match read(text, folder) {
-        Ok(read) => read,
-        Err(list) => return Err(Mistakes::new(source, list)),
-    };
+    match read(text, folder) {
+        Ok(read) => finish(source, read),
+        Err(list) => Err(Mistakes::new(source, list)),
+    }
+}
+
+/// Makes the platform of a file that has been read, with the places of its entries in `source`.
+///
+/// # Errors
+/// All mistakes in it.
+pub(crate) fn finish(source: Source, mut read: Read) -> Result<Platform, Mistakes> {
     names::check(&mut read);
     wifi::check(&mut read);
     let resolved = resolve::resolve(&source, &mut read);

@@ -8,6 +8,7 @@ mod cluster;
 mod connection;
 mod disk;
 mod field;
+mod names;
 mod network;
 mod profile;
 mod protocol;
@@ -30,13 +31,13 @@ use crate::units::{Bandwidth, Duration, Size};
 pub use connection::{AtLimit, Connection, ConnectionMode};
 pub(crate) use disk::DiskEntry;
 pub(crate) use field::cut;
+pub(crate) use names::{MemberName, Names};
 pub(crate) use network::IN_PLACE_OF_LINKS;
 pub(crate) use profile::{ProfileEntry, ProfileKind, read_events};
 pub(crate) use read::{Read, read};
 pub(crate) use section::Collector;
 pub(crate) use speeds::{PowerState, Speeds};
 pub(crate) use wifi::{Level, WifiEntry};
-pub(crate) use zone::{MemberName, Names};
 
 /// The version of the format that this crate reads and writes.
 pub(crate) const VERSION: i64 = 1;
@@ -334,6 +335,9 @@ pub(crate) struct RouteEntry {
     pub(crate) to: Spanned<String>,
     pub(crate) links: Vec<Spanned<LinkUse>>,
     pub(crate) symmetric: bool,
+    /// Whether it is taken in place of the way that the rule of the zone gives.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) bypass: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) gateway_from: Option<Spanned<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,8 +5,8 @@
 //! SimGrid, its defects in fat trees and dragonflies included (`compat = "simgrid-4.1"`).
 //!
 //! *Not carried over*: profiles of the hosts and links of a cluster, stochastic profiles, properties other than `access_point`,
-//! bypass routes, Wi-Fi links outside of Wi-Fi zones, flags in `<config>` that do not belong to the
-//! network models.
+//! Wi-Fi links outside of Wi-Fi zones, flags in `<config>` that do not belong to the network models. A bypass route
+//! that begins or ends at the gateway itself does not cross the implicit loopback of that host, as it does in SimGrid.
 //!
 //! Tags are read as a stream without expanding entities, nesting is bounded, and clusters stay one entry, so that the result is
 //! never much larger than the file.
@@ -23,10 +23,11 @@ mod zone;
 use std::fmt;
 use std::path::Path;
 
-use crate::file::{PlatformFile, TopologyEntry, VERSION, ZoneEntry};
+use crate::build::finish;
+use crate::file::{PlatformFile, Read, TopologyEntry, VERSION, ZoneEntry};
 use crate::mistake::{LoadError, Mistakes, Source};
-use crate::platform::read_text;
-use values::Importer;
+use crate::platform::{Platform, read_text};
+use values::{Files, Importer};
 use xml::Element;
 
 /// A SimGrid platform as ours.
@@ -60,22 +61,60 @@ impl fmt::Display for Note {
 /// # Errors
 /// All mistakes found in the XML.
 pub fn import(file_name: &str, text: &str) -> Result<Imported, Mistakes> {
-    import_from(file_name, text, None)
+    read_xml(file_name, text, Files::Named).map(Imported::from)
 }
 
-/// [`import`] with the files that the platform names, which are in `folder`.
-pub(crate) fn import_from(
+/// Turns a SimGrid XML platform into TOML, with the profiles that are in files beside it.
+///
+/// # Errors
+/// [`LoadError`] if the file cannot be read, or with all mistakes found in it.
+pub fn import_file(path: impl AsRef<Path>) -> Result<Imported, LoadError> {
+    let path = path.as_ref();
+    let text = read_text(path)?;
+    let name = path.display().to_string();
+    let read = read_xml(&name, &text, Files::of(path.parent())).map_err(LoadError::Mistakes)?;
+    Ok(Imported::from(read))
+}
+
+/// Makes the platform that a SimGrid XML text describes; the files that it names are in `folder`.
+///
+/// # Errors
+/// All mistakes in the XML.
+pub(crate) fn build_xml(
     file_name: &str,
     text: &str,
     folder: Option<&Path>,
-) -> Result<Imported, Mistakes> {
+) -> Result<Platform, Mistakes> {
+    let read = read_xml(file_name, text, Files::of(folder))?;
+    let mut platform = finish(read.source, Read::of(read.file))?;
+    platform.notes = read.notes;
+    Ok(platform)
+}
+
+/// What an XML text says, in our terms; its names have places in the XML.
+struct XmlRead {
+    source: Source,
+    file: PlatformFile,
+    notes: Vec<Note>,
+}
+
+impl From<XmlRead> for Imported {
+    fn from(read: XmlRead) -> Self {
+        Self {
+            toml: read.file.to_toml(),
+            notes: read.notes,
+        }
+    }
+}
+
+fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Mistakes> {
     let source = Source::new(file_name, text);
     let root = match xml::parse(text) {
         Ok(root) => root,
         Err(mistake) => return Err(Mistakes::new(source, vec![mistake])),
     };
     let mut importer = Importer::default();
-    importer.folder = folder.map(Path::to_owned);
+    importer.files = files;
     let zone = platform(&mut importer, &root);
     let (network, protocol) = importer.config(&root);
     importer.note_unused_connections();
@@ -100,21 +139,11 @@ pub(crate) fn import_from(
         })
         .collect();
     notes.sort_by_key(|note| note.line);
-    Ok(Imported {
-        toml: file.to_toml(),
+    Ok(XmlRead {
+        source,
+        file,
         notes,
     })
-}
-
-/// Turns a SimGrid XML platform into TOML, with the profiles that are in files beside it.
-///
-/// # Errors
-/// [`LoadError`] if the file cannot be read, or with all mistakes found in it.
-pub fn import_file(path: impl AsRef<Path>) -> Result<Imported, LoadError> {
-    let path = path.as_ref();
-    let text = read_text(path)?;
-    let name = path.display().to_string();
-    import_from(&name, &text, path.parent()).map_err(LoadError::Mistakes)
 }
 
 /// The outermost zone.

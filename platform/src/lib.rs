@@ -55,6 +55,7 @@
 //! to = "nodes"
 //! links = ["door"]                 # in the order in which data cross them
 //! symmetric = true                 # default: the way back is the same, backwards
+//! bypass = false                   # default; true: taken in place of the way that the zone's `routing` gives
 //! "#;
 //! let platform = Platform::parse("example.toml", text)?;
 //! assert_eq!((platform.host_count(), platform.disk_count()), (65, 1));
@@ -224,6 +225,9 @@
 //! | `"wifi"` | over the air, which all stations share, and by way of the access point, the `gateway` of the zone |
 //! | `"none"` | not at all |
 //!
+//! A route with `bypass = true` is taken before any of these, whatever the `routing`. It joins two members of the zone, or
+//! zones and clusters at any depth inside. Hosts of a *vivaldi* zone that have no routes are as far apart as their coordinates say.
+//!
 //! **Wi-Fi.** The hosts of a *wifi* zone are stations, each with one of the rates of the zone:
 //!
 //! ```
@@ -270,7 +274,7 @@
 //! version = 1
 //!
 //! [hosts.a]
-//! speed = ["10Gf", "5Gf"]          # one for each power state; actors change it
+//! speed = ["10Gf", "5Gf", "0f"]    # one for each power state; actors change it; with "0f" nothing moves
 //! pstate = 1                       # at the start; default 0
 //! speed_profile = { points = [["0s", 1.0], ["10s", 0.5]], period = "20s" }     # parts of the speed, again every 20 s
 //! state_profile = { points = [["30s", "off"], ["40s", "on"]] }
@@ -303,8 +307,9 @@
 //!
 //! # SimGrid's platforms
 //!
-//! A file whose name ends with `.xml` is read as a SimGrid platform of version 4 or 4.1 ([`import`]), with the same routes;
-//! [`Platform::notes`] says, with lines, what could not be carried over.
+//! A file whose name ends with `.xml` is read as a SimGrid platform of version 4 or 4.1 ([`import`]), with the same routes
+//! and the same network model: that of `<config>`, or else `lv08`, SimGrid's default. [`Platform::notes`] says, with lines,
+//! what could not be carried over.
 //!
 //! # What if
 //!

@@ -78,6 +78,18 @@ impl Unreadable {
         }
     }
 
+    /// The file at `path` has no end, or one too far away.
+    pub(crate) fn too_long(path: &Path) -> Self {
+        let mib = crate::platform::FILE_MAX >> 20;
+        Self {
+            file: path.display().to_string(),
+            problem: format!(
+                "it has more than {mib} MiB: expected a platform file of at most {mib} MiB"
+            ),
+            help: None,
+        }
+    }
+
     /// The file at `path` is not UTF-8: the first bad byte is at `valid_up_to` of `bytes`.
     pub(crate) fn not_utf8(path: &Path, bytes: &[u8], valid_up_to: usize) -> Self {
         let good = String::from_utf8_lossy(&bytes[..valid_up_to]);

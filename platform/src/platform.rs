@@ -12,6 +12,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::Path;
 
 use sim_core::{DiskId, HostId, Span};
@@ -19,7 +20,7 @@ use sim_core::{DiskId, HostId, Span};
 use crate::build::build;
 use crate::disk::{DiskInfo, Disks};
 use crate::file::PlatformFile;
-use crate::import::{Note, import_from};
+use crate::import::{Note, build_xml};
 use crate::mistake::{LoadError, Unreadable};
 use crate::model::profile::Profile;
 use crate::nearest::nearest;
@@ -51,13 +52,23 @@ pub struct Platform {
     pub(crate) wire_count: u32,
 }
 
+/// The largest platform file, in bytes: enough for hundreds of thousands of hosts in tables of their own, and an end for
+/// devices and pipes that have none.
+pub(crate) const FILE_MAX: u64 = 64 << 20;
+
 /// Reads a file as text.
 ///
 /// # Errors
-/// [`LoadError::Unreadable`] if it cannot be read or is not UTF-8.
+/// [`LoadError::Unreadable`] if it cannot be read, is not UTF-8 or has more than [`FILE_MAX`] bytes.
 pub(crate) fn read_text(path: &Path) -> Result<String, LoadError> {
-    let bytes =
-        std::fs::read(path).map_err(|error| LoadError::Unreadable(Unreadable::io(path, &error)))?;
+    let unreadable = |error| LoadError::Unreadable(Unreadable::io(path, &error));
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    let limited = file.take(FILE_MAX + 1).read_to_end(&mut bytes);
+    limited.map_err(unreadable)?;
+    if bytes.len() as u64 > FILE_MAX {
+        return Err(LoadError::Unreadable(Unreadable::too_long(path)));
+    }
     String::from_utf8(bytes).map_err(|error| {
         let valid_up_to = error.utf8_error().valid_up_to();
         let unreadable = Unreadable::not_utf8(path, error.as_bytes(), valid_up_to);
@@ -118,13 +129,8 @@ impl Platform {
         let text = read_text(path)?;
         let name = path.display().to_string();
         let folder = path.parent();
-        if !is_xml(path) {
-            return build(&name, &text, folder).map_err(LoadError::Mistakes);
-        }
-        let imported = import_from(&name, &text, folder).map_err(LoadError::Mistakes)?;
-        let mut platform = Self::parse(&format!("{name} as TOML"), &imported.toml)?;
-        platform.notes = imported.notes;
-        Ok(platform)
+        let read = if is_xml(path) { build_xml } else { build };
+        read(&name, &text, folder).map_err(LoadError::Mistakes)
     }
 
     /// Reads the platform file at `path` and changes it.
@@ -145,7 +151,8 @@ impl Platform {
             return Ok(self);
         }
         let text = apply(&self.to_toml(), overrides).map_err(LoadError::Override)?;
-        let mut platform = Self::parse(&format!("{file_name} as changed"), &text)?;
+        let name = format!("{file_name} as changed");
+        let mut platform = build(&name, &text, None).map_err(LoadError::Mistakes)?;
         platform.notes = self.notes;
         Ok(platform)
     }
@@ -156,13 +163,17 @@ impl Platform {
         &self.notes
     }
 
-    /// Reads a platform from `text`; mistakes are reported as in a file called `file_name`. It is no file, so it cannot
-    /// name others.
+    /// Reads a platform from `text`, of which `file_name` tells the format as in [`Platform::load`]; mistakes are
+    /// reported as in a file of that name. It is no file, so it cannot name others.
     ///
     /// # Errors
     /// [`LoadError::Mistakes`] with all the mistakes in the text.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, LoadError> {
-        build(file_name, text, None).map_err(LoadError::Mistakes)
+        let read = match is_xml(Path::new(file_name)) {
+            true => build_xml,
+            false => build,
+        };
+        read(file_name, text, None).map_err(LoadError::Mistakes)
     }
 
     /// The name that the file gives to the platform.
@@ -529,7 +540,10 @@ impl Platform {
                     return route.push(loopback.shifted(place.offset), false);
                 }
                 if cluster.itself_over_links {
-                    return cluster.walk(place.offset, place.offset, route);
+                    cluster.walk(place.offset, place.offset, route);
+                    if !route.is_nothing() {
+                        return;
+                    }
                 }
             }
             None if self.tree.itself(place, route) => return,

@@ -4,6 +4,7 @@
 //! `fatpipe`) uses the first one only. So the identifiers of the links of a cluster are computed from the position of
 //! the host, and a table indexed by [`LinkId`] stays sparse where nothing runs.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// One direction of a link; the number is dense within a platform.
@@ -107,6 +108,11 @@ impl Route {
         self.latency_s = 0.0;
     }
 
+    /// Reports whether it has neither links nor latency.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.hops.is_empty() && self.latency_s == 0.0
+    }
+
     /// Adds a link unless it is among the hops from number `since` on.
     pub(crate) fn push_once(&mut self, wire: Wire, down: bool, since: usize) {
         let link = wire.id(down);
@@ -137,6 +143,8 @@ pub(crate) struct RouteTable {
     entries: Vec<Entry>,
     /// The links of all routes, one after the other: physical number and direction.
     uses: Vec<(u32, bool)>,
+    /// The ways that are taken before any others, by zone and both ends.
+    bypasses: BTreeMap<(u32, u32, u32), Entry>,
 }
 
 /// A declared route, or its way back.
@@ -154,13 +162,15 @@ pub(crate) struct Entry {
 }
 
 impl RouteTable {
-    /// Adds a route, and the opposite one if it is symmetric; `links` are physical numbers and directions.
+    /// Adds a route, and the opposite one if it is symmetric; `links` are physical numbers and directions. One that bypasses the
+    /// ways of a zone is kept apart from these.
     pub(crate) fn add(
         &mut self,
         (from, gateway_from): (u32, Place),
         (to, gateway_to): (u32, Place),
         links: &[(u32, bool)],
         symmetric: bool,
+        bypassed: Option<u32>,
     ) {
         let position =
             |length: usize| u32::try_from(length).expect("fewer than 2^32 links in routes");
@@ -174,17 +184,33 @@ impl RouteTable {
             gateway_to,
         };
         self.uses.extend_from_slice(links);
-        self.entries.push(entry);
-        if symmetric && from != to {
-            self.entries.push(Entry {
-                from: to,
-                to: from,
-                reversed: true,
-                gateway_from: gateway_to,
-                gateway_to: gateway_from,
-                ..entry
-            });
+        let back = Entry {
+            from: to,
+            to: from,
+            reversed: true,
+            gateway_from: gateway_to,
+            gateway_to: gateway_from,
+            ..entry
+        };
+        let both = [Some(entry), (symmetric && from != to).then_some(back)];
+        for entry in both.into_iter().flatten() {
+            match bypassed {
+                Some(zone) => {
+                    self.bypasses.insert((zone, entry.from, entry.to), entry);
+                }
+                None => self.entries.push(entry),
+            }
         }
+    }
+
+    /// The way between two ends that is taken before any other of a zone.
+    pub(crate) fn bypass(&self, zone: u32, from: u32, to: u32) -> Option<&Entry> {
+        self.bypasses.get(&(zone, from, to))
+    }
+
+    /// Reports whether any zone has such ways.
+    pub(crate) fn has_bypasses(&self) -> bool {
+        !self.bypasses.is_empty()
     }
 
     /// Prepares the search among `ends` ends; no route is added afterwards.

@@ -14,7 +14,8 @@
 //!
 //! *wifi*: every host is a station; a way crosses the air once for each end that is not the access point.
 //!
-//! *Not modelled*: bypass routes.
+//! A route with `bypass` is taken before any of these: between two members, or between zones and clusters at any depth
+//! inside, of which the innermost ones count first.
 //!
 //! Searched ways are remembered per source on first use. Source of the rules: the manual of SimGrid 4.1.
 
@@ -139,6 +140,11 @@ impl Tree {
             to: two,
             zone,
         };
+        if let Some(entry) = self.bypass(zone, from.end, to.end) {
+            self.way(from, entry.gateway_from, route)?;
+            self.append(entry, route);
+            return self.way(entry.gateway_to, to, route);
+        }
         match self.zones[zone as usize].routing {
             Routing::None => Err(gap),
             Routing::Full => {
@@ -162,6 +168,42 @@ impl Tree {
         }
     }
 
+    /// The way that a zone prescribes between two ends inside, if it is not left to its rule.
+    fn bypass(&self, zone: u32, from: u32, to: u32) -> Option<&Entry> {
+        if !self.table.has_bypasses() {
+            return None;
+        }
+        let is_member = |end: u32| self.zone_of[end as usize] == zone;
+        if is_member(from) && is_member(to) {
+            return self.table.bypass(zone, from, to);
+        }
+        let (from, to) = (self.around(from, zone), self.around(to, zone));
+        let pair = |one: usize, two: usize| {
+            let (one, two) = (*from.get(one)?, *to.get(two)?);
+            self.table.bypass(zone, one, two)
+        };
+        (0..from.len().max(to.len())).find_map(|most| {
+            let mixed = (0..most).find_map(|less| pair(less, most).or_else(|| pair(most, less)));
+            mixed.or_else(|| pair(most, most))
+        })
+    }
+
+    /// The clusters and zones that contain an end, or are it, inside a zone; the innermost first.
+    fn around(&self, end: u32, zone: u32) -> Vec<u32> {
+        let is_leaf = end < self.singles || self.is_router(end);
+        let mut all = Vec::new();
+        let mut here = end;
+        loop {
+            if here != end || !is_leaf {
+                all.push(here);
+            }
+            if self.zone_of[here as usize] == zone {
+                return all;
+            }
+            here = self.above(here);
+        }
+    }
+
     /// Over the centre of a star, whose number is that of the zone.
     fn star(&self, from: Place, to: Place, gap: Gap, route: &mut Route) -> Result<(), Gap> {
         let centre = self.zone_end(gap.zone);
@@ -169,9 +211,8 @@ impl Tree {
             self.table.find(gap.from, centre),
             self.table.find(centre, gap.to),
         );
-        if (up.is_none() && !self.is_router(gap.from))
-            || (down.is_none() && !self.is_router(gap.to))
-        {
+        let needs_links = |end| !self.is_router(end) && !self.is_in_the_plane(end);
+        if (up.is_none() && needs_links(gap.from)) || (down.is_none() && needs_links(gap.to)) {
             return Err(gap);
         }
         if let Some(up) = up {
@@ -220,6 +261,14 @@ impl Tree {
         ((dx * dx + dy * dy).sqrt() + height.abs() + height_two.abs()) * MILLI
     }
 
+    /// Reports hosts of *vivaldi* zones: coordinates are enough to reach them.
+    fn is_in_the_plane(&self, end: u32) -> bool {
+        let zone = self.zone_of[end as usize] as usize;
+        end < self.singles
+            && self.zones[zone].routing == Routing::Vivaldi
+            && self.coordinates.contains_key(&end)
+    }
+
     fn is_router(&self, end: u32) -> bool {
         let first = self.singles as usize + self.clusters.len();
         (first..first + self.routers.len()).contains(&(end as usize))
@@ -251,7 +300,8 @@ impl Tree {
         Some(path)
     }
 
-    /// Appends the declared way of a single host to itself, or the one over its links where its zone says so.
+    /// Appends the declared way of a single host to itself, or the one over its links where its zone says so; reports
+    /// whether there is one.
     pub(crate) fn itself(&self, host: Place, route: &mut Route) -> bool {
         if let Some(entry) = self.table.find(host.end, host.end) {
             self.append(entry, route);
@@ -263,8 +313,13 @@ impl Tree {
             to: host.end,
             zone,
         };
-        let over_links = self.zones[zone as usize].itself_over_links;
-        over_links && self.star(host, host, gap, route).is_ok()
+        let zone = &self.zones[zone as usize];
+        let found = zone.itself_over_links
+            && match zone.routing {
+                Routing::Wifi => self.over_the_air(gap, route).is_some(),
+                _ => self.star(host, host, gap, route).is_ok(),
+            };
+        found && !route.is_nothing()
     }
 
     /// Whether an end is as well joined with all others as its neighbours: a single host with both ways of a star.
@@ -277,8 +332,9 @@ impl Tree {
         let centre = self.zone_end(zone);
         (star
             && end < self.singles
-            && self.table.find(end, centre).is_some()
-            && self.table.find(centre, end).is_some())
+            && (self.is_in_the_plane(end)
+                || self.table.find(end, centre).is_some()
+                    && self.table.find(centre, end).is_some()))
         .then_some(zone)
     }
 }

@@ -43,6 +43,20 @@ fn alone(model: &str, sharing: &str, bytes: f64, wanted: f64) {
 }
 
 #[test]
+fn a_latency_factor_of_zero_pays_no_latency() {
+    // SimGrid 3.32 with `network/latency-factor:0`: 0.0105 for 1e6 bytes at 1e8 / 1.05 bytes/s.
+    let mut lab = world_one("model = \"cm02\", latency_factor = 0", "shared");
+    lab.send("a", "b", 1e6);
+    lab.expect(&[(0.0105, &[0])], 1e-13);
+    // By size: 1 up to 1 kB, then 0.
+    let steps = "model = \"cm02\", latency_factor = [{ above = \"1kB\", factor = 0 }]";
+    let mut lab = world_one(steps, "shared");
+    lab.send("a", "b", 1e6);
+    lab.send("b", "c", 0.0);
+    lab.expect(&[(0.01, &[1]), (0.0105, &[0])], 1e-13);
+}
+
+#[test]
 fn one_flow_by_size_and_model() {
     // raw: lat + size / B. cm02: the way back is the same link, so B / 1.05. lv08: 13.01 lat + size / (0.97 B / 1.05).
     // smpi: the same with the factors of the size, which are 1 for 0 bytes.

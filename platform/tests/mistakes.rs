@@ -99,6 +99,16 @@ fn versions() {
 }
 
 #[test]
+fn a_file_without_an_end_is_refused() {
+    let error = Platform::load("/dev/zero")
+        .expect_err("not a platform")
+        .to_string();
+    let expected =
+        "\"/dev/zero\": it has more than 64 MiB: expected a platform file of at most 64 MiB";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
 fn keys() {
     check(
         "bandwidth",
@@ -112,7 +122,7 @@ fn keys() {
         "version = 1",
         "version = 1\nlink = 3",
         "p.toml:2:1: unknown key \"link\": the platform file can have the keys version, name, network, protocol, \
-         connection, routing, wifi, to_itself, routers, hosts, links, clusters, zones, routes; did you mean \"links\"?",
+         connection, routing, wifi, gateway, to_itself, routers, hosts, links, clusters, zones, routes; did you mean \"links\"?",
     );
     check(
         "version = 1",
@@ -145,12 +155,20 @@ fn parameters_of_network_models() {
         "28: wrong type: the number 2: expected true, false, or the share of the acknowledgements, a number from 0 to 1",
     );
     check(
-        "latency_factor = 0",
-        "30: wrong type: the number 0: expected a number above 0, without quotes",
+        "latency_factor = -1",
+        "30: wrong type: the number -1: expected a number of at least 0, without quotes",
+    );
+    check(
+        "bandwidth_factor = 0",
+        "32: wrong type: the number 0: expected a number above 0, without quotes",
+    );
+    check(
+        "bandwidth_factor = [{ above = \"1kB\", factor = 0 }]",
+        "59: wrong type: the number 0: expected a number above 0, without quotes",
     );
     check(
         "bandwidth_factor = \"0.97\"",
-        "32: wrong type: the string \"0.97\": expected a number above 0, or an array of { above = SIZE, factor = NUMBER }",
+        "32: wrong type: the string \"0.97\": expected a number, or an array of { above = SIZE, factor = NUMBER }",
     );
     check(
         "latency_factor = [{ above = \"1kB\", factor = 2 }, { above = \"1kB\", factor = 3 }]",

@@ -265,7 +265,7 @@ fn traces_that_are_connected() {
         .collect();
     let wanted = [
         "[(2.0, 1000.0)] None",
-        "[(1.0, 0.5), (3.0, 1.0)] Some(10.0)",
+        "[(1.0, 0.5), (3.0, 1.0)] Some(7.0)",
         "[(0.0, 0.0)] None",
     ];
     assert_eq!(facts, wanted);
@@ -275,6 +275,59 @@ fn traces_that_are_connected() {
         lab.next_end_of_any_kind(),
         Some((0.0, vec![(0, End::Failed)]))
     );
+}
+
+#[test]
+fn periodicity_is_the_whole_period() {
+    // As SimGrid 3.32 plays it: full speed at 0 s, 10 s, 20 s, …, half of it from 2 s on, a quarter from 4 s on.
+    let platform = |repetition: &str| {
+        let folder = Folder::new(
+            "period",
+            &[
+                (
+                    "w.xml",
+                    r#"<platform version="4.1"><zone id="w" routing="None">
+                    <host id="a" speed="100f" speed_file="p"/></zone></platform>"#,
+                ),
+                ("p", &format!("0 1\n2 0.5\n4 0.25\n{repetition}\n")),
+            ],
+        );
+        folder.load("w.xml")
+    };
+    let mut lab = Lab::on(platform("PERIODICITY 10"));
+    // 200 + 100 + 150 flop in a period.
+    lab.exec("a", 450.0 + 200.0 + 50.0, 1.0, UNLIMITED);
+    lab.expect(&[(13.0, &[0])], 1e-12);
+    // The last event is 4 s after the first, and 6 s later everything begins again.
+    let mut same = Lab::on(platform("LOOPAFTER 6"));
+    same.exec("a", 700.0, 1.0, UNLIMITED);
+    same.expect(&[(13.0, &[0])], 1e-12);
+}
+
+#[test]
+fn a_host_may_stand_still_in_a_power_state() {
+    for text in [
+        "version = 1\n[hosts.a]\nspeed = [\"0f\", \"10f\"]\n",
+        r#"<platform version="4.1"><zone id="w" routing="None"><host id="a" speed="0f,10f"/></zone></platform>"#,
+    ] {
+        let toml = match text.starts_with('<') {
+            true => platform::import("p.xml", text).expect("a platform").toml,
+            false => text.to_owned(),
+        };
+        let mut lab = Lab::new(&toml);
+        let host = lab.host("a");
+        assert_eq!(lab.platform().pstate_speed(host, 0), Some(0.0));
+        let (model, _) = lab.model();
+        assert_eq!(
+            model.power_states(host).map(|states| states.speed),
+            Some(0.0)
+        );
+        lab.exec("a", 20.0, 1.0, UNLIMITED);
+        assert_eq!(lab.next_end(), None);
+        lab.wait_until(5.0);
+        lab.change(platform::profile::Change::PowerState(host, 1));
+        lab.expect(&[(7.0, &[0])], 1e-12);
+    }
 }
 
 /// Four hosts on a switch with a backbone.
@@ -496,7 +549,11 @@ fn mistakes_in_profiles_and_power_states() {
     );
     refused(
         "version = 1\nhosts.a.speed = []",
-        "p.toml:2:17: an array without a speed: expected a speed for each power state, such as [\"2Gf\", \"1Gf\"]",
+        "p.toml:2:17: an array without a speed above 0: expected a speed for each power state, such as [\"2Gf\", \"1Gf\"]",
+    );
+    refused(
+        "version = 1\nhosts.a.speed = \"0Gf\"",
+        "p.toml:2:17: speed \"0Gf\": expected more than 0",
     );
     let folder = Folder::new(
         "wrong",

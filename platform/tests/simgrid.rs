@@ -51,8 +51,12 @@ fn rows(file: &Path) -> Vec<Row> {
 
 /// The dates of one platform under one model that are not SimGrid's.
 fn wrong(xml: &Path, model: &str) -> Vec<String> {
-    let change = format!("network.model={model}").parse().expect("a change");
-    let platform = Platform::load_with(xml, &[change])
+    let changes = [
+        format!("network.model={model}"),
+        "network.compat=simgrid-4.1".to_owned(),
+    ];
+    let changes = changes.map(|change| change.parse().expect("a change"));
+    let platform = Platform::load_with(xml, &changes)
         .unwrap_or_else(|error| panic!("{}", error.report(false)));
     let mut lab = Lab::new(&platform.to_toml());
     let mut rows = rows(&xml.with_extension(format!("{model}.dates")));

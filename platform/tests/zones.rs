@@ -226,6 +226,61 @@ links = ["b"]
     assert_eq!(names(&platform, "a", "b"), "a:up b:down");
     let route = platform.route(HostId(0), HostId(1)).expect("a route");
     assert!((route.latency_s - 8.5e-3).abs() < 1e-12);
+    // Without links the distance is the whole way, and a host reaches itself as everywhere.
+    let (start, _) = text.split_once("[[routes]]").expect("routes");
+    let platform = parse(start);
+    let route = platform.route(HostId(0), HostId(1)).expect("a route");
+    assert!(route.hops.is_empty());
+    assert!((route.latency_s - 6.5e-3).abs() < 1e-12, "{route:?}");
+    assert_eq!(names(&platform, "a", "a"), "loopback");
+    let all: Vec<HostId> = platform.hosts().collect();
+    assert_eq!(platform.check_routes(&all), Ok(()));
+}
+
+#[test]
+fn a_bypass_is_taken_before_the_ways_of_its_zone() {
+    let text = r#"
+version = 1
+routing = "star"
+hosts = { a = { speed = "1f" }, b = { speed = "1f" } }
+links = { la = { bandwidth = "1Bps", latency = "1s" }, lb = { bandwidth = "1Bps", latency = "1s" }, x = { bandwidth = "1Bps", latency = "1s", sharing = "split-duplex" } }
+routes = [
+  { from = "a", to = "*", links = ["la"] },
+  { from = "b", to = "*", links = ["lb"] },
+  { from = "a", to = "b", links = ["x"], bypass = true },
+]
+"#;
+    let platform = parse(text);
+    assert_eq!(names(&platform, "a", "b"), "x:up");
+    assert_eq!(names(&platform, "b", "a"), "x:down");
+    let printed = parse(&platform.to_toml());
+    assert_eq!(names(&printed, "b", "a"), "x:down");
+    let one_way = parse(&text.replace("bypass = true", "bypass = true, symmetric = false"));
+    assert_eq!(names(&one_way, "a", "b"), "x:up");
+    assert_eq!(names(&one_way, "b", "a"), "lb la");
+    let refused = |from: &str, to: &str| {
+        let text = text.replace(from, to);
+        let error = Platform::parse("z.toml", &text).expect_err("a mistake");
+        error.to_string()
+    };
+    let found = refused("to = \"b\"", "to = \"c\"");
+    let expected =
+        "no host, router, cluster or zone \"c\" in this zone: a bypass joins members of the zone";
+    assert!(found.contains(expected), "{found}");
+    let found = refused("to = \"b\"", "to = \"a\"");
+    assert!(
+        found.contains("a bypass from \"a\" to itself: expected two different members"),
+        "{found}"
+    );
+    let twice = "{ from = \"a\", to = \"b\", links = [\"x\"], bypass = true },\n  ";
+    let found = refused(
+        "{ from = \"b\", to = \"*\"",
+        &format!("{twice}{{ from = \"b\", to = \"*\""),
+    );
+    assert!(
+        found.contains("duplicate route from \"a\" to \"b\""),
+        "{found}"
+    );
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub struct Record {
     pub arguments: Vec<String>,
     /// The path of the platform file as it was given.
     pub platform: String,
+    /// The network model, by its name in a platform file.
+    pub network_model: &'static str,
     /// Who failed, if an actor did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureRecord>,
@@ -111,6 +113,8 @@ pub struct Origin {
     pub arguments: Vec<String>,
     /// The path of the platform file as it was given.
     pub platform: String,
+    /// The network model, by its name in a platform file.
+    pub network_model: &'static str,
 }
 
 impl Record {
@@ -139,6 +143,7 @@ impl Record {
             program: origin.program,
             arguments: origin.arguments,
             platform: origin.platform,
+            network_model: origin.network_model,
             failure: failure(&report.outcome),
             deadlock: deadlock(&report.outcome),
             limit: limit(&report.outcome),

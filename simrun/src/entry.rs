@@ -236,6 +236,7 @@ impl Job {
                 .map(|argument| argument.to_string_lossy().into_owned())
                 .collect(),
             platform: self.start.path.display().to_string(),
+            network_model: self.start.platform.network_model().name(),
         }
     }
 

@@ -155,7 +155,7 @@ pub(crate) struct RealArgs {
     pub(crate) compute: ComputeArg,
 
     /// How much a host computes, which says how long a computation takes
-    #[arg(long, value_name = "SPEED", default_value = "1Gf")]
+    #[arg(long, value_name = "SPEED", value_parser = host_speed, default_value = "1Gf")]
     pub(crate) host_speed: units::Speed,
 
     /// Keep each rank to a core of its own
@@ -628,6 +628,16 @@ impl RealArgs {
             Some(name) => format!("{waits}, congestion control {name}"),
             None => waits.to_owned(),
         }
+    }
+}
+
+/// Reads a speed above 0.
+fn host_speed(text: &str) -> Result<units::Speed, String> {
+    let speed: units::Speed = text.parse().map_err(|error| format!("{error}"))?;
+    if speed.flop_per_s() > 0.0 {
+        Ok(speed)
+    } else {
+        Err("expected more than 0".to_owned())
     }
 }
 

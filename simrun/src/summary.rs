@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use platform::Platform;
+use platform::{NetworkModel, Platform};
 use run::{ConnectionTotals, ConnectionWait, Options, Record, Run, SendMode};
 use sim_core::{Limit, Outcome, Report, Time};
 use validation::real::RealRecord;
@@ -36,6 +36,9 @@ pub(crate) fn text(run: &Run, record: &Record) -> String {
         "  {digest}seed {}, revision {}",
         record.seed, record.revision
     );
+    if record.network_model != NetworkModel::Flow.name() {
+        let _ = write!(text, "\n  network model {}", record.network_model);
+    }
     if let Some(connections) = &record.connections {
         let _ = write!(text, "\n  {}", connected(connections));
     }

@@ -60,8 +60,8 @@ struct Resolver<'t> {
     /// Where ways into clusters and zones begin, if the file says so: by end.
     defaults: BTreeMap<u32, Place>,
     table: RouteTable,
-    /// The pairs that have a route, and the place of its entry.
-    declared: BTreeMap<(u32, u32), Range<usize>>,
+    /// The pairs that have a route, with the zone if it bypasses those of a zone, and the place of its entry.
+    declared: BTreeMap<(Option<u32>, u32, u32), Range<usize>>,
     /// The name of the access point, if there is one, of each Wi-Fi zone.
     access_points: BTreeMap<u32, Option<String>>,
     patterns_known: bool,
@@ -266,6 +266,7 @@ impl<'t> Resolver<'t> {
             matches!(entry.routing, Routing::Dijkstra | Routing::Floyd).then(Graph::default);
         for route in &entry.routes {
             let pair = self.route(number, entry.routing, route);
+            let pair = pair.filter(|_| !route.bypass);
             if let (Some(graph), Some((from, to))) = (&mut graph, pair) {
                 graph.add(from);
                 graph.add(to);
@@ -287,13 +288,18 @@ impl<'t> Resolver<'t> {
 
     /// Adds one route; gives its two ends.
     fn route(&mut self, zone: u32, rule: Routing, route: &RouteEntry) -> Option<(u32, u32)> {
-        let from = self.end(zone, rule, &route.from);
-        let to = self.end(zone, rule, &route.to);
+        let end = |this: &mut Self, name| match route.bypass {
+            true => this.end_inside(zone, name),
+            false => this.end(zone, rule, name),
+        };
+        let (from, to) = (end(self, &route.from), end(self, &route.to));
         let links: Vec<Option<(u32, bool)>> =
             route.links.iter().map(|link| self.link(link)).collect();
         let links: Option<Vec<(u32, bool)>> = links.into_iter().collect();
         let (from, to) = (from?, to?);
-        if self.is_impossible(zone, rule, route, (from, to)) || self.is_duplicate(route, (from, to))
+        let bypassed = route.bypass.then_some(zone);
+        if self.is_impossible(zone, rule, route, (from, to))
+            || self.is_duplicate(bypassed, route, (from, to))
         {
             return None;
         }
@@ -317,8 +323,9 @@ impl<'t> Resolver<'t> {
         );
         let end = gateway(to, "gateway_to", &route.to, route.gateway_to.as_ref());
         let (begin, end, links) = (begin?, end?, links?);
+        let symmetric = route.symmetric;
         self.table
-            .add((from, begin), (to, end), &links, route.symmetric);
+            .add((from, begin), (to, end), &links, symmetric, bypassed);
         Some((from, to))
     }
 
@@ -332,6 +339,11 @@ impl<'t> Resolver<'t> {
     ) -> bool {
         let centre = self.zone_first + zone;
         let (problem, expected) = match rule {
+            _ if route.bypass && from != to => return false,
+            _ if route.bypass => (
+                format!("a bypass from {:?} to itself", cut(route.to.get_ref())),
+                "expected two different members",
+            ),
             Routing::None => (
                 "a route in a zone with routing \"none\"".to_owned(),
                 "its members do not reach each other",
@@ -366,11 +378,17 @@ impl<'t> Resolver<'t> {
     }
 
     /// Notes both directions of a route, and reports one that is already there.
-    fn is_duplicate(&mut self, route: &RouteEntry, (from, to): (u32, u32)) -> bool {
+    fn is_duplicate(
+        &mut self,
+        bypassed: Option<u32>,
+        route: &RouteEntry,
+        (from, to): (u32, u32),
+    ) -> bool {
         let backwards = route.symmetric && from != to;
         let pairs = [Some((from, to)), backwards.then_some((to, from))];
         for pair in pairs.into_iter().flatten() {
-            if let Some(first) = self.declared.get(&pair) {
+            let key = (bypassed, pair.0, pair.1);
+            if let Some(first) = self.declared.get(&key) {
                 let (line, _) = self.source.position(first.start);
                 let mut names = [cut(route.from.get_ref()), cut(route.to.get_ref())];
                 if pair != (from, to) {
@@ -385,9 +403,27 @@ impl<'t> Resolver<'t> {
                     .add(route.from.span(), problem, expected, help);
                 return true;
             }
-            self.declared.insert(pair, route.from.span());
+            self.declared.insert(key, route.from.span());
         }
         false
+    }
+
+    /// Something in the zone, at any depth, by name.
+    fn end_inside(&mut self, zone: u32, name: &Spanned<String>) -> Option<u32> {
+        let text = name.get_ref().as_str();
+        let found = self.ends.get(text).copied();
+        let centre = self.zone_first + zone;
+        let found = found.filter(|end| *end != centre && self.contains(centre, *end));
+        if found.is_none() {
+            let help = self.collector.suggest(text, self.ends.keys().copied());
+            let problem = format!(
+                "no host, router, cluster or zone {:?} in this zone",
+                cut(text)
+            );
+            let expected = "a bypass joins members of the zone, or zones and clusters inside";
+            self.collector.add(name.span(), problem, expected, help);
+        }
+        found
     }
 
     /// A member of the zone by name, or its centre.

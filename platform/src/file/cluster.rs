@@ -4,10 +4,11 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::field::cut;
+use super::names::ClusterName;
 use super::profile::profile;
 use super::section::{Collector, Section};
 use super::speeds::speeds;
-use super::zone::{ClusterName, LINK_KEYS, link_entry};
+use super::zone::{LINK_KEYS, link_entry};
 use super::{ClusterEntry, LinkEntry, ProfileKind, Sharing, TopologyEntry};
 use crate::topology::{Dragonfly, FatTree, Impossible, Torus};
 

@@ -50,6 +50,9 @@ pub(crate) const IN_PLACE_OF_LINKS: [&str; 4] = ["latency", "overhead", "gap", "
 /// A number above 0.
 struct Positive(f64);
 
+/// A number of at least 0.
+struct NotNegative(f64);
+
 /// A number of at least 0, or a truth value: `true` is the usual 0.05.
 struct Crosstraffic(f64);
 
@@ -70,6 +73,15 @@ impl Field for Positive {
             .filter(|number| *number > 0.0)
             .map(Self)
             .ok_or_else(|| Wrong::kind(value.get_ref(), "a number above 0, without quotes"))
+    }
+}
+
+impl Field for NotNegative {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        number(value)
+            .filter(|number| *number >= 0.0)
+            .map(Self)
+            .ok_or_else(|| Wrong::kind(value.get_ref(), "a number of at least 0, without quotes"))
     }
 }
 
@@ -202,7 +214,7 @@ fn fluid(collector: &mut Collector, section: &Section<'_>, network: &mut Network
         return;
     };
     for (key, store) in [
-        ("latency_factor", &mut fluid.latency_factor),
+        (LATENCY_FACTOR, &mut fluid.latency_factor),
         ("bandwidth_factor", &mut fluid.bandwidth_factor),
     ] {
         if let Some(value) = section.get(key)
@@ -248,6 +260,22 @@ fn fluid(collector: &mut Collector, section: &Section<'_>, network: &mut Network
     }
 }
 
+/// The factor that may be 0: no latency is paid then. A bandwidth of 0 would not let anything end.
+const LATENCY_FACTOR: &str = "latency_factor";
+
+/// A factor under a key.
+fn factor(
+    collector: &mut Collector,
+    value: &Spanned<DeValue<'_>>,
+    key: &'static str,
+) -> Option<f64> {
+    if key == LATENCY_FACTOR {
+        collector.value(value).map(|NotNegative(factor)| factor)
+    } else {
+        collector.value(value).map(|Positive(factor)| factor)
+    }
+}
+
 /// One number for all sizes, or an array of steps.
 fn factors(
     collector: &mut Collector,
@@ -256,21 +284,20 @@ fn factors(
 ) -> Option<Factors> {
     let Some(array) = value.get_ref().as_array() else {
         if number(value).is_none() {
-            let expected = "a number above 0, or an array of { above = SIZE, factor = NUMBER }";
+            let expected = "a number, or an array of { above = SIZE, factor = NUMBER }";
             collector.wrong(value.span(), Wrong::kind(value.get_ref(), expected));
             return None;
         }
-        return collector
-            .value(value)
-            .map(|Positive(all)| Factors::Same(all));
+        return factor(collector, value, key).map(Factors::Same);
     };
     let mut steps: Vec<FactorStep> = Vec::with_capacity(array.len());
     for step in array {
         let what = format!("step of {key}");
         let section = collector.section(step, step.span(), what, &["above", "factor"])?;
         let above = collector.required(&section, "above", "\"64KiB\"");
-        let factor = collector.required(&section, "factor", "0.97");
-        let (above, Positive(factor)) = (above?, factor?);
+        let factor = collector.present(&section, "factor", "0.97");
+        let factor = factor.and_then(|value| self::factor(collector, value, key));
+        let (above, factor) = (above?, factor?);
         let next = FactorStep { above, factor };
         if let Some(last) = steps.last()
             && last.above.bytes() >= next.above.bytes()

@@ -8,9 +8,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::field::{Wrong, cut};
+use super::names::Names;
 use super::section::Collector;
 use super::syntax::syntax;
-use super::zone::{Names, ZoneReader};
+use super::zone::ZoneReader;
 use super::{Connection, PlatformFile, Protocol, VERSION, ZoneEntry};
 use crate::mistake::Mistake;
 use crate::model::{NetworkModel, NetworkParameters};
@@ -43,6 +44,16 @@ pub(crate) fn read(text: &str, folder: Option<&Path>) -> Result<Read, Vec<Mistak
 }
 
 impl Read {
+    /// What reading would give for a file that comes from another format.
+    pub(crate) fn of(file: PlatformFile) -> Self {
+        let names = Names::of(&file.root);
+        Self {
+            file,
+            collector: Collector::default(),
+            names,
+        }
+    }
+
     fn new() -> Self {
         Self {
             file: PlatformFile {
@@ -59,7 +70,7 @@ impl Read {
     }
 
     fn document(&mut self, document: &DeTable<'_>) {
-        const KEYS: [&str; 14] = [
+        const KEYS: [&str; 15] = [
             "version",
             "name",
             "network",
@@ -67,6 +78,7 @@ impl Read {
             "connection",
             "routing",
             "wifi",
+            "gateway",
             "to_itself",
             "routers",
             "hosts",

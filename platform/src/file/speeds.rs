@@ -6,7 +6,7 @@ use std::fmt;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::field::{Field, Wrong};
+use super::field::{Field, Wrong, cut};
 use super::section::{Collector, Section};
 use crate::units::Speed;
 
@@ -19,9 +19,10 @@ pub(crate) struct Speeds(Vec<Speed>);
 pub(crate) struct PowerState(pub(crate) u32);
 
 impl Speeds {
-    /// The speeds in this order, if there are any.
+    /// The speeds in this order, if one of them is above 0: a host may stand still in some power states, but not in all.
     pub(crate) fn new(speeds: Vec<Speed>) -> Option<Self> {
-        (!speeds.is_empty()).then_some(Self(speeds))
+        let moves = speeds.iter().any(|speed| speed.flop_per_s() > 0.0);
+        moves.then_some(Self(speeds))
     }
 
     /// In flop/s.
@@ -60,11 +61,17 @@ impl Serialize for Speeds {
 impl Field for Speeds {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
         let Some(array) = value.get_ref().as_array() else {
-            return Speed::read(value).map(|speed| Self(vec![speed]));
+            let speed = Speed::read(value)?;
+            let problem = format!("speed {:?}", cut(speed.text()));
+            return Self::new(vec![speed]).ok_or_else(|| Wrong {
+                problem,
+                expected: "expected more than 0".to_owned(),
+                help: None,
+            });
         };
         let speeds: Result<Vec<Speed>, Wrong> = array.iter().map(Speed::read).collect();
         Self::new(speeds?).ok_or_else(|| Wrong {
-            problem: "an array without a speed".to_owned(),
+            problem: "an array without a speed above 0".to_owned(),
             expected: "expected a speed for each power state, such as [\"2Gf\", \"1Gf\"]"
                 .to_owned(),
             help: None,

@@ -8,44 +8,16 @@ use toml::de::DeValue;
 
 use super::cluster::cluster_entry;
 use super::field::{Wrong, cut};
+use super::names::{ClusterName, MemberName, Names};
 use super::profile::profile;
 use super::section::{Collector, Section, in_file_order};
 use super::speeds::speeds;
 use super::wifi::wifi;
 use super::{
     ClusterEntry, Direction, HostEntry, Level, LinkEntry, LinkUse, Named, ProfileKind, RouteEntry,
-    Routing, Sharing, TopologyEntry, ZoneEntry,
+    Routing, Sharing, ZoneEntry,
 };
-use crate::pattern::HostPattern;
 use crate::zone::ZONE_DEPTH_MAX;
-
-/// The names of all entries, those of a zone before those of its inner zones.
-#[derive(Default, Debug)]
-pub(crate) struct Names {
-    /// Links with their sharing; `None` where it is unknown because of a mistake.
-    pub(crate) links: Vec<(Spanned<String>, Option<Sharing>)>,
-    pub(crate) hosts: Vec<MemberName>,
-    pub(crate) routers: Vec<MemberName>,
-    pub(crate) clusters: Vec<ClusterName>,
-    /// The platform, without a name, is the first.
-    pub(crate) zones: Vec<MemberName>,
-}
-
-/// The name of a member, and the number of its zone.
-#[derive(Clone, Debug)]
-pub(crate) struct MemberName {
-    pub(crate) name: Spanned<String>,
-    pub(crate) zone: u32,
-}
-
-/// A cluster by name; what is unknown because of a mistake is `None`.
-#[derive(Debug)]
-pub(crate) struct ClusterName {
-    pub(crate) name: Spanned<String>,
-    pub(crate) zone: u32,
-    pub(crate) hosts: Option<HostPattern>,
-    pub(crate) topology: Option<TopologyEntry>,
-}
 
 /// Reads zones into entries and names.
 #[derive(Debug)]
@@ -71,7 +43,14 @@ impl<'r> ZoneReader<'r> {
     pub(super) fn root(mut self, root: &Section<'_>) -> ZoneEntry {
         let name = Spanned::new(0..0, String::new());
         self.names.zones.push(MemberName { name, zone: 0 });
-        self.body(root)
+        let mut entry = self.body(root);
+        entry.gateway = self.collector.optional(root, "gateway").flatten();
+        if let Some(gateway) = entry.gateway.as_ref().filter(|_| entry.wifi.is_none()) {
+            let problem = format!("the gateway {:?} of the platform", cut(gateway.get_ref()));
+            let expected = "only an inner zone has one, or a Wi-Fi zone: its access point";
+            self.collector.add(gateway.span(), problem, expected, None);
+        }
+        entry
     }
 
     /// What the platform and a zone have in common.
@@ -310,11 +289,12 @@ impl<'r> ZoneReader<'r> {
     }
 
     fn route(&mut self, value: &Spanned<DeValue<'_>>, routing: Routing) -> Option<RouteEntry> {
-        const KEYS: [&str; 6] = [
+        const KEYS: [&str; 7] = [
             "from",
             "to",
             "links",
             "symmetric",
+            "bypass",
             "gateway_from",
             "gateway_to",
         ];
@@ -323,6 +303,7 @@ impl<'r> ZoneReader<'r> {
         let from = collector.required(&section, "from", "\"alice\"");
         let to = collector.required(&section, "to", "\"bob\"");
         let symmetric = collector.optional(&section, "symmetric");
+        let bypass = collector.optional(&section, "bypass");
         let gateway_from = collector.optional(&section, "gateway_from");
         let gateway_to = collector.optional(&section, "gateway_to");
         let centred = matches!(routing, Routing::Star | Routing::Vivaldi);
@@ -332,6 +313,7 @@ impl<'r> ZoneReader<'r> {
             to: to?,
             links: links?,
             symmetric: symmetric?.unwrap_or(true),
+            bypass: bypass?.unwrap_or(false),
             gateway_from: gateway_from?,
             gateway_to: gateway_to?,
         })

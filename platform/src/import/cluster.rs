@@ -1,7 +1,7 @@
 //! `<cluster>`: one entry, whatever its topology and size.
 
 use super::has_defects;
-use super::values::{Importer, plain};
+use super::values::{Importer, at};
 use super::xml::Element;
 use crate::Sharing;
 use crate::file::{ClusterEntry, LinkEntry, Named, ToItself, TopologyEntry, cut};
@@ -53,8 +53,9 @@ impl Importer {
         let regular = matches!(topology, TopologyEntry::Torus { .. }) || has_defects(&topology);
         let backbone = backbone.filter(|_| !regular);
         let to_itself = match topology {
-            TopologyEntry::Torus { .. } => ToItself::Loopback,
             _ if loopback.is_some() => ToItself::Loopback,
+            // Nothing but the limiter is there between a host and itself.
+            TopologyEntry::Torus { .. } if limiter.is_none() => ToItself::Loopback,
             _ => ToItself::Links,
         };
         let (speed, pstate) = speed?;
@@ -75,7 +76,7 @@ impl Importer {
             link_state_profile: None,
             disks: Vec::new(),
         };
-        let name = plain(id?.to_owned());
+        let name = at(element, id?.to_owned());
         Some(Named { name, entry })
     }
 
@@ -135,6 +136,11 @@ impl Importer {
         let bandwidth = self.bandwidth(element, &bandwidth_key)?;
         let latency = self.latency(element, &latency_key)?;
         let sharing = self.sharing(element, &sharing_key, default)?;
+        if sharing == Sharing::SplitDuplex {
+            let problem = format!("{sharing_key}=\"SPLITDUPLEX\" of <{}>", element.name);
+            self.mistake(element, problem, "expected SHARED or FATPIPE");
+            return None;
+        }
         Some(Some(LinkEntry::new(bandwidth, latency, sharing)))
     }
 

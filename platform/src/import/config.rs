@@ -1,7 +1,7 @@
 //! `<config>`: the network model and its parameters, as `[network]` and `[protocol]`.
 //!
-//! Without any of these flags the model is `flow`, as in a file of ours. With one, the parameters that are not set are those of
-//! SimGrid, whose model is LV08 unless `network/model` says otherwise. The last of several values of a flag counts.
+//! The parameters that are not set are those of SimGrid, whose model is LV08 unless `network/model` says otherwise: a file
+//! without `<config>` runs as it would run there. The last of several values of a flag counts.
 //!
 //! *Not carried over*: flags of other parts of SimGrid, other solvers, and a number below 0 for a table.
 
@@ -98,13 +98,7 @@ impl Importer {
                 None => self.flag_left_out(flag, id, value),
             }
         }
-        let changes = flags.iter().find(|(_, id, _)| FLUID.contains(id));
-        if let (None, Some((flag, id, _))) = (model, changes) {
-            let text = format!("{id:?} without network/model: it changes LV08, SimGrid's default");
-            self.note(flag, text);
-            model = Some(NetworkModel::Lv08);
-        }
-        NetworkParameters::preset(model.unwrap_or(NetworkModel::Flow))
+        NetworkParameters::preset(model.unwrap_or(NetworkModel::Lv08))
     }
 
     fn parameter(
@@ -128,10 +122,17 @@ impl Importer {
                 );
             }
             "network/latency-factor" | "smpi/lat-factor" => {
-                set(&mut fluid.latency_factor, self.factors(flag, id, value));
+                set(
+                    &mut fluid.latency_factor,
+                    self.factors(flag, id, value, 0.0),
+                );
             }
             "network/bandwidth-factor" | "smpi/bw-factor" => {
-                set(&mut fluid.bandwidth_factor, self.factors(flag, id, value));
+                let least = f64::MIN_POSITIVE;
+                set(
+                    &mut fluid.bandwidth_factor,
+                    self.factors(flag, id, value, least),
+                );
             }
             "network/loopback-bw" => {
                 let bandwidth = self.quantity(flag, id, value, "Bps");
@@ -209,16 +210,16 @@ impl Importer {
         Some(rows)
     }
 
-    /// One factor, or a table of them by size.
-    fn factors(&mut self, flag: &Element, id: &str, value: &str) -> Option<Factors> {
+    /// One factor, or a table of them by size, each at least `least`.
+    fn factors(&mut self, flag: &Element, id: &str, value: &str, least: f64) -> Option<Factors> {
         if let Ok(all) = value.parse::<f64>()
             && all.is_finite()
-            && all > 0.0
+            && all >= least
         {
             return Some(Factors::Same(all));
         }
         let rows = self.table(flag, id, value, 2)?;
-        if rows.iter().any(|row| row[1] == 0.0) {
+        if rows.iter().any(|row| row[1] < least) {
             let problem = format!("{id}={:?}", cut(value));
             self.mistake(flag, problem, "expected factors above 0");
             return None;

@@ -1,6 +1,6 @@
 //! `<disk>` of a `<host>`.
 
-use super::values::{Importer, plain};
+use super::values::{Importer, at};
 use super::xml::Element;
 use crate::file::{DiskEntry, Named, cut};
 
@@ -28,7 +28,7 @@ impl Importer {
                 write_bandwidth,
                 total_bandwidth: None,
             };
-            let name = plain(id.to_owned());
+            let name = at(child, id.to_owned());
             disks.push(Named { name, entry });
         }
         disks

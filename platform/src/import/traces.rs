@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use super::values::Importer;
+use super::values::{Files, Importer};
 use super::xml::Element;
 use crate::file::{ProfileEntry, ProfileKind, cut, read_events};
-use crate::model::profile::Events;
+use crate::model::profile::{Events, Repetition, SHORT_PERIOD};
 
 /// What a `<trace_connect>` connects a trace with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -52,13 +52,18 @@ impl Importer {
         let Some(id) = self.required(element, "id") else {
             return;
         };
-        let delay = element.get("periodicity").map(str::parse::<f64>);
+        let period = element.get("periodicity").map(str::parse::<f64>);
         let source = match element.get("file") {
             Some(file) => Source::File(file.to_owned()),
             None => match Events::parse(&element.text) {
                 Ok(mut events) => {
-                    if let Some(Ok(delay)) = delay {
-                        events.repeat_after(delay);
+                    let period = period.and_then(Result::ok).filter(|period| *period > 0.0);
+                    let repeated = period.map(|period| events.repeat(Repetition::Every(period)));
+                    if repeated == Some(None) {
+                        let period = cut(element.get("periodicity").unwrap_or_default());
+                        let problem = format!("periodicity={period:?} of trace {:?}", cut(id));
+                        self.mistake(element, problem, format!("expected {SHORT_PERIOD}"));
+                        return;
                     }
                     Source::Here(events)
                 }
@@ -133,9 +138,13 @@ impl Importer {
         };
         let events = match source {
             Source::Here(events) => Ok(events),
-            Source::File(name) => match self.folder.as_deref() {
-                None => return Some(Box::new(ProfileEntry::in_file(name))),
-                Some(folder) => {
+            Source::File(name) => match &self.files {
+                Files::Named => return Some(Box::new(ProfileEntry::in_file(name))),
+                Files::Nowhere => {
+                    let problem = "this platform has no folder in which it could be";
+                    Err(format!("profile file {:?}: {problem}", cut(&name)))
+                }
+                Files::In(folder) => {
                     let read = read_events(folder, &name);
                     read.map_err(|problem| format!("profile file {:?}: {problem}", cut(&name)))
                 }

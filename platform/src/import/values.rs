@@ -1,7 +1,7 @@
 //! Attributes as values: quantities with SimGrid's units, names, sharing; and what has been found wrong or left out.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 
@@ -11,6 +11,25 @@ use crate::Sharing;
 use crate::file::{Direction, LinkEntry, LinkUse, PowerState, Speeds, cut};
 use crate::mistake::Mistake;
 use crate::units::{Bandwidth, Duration, Kind, Quantity, Speed};
+
+/// Where the files are that a platform names.
+#[derive(Default, Debug)]
+pub(super) enum Files {
+    /// The platform is no file, so there cannot be any.
+    #[default]
+    Nowhere,
+    /// Somewhere else: the result names them.
+    Named,
+    /// In this folder.
+    In(PathBuf),
+}
+
+impl Files {
+    /// In a folder, if it is known.
+    pub(super) fn of(folder: Option<&Path>) -> Self {
+        folder.map_or(Self::Nowhere, |folder| Self::In(folder.to_owned()))
+    }
+}
 
 /// What is known while a platform is imported.
 #[derive(Default, Debug)]
@@ -23,14 +42,15 @@ pub(super) struct Importer {
     links: BTreeMap<String, bool>,
     /// The cluster that a router is the switch of.
     pub(super) switches: BTreeMap<String, String>,
-    /// Where files that the platform names are; they are named in the result if this is unknown.
-    pub(super) folder: Option<PathBuf>,
+    pub(super) files: Files,
     pub(super) traces: Traces,
+    /// Zones around the present one.
+    pub(super) depth: usize,
 }
 
-/// A text without a place in our file.
-pub(super) fn plain<T>(value: T) -> Spanned<T> {
-    Spanned::new(0..0, value)
+/// A value with the place of the tag that gives it.
+pub(super) fn at<T>(element: &Element, value: T) -> Spanned<T> {
+    Spanned::new(element.span.clone(), value)
 }
 
 impl Importer {
@@ -70,16 +90,21 @@ impl Importer {
 
     /// Notes the attributes that are not among `known`, and the children that are left out.
     pub(super) fn rest(&mut self, element: &Element, known: &[&str]) {
+        self.attributes_left(element, known);
+        let is_read = |child: &&Element| element.name == "host" && child.name == "disk";
+        for child in element.children.iter().filter(|child| !is_read(child)) {
+            self.left_out(child);
+        }
+    }
+
+    /// Notes the attributes that are not among `known`.
+    pub(super) fn attributes_left(&mut self, element: &Element, known: &[&str]) {
         for key in element.keys().filter(|key| !known.contains(key)) {
             let value = cut(element.get(key).unwrap_or_default());
             if !value.is_empty() {
                 let text = format!("{key}={value:?} of <{}> is not carried over", element.name);
                 self.note(element, text);
             }
-        }
-        let is_read = |child: &&Element| element.name == "host" && child.name == "disk";
-        for child in element.children.iter().filter(|child| !is_read(child)) {
-            self.left_out(child);
         }
     }
 
@@ -175,7 +200,11 @@ impl Importer {
         let speeds: Vec<Option<Speed>> = states
             .map(|state| self.quantity(element, "speed", state, "f"))
             .collect();
-        let speeds = Speeds::new(speeds.into_iter().collect::<Option<_>>()?)?;
+        let Some(speeds) = Speeds::new(speeds.into_iter().collect::<Option<_>>()?) else {
+            let problem = format!("speed={:?} of <{}>", cut(text), element.name);
+            self.mistake(element, problem, "expected more than 0 in some power state");
+            return None;
+        };
         let wanted = element.get("pstate").unwrap_or("0");
         let state = wanted.parse().ok();
         let known = state.filter(|state: &u32| (*state as usize) < speeds.count());

@@ -2,7 +2,7 @@
 //!
 //! SimGrid lets programs choose the level of each station; it is 0 after an import, the first bandwidth of the link.
 
-use super::values::{Importer, plain};
+use super::values::{Importer, at};
 use super::xml::Element;
 use crate::file::{WifiEntry, ZoneEntry, cut};
 
@@ -17,7 +17,7 @@ impl Importer {
         for child in &element.children {
             if child.name == "prop" && child.get("id") == Some("access_point") {
                 let name = self.required(child, "value");
-                zone.gateway = name.map(|name| plain(name.to_owned()));
+                zone.gateway = name.map(|name| at(child, name.to_owned()));
             }
         }
         let mut air = element.children.iter().filter(|child| is_air(child));

@@ -2,11 +2,12 @@
 
 use toml::Spanned;
 
-use super::values::{Importer, plain};
+use super::values::{Importer, at};
 use super::xml::Element;
 use crate::file::{
     Direction, HostEntry, LinkEntry, LinkUse, Named, RouteEntry, ToItself, ZoneEntry, cut,
 };
+use crate::zone::ZONE_DEPTH_MAX;
 use crate::{Routing, Sharing};
 
 /// In place of a member: the centre of a star.
@@ -30,12 +31,18 @@ impl Importer {
         let mut zone = ZoneEntry::default();
         let cluster = self.routing(element, &mut zone);
         self.required(element, "id");
-        let mut backbone = None;
+        // It belongs to the ways of all hosts of the zone, also of those in front of it.
+        let found = element
+            .children
+            .iter()
+            .find(|child| child.name == "backbone");
+        let backbone = found.filter(|_| cluster).and_then(|found| found.get("id"));
         for child in &element.children {
             match child.name.as_str() {
                 "link" | "prop" if self.is_of_wifi(element, child) => {}
+                "cabinet" => self.cabinet(child, backbone, &mut zone),
                 "backbone" => {
-                    backbone = self.backbone(child, &mut zone);
+                    self.backbone(child, &mut zone);
                     if !cluster {
                         self.note(
                             child,
@@ -49,7 +56,7 @@ impl Importer {
         if cluster {
             for child in &element.children {
                 if child.name == "host_link" {
-                    self.host_link(child, backbone.as_deref(), &mut zone);
+                    self.host_link(child, backbone, &mut zone);
                 }
             }
         }
@@ -81,7 +88,10 @@ impl Importer {
                 Routing::None
             }
         };
-        if zone.routing == Routing::Star {
+        if matches!(
+            zone.routing,
+            Routing::Star | Routing::Vivaldi | Routing::Wifi
+        ) {
             zone.to_itself = ToItself::Links;
         }
         routing == "Cluster"
@@ -94,31 +104,38 @@ impl Importer {
             "link" => {
                 let entry = self.link(child);
                 if let (Some(entry), Some(id)) = (entry, self.required(child, "id")) {
-                    let name = plain(id.to_owned());
+                    let name = at(child, id.to_owned());
                     zone.links.push(Named { name, entry });
                 }
             }
             "cluster" => zone.clusters.extend(self.cluster(child)),
+            "zone" | "AS" if self.depth == ZONE_DEPTH_MAX => {
+                let problem = format!("zones nest more than {ZONE_DEPTH_MAX} deep");
+                self.mistake(child, problem, "expected fewer zones around it");
+            }
             "zone" | "AS" => {
+                self.depth += 1;
                 let entry = self.zone(child);
-                let name = plain(child.get("id").unwrap_or_default().to_owned());
+                self.depth -= 1;
+                let name = at(child, child.get("id").unwrap_or_default().to_owned());
                 zone.zones.push(Named { name, entry });
             }
             "route" | "zoneRoute" | "ASroute" => self.route(child, zone),
             "host_link" => {}
             "peer" => self.peer(child, zone),
-            "cabinet" => self.cabinet(child, zone),
             "trace" | "trace_connect" => {}
-            "prop" | "bypassRoute" | "bypassZoneRoute" | "bypassASroute" | "storage"
-            | "storage_type" | "mount" | "disk" => {
-                self.left_out(child);
-            }
+            "bypassRoute" | "bypassZoneRoute" | "bypassASroute" => self.bypass(child, zone),
+            "prop" | "storage" | "storage_type" | "mount" | "disk" => self.left_out(child),
             _ => self.unknown(child),
         }
     }
 
     fn host(&mut self, element: &Element, zone: &mut ZoneEntry) {
         let id = self.required(element, "id");
+        if let Some(id) = id.filter(|id| id.contains(['[', ']'])) {
+            let problem = format!("brackets in the name of a host: {:?}", cut(id));
+            self.mistake(element, problem, "expected a name without brackets");
+        }
         let speed = self.speed(element);
         let cores = self.cores(element);
         let coordinates = self.coordinates(element);
@@ -136,25 +153,25 @@ impl Importer {
                 wifi_level: None,
                 disks,
             };
-            let name = plain(id.to_owned());
+            let name = at(element, id.to_owned());
             zone.hosts.push(Named { name, entry });
         }
     }
 
     fn router(&mut self, element: &Element, zone: &mut ZoneEntry) {
         if let Some(id) = self.required(element, "id") {
-            zone.routers.push(plain(id.to_owned()));
+            zone.routers.push(at(element, id.to_owned()));
         }
         self.rest(element, &["id", "coordinates"]);
     }
 
-    /// The name of the backbone.
-    fn backbone(&mut self, element: &Element, zone: &mut ZoneEntry) -> Option<String> {
-        let entry = self.link(element)?;
-        let id = self.required(element, "id")?.to_owned();
-        let name = plain(id.clone());
-        zone.links.push(Named { name, entry });
-        Some(id)
+    /// The link that all transfers of a zone cross.
+    fn backbone(&mut self, element: &Element, zone: &mut ZoneEntry) {
+        let entry = self.link(element);
+        if let (Some(entry), Some(id)) = (entry, self.required(element, "id")) {
+            let name = at(element, id.to_owned());
+            zone.links.push(Named { name, entry });
+        }
     }
 
     /// The links of a host of a `Cluster` zone, with the backbone, to and from the centre.
@@ -169,23 +186,52 @@ impl Importer {
         let backbone = backbone.map(|name| self.link_use(name, None).0);
         let up = [Some(self.link_use(up, None).0), backbone.clone()];
         let down = [backbone, Some(self.link_use(down, None).0)];
-        zone.routes.push(one_way(id, CENTRE, up));
-        zone.routes.push(one_way(CENTRE, id, down));
+        zone.routes.push(one_way(element, [id, CENTRE], up));
+        zone.routes.push(one_way(element, [CENTRE, id], down));
     }
 
-    fn route(&mut self, element: &Element, zone: &mut ZoneEntry) {
-        let from = self.required(element, "src");
-        let to = self.required(element, "dst");
-        let mut links: Vec<(LinkUse, bool)> = Vec::new();
-        for child in &element.children {
+    /// The links in a route; a flag says that the name of the link itself has the direction.
+    fn links_of(&mut self, route: &Element) -> Vec<(Spanned<LinkUse>, bool)> {
+        let mut links: Vec<(Spanned<LinkUse>, bool)> = Vec::new();
+        for child in &route.children {
             match (child.name.as_str(), child.get("id")) {
-                ("link_ctn", Some(id)) => links.push(self.link_use(id, child.get("direction"))),
+                ("link_ctn", Some(id)) => {
+                    let (usage, fixed) = self.link_use(id, child.get("direction"));
+                    links.push((at(child, usage), fixed));
+                }
                 ("link_ctn", None) => {
                     self.required(child, "id");
                 }
                 _ => self.left_out(child),
             }
         }
+        links
+    }
+
+    /// A way in one direction that is taken in place of the one that the zone gives.
+    fn bypass(&mut self, element: &Element, zone: &mut ZoneEntry) {
+        let links = self.links_of(element);
+        let from = self.required(element, "src");
+        let to = self.required(element, "dst");
+        self.attributes_left(element, &["src", "dst", "gw_src", "gw_dst"]);
+        let (Some(from), Some(to)) = (from, to) else {
+            return;
+        };
+        zone.routes.push(RouteEntry {
+            from: at(element, from.to_owned()),
+            to: at(element, to.to_owned()),
+            links: links.into_iter().map(|(usage, _)| usage).collect(),
+            symmetric: false,
+            bypass: true,
+            gateway_from: self.gateway(element, "gw_src", from),
+            gateway_to: self.gateway(element, "gw_dst", to),
+        });
+    }
+
+    fn route(&mut self, element: &Element, zone: &mut ZoneEntry) {
+        let from = self.required(element, "src");
+        let to = self.required(element, "dst");
+        let links = self.links_of(element);
         let (Some(from), Some(to)) = (from, to) else {
             return;
         };
@@ -200,14 +246,14 @@ impl Importer {
         ];
         let word = element.get("symmetrical").unwrap_or("YES");
         let symmetric = matches!(word, "YES" | "yes");
-        push_route(zone, [from, to], gateways, &links, symmetric);
+        push_route(zone, element, [from, to], gateways, &links, symmetric);
     }
 
     /// A gateway: the switch of a cluster under the name of the cluster, nothing where it is the member itself.
     fn gateway(&self, element: &Element, key: &str, member: &str) -> Option<Spanned<String>> {
         let name = element.get(key)?;
         let name = self.switches.get(name).map_or(name, String::as_str);
-        (name != member).then(|| plain(name.to_owned()))
+        (name != member).then(|| at(element, name.to_owned()))
     }
 
     /// A host with two links of its own in a *vivaldi* zone.
@@ -233,12 +279,12 @@ impl Importer {
             wifi_level: None,
             disks: Vec::new(),
         };
-        let name = plain(id.to_owned());
+        let name = at(element, id.to_owned());
         zone.hosts.push(Named { name, entry });
         let latency = |importer: &mut Self| importer.latency(element, "no_latency");
         let mut link = |name: &str, bandwidth| {
             let entry = LinkEntry::new(bandwidth, latency(self)?, Sharing::Shared);
-            let name = plain(name.to_owned());
+            let name = at(element, name.to_owned());
             zone.links.push(Named { name, entry });
             Some(())
         };
@@ -250,13 +296,16 @@ impl Importer {
             direction: Direction::Up,
         };
         zone.routes
-            .push(one_way(id, CENTRE, [Some(usage(up_name)), None]));
-        zone.routes
-            .push(one_way(CENTRE, id, [Some(usage(down_name)), None]));
+            .push(one_way(element, [id, CENTRE], [Some(usage(up_name)), None]));
+        zone.routes.push(one_way(
+            element,
+            [CENTRE, id],
+            [Some(usage(down_name)), None],
+        ));
     }
 
-    /// Equal hosts of a `Cluster` zone, each with a link.
-    fn cabinet(&mut self, element: &Element, zone: &mut ZoneEntry) {
+    /// Equal hosts of a `Cluster` zone, each with a link, joined by the backbone of the zone.
+    fn cabinet(&mut self, element: &Element, backbone: Option<&str>, zone: &mut ZoneEntry) {
         /// Cabinets are expanded, so they are kept to what one could have written by hand.
         const HOSTS_MAX: u32 = 100_000;
         let hosts = self.radical(element);
@@ -284,12 +333,18 @@ impl Importer {
                 link: link.clone(),
                 direction: Direction::Up,
             };
-            let mut route = one_way(&name, CENTRE, [Some(usage), None]);
-            route.symmetric = true;
-            zone.routes.push(route);
+            let backbone = backbone.map(|name| self.link_use(name, None).0);
+            let back = LinkUse {
+                link: link.clone(),
+                direction: Direction::Down,
+            };
+            let up = [Some(usage), backbone.clone()];
+            zone.routes.push(one_way(element, [&name, CENTRE], up));
+            zone.routes
+                .push(one_way(element, [CENTRE, &name], [backbone, Some(back)]));
             let (bandwidth, latency) = (bandwidth.clone(), latency.clone());
             let entry = LinkEntry::new(bandwidth, latency, Sharing::SplitDuplex);
-            let link = plain(link);
+            let link = at(element, link);
             zone.links.push(Named { name: link, entry });
             let entry = HostEntry {
                 speed: speed.clone(),
@@ -301,7 +356,7 @@ impl Importer {
                 wifi_level: None,
                 disks: Vec::new(),
             };
-            let name = plain(name);
+            let name = at(element, name);
             zone.hosts.push(Named { name, entry });
         }
     }
@@ -313,8 +368,8 @@ impl Importer {
             let gateway = format!("router_{name}");
             let router = find(element, &gateway);
             inner.entry.coordinates = router.and_then(|router| self.coordinates(router));
-            inner.entry.gateway = router.map(|_| plain(gateway));
-            let mut route = one_way(&name, CENTRE, [None, None]);
+            inner.entry.gateway = router.map(|_| at(element, gateway));
+            let mut route = one_way(element, [&name, CENTRE], [None, None]);
             route.symmetric = true;
             zone.routes.push(route);
         }
@@ -332,12 +387,17 @@ fn find<'e>(element: &'e Element, id: &str) -> Option<&'e Element> {
     })
 }
 
-fn one_way(from: &str, to: &str, links: [Option<LinkUse>; 2]) -> RouteEntry {
+fn one_way(element: &Element, [from, to]: [&str; 2], links: [Option<LinkUse>; 2]) -> RouteEntry {
     RouteEntry {
-        from: plain(from.to_owned()),
-        to: plain(to.to_owned()),
-        links: links.into_iter().flatten().map(plain).collect(),
+        from: at(element, from.to_owned()),
+        to: at(element, to.to_owned()),
+        links: links
+            .into_iter()
+            .flatten()
+            .map(|usage| at(element, usage))
+            .collect(),
         symmetric: false,
+        bypass: false,
         gateway_from: None,
         gateway_to: None,
     }
@@ -347,18 +407,20 @@ fn one_way(from: &str, to: &str, links: [Option<LinkUse>; 2]) -> RouteEntry {
 /// turn them round.
 fn push_route(
     zone: &mut ZoneEntry,
+    element: &Element,
     [from, to]: [&str; 2],
     [gateway_from, gateway_to]: [Option<Spanned<String>>; 2],
-    links: &[(LinkUse, bool)],
+    links: &[(Spanned<LinkUse>, bool)],
     symmetric: bool,
 ) {
     let fixed = links.iter().any(|(_, fixed)| *fixed);
-    let uses = links.iter().map(|(usage, _)| plain(usage.clone()));
+    let uses = links.iter().map(|(usage, _)| usage.clone());
     zone.routes.push(RouteEntry {
-        from: plain(from.to_owned()),
-        to: plain(to.to_owned()),
+        from: at(element, from.to_owned()),
+        to: at(element, to.to_owned()),
         links: uses.collect(),
         symmetric: symmetric && !fixed,
+        bypass: false,
         gateway_from: gateway_from.clone(),
         gateway_to: gateway_to.clone(),
     });
@@ -366,15 +428,17 @@ fn push_route(
         let back = links.iter().rev().map(|(usage, fixed)| {
             let mut usage = usage.clone();
             if !fixed {
-                usage.direction = usage.direction.opposite();
+                let direction = &mut usage.get_mut().direction;
+                *direction = direction.opposite();
             }
-            plain(usage)
+            usage
         });
         zone.routes.push(RouteEntry {
-            from: plain(to.to_owned()),
-            to: plain(from.to_owned()),
+            from: at(element, to.to_owned()),
+            to: at(element, from.to_owned()),
             links: back.collect(),
             symmetric: false,
+            bypass: false,
             gateway_from: gateway_to,
             gateway_to: gateway_from,
         });

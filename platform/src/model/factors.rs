@@ -25,7 +25,7 @@ pub enum Factors {
 pub struct FactorStep {
     /// The largest size that does not have this factor yet.
     pub above: Size,
-    /// The factor, above 0.
+    /// The factor: above 0, or 0 if it is one of a latency.
     pub factor: f64,
 }
 

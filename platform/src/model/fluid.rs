@@ -116,7 +116,7 @@ impl FlowModel {
             dynamics: Dynamics::default(),
             parallel: BTreeMap::new(),
             ways: Ways::new(platform.host_count()),
-            decaying: wifi::decaying(&platform),
+            decaying: Decaying::new(&platform),
             platform,
             activities: Activities::default(),
             agenda: Agenda::default(),
@@ -224,10 +224,23 @@ impl FlowModel {
         }
         let way = self.ways.find(from, to).expect("it has just been found");
         self.solver.declare_like(slot, &way.uses);
+        if !self.decaying.is_empty() {
+            let route = &mut self.route;
+            if self.platform.route_into(from, to, route).is_ok() {
+                self.decaying.begin(slot, route);
+            }
+        }
         let activity = &mut self.activities.0[slot as usize];
         (activity.weight, activity.limit) = (way.weight, way.limit);
         activity.limit_kept = way.limit_kept;
         activity.set_bound(1.0);
+        if way.latency_only {
+            activity.remaining = 0.0;
+        }
+        if factor == 0.0 && self.laws.is_compat() {
+            // As there: without a latency to pay it begins like one whose way has none.
+            activity.weight = 1.0;
+        }
         Ok(Span::from_secs(way.latency_s * factor))
     }
 
@@ -257,6 +270,7 @@ impl FlowModel {
         (way.weight, way.limit) = (activity.weight, activity.limit);
         way.limit_kept = activity.limit_kept;
         way.latency_s = self.dynamics.latency_s(route);
+        way.latency_only = route.hops.is_empty();
         way.is_on = self.dynamics.is_way_on(route) && self.dynamics.is_way_on(way_back);
         Ok(())
     }
@@ -360,6 +374,7 @@ impl FlowModel {
         if activity.place == Place::Parallel {
             self.parallel.remove(&slot);
         }
+        self.decaying.end(slot);
         self.solver.forget(slot);
         self.part(slot, now);
     }

@@ -1,8 +1,8 @@
 //! Changes of links and hosts, at once or at given dates: availability profiles.
 //!
 //! A profile can be read from the text that `SimGrid` uses ([`Events::parse`]): a line `DATE VALUE` for each event, with growing
-//! dates in seconds; empty lines and lines that begin with `#` or `%` mean nothing. A line `LOOPAFTER DELAY` or
-//! `PERIODICITY DELAY` (the same) lets the events come again, counted from DELAY seconds after the last one.
+//! dates in seconds; empty lines and lines that begin with `#` or `%` mean nothing. A line `LOOPAFTER DELAY` lets the events
+//! come again DELAY seconds after the last one, a line `PERIODICITY PERIOD` every PERIOD seconds.
 //!
 //! *Not modelled*: the stochastic profiles of that format, whose dates and values are drawn; they are refused.
 
@@ -67,6 +67,18 @@ pub struct Events {
     pub period_s: Option<f64>,
 }
 
+/// How the events of a profile come again, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Repetition {
+    /// Counted from the last event.
+    After(f64),
+    /// Counted from the date 0 of the round before.
+    Every(f64),
+}
+
+/// What is expected of a period that ends before the last event.
+pub(crate) const SHORT_PERIOD: &str = "a period that is not shorter than the last date";
+
 /// The shortest period in seconds: what comes again without time in between would never end.
 pub(crate) const PERIOD_MIN_S: f64 = 1e-9;
 
@@ -101,7 +113,7 @@ impl Events {
     /// [`EventsError`] for the first line that is none.
     pub fn parse(text: &str) -> Result<Self, EventsError> {
         let mut read = Self::default();
-        let mut delay_s = None;
+        let mut repetition = None;
         for (line, number) in text.lines().zip(1..) {
             let wrong = |expected| EventsError {
                 line: number,
@@ -112,9 +124,13 @@ impl Events {
             match words[..] {
                 [] => {}
                 [first, ..] if first.starts_with(['#', '%']) => {}
-                ["LOOPAFTER" | "PERIODICITY", delay] => {
+                ["LOOPAFTER", delay] => {
                     let delay = amount(delay).ok_or_else(|| wrong("a delay of at least 0 s"))?;
-                    delay_s = Some(delay);
+                    repetition = Some((Repetition::After(delay), wrong("")));
+                }
+                ["PERIODICITY", period] => {
+                    let period = amount(period).ok_or_else(|| wrong("a period of at least 0 s"))?;
+                    repetition = Some((Repetition::Every(period), wrong(SHORT_PERIOD)));
                 }
                 [date, value] => {
                     let event = amount(date).zip(amount(value));
@@ -125,22 +141,30 @@ impl Events {
                     }
                     read.events.push((date, value));
                 }
-                _ => return Err(wrong("DATE VALUE, or LOOPAFTER DELAY")),
+                _ => return Err(wrong("DATE VALUE, LOOPAFTER DELAY or PERIODICITY PERIOD")),
             }
         }
-        if let (Some(delay), Some((last, _))) = (delay_s, read.events.last()) {
-            read.period_s = Some(last + delay).filter(|period| *period >= PERIOD_MIN_S);
+        if let Some((repetition, too_short)) = repetition {
+            read.repeat(repetition).ok_or(too_short)?;
         }
         Ok(read)
     }
 
-    /// Lets the events come again, counted from `delay_s` seconds after the last one; not at all if that is no time.
-    pub fn repeat_after(&mut self, delay_s: f64) {
-        if let Some((last, _)) = self.events.last() {
-            let period_s = last + delay_s;
-            let repeats = delay_s > 0.0 && period_s >= PERIOD_MIN_S && period_s.is_finite();
-            self.period_s = repeats.then_some(period_s).or(self.period_s);
-        }
+    /// Lets the events come again; not at all if there is no time in between.
+    ///
+    /// Returns `None`, and changes nothing, if the period ends before the last event.
+    #[must_use]
+    pub(crate) fn repeat(&mut self, repetition: Repetition) -> Option<()> {
+        let Some((last, _)) = self.events.last() else {
+            return Some(());
+        };
+        let period_s = match repetition {
+            Repetition::After(delay_s) => last + delay_s,
+            Repetition::Every(period_s) if period_s < *last => return None,
+            Repetition::Every(period_s) => period_s,
+        };
+        self.period_s = (period_s >= PERIOD_MIN_S && period_s.is_finite()).then_some(period_s);
+        Some(())
     }
 
     /// The profile that changes `target` so.
@@ -176,6 +200,10 @@ mod tests {
         let once = Events::parse("1 0\n2 1").expect("events");
         assert_eq!((once.events.len(), once.period_s), (2, None));
         assert_eq!(Events::parse("PERIODICITY 3"), Ok(Events::default()));
+        let period = |text: &str| Events::parse(text).expect("events").period_s;
+        // As SimGrid 3.32 plays it: the whole period, wherever the line is.
+        assert_eq!(period("1 1\n2 0.5\n4 0.25\nPERIODICITY 10"), Some(10.0));
+        assert_eq!(period("PERIODICITY 4\n0 1\n4 0.25"), Some(4.0));
         // A single event at 0 that comes again at once would never end.
         assert_eq!(
             Events::parse("0 1\nLOOPAFTER 0").expect("events").period_s,
@@ -196,7 +224,11 @@ mod tests {
         );
         assert_eq!(
             message("1 2 3"),
-            "line 1: \"1 2 3\": expected DATE VALUE, or LOOPAFTER DELAY"
+            "line 1: \"1 2 3\": expected DATE VALUE, LOOPAFTER DELAY or PERIODICITY PERIOD"
+        );
+        assert_eq!(
+            message("0 1\nPERIODICITY 3\n4 0.25"),
+            "line 2: \"PERIODICITY 3\": expected a period that is not shorter than the last date"
         );
         assert!(message("nan 1").starts_with("line 1"));
         assert!(message("LOOPAFTER x").starts_with("line 1"));

@@ -2,7 +2,7 @@
 
 use super::{Kind, Quantity, Unit};
 
-/// A speed of one core, such as `"16Gf"` (16e9 flop/s); finite and above zero.
+/// A speed of one core, such as `"16Gf"` (16e9 flop/s); finite; zero makes sense in some power states only.
 pub type Speed = Quantity<OfSpeed>;
 
 /// The kind of [`Speed`].
@@ -12,7 +12,7 @@ pub struct OfSpeed;
 impl Kind for OfSpeed {
     const NAME: &'static str = "a speed";
     const EXAMPLES: &'static str = "\"16Gf\" (flop/s)";
-    const ZERO: bool = false;
+    const ZERO: bool = true;
     const RANGE: std::ops::RangeInclusive<f64> = super::RATES;
     const UNITS: &'static [Unit] = &[
         unit("f", 0, 0),

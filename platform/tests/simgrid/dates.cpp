@@ -39,6 +39,11 @@ int main(int argc, char** argv)
   engine.load_platform(argv[1]);
   auto hosts = engine.get_all_hosts();
   std::sort(hosts.begin(), hosts.end(), [](auto* a, auto* b) { return a->get_name() < b->get_name(); });
+  // All stations have the first rate of their zone.
+  for (auto* link : engine.get_all_links())
+    if (link->get_sharing_policy() == sg4::Link::SharingPolicy::WIFI)
+      for (auto* host : hosts)
+        link->set_host_wifi_rate(host, 0);
   Random random;
   // Pairs with a way between them, a host and itself among them.
   std::vector<std::pair<sg4::Host*, sg4::Host*>> pairs;

@@ -47,6 +47,25 @@ fn a_record_is_complete_and_reproduces_the_run() {
 }
 
 #[test]
+fn a_platform_of_simgrid_runs_under_its_default_model_which_is_named() {
+    let folder = Folder::new();
+    let xml = folder.path("two.xml");
+    let text = r#"<platform version="4.1"><zone id="w" routing="Full">
+        <host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><link id="l" bandwidth="1GBps" latency="1ms"/>
+        <route src="a" dst="b"><link_ctn id="l"/></route></zone></platform>"#;
+    fs::write(&xml, text).unwrap();
+    let line = format!("-p {xml} {} -- --case head-to-head", program("cases"));
+    let ran = simrun(&line);
+    assert!(ran.stdout.contains("\n  network model lv08\n"), "{ran:?}");
+    let json = simrun(&format!("--format json {line}"));
+    let record: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(record["network_model"], "lv08");
+    let plain = simrun(&format!("--set network.model=flow {line}"));
+    assert!(!plain.stdout.contains("network model"), "{plain:?}");
+    assert_ne!(plain.digest(), ran.digest());
+}
+
+#[test]
 fn every_platform_survives_its_record() {
     let folder = Folder::new();
     for name in ["cluster", "grid", "two-hosts"] {

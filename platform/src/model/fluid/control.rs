@@ -90,6 +90,6 @@ pub(super) fn power_states(model: &FlowModel, host: HostId) -> PowerStates {
             .dynamics
             .pstate(host)
             .unwrap_or_else(|| platform.pstate(host)),
-        speed: model.dynamics.speed(platform, host),
+        speed: model.dynamics.exact_speed(platform, host),
     }
 }

@@ -28,7 +28,7 @@ use super::{FlowModel, Phase, Place};
 use crate::model::profile::{Change, Profile, Target};
 use crate::{Hop, LinkId, Platform, Route};
 
-/// The part of its bandwidth or speed that something that stands still has.
+/// The part of its bandwidth or speed that something that stands still has; in a power state without speed, its flop/s.
 const STANDSTILL: f64 = 1e-30;
 /// From here on, in bytes/s, a bandwidth is larger than that part of any other.
 const STANDSTILL_BELOW: f64 = 1e-9;
@@ -96,8 +96,16 @@ impl Dynamics {
         self.hosts.get(&host).is_none_or(|host| host.on)
     }
 
-    /// The speed of a core of a host.
+    /// The speed of a core of a host, for sharing: above 0 also in a power state in which it stands still.
     pub(super) fn speed(&self, platform: &Platform, host: HostId) -> f64 {
+        match self.exact_speed(platform, host) {
+            0.0 => STANDSTILL,
+            speed => speed,
+        }
+    }
+
+    /// The speed of a core of a host.
+    pub(super) fn exact_speed(&self, platform: &Platform, host: HostId) -> f64 {
         match self.hosts.get(&host) {
             None => platform.speed(host),
             Some(now) => now.scale * now.state_speed.unwrap_or_else(|| platform.speed(host)),

@@ -26,7 +26,7 @@ use super::dynamics::Dynamics;
 use super::wifi::{self, Decaying};
 use super::{FlowModel, Laws, Phase, Place};
 use crate::route::Route;
-use crate::{Hop, NoRoute, Platform};
+use crate::{Hop, LinkId, NoRoute, Platform};
 
 /// A task in progress.
 #[derive(Debug)]
@@ -141,6 +141,11 @@ fn summed(mut uses: Vec<Use>) -> Vec<Use> {
 }
 
 impl Task {
+    /// Reports whether it uses a link.
+    pub(super) fn crosses(&self, link: LinkId) -> bool {
+        self.uses.iter().any(|entry| entry.number == link.0)
+    }
+
     /// The inverse of what it takes of the capacity, among those with several users, of which an equal part is least for it.
     fn weight(&self, users: impl Fn(u32) -> u32) -> f64 {
         let mut least = (f64::INFINITY, 1.0);

@@ -33,6 +33,8 @@ pub(super) struct Way {
     /// Whether all links are on.
     pub(super) is_on: bool,
     pub(super) latency_s: f64,
+    /// Whether it has no links, so that the size of a transfer does not matter.
+    pub(super) latency_only: bool,
     pub(super) weight: f64,
     pub(super) limit: f64,
     pub(super) limit_kept: f64,
@@ -93,6 +95,7 @@ impl Way {
         era: NEVER,
         is_on: true,
         latency_s: 0.0,
+        latency_only: false,
         weight: 1.0,
         limit: f64::INFINITY,
         limit_kept: f64::INFINITY,

@@ -4,9 +4,10 @@
 //! per byte/s, and `crosstraffic` / r for its way back; between two stations of one zone it needs that for both. So alone it
 //! reaches r / (1 + crosstraffic), a slow station slows all others, and all that share the air alone have the same rate.
 //!
-//! With `decay`, the air has the part `(5678270 − 5424 (n − 20)) / 5678270` of its capacity while n > 20 transfers share
-//! it, for what collisions cost. Source: the Wi-Fi link of SimGrid 4.1, a linear fit to measurements with up to some
-//! dozens of stations; from 1066 transfers on, where the line would come to zero, the part stays as it is there.
+//! With `decay`, the air has the part `(5678270 − 5424 (n − 20)) / 5678270` of its capacity while n > 20 stations are on
+//! it, for what collisions cost. A transfer between two stations of the zone has two on the air, any other one, and so has
+//! a parallel task. Source: the Wi-Fi link of SimGrid 4.1, a linear fit to measurements with up to some dozens of
+//! stations; from 1066 stations on, where the line would come to zero, the part stays as it is there.
 //!
 //! The air has no latency, is not among the links whose bandwidth a transfer cannot exceed, and adds nothing to penalties by
 //! round-trip time. With `compat = "simgrid-4.1"` it adds `weight_s / (1 B/s)` as there: hours, beside which no latency matters,
@@ -14,37 +15,66 @@
 //!
 //! *Not modelled*: distance, interference between zones, stations that move or change their level in a run.
 
+use std::collections::BTreeMap;
+
 use sim_core::Time;
 
-use super::{Dynamics, FlowModel, Laws};
-use crate::{Hop, LinkId, Platform};
+use super::{Dynamics, FlowModel, Laws, Phase};
+use crate::{Hop, LinkId, Platform, Route};
 
-/// Transfers up to which there is no decay.
+/// Stations up to which there is no decay.
 const UNDISTURBED: u32 = 20;
-/// The rate of one transfer in the fit, and what each further one costs, in bits/s.
+/// The rate of one station in the fit, and what each further one costs, in bits/s.
 const ALONE: f64 = 5_678_270.0;
 const EACH: f64 = 5_424.0;
-/// The largest number of transfers beyond [`UNDISTURBED`] that the fit can express.
+/// The largest number of stations beyond [`UNDISTURBED`] that the fit can express.
 const BEYOND_MAX: u32 = 1_046;
 
-/// The part of the air that is left when so many transfers share it.
-fn part(transfers: u32) -> f64 {
-    let beyond = transfers.saturating_sub(UNDISTURBED).min(BEYOND_MAX);
+/// The part of the air that is left to this number of stations.
+fn part(stations: u32) -> f64 {
+    let beyond = stations.saturating_sub(UNDISTURBED).min(BEYOND_MAX);
     (ALONE - EACH * f64::from(beyond)) / ALONE
 }
 
-/// The air of the zones with decay, and the present part of each.
-pub(super) type Decaying = Vec<(LinkId, f64)>;
+/// The air of the zones with decay.
+#[derive(Default, Debug)]
+pub(super) struct Decaying {
+    /// The present part of each.
+    parts: Vec<(LinkId, f64)>,
+    /// What transfers have on the air, by slot: once for each station.
+    stations: BTreeMap<u32, Vec<LinkId>>,
+}
 
-pub(super) fn decaying(platform: &Platform) -> Decaying {
-    let all = platform
-        .tree
-        .zones
-        .iter()
-        .filter_map(|zone| zone.air.as_ref());
-    all.filter(|air| air.decay)
-        .map(|air| (air.wire.id(false), 1.0))
-        .collect()
+impl Decaying {
+    pub(super) fn new(platform: &Platform) -> Self {
+        let zones = platform.tree.zones.iter();
+        let all = zones.filter_map(|zone| zone.air.as_ref());
+        let decaying = all.filter(|air| air.decay);
+        Self {
+            parts: decaying.map(|air| (air.wire.id(false), 1.0)).collect(),
+            stations: BTreeMap::new(),
+        }
+    }
+
+    /// Reports whether there is nothing to count.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Notes what a transfer has on the air.
+    pub(super) fn begin(&mut self, slot: u32, way: &Route) {
+        let hops = way.hops.iter().filter(|hop| hop.air).map(|hop| hop.link);
+        let air = hops.filter(|link| self.parts.iter().any(|(known, _)| known == link));
+        let air: Vec<LinkId> = air.collect();
+        if !air.is_empty() {
+            self.stations.insert(slot, air);
+        }
+    }
+
+    /// Forgets a transfer.
+    pub(super) fn end(&mut self, slot: u32) {
+        self.stations.remove(&slot);
+    }
 }
 
 /// The capacity that a transfer shares at a hop, and what it takes of it per byte/s.
@@ -53,7 +83,7 @@ pub(super) fn capacity(hop: &Hop, dynamics: &Dynamics, decaying: &Decaying) -> (
     if !hop.air {
         return (bandwidth, 1.0);
     }
-    let found = decaying.iter().find(|(link, _)| *link == hop.link);
+    let found = decaying.parts.iter().find(|(link, _)| *link == hop.link);
     (found.map_or(1.0, |(_, part)| *part), 1.0 / bandwidth)
 }
 
@@ -76,13 +106,25 @@ impl FlowModel {
         air.any(|air| air.wire.number == link.0 / 2)
     }
 
-    /// Gives the air of each zone with decay the part that its transfers leave, if shares are about to change.
+    /// Gives the air of each zone with decay the part that its stations leave, if shares are about to change.
     pub(super) fn decay(&mut self, now: Time) {
         if self.decaying.is_empty() || !self.solver.is_changed() {
             return;
         }
-        for (link, known) in &mut self.decaying {
-            let present = part(self.solver.users(link.0));
+        for (link, known) in &mut self.decaying.parts {
+            let tasks = self.parallel.iter().filter(|(_, task)| task.crosses(*link));
+            let tasks = tasks.map(|(slot, _)| (*slot, 1));
+            let transfers = self.decaying.stations.iter().map(|(slot, stations)| {
+                let here = stations.iter().filter(|air| *air == link);
+                (*slot, here.count())
+            });
+            let shares = |slot: u32| {
+                let activity = &self.activities.0[slot as usize];
+                activity.phase == Phase::Work && !activity.suspended
+            };
+            let sharing = transfers.chain(tasks).filter(|(slot, _)| shares(*slot));
+            let stations: usize = sharing.map(|(_, stations)| stations).sum();
+            let present = part(u32::try_from(stations).unwrap_or(u32::MAX));
             if present != *known {
                 *known = present;
                 self.solver.set_capacity(link.0, present, now);

@@ -106,7 +106,8 @@ impl Resource for FlowModel {
     /// The first end of work, unless a link or a host stands still: then a late end may be its.
     fn overflow(&self) -> Option<Time> {
         let end_s = self.first_end_s();
-        (end_s < f64::INFINITY && !self.dynamics.stands_still()).then(|| Time::from_secs(end_s))
+        (end_s < f64::INFINITY && !self.dynamics.stands_still(&self.platform))
+            .then(|| Time::from_secs(end_s))
     }
 
     fn only_repeats(&self, since: Time, date: Time) -> bool {

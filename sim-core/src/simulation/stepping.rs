@@ -415,17 +415,13 @@ impl Stepper {
             let code = slot.code;
             let polls = code.is_among(Kinds::POLLS);
             let of_device = kernel.branch_of(actor, code, choice & BRANCH_MASK);
-            self.latest = kernel.about_to(actor, code, choice & BRANCH_MASK, of_device);
-            self.latest.alternatives = alternatives;
+            let number = choice & BRANCH_MASK;
+            self.latest = kernel.about_to(actor, code, (number, alternatives), of_device);
             self.causes.clear();
             if of_device.is_some_and(|branch| branch.draws)
                 && let Some(device) = &self.device
             {
                 device.branch_causes(ActorId(actor), &mut self.causes);
-            }
-            // A test that is asked again may say no only after some other step.
-            if code.is_among(Kinds::MEETS_TRANSFERS) && (alternatives > 1 || branch > 0) {
-                self.latest.effects |= Executed::SEVERAL;
             }
             if let Transition::TestAny { list } = code.transition() {
                 self.tested.clear();
@@ -743,12 +739,21 @@ impl Simulation {
 impl crate::Kernel {
     /// A step that is about to be executed, without its answer.
     #[inline(always)]
-    fn about_to(&self, actor: u32, code: Code, number: u32, of_device: Option<Branch>) -> Executed {
+    fn about_to(
+        &self,
+        actor: u32,
+        code: Code,
+        (number, alternatives): (u32, u32),
+        of_device: Option<Branch>,
+    ) -> Executed {
         let polls = code.is_among(Kinds::POLLS);
         let awaited = polls && self.has_asked(actor, code.transition());
         // What made it possible may be about another question of the loop.
         let hidden = awaited && self.asks_several(actor);
-        let several = code.is_among(Kinds::WAITS_FOR_ANY)
+        // A test that is asked again may say no only after some other step.
+        let meets = code.is_among(Kinds::MEETS_TRANSFERS) && (alternatives > 1 || number > 0);
+        let several = meets
+            || code.is_among(Kinds::WAITS_FOR_ANY)
             || (code.is_limited() && code.is_among(Kinds::TAKES_TIME))
             || of_device.is_some()
             || self.actors[actor as usize].has_more();
@@ -759,7 +764,7 @@ impl crate::Kernel {
         Executed {
             footprint,
             answer: 0,
-            alternatives: 1,
+            alternatives,
             cause,
             effects: if awaited { Executed::AWAITED } else { 0 }
                 | if hidden { Executed::HIDDEN } else { 0 }

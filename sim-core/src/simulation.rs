@@ -116,7 +116,7 @@ const POLLS_BETWEEN_LOOKS: u32 = 4096;
 
 /// Number of polls at one date after which a run with a limit of simulated time ends, and as many more for each actor. Our
 /// choice: seconds of real time, and beyond what programs do that go on afterwards. Fewer in the tests of this crate.
-const STANDSTILL: (u64, u64) = (if cfg!(test) { 1 << 15 } else { 1 << 26 }, 1 << 10);
+const STANDSTILL: (u64, u64) = (if cfg!(test) { 1 << 15 } else { 1 << 24 }, 1 << 10);
 
 /// A simulation, to be filled with actors and run once.
 pub struct Simulation {

@@ -2,8 +2,9 @@
 //!
 //! Programs run in the process of their simulator, so they can do to it what they like. The guard
 //! notices a program that ends the process (`std::process::exit`), that forks and lets the child
-//! return, that closes standard output, for which there is no memory, or that keeps the processor: if a run has not stopped
-//! [`GRACE`] after Ctrl-C or the end of its real time, a thread ends the process with the record
+//! return, that closes standard output, for which there is no memory, or that keeps the processor:
+//! if it has not given control back [`GRACE`] after Ctrl-C or the end of the real time, or the run
+//! has not stopped by itself [`PATIENCE`] after that, a thread ends the process with the record
 //! written. It names the rank whose program was running. It does not notice `_exit`, `execve` and
 //! signals that kill; a rank that closes standard output is not named, since nobody looks after
 //! each step.
@@ -30,7 +31,7 @@ mod cause;
 mod forks;
 
 pub(crate) use cause::{Cause, Stopped};
-use cause::{ENDED, GRACE};
+use cause::{ENDED, GRACE, PATIENCE};
 use forks::Family;
 pub(crate) use forks::is_child;
 
@@ -216,8 +217,7 @@ impl State {
     }
 
     /// Gives the run up, unless it has come to its end or is being given up.
-    fn give_up(self: &Arc<Self>, cause: Cause) {
-        let failure = self.busy();
+    fn give_up(self: &Arc<Self>, cause: Cause, failure: Option<Failure>) {
         if !self.claim(FROM_OUTSIDE) {
             return;
         }
@@ -252,7 +252,8 @@ impl State {
             }
             if IS_OUT_OF_MEMORY.load(Ordering::Relaxed) {
                 drop(std::mem::take(&mut *lock(&self.reserve)));
-                self.give_up(Cause::Memory(allocator::failed().unwrap_or_default()));
+                let bytes = allocator::failed().unwrap_or_default();
+                self.give_up(Cause::Memory(bytes), self.busy());
             }
             let now = self.begin.elapsed();
             asked = asked.or_else(|| self.reason_to_stop(now).map(|cause| (cause, now)));
@@ -263,7 +264,10 @@ impl State {
                 && now >= since + GRACE
                 && !rests
             {
-                self.give_up(cause);
+                let busy = self.busy();
+                if busy.is_some() || now >= since + PATIENCE {
+                    self.give_up(cause, busy);
+                }
             }
         }
     }

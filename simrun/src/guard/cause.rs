@@ -6,8 +6,11 @@ use sim_core::Failure;
 
 use crate::{Size, status};
 
-/// Time that a run has to stop by itself.
+/// Time that a program has to give control back.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
+
+/// Time that a run has to stop by itself while no program keeps it from that.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The reason for which a process ends before its run.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -62,12 +65,14 @@ impl Stopped {
             Cause::Interrupt => "after it was interrupted",
             Cause::MaxTime(_) => "after the end of its real time",
         };
-        let grace = GRACE.as_secs();
+        let (grace, patience) = (GRACE.as_secs(), PATIENCE.as_secs());
         match &self.failure {
             Some(Failure { name, host, .. }) => format!(
                 "{name} on host {host} was still busy {grace} s {what}: the process was ended"
             ),
-            None => format!("the run did not stop within {grace} s {what}: the process was ended"),
+            None => {
+                format!("the run did not stop within {patience} s {what}: the process was ended")
+            }
         }
     }
 }

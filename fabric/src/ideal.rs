@@ -177,6 +177,8 @@ pub struct Ideal {
     received: RefCell<Vec<Received>>,
     /// The ranks' processes, for what they leave unfinished.
     processes: RefCell<Vec<std::rc::Weak<Process>>>,
+    /// Whether they tell their leaks, too.
+    leaks: Cell<bool>,
 }
 
 impl Ideal {
@@ -197,6 +199,7 @@ impl Ideal {
             looks: vec![Cell::new(Look::No); ranks as usize],
             received: RefCell::default(),
             processes: RefCell::default(),
+            leaks: Cell::new(false),
         });
         port.attach(Rc::clone(&ideal) as Rc<dyn Device>);
         ideal
@@ -223,8 +226,10 @@ impl Ideal {
         Some(ideal)
     }
 
-    /// Remembers the processes whose leftovers are to be told; somebody else keeps them alive.
-    pub fn watch(&self, processes: &[Rc<Process>]) {
+    /// Remembers the processes whose leftovers are to be told, with communicators that were never freed if `leaks`. The
+    /// processes are kept alive by others.
+    pub fn watch(&self, processes: &[Rc<Process>], leaks: bool) {
+        self.leaks.set(leaks);
         let mut watched = self.processes.borrow_mut();
         watched.clear();
         watched.extend(processes.iter().map(Rc::downgrade));
@@ -417,8 +422,11 @@ impl Device for Ideal {
             let Some(process) = process.upgrade() else {
                 continue;
             };
-            let texts = process.leftovers().into_iter();
-            all.extend(texts.map(|text| format!("rank {rank}: {text}")));
+            let mut texts = process.leftovers();
+            if self.leaks.get() {
+                texts.extend(process.leaks());
+            }
+            all.extend(texts.iter().map(|text| format!("rank {rank}: {text}")));
         }
         all
     }

@@ -64,9 +64,18 @@ impl Comm {
     }
 
     /// Another communicator of this process.
-    pub(crate) fn derived(&self, members: Members, rank: u32, context: u32) -> Self {
+    pub(crate) fn derived(
+        &self,
+        members: Members,
+        rank: u32,
+        context: u32,
+        location: &'static Location<'static>,
+    ) -> Self {
         let process = Rc::clone(&self.process);
         process.contexts().begin(context);
+        if process.channel().causes().is_some() {
+            process.contexts().note_made(context, location);
+        }
         Self {
             process,
             members,

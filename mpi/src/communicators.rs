@@ -16,7 +16,7 @@
 //! *Not modelled*: that ranks make different calls together, which is a mistake of the program, is not recognised; such
 //! ranks wait for each other or take one table for another.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::panic::Location;
 use std::rc::Rc;
@@ -41,6 +41,8 @@ pub(crate) struct Contexts {
     given: u32,
     /// Those of communicators that have been freed here.
     freed: BTreeSet<u32>,
+    /// Where the others were made; only under a model checker.
+    made: BTreeMap<u32, &'static Location<'static>>,
 }
 
 impl Contexts {
@@ -68,6 +70,20 @@ impl Contexts {
         self.freed.remove(&context);
     }
 
+    /// Notes where a communicator was made.
+    pub(crate) fn note_made(&mut self, context: u32, location: &'static Location<'static>) {
+        self.made.insert(context, location);
+    }
+
+    /// The communicators that were never freed, in words.
+    pub(crate) fn unfreed(&self) -> Vec<String> {
+        let word = |(context, at): (&u32, &&Location<'_>)| {
+            let (file, line) = (at.file(), at.line());
+            format!("a communicator (context {context}) was never freed, made at {file}:{line}")
+        };
+        self.made.iter().map(word).collect()
+    }
+
     pub(crate) fn is_freed(&self, context: u32) -> bool {
         !self.freed.is_empty() && self.freed.contains(&context)
     }
@@ -92,8 +108,9 @@ impl Comm {
             location: Location::caller(),
         };
         async move {
-            let context = self.agree(step).await?;
-            Ok(self.derived(self.members().clone(), self.rank_in_32_bits(), context))
+            let context = self.agree(None, step).await?;
+            let rank = self.rank_in_32_bits();
+            Ok(self.derived(self.members().clone(), rank, context, step.location))
         }
     }
 
@@ -129,7 +146,7 @@ impl Comm {
                 None => None,
             };
             let groups = self.broadcast(groups, step).await?;
-            Ok(self.own_group(&groups))
+            Ok(self.own_group(&groups, step))
         }
     }
 
@@ -152,10 +169,10 @@ impl Comm {
                     size: self.size(),
                 });
             }
-            let context = self.agree(step).await?;
+            let context = self.agree(Some(&group), step).await?;
             let members = group.members().clone();
             let rank = members.rank_of(self.world_rank());
-            Ok(rank.map(|rank| self.derived(members, rank, context)))
+            Ok(rank.map(|rank| self.derived(members, rank, context, step.location)))
         }
     }
 
@@ -175,6 +192,7 @@ impl Comm {
             self.barrier_in("free of a communicator", location).await?;
             let mut contexts = self.process().contexts();
             contexts.freed.insert(self.context());
+            contexts.made.remove(&self.context());
             Ok(())
         }
     }
@@ -194,14 +212,33 @@ impl Comm {
         }
     }
 
-    /// A context for a new communicator, the same at all ranks.
-    async fn agree(&self, step: Step) -> Result<u32> {
+    /// A context for a new communicator, the same at all ranks. Under a model checker rank 0 tells its group, too, and ranks
+    /// compare it with their own.
+    async fn agree(&self, group: Option<&Group>, step: Step) -> Result<u32> {
+        let compared = group.filter(|_| self.process().channel().causes().is_some());
+        let members = |group: &Group| {
+            let members = group.members();
+            let all = 0..members.count();
+            all.map(|rank| members.world(rank)).collect::<Vec<u32>>()
+        };
+        let own = compared.map(members);
         let chosen = if self.rank() == 0 {
-            Some(table([self.choose_context()?]))
+            let context = [self.choose_context()?];
+            let told = own.iter().flatten().copied();
+            Some(table(context.into_iter().chain(told)))
         } else {
             None
         };
         let told = self.broadcast(chosen, step).await?;
+        if let Some(own) = own {
+            let expected = usize::try_from(told.len() / 4 - 1).expect("ranks fit into memory");
+            let others: Vec<u32> = (1..=expected).map(|at| word(&told, at)).collect();
+            // Groups without a common member make communicators of their own.
+            if own != others && own.iter().any(|member| others.contains(member)) {
+                let members = own.len();
+                return Err(Error::GroupsDiffer { members, expected });
+            }
+        }
         Ok(word(&told, 0))
     }
 
@@ -308,7 +345,7 @@ impl Comm {
     }
 
     /// The communicator that a table of groups has for this rank.
-    fn own_group(&self, groups: &Buffer) -> Option<Self> {
+    fn own_group(&self, groups: &Buffer, step: Step) -> Option<Self> {
         let [context, count, sorted] = [0, 1, 2].map(|at| word(groups, at));
         let starts = 3;
         let group_of = starts + count as usize + 1;
@@ -328,7 +365,7 @@ impl Comm {
         };
         let members = Members::Listed(Rc::new(listed)).without_table();
         let rank = members.rank_of(self.world_rank())?;
-        Some(self.derived(members, rank, context))
+        Some(self.derived(members, rank, context, step.location))
     }
 }
 

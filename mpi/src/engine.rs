@@ -190,6 +190,10 @@ struct Rare {
     catching_up: Option<(f64, Token)>,
     /// Receives whose request was dropped before they got a message: the first one, and their number.
     withdrawn: Option<(Pattern, Place, u64)>,
+    /// Receives that were given up when they had their messages: the first message, where the receive was posted, and their number.
+    lost: Option<(Envelope, Place, u64)>,
+    /// Requests that were dropped and never waited for: where the first one was started, and their number.
+    forgotten: Option<(Place, u64)>,
     /// Messages that a matched probe had taken and that nobody received.
     returned: Vec<Unexpected>,
     /// Where a model checker wants to know it: which arrivals ended operations.
@@ -294,6 +298,7 @@ impl Engine {
     pub(crate) fn release(&mut self, token: Token) {
         let owed = std::mem::take(&mut self.operations[token as usize].owed);
         self.debts -= u32::from(owed > 0.0);
+        self.note_lost(token);
         match self.state(token) {
             State::Done { .. } => {
                 self.remove(token);
@@ -304,6 +309,26 @@ impl Engine {
                 self.withdraw(token);
             }
             _ => self.operations[token as usize].released = true,
+        }
+    }
+
+    /// Notes a receive that is given up although it has its message.
+    fn note_lost(&mut self, token: Token) {
+        let Some(envelope) = self.met(token) else {
+            return;
+        };
+        let place = self.operations[token as usize].location;
+        let lost = &mut self.rare.get_or_insert_default().lost;
+        lost.get_or_insert((envelope, place, 0)).2 += 1;
+    }
+
+    /// Notes a request that is dropped and was never waited for, if that is not told anyway.
+    pub(crate) fn note_forgotten(&mut self, token: Token) {
+        let operation = &self.operations[token as usize];
+        if self.met(token).is_none() && !matches!(operation.state, State::Posted { .. }) {
+            let place = operation.location;
+            let forgotten = &mut self.rare.get_or_insert_default().forgotten;
+            forgotten.get_or_insert((place, 0)).1 += 1;
         }
     }
 

@@ -91,8 +91,17 @@ pub enum Error {
         length: u64,
     },
     /// No operation is in progress: the request has been completed already or has not been started; or, for
-    /// [`Request::start`](crate::Request::start), one is in progress, or the request is not persistent (`MPI_ERR_REQUEST`).
+    /// [`Request::start`](crate::Request::start), the request is not persistent (`MPI_ERR_REQUEST`).
     Request,
+    /// The persistent request that is to be started is active: its operation has not been completed (`MPI_ERR_REQUEST`).
+    Active,
+    /// The group is another one than that of rank 0, with common members (`MPI_ERR_GROUP`); told only under a model checker.
+    GroupsDiffer {
+        /// The number of members of the group.
+        members: usize,
+        /// The number of members of the group of rank 0.
+        expected: usize,
+    },
     /// There is no connection to a rank, and there will be none: it is lost, or has ended (`MPI_ERR_PROC_FAILED`, of the extension User
     /// Level Failure Mitigation), no descriptor is left for one, or the adapter broke it for another reason (`MPI_ERR_OTHER`).
     Connection {
@@ -142,7 +151,7 @@ impl Error {
             Self::Rank { .. } | Self::RankTwice { .. } => ErrorClass::Rank,
             Self::Tag(_) => ErrorClass::Tag,
             Self::Comm { .. } => ErrorClass::Comm,
-            Self::Group { .. } => ErrorClass::Group,
+            Self::Group { .. } | Self::GroupsDiffer { .. } => ErrorClass::Group,
             Self::Colour(_) => ErrorClass::Arg,
             Self::Contexts { .. }
             | Self::NotReady { .. }
@@ -166,7 +175,7 @@ impl Error {
             }
             Self::Type => ErrorClass::Type,
             Self::Count { .. } => ErrorClass::Count,
-            Self::Request => ErrorClass::Request,
+            Self::Request | Self::Active => ErrorClass::Request,
         }
     }
 }
@@ -256,6 +265,13 @@ impl fmt::Display for Error {
                 write!(f, "a buffer of {length} bytes is attached already")
             }
             Self::Request => f.write_str("the request has been completed already"),
+            Self::Active => f.write_str(
+                "the persistent request is active: expected its operation to be completed first",
+            ),
+            Self::GroupsDiffer { members, expected } => write!(
+                f,
+                "invalid group: its {members} members are not the {expected} members of the group of rank 0"
+            ),
             Self::Connection { rank, why } if why.is_of_adapter() => {
                 write!(f, "rank {rank}: {why}")
             }

@@ -26,6 +26,18 @@ pub(crate) fn of(engine: &Engine, undelivered: &[(Envelope, u64)]) -> Vec<String
             )
         });
     }
+    if let Some((envelope, at, count)) = engine.lost_messages() {
+        let (file, line, Envelope { source, tag, .. }) = (at.file(), at.line(), envelope);
+        texts.push(format!(
+            "{count} of the receives that were given up had their messages, the first (from rank {source}, tag {tag}) posted at {file}:{line}: these data are lost"
+        ));
+    }
+    if let Some((at, count)) = engine.forgotten() {
+        let (file, line) = (at.file(), at.line());
+        texts.push(format!(
+            "{count} of the requests were dropped and never waited for or freed, the first started at {file}:{line}"
+        ));
+    }
     let mut messages: BTreeMap<(u32, u32, u32), (u64, u64)> = BTreeMap::new();
     for (envelope, length) in engine.unreceived().chain(undelivered.iter().copied()) {
         let key = (envelope.context, envelope.source, envelope.tag);

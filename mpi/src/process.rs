@@ -144,6 +144,14 @@ impl Process {
         engine.release(token);
     }
 
+    /// [`Process::release`] of a request that was dropped without having been waited for, which a model checker tells.
+    pub(crate) fn forget_request(&self, token: Token) {
+        if self.channel.causes().is_some() {
+            self.engine.borrow_mut().note_forgotten(token);
+        }
+        self.release(token);
+    }
+
     /// [`Engine::cancel_receive`], and leaves events alone: what has not been handled is not lost.
     pub(crate) fn cancel_receive(&self, token: Token) -> crate::Buffer {
         choose(&*self.channel);
@@ -376,6 +384,14 @@ impl Process {
     #[must_use]
     pub fn leftovers(&self) -> Vec<String> {
         self.with_engine(|engine, channel| crate::leftovers::of(engine, &channel.undelivered()))
+    }
+
+    /// The communicators that the rank has made and never freed, in words; known only under a model checker.
+    #[must_use]
+    pub fn leaks(&self) -> Vec<String> {
+        let rare = self.rare.borrow();
+        let contexts = rare.as_ref().map(|rare| &rare.contexts);
+        contexts.map_or_else(Vec::new, Contexts::unfreed)
     }
 
     /// What happened on the rank's connections, without events that it has not handled; `None` if nothing is limited, or nothing

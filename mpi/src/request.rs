@@ -1,7 +1,8 @@
 //! Requests: handles of operations in progress, and the ways to wait for them.
 //!
 //! A request owns the buffer of its operation until the operation is over; waiting gives the buffer back. Dropping a
-//! request means `MPI_Request_free`: a send goes on to its end, a receive that no message has met is withdrawn.
+//! request means `MPI_Request_free`: a send goes on to its end, a receive that no message has met is withdrawn. A model checker
+//! tells requests that are dropped without a call of [`Request::free`], and receives that are given up with their messages.
 //!
 //! A persistent request keeps a share of its buffer. Completing it makes it inactive, and it can be started again.
 
@@ -115,15 +116,17 @@ impl Request {
     /// Starts a persistent request: `MPI_Start`.
     ///
     /// # Errors
-    /// [`Error::Request`] if it is active or not persistent; as the call that it repeats.
+    /// [`Error::Active`] if it is active, [`Error::Request`] if it is not persistent; as the call that it repeats.
     #[track_caller]
     pub fn start(&mut self) -> Result<()> {
         self.start_at(Location::caller())
     }
 
     pub(crate) fn start_at(&mut self, location: &'static Location<'static>) -> Result<()> {
-        let inactive = self.persistent.as_mut().filter(|_| self.token.is_none());
-        let persistent = inactive.ok_or(Error::Request)?;
+        let persistent = self.persistent.as_mut().ok_or(Error::Request)?;
+        if self.token.is_some() {
+            return Err(Error::Active);
+        }
         let mut started = persistent.start(location)?;
         self.token = started.token.take();
         Ok(())
@@ -147,9 +150,11 @@ impl Request {
         }
     }
 
-    /// Gives the request up, as dropping it does: `MPI_Request_free`.
-    pub fn free(self) {
-        drop(self);
+    /// Gives the request up: `MPI_Request_free`.
+    pub fn free(mut self) {
+        if let Some(token) = self.token.take() {
+            self.process.release(token);
+        }
     }
 
     /// Waits for the end of the operation. Completing it makes the request null.
@@ -205,7 +210,7 @@ impl Request {
 impl Drop for Request {
     fn drop(&mut self) {
         if let Some(token) = self.token {
-            self.process.release(token);
+            self.process.forget_request(token);
         }
     }
 }

@@ -54,6 +54,8 @@ pub struct Options {
     pub seed: u64,
     /// How messages are sent; by default as the platform says.
     pub send_mode: Option<SendMode>,
+    /// Whether communicators that are never freed are told as left over; only under a model checker.
+    pub leaks: bool,
     /// Whether buffers have only a length.
     pub phantom: bool,
     /// Where to stop.

@@ -62,7 +62,7 @@ pub fn stepper(
         SendMode::threshold,
     );
     let chooses_sends = options.send_mode == Some(SendMode::Mixed);
-    let has_ranks = program.has_ranks();
+    let (has_ranks, leaks) = (program.has_ranks(), options.leaks);
     let (platform, seed) = (platform.map(Arc::clone), options.seed);
     let progress = options.progress.clone();
     let build = move || {
@@ -90,7 +90,11 @@ pub fn stepper(
                 .take()
                 .and_then(|before| before.again(simulation.port()));
             let ideal = again.unwrap_or_else(|| {
-                let settings = (Settings::new(threshold), chooses_sends);
+                let settings = Settings {
+                    strict_ready: true,
+                    ..Settings::new(threshold)
+                };
+                let settings = (settings, chooses_sends);
                 Ideal::new(simulation.port(), ranks, settings, numbers.clone())
             });
             before.replace(Some(Rc::clone(&ideal)));
@@ -105,7 +109,7 @@ pub fn stepper(
         program.start(&mut stage);
         let started = stage.processes;
         if let Some(ideal) = ideal {
-            ideal.watch(&started);
+            ideal.watch(&started, leaks);
         }
         *processes.borrow_mut() = started;
     }))
@@ -125,5 +129,5 @@ fn empty(platform: Option<&Arc<Platform>>, hosts: u32, seed: u64) -> Simulation 
 
 /// Calls `f` without printing the panics of the programs that it runs; a model checker reports them.
 pub fn without_panic_messages<T>(f: impl FnOnce() -> T) -> T {
-    panic_hook::with_quiet_panics(f).0
+    panic_hook::with_silent_panics(f).0
 }

@@ -24,6 +24,6 @@ pub use explorable::{explorable, stepper, without_panic_messages};
 pub use fabric::QueueNumbers;
 pub use mapping::{MapFile, Mapping, MappingError};
 pub use output::{Around, LogFilter, Output, Stream};
-pub use panic_hook::with_quiet_panics;
+pub use panic_hook::{with_quiet_panics, with_silent_panics};
 pub use program::{Program, RankFuture, RankProgram, RootProgram, Stage};
 pub use record::{BlockedRecord, FailureRecord, Folder, Origin, Record, RecordError};

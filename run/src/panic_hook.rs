@@ -1,15 +1,18 @@
 //! The panic hook: a panic in a program is a result, so its place is kept for the report instead of being printed.
 //!
 //! The hook is the process's, so it is installed once and passes everything on that does not happen in a run on this
-//! thread. With `RUST_BACKTRACE` set the usual message is printed as well.
+//! thread. With `RUST_BACKTRACE` set the usual message is printed as well, but not in the runs of a search, which may panic
+//! thousands of times.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic;
 use std::sync::Once;
 
 thread_local! {
     /// `Some` while a run is going on; the place of the latest panic in it.
     static PLACE: RefCell<Option<Option<String>>> = const { RefCell::new(None) };
+    /// Not even with `RUST_BACKTRACE` is anything printed.
+    static SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
 static INSTALLED: Once = Once::new();
@@ -28,7 +31,7 @@ pub fn with_quiet_panics<T>(f: impl FnOnce() -> T) -> (T, Option<String>) {
                     .map(|at| format!("{}:{}:{}", at.file(), at.line(), at.column()));
                 true
             });
-            if !ours || verbose {
+            if !ours || (verbose && !SILENT.get()) {
                 usual(info);
             }
         }));
@@ -36,4 +39,12 @@ pub fn with_quiet_panics<T>(f: impl FnOnce() -> T) -> (T, Option<String>) {
     PLACE.set(Some(None));
     let result = f();
     (result, PLACE.take().flatten())
+}
+
+/// [`with_quiet_panics`] for a search: with `RUST_BACKTRACE`, too, nothing is printed.
+pub fn with_silent_panics<T>(f: impl FnOnce() -> T) -> (T, Option<String>) {
+    let before = SILENT.replace(true);
+    let result = with_quiet_panics(f);
+    SILENT.set(before);
+    result
 }

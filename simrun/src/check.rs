@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use explore::{Critical, End, Finding, FindingStep, Followed, ReceiveOrder};
+use explore::{Critical, End, Finding, FindingKind, FindingStep, Followed, ReceiveOrder};
 use platform::Platform;
 use run::{Output, Program, QueueNumbers, RunError, SendMode, Stream};
 use sim_core::{ActorId, Console, Level, LogLine, Progress, Schedule, Stepper, WaitGraph};
@@ -70,10 +70,12 @@ enum Way {
 impl Found {
     /// A short name.
     fn kind(&self) -> &'static str {
-        if self.needs_buffering {
-            "buffering"
-        } else {
-            self.finding.kind.name()
+        let kind = &self.finding.kind;
+        match kind {
+            FindingKind::Deadlock(_) | FindingKind::Livelock(_) if self.needs_buffering => {
+                "buffering"
+            }
+            _ => kind.name(),
         }
     }
 
@@ -260,7 +262,7 @@ impl Subject<'_> {
         f: impl FnOnce(&mut Stepper, &Schedule) -> Option<T>,
     ) -> Result<Option<T>, ExitCode> {
         let (mut stepper, _) = self.stepper()?;
-        let (result, _) = run::with_quiet_panics(|| {
+        let (result, _) = run::with_silent_panics(|| {
             let schedule = explore::schedule_alone(&mut stepper, steps, replay)?;
             f(&mut stepper, &schedule)
         });
@@ -274,15 +276,12 @@ impl Subject<'_> {
         shows_output: bool,
     ) -> Result<(Followed, Option<Found>), ExitCode> {
         let (mut stepper, gate) = self.stepper()?;
-        let (followed, place) = run::with_quiet_panics(|| {
-            let followed = explore::follow(&mut stepper, schedule);
-            if shows_output && followed.impossible.is_none() {
-                gate.is_open.set(true);
-                explore::replay(&mut stepper, schedule);
-                gate.is_open.set(false);
-            }
-            followed
-        });
+        let (followed, place) = run::with_silent_panics(|| explore::follow(&mut stepper, schedule));
+        if shows_output && followed.impossible.is_none() {
+            gate.is_open.set(true);
+            run::with_quiet_panics(|| explore::replay(&mut stepper, schedule));
+            gate.is_open.set(false);
+        }
         let found = followed.finding.clone().map(|finding| Found {
             states: stepper.wait_graph(),
             command: self

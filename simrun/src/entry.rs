@@ -357,6 +357,7 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
         mapping: mapping(&args.map)?,
         seed: args.seed,
         send_mode: args.send_mode,
+        leaks: false,
         phantom: args.payload == Payload::Phantom,
         until: args
             .until

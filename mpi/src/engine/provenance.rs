@@ -1,6 +1,7 @@
 //! Which arrivals ended operations, where somebody wants to know it: see [`crate::causes`].
 
 use super::{Engine, State};
+use crate::Envelope;
 use crate::causes::Reason;
 use crate::channel::{Channel, Token};
 
@@ -11,6 +12,8 @@ struct Origin {
     arrival: u32,
     /// How many arrivals the program knew when it posted it.
     known: u32,
+    /// The message that it has met, if it is a receive.
+    met: Option<Envelope>,
     /// The number of its message, if it is a send that a model checker may call unbuffered.
     message: Option<u32>,
 }
@@ -18,6 +21,7 @@ struct Origin {
 const UNKNOWN: Origin = Origin {
     arrival: Reason::NONE,
     known: 0,
+    met: None,
     message: None,
 };
 
@@ -118,10 +122,11 @@ impl Engine {
     }
 
     /// What follows is an answer to the message that a receive has met.
-    pub(super) fn note_answer(&mut self, channel: &dyn Channel, receive: Token) {
+    pub(super) fn note_answer(&mut self, channel: &dyn Channel, receive: Token, met: Envelope) {
         if let Some(provenance) = self.provenance()
             && let Some(causes) = channel.causes()
         {
+            provenance.origins[receive as usize].met = Some(met);
             causes.because(Some(Reason {
                 known: provenance.origins[receive as usize].known,
                 arrival: provenance.arrival,
@@ -170,6 +175,12 @@ impl Engine {
                 causes.learn(step);
             }
         }
+    }
+
+    /// The message that a receive has met, where that is remembered.
+    pub(super) fn met(&self, receive: Token) -> Option<Envelope> {
+        let provenance = self.rare.as_ref()?.provenance.as_ref()?;
+        provenance.origins[receive as usize].met
     }
 
     /// Whether an operation is over because of something that has arrived.

@@ -38,6 +38,18 @@ impl Engine {
         self.rare.as_ref()?.withdrawn
     }
 
+    /// Receives that were given up when they had their messages: the first message, where its receive was posted, and their
+    /// number. Known only under a model checker.
+    pub(crate) fn lost_messages(&self) -> Option<(Envelope, Place, u64)> {
+        self.rare.as_ref()?.lost
+    }
+
+    /// Requests that were dropped and never waited for: where the first one was started, and their number. Known only under a
+    /// model checker.
+    pub(crate) fn forgotten(&self) -> Option<(Place, u64)> {
+        self.rare.as_ref()?.forgotten
+    }
+
     /// Whether no send is going on.
     pub(crate) fn has_sent_all(&self) -> bool {
         self.sends == 0 && self.flow.as_ref().is_none_or(|flow| flow.is_idle())

@@ -103,7 +103,7 @@ impl Engine {
         envelope: Envelope,
         content: Content,
     ) {
-        self.note_answer(channel, receive);
+        self.note_answer(channel, receive, envelope);
         let content = self.unwrapped(channel, receive, envelope, content);
         let place = &mut self.operations[receive as usize].state;
         let State::Posted { pattern, buffer } = std::mem::replace(place, State::Elapsing) else {

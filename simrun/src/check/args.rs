@@ -100,6 +100,10 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(super) timeouts: bool,
 
+    /// Report communicators that are never freed, too
+    #[arg(long)]
+    leaks: bool,
+
     /// Let up to N hosts or links fail in each run, at any moment
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(super) failures: u32,
@@ -354,6 +358,7 @@ impl CheckArgs {
             ranks: Some(self.ranks),
             seed: self.seed,
             send_mode,
+            leaks: self.leaks,
             ..run::Options::default()
         }
     }
@@ -420,11 +425,13 @@ impl CheckArgs {
                 write!(command, " --send-mode threshold={}", Size(bytes))
             }
         };
-        if self.transfers_are_instant() {
-            command.push_str(" --transfers instant");
-        }
-        if self.timeouts {
-            command.push_str(" --timeouts");
+        let switches = [
+            (self.transfers_are_instant(), " --transfers instant"),
+            (self.timeouts, " --timeouts"),
+            (self.leaks, " --leaks"),
+        ];
+        for (is_set, option) in switches {
+            command.push_str(if is_set { option } else { "" });
         }
         if self.failures > 0 {
             let _ = write!(command, " --failures {}", self.failures);

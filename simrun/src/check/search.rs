@@ -207,7 +207,7 @@ pub(super) fn add_findings(
 
 /// A search whose panics are bugs.
 fn guarded(search: impl FnOnce() -> Report) -> Result<Report, ExitCode> {
-    let (searched, _) = run::with_quiet_panics(|| catch_unwind(AssertUnwindSafe(search)));
+    let (searched, _) = run::with_silent_panics(|| catch_unwind(AssertUnwindSafe(search)));
     searched.map_err(|panic| broken_search(&*panic))
 }
 
@@ -244,7 +244,7 @@ pub(super) fn explore_all(
             made.expect("it could be made before").0
         },
         around: &|work| {
-            run::with_quiet_panics(work);
+            run::with_silent_panics(work);
         },
     };
     let every = parts.file.as_ref().map_or(f64::INFINITY, SearchFile::every);

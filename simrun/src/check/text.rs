@@ -152,10 +152,12 @@ fn warnings(warnings: &[Warning]) -> String {
 fn finding(found: &Found) -> String {
     let kind = found.finding.kind.name();
     let message = found.message();
-    let prefix = if found.needs_buffering {
-        "this works only because sends are buffered, which MPI does not promise\n"
-    } else {
-        ""
+    let prefix = match (found.needs_buffering, found.kind()) {
+        (true, "buffering") => {
+            "this works only because sends are buffered, which MPI does not promise\n"
+        }
+        (true, _) => "this happens where sends are not buffered, as MPI allows\n",
+        (false, _) => "",
     };
     // A deadlock tells where everybody is.
     let (mut text, tells_states) = match (&found.finding.kind, message.strip_prefix(kind)) {

@@ -357,12 +357,64 @@ fn what_fails_only_under_rendezvous_is_found() {
     assert_eq!(ran.status, 1, "{ran:?}");
     let found = ran.json();
     let finding = &found["findings"][0];
-    assert_eq!(finding["kind"], "buffering");
+    assert_eq!(finding["kind"], "panic");
     let message = finding["message"].as_str().unwrap();
     assert!(message.contains("the second came first"), "{message}");
     let again = shell(finding["command"].as_str().unwrap());
     assert_eq!(again.status, 1);
     assert!(again.stdout.starts_with("panic of rank 1"), "{again:?}");
+}
+
+#[test]
+fn mistakes_that_a_run_does_not_notice_are_findings() {
+    for (case, kind, text) in [
+        ("late-ready", "error", "ready send without a posted receive"),
+        (
+            "groups",
+            "error",
+            "not the 2 members of the group of rank 0",
+        ),
+        (
+            "abandoned",
+            "leftovers",
+            "1 of the receives that were given up had their messages, the first (from rank 0, tag 0)",
+        ),
+        (
+            "forgotten",
+            "leftovers",
+            "rank 0: 1 of the requests were dropped and never waited for",
+        ),
+        ("unfreed --leaks", "leftovers", "was never freed, made at"),
+        (
+            "started-twice",
+            "error",
+            "the persistent request is active: expected its operation to be completed first",
+        ),
+    ] {
+        let (case, option) = case.split_once(' ').unwrap_or((case, ""));
+        let ranks = program("cases");
+        let search = format!("check -n 2 --format json {option} {ranks} -- --case {case}");
+        let ran = simrun(&search);
+        assert_eq!(ran.status, 1, "{case}: {ran:?}");
+        let finding = &ran.json()["findings"][0];
+        assert_eq!(finding["kind"], kind, "{case}");
+        let message = finding["message"].as_str().unwrap();
+        assert!(message.contains(text), "{case}: {message}");
+        let again = shell(finding["command"].as_str().unwrap());
+        assert_eq!(again.status, 1, "{case}: {again:?}");
+    }
+    let ranks = program("cases");
+    let ran = simrun(&format!("check -n 2 {ranks} -- --case unfreed"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+}
+
+#[test]
+fn backtraces_are_off_in_a_search() {
+    let program = program("checked");
+    let mut child = command(SIMRUN);
+    child.args(["check", &program, "--", "--case", "panic"]);
+    let ran = run(child.env("RUST_BACKTRACE", "1"));
+    assert_eq!((ran.status, ran.stderr.as_str()), (1, ""));
 }
 
 #[test]

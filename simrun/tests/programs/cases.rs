@@ -44,6 +44,16 @@ enum Case {
     TooLong,
     /// Rank 0 sends two messages; the second arrives first at rank 1, which is an error, only if their data are sent for.
     Overtaken,
+    /// Rank 1 gives a receive up that has its message.
+    Abandoned,
+    /// Rank 0 starts a send and drops its request.
+    Forgotten,
+    /// The ranks make a communicator and never free it.
+    Unfreed,
+    /// The ranks make a communicator, each of another group.
+    Groups,
+    /// Rank 0 starts a persistent request that is active.
+    StartedTwice,
     /// Rank 0 awaits what nobody in the simulation can wake.
     Foreign,
     /// Every rank sleeps second after second; rank 0 says so first.
@@ -181,6 +191,39 @@ async fn overtaken(world: &Comm) -> Result<()> {
     Ok(())
 }
 
+/// Mistakes that no rank notices in a run.
+async fn unnoticed(world: &Comm, case: Case) -> Result<()> {
+    let (rank, mut message) = (world.rank(), world.buffer(8));
+    match (case, rank) {
+        (Case::Abandoned, 0) => {
+            world.send(&message, 1, 0).await?;
+            world.send(&message, 1, 1).await?;
+        }
+        (Case::Abandoned, 1) => {
+            let abandoned = world.irecv(world.buffer(8), 0, 0)?;
+            world.recv(&mut message, 0, 1).await?;
+            abandoned.free();
+        }
+        (Case::Forgotten, 0) => drop(world.isend(message, 1, 0)?),
+        (Case::Forgotten, 1) => drop(world.recv(&mut message, 0, 0).await?),
+        (Case::Unfreed, _) => drop(world.dup().await?),
+        (Case::Groups, _) => {
+            let group = world.group().incl(if rank == 0 { &[0, 1] } else { &[1] })?;
+            let made = world.create(&group).await?;
+            if let Some(made) = made {
+                made.free().await?;
+            }
+        }
+        (Case::StartedTwice, 0) => {
+            let mut request = world.recv_init(message, 0, 0);
+            request.start()?;
+            request.start()?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
 /// Four messages from rank 0 that rank 1 receives after a second.
 async fn late(world: &Comm, ready: bool) -> Result<()> {
     let mut sends = Vec::new();
@@ -275,6 +318,10 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
             panic!("the reactor is too hot");
         }
         (Case::Error, 0) => world.send(&message, 99, 0).await?,
+        (
+            Case::Abandoned | Case::Forgotten | Case::Unfreed | Case::Groups | Case::StartedTwice,
+            _,
+        ) => unnoticed(&world, args.case).await?,
         (Case::Overtaken, _) => overtaken(&world).await?,
         (Case::Abort, 2) => {
             world.sleep(1e-3).await;

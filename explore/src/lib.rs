@@ -71,6 +71,7 @@ mod path;
 mod player;
 mod progress;
 mod races;
+mod repeat;
 mod reversible;
 mod sampling;
 mod sdpor;
@@ -96,6 +97,7 @@ pub use orders::{ReceiveOrder, TakenOrder};
 pub use path::Path;
 pub use player::{Played, Player};
 pub use progress::Progress;
+pub use repeat::repeat;
 pub use reversible::{Verdict as Reversibility, reversible};
 pub use search::{
     Collector, End, Observer, Report, Run, Verdict, check, check_on_threads, explore,

@@ -471,6 +471,9 @@ impl Carrier for Ideal {
             if let Some(bytes) = begins(&packet) {
                 kernel.count_message(bytes);
             }
+            if kernel.compares_sends() {
+                self.knowledge.note_contents(&packet.payload);
+            }
             kernel.present_step()
         });
         let reason = self.knowledge.reason(rank);

@@ -3,11 +3,14 @@
 //! See [`mpi::causes`]. The steps are those of the explorer ([`sim_core::Kernel::present_step`]).
 
 use std::cell::{Cell, RefCell};
+use std::panic::Location;
 use std::rc::Rc;
 
+use mpi::Buffer;
 use mpi::causes::{Causes, Reason};
-use sim_core::DevicePort;
+use sim_core::{DevicePort, Digest, SendCall};
 
+use crate::ranks::actor;
 use crate::sends::ChosenSends;
 
 /// One rank.
@@ -26,6 +29,8 @@ struct Known {
 pub(crate) struct Knowledge {
     port: DevicePort,
     ranks: Vec<Known>,
+    /// A fingerprint of what was sent last, where runs are compared.
+    contents: Cell<u64>,
     /// Where the explorer chooses which sends are buffered.
     pub(crate) sends: Option<ChosenSends>,
 }
@@ -37,6 +42,7 @@ impl Knowledge {
         Rc::new(Self {
             port,
             ranks: all,
+            contents: Cell::new(0),
             sends: chooses_sends.then(|| ChosenSends::new(ranks)),
         })
     }
@@ -78,6 +84,17 @@ impl Knowledge {
         if reason.arrival != Reason::NONE {
             into.push(reason.arrival);
         }
+    }
+
+    /// Notes what is being sent, until the call is known.
+    pub(crate) fn note_contents(&self, payload: &Buffer) {
+        let mut digest = Digest::default();
+        for chunk in payload.bytes().unwrap_or_default().chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            digest.mix(u64::from_le_bytes(word), payload.len());
+        }
+        self.contents.set(digest.value());
     }
 
     /// A rank goes on because of what was in this step.
@@ -147,6 +164,21 @@ impl Causes for RankCauses {
 
     fn defer(&self) {
         self.own().deferred.set(true);
+    }
+
+    fn note_clock(&self, location: &'static Location<'static>) {
+        self.all
+            .port
+            .with(|kernel| kernel.note_clock_read(location));
+    }
+
+    fn note_send(&self, location: &'static Location<'static>) {
+        let call = SendCall {
+            actor: actor(self.rank),
+            location,
+            contents: self.all.contents.get(),
+        };
+        self.all.port.with(|kernel| kernel.note_send(call));
     }
 
     fn take_message(&self) -> Option<u32> {

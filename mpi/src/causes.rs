@@ -9,6 +9,8 @@
 //! test, a wait for some of several operations or in several places at once, a cancellation, a request that is given up, a buffered send
 //! that does not leave at once, a message that is forwarded.
 
+use std::panic::Location;
+
 use crate::channel::Channel;
 
 /// What a packet needs before it can leave.
@@ -48,6 +50,16 @@ pub trait Causes {
     /// The rank is about to park although what it waits for is there, and wants to go on at once: so it shows in how many places it
     /// waits.
     fn defer(&self);
+
+    /// The program reads the time, which stands still.
+    fn note_clock(&self, location: &'static Location<'static>) {
+        let _ = location;
+    }
+
+    /// A call has sent a message.
+    fn note_send(&self, location: &'static Location<'static>) {
+        let _ = location;
+    }
 
     /// Takes the number of the message that the rank has just posted, if the model checker chooses whether its send is buffered.
     fn take_message(&self) -> Option<u32> {

@@ -127,7 +127,11 @@ impl Comm {
 
     /// The time in seconds since the start.
     #[must_use]
+    #[track_caller]
     pub fn wtime(&self) -> f64 {
+        if let Some(causes) = self.process.channel().causes() {
+            causes.note_clock(Location::caller());
+        }
         self.process.now()
     }
 

@@ -236,10 +236,7 @@ impl fmt::Display for Error {
                     "invalid communicator: the one with context {context} has been freed"
                 )
             }
-            Self::Group { members, size } => write!(
-                f,
-                "invalid group: not all of its {members} members are among the {size} ranks of the communicator"
-            ),
+            Self::Group { .. } | Self::GroupsDiffer { .. } => bad_group(f, self),
             Self::Colour(colour) => {
                 write!(f, "invalid colour {colour}: expected 0 to {}", i32::MAX)
             }
@@ -268,15 +265,25 @@ impl fmt::Display for Error {
             Self::Active => f.write_str(
                 "the persistent request is active: expected its operation to be completed first",
             ),
-            Self::GroupsDiffer { members, expected } => write!(
-                f,
-                "invalid group: its {members} members are not the {expected} members of the group of rank 0"
-            ),
             Self::Connection { rank, why } if why.is_of_adapter() => {
                 write!(f, "rank {rank}: {why}")
             }
             Self::Connection { rank, why } => write!(f, "no connection to rank {rank}: {why}"),
         }
+    }
+}
+
+fn bad_group(f: &mut fmt::Formatter<'_>, error: &Error) -> fmt::Result {
+    match error {
+        Error::Group { members, size } => write!(
+            f,
+            "invalid group: not all of its {members} members are among the {size} ranks of the communicator"
+        ),
+        Error::GroupsDiffer { members, expected } => write!(
+            f,
+            "invalid group: its {members} members are not the {expected} members of the group of rank 0"
+        ),
+        _ => Ok(()),
     }
 }
 

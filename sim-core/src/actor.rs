@@ -85,8 +85,10 @@ impl Actor {
 
     /// The present date. In an untimed run it is always 0, and the log has a warning.
     #[must_use]
+    #[track_caller]
     pub fn now(&self) -> Time {
-        let kernel = self.kernel.borrow();
+        let mut kernel = self.kernel.borrow_mut();
+        kernel.note_clock_read(std::panic::Location::caller());
         let (now, timed) = (kernel.now, kernel.is_timed());
         drop(kernel);
         if !timed {

@@ -10,7 +10,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use crate::code::Code;
-use crate::kernel::{Issued, Kernel, SlotState, Stop};
+use crate::kernel::{Issued, Kernel, SendCall, SlotState, Stop};
 use crate::{ActorId, Blocked, End, HostId, Span, Time, Work};
 
 /// What hears of the ends of the work that it started. All methods but [`Device::progress`] are called while the kernel moves;
@@ -218,6 +218,26 @@ impl Kernel {
     #[inline]
     pub fn mix_digest(&mut self, first: u64, second: u64) {
         self.digest.mix(first, second);
+    }
+
+    /// Whether an explorer compares the contents of messages: then the device notes them with the calls that send them.
+    #[must_use]
+    pub const fn compares_sends(&self) -> bool {
+        self.sends.is_some()
+    }
+
+    /// Notes a call that has sent a message.
+    pub fn note_send(&mut self, call: SendCall) {
+        if let Some(sends) = &mut self.sends {
+            sends.push(call);
+        }
+    }
+
+    /// Notes that a program reads the time at this place, where no time passes.
+    pub fn note_clock_read(&mut self, location: &'static Location<'static>) {
+        if !self.is_timed() && !self.clock_reads.contains(&location) {
+            self.clock_reads.push(location);
+        }
     }
 
     /// The number of the step that an explorer is taking, from 0; [`QueueHead::BEFORE`] before the first.

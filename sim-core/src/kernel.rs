@@ -92,6 +92,17 @@ pub(crate) enum Issued {
     Parked(u32),
 }
 
+/// A call that has sent a message, for an explorer that compares runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SendCall {
+    /// Who sent.
+    pub actor: ActorId,
+    /// The place of the call.
+    pub location: &'static Location<'static>,
+    /// A fingerprint of the contents.
+    pub contents: u64,
+}
+
 /// The whole state of a simulation but for the actors' futures.
 pub struct Kernel {
     pub(crate) now: Time,
@@ -173,6 +184,10 @@ pub struct Kernel {
     pub(crate) stepped: bool,
     /// Whether actors that are parked for the device stand before choices.
     pub(crate) branches: bool,
+    /// The sends of this run, for an explorer that compares runs.
+    pub(crate) sends: Option<Vec<SendCall>>,
+    /// Where programs have read the time although it stands still, in any run.
+    pub(crate) clock_reads: Vec<&'static Location<'static>>,
     /// Whether the explorer may let the time of a wait be up.
     pub(crate) timeouts: bool,
     /// Whether work is on its way, under an explorer, until somebody sees that it is over.
@@ -258,6 +273,8 @@ impl Kernel {
             timeouts: false,
             watch: None,
             branches: false,
+            sends: None,
+            clock_reads: Vec::new(),
             spare_extras: Vec::new(),
         }
     }

@@ -92,7 +92,7 @@ pub use device::{Branch, DEVICE_TOKENS, Device, DevicePort, Parked, QueueHead, R
 pub use digest::Digest;
 pub use execution::Execution;
 pub use footprint::{Executed, Footprint, Offer, StepKind};
-pub use kernel::{Hosts, Kernel};
+pub use kernel::{Hosts, Kernel, SendCall};
 pub use mailbox::Mailbox;
 pub use message::Message;
 pub use operation::Operation;

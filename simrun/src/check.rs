@@ -52,6 +52,8 @@ struct Found {
     place: Option<String>,
     /// A command that shows it again.
     command: String,
+    /// Where the program has read the time on the way, which stands still.
+    clock_reads: Vec<String>,
     /// There is no such mistake under the send mode of the platform: the program needs sends that do not wait.
     needs_buffering: bool,
 }
@@ -284,6 +286,7 @@ impl Subject<'_> {
         }
         let found = followed.finding.clone().map(|finding| Found {
             states: stepper.wait_graph(),
+            clock_reads: stepper.clock_reads(),
             command: self
                 .args
                 .replay_command(self.name, &finding.replay, self.send_mode),

@@ -19,7 +19,7 @@ use crate::cli::command_line;
 use crate::limits::{Limit, missed};
 use crate::size::Size;
 use crate::way::{self, Network, WayArgs};
-use crate::{package, status};
+use crate::{package, statics, status};
 
 /// What is compared.
 #[derive(Args, Clone, Debug)]
@@ -105,6 +105,11 @@ fn percent(text: &str) -> Result<f64, String> {
 
 /// Compares, writes what was asked for, and prints the table. In an allocation rank 0 does that; the others only take part in the program's real runs.
 pub(crate) fn run(command: &CompareCommand) -> ExitCode {
+    for place in statics::of_package(&command.app) {
+        status::warn(format_args!(
+            "{place}: all simulated ranks share this static, real ranks do not"
+        ));
+    }
     let comparison = match plan(command).and_then(|plan| match &plan.place {
         Some(place) if place.rank > 0 => measured(&plan).map(|_| None),
         _ => compared(&plan).map(Some),

@@ -29,6 +29,13 @@
 //!
 //! An *actor program* is an `async fn` of a root actor instead: `async fn f(me: sim_core::Actor, args: Args)`; `-n` is
 //! what [`sim_core::Actor::count`] gives. The arguments may be left out in both cases.
+//!
+//! # Statics
+//!
+//! Simulated ranks run in one process, real ones in a process each. So all simulated ranks share each `static` and each
+//! `thread_local!` of a program, and every run of a `check` shares them with the next; real ranks share nothing. Keep the state of
+//! a rank in its `async fn`. `simrun compare` warns of statics in the sources of a package, and `simrun check` of programs that do
+//! not do the same when a run is taken again.
 
 mod allocator;
 mod app;
@@ -54,6 +61,7 @@ mod process_hooks;
 mod progress;
 mod real;
 mod size;
+mod statics;
 mod status;
 mod summary;
 mod tcp_args;

@@ -26,6 +26,12 @@ pub(crate) fn refuse(message: impl fmt::Display) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
+/// Prints `warning: …` to standard error.
+pub(crate) fn warn(message: impl fmt::Display) {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "warning: {message}");
+}
+
 /// Prints what failed to standard error; the status of a study that failed.
 pub(crate) fn failed(message: impl fmt::Display) -> ExitCode {
     // Nobody can be told that standard error is closed.

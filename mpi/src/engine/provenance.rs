@@ -63,9 +63,11 @@ impl Engine {
 
     /// A send has posted its message.
     pub(super) fn note_message(&mut self, channel: &dyn Channel, send: Token) {
+        let location = self.operations[send as usize].location;
         if let Some(provenance) = self.provenance()
             && let Some(causes) = channel.causes()
         {
+            causes.note_send(location);
             provenance.origins[send as usize].message = causes.take_message();
         }
     }

@@ -106,6 +106,9 @@ impl Kernel {
         self.condvars.recycle();
         self.host_states = super::hosts::HostStates::default();
         self.stop = None;
+        if let Some(sends) = &mut self.sends {
+            sends.clear();
+        }
         (self.events, self.transitions, self.messages, self.bytes) = (0, 0, 0, 0.0);
         self.ended.clear();
         self.step = NONE;

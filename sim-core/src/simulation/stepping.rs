@@ -28,7 +28,7 @@ use crate::code::{Code, Kinds};
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
 use crate::{
     Actor, ActorId, Answer, Branch, Clock, Device, Digest, Executed, Failure, Footprint, HostId,
-    Offer, Outcome, QueueHead, Received, StepKind, Transition, WaitGraph,
+    Offer, Outcome, QueueHead, Received, SendCall, StepKind, Transition, WaitGraph,
 };
 
 /// Something that may fail.
@@ -418,10 +418,8 @@ impl Stepper {
             let number = choice & BRANCH_MASK;
             self.latest = kernel.about_to(actor, code, (number, alternatives), of_device);
             self.causes.clear();
-            if of_device.is_some_and(|branch| branch.draws)
-                && let Some(device) = &self.device
-            {
-                device.branch_causes(ActorId(actor), &mut self.causes);
+            if let Some(branch) = of_device {
+                add_causes(self.device.as_ref(), actor, branch, &mut self.causes);
             }
             if let Transition::TestAny { list } = code.transition() {
                 self.tested.clear();
@@ -664,6 +662,31 @@ impl Stepper {
         }
     }
 
+    /// Notes from now on which calls send what. Begins anew.
+    pub fn compare_sends(&mut self) {
+        self.simulation.kernel.borrow_mut().sends = Some(Vec::new());
+        self.restart();
+    }
+
+    /// The calls that have sent messages in this run, in order, as far as the device tells them.
+    #[must_use]
+    pub fn sends(&self) -> Vec<SendCall> {
+        self.simulation
+            .kernel
+            .borrow()
+            .sends
+            .clone()
+            .unwrap_or_default()
+    }
+
+    /// Where the program has read the time in any run so far, although it stands still, as `file:line`.
+    #[must_use]
+    pub fn clock_reads(&self) -> Vec<String> {
+        let kernel = self.simulation.kernel.borrow();
+        let word = |at: &&'static Location<'static>| format!("{}:{}", at.file(), at.line());
+        kernel.clock_reads.iter().map(word).collect()
+    }
+
     /// A fingerprint of all objects: who waits where, and what has been posted. What actors know is not in it.
     #[must_use]
     pub fn object_digest(&self) -> Digest {
@@ -676,6 +699,14 @@ impl Drop for Stepper {
     fn drop(&mut self) {
         self.device = None;
         self.simulation.recycle();
+    }
+}
+
+/// Adds what has to come before a branch of an actor.
+#[cold]
+fn add_causes(device: Option<&Rc<dyn Device>>, actor: u32, branch: Branch, into: &mut Vec<u32>) {
+    if let Some(device) = device.filter(|_| branch.draws) {
+        device.branch_causes(ActorId(actor), into);
     }
 }
 

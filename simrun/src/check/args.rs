@@ -286,6 +286,11 @@ fn schedule(text: &str) -> Result<Schedule, String> {
 }
 
 impl CheckArgs {
+    /// The seed of all random streams.
+    pub(super) const fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Whether work is over as soon as it has begun.
     pub(super) fn transfers_are_instant(&self) -> bool {
         self.transfers == Transfers::Instant

@@ -14,6 +14,7 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         report,
         found,
         warnings,
+        clock_reads,
         is_cut,
         passes,
         kept_in,
@@ -47,7 +48,11 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         "wall_s": statistics.seconds,
         "findings": found.iter().map(finding).collect::<Vec<Value>>(),
         "has_other_findings": is_cut,
-        "warnings": warnings.iter().map(warning).collect::<Vec<Value>>(),
+        "warnings": warnings
+            .iter()
+            .map(warning)
+            .chain(clock_reads.iter().map(|place| clock(place)))
+            .collect::<Vec<Value>>(),
         "unbuffered": pass(passes, SendMode::Rendezvous),
         "mixed": pass(passes, SendMode::Mixed),
         "kept_in": kept_in,
@@ -114,6 +119,7 @@ fn finding(found: &Found) -> Value {
         "kind": found.kind(),
         "severity": "error",
         "message": found.message(),
+        "clock_reads": found.clock_reads,
         "replay": found.finding.replay.to_string(),
         "command": found.command,
         "steps": steps(&found.finding.steps),
@@ -148,6 +154,16 @@ fn warning(warning: &Warning) -> Value {
         "line": order.line,
         "position": order.position + 1,
         "orders": orders.collect::<Vec<Value>>(),
+    })
+}
+
+/// A call that reads the time.
+fn clock(place: &str) -> Value {
+    json!({
+        "kind": "clock",
+        "severity": "warning",
+        "message": text::clock_warning(place),
+        "line": place,
     })
 }
 

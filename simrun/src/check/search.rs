@@ -27,6 +27,8 @@ pub(super) struct Searched {
     pub(super) report: Report,
     pub(super) found: Vec<Found>,
     pub(super) warnings: Vec<Warning>,
+    /// Where the program reads the time, which stands still.
+    pub(super) clock_reads: Vec<String>,
     /// There are findings that are not shown.
     pub(super) is_cut: bool,
     /// The searches that followed, with other sends.
@@ -114,11 +116,13 @@ pub(super) fn search(
     let mut searched = Searched {
         found: Vec::new(),
         warnings: Vec::new(),
+        clock_reads: Vec::new(),
         is_cut: false,
         report: report?,
         passes: passes?,
         kept_in: None,
     };
+    repeat(subject, &mut searched)?;
     searched.is_cut = add_findings(subject, &searched.report, &mut searched.found)?;
     for order in &searched.report.receive_orders {
         searched.warnings.push(subject.warning(order)?);
@@ -136,6 +140,18 @@ pub(super) fn search(
     }
     super::refuse_misdeeds(subject.guard)?;
     show(subject, &searched)
+}
+
+/// Takes two runs twice: a program that does not do the same again has no verdict but that.
+fn repeat(subject: &Subject<'_>, searched: &mut Searched) -> Result<(), ExitCode> {
+    let (mut stepper, _) = subject.stepper()?;
+    let seed = subject.args.seed();
+    let (repeated, _) = run::with_silent_panics(|| explore::repeat(&mut stepper, seed));
+    searched.clock_reads = stepper.clock_reads();
+    if let Err(text) = repeated {
+        searched.report.verdict = Verdict::Broken(text);
+    }
+    Ok(())
 }
 
 /// Where a search begins, and the numbers of its queues.

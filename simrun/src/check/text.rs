@@ -15,7 +15,7 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
     let mut text = format!(
         "{}{}{name}: {}\n{}",
         findings(&searched.found, searched.is_cut),
-        warnings(&searched.warnings),
+        warnings(&searched.warnings) + &clock_warnings(&searched.clock_reads),
         verdict(searched),
         counts(&searched.report.statistics)
     );
@@ -128,6 +128,20 @@ pub(super) fn findings(found: &[Found], is_cut: bool) -> String {
     text
 }
 
+/// The calls that read the time, which stands still.
+fn clock_warnings(places: &[String]) -> String {
+    let mut text = String::new();
+    for place in places {
+        let _ = writeln!(text, "warning: {}\n", clock_warning(place));
+    }
+    text
+}
+
+/// One of these calls.
+pub(super) fn clock_warning(place: &str) -> String {
+    format!("time stands still here, and {place} reads it: what depends on it is not checked")
+}
+
 /// What is no mistake by itself.
 fn warnings(warnings: &[Warning]) -> String {
     let mut text = String::new();
@@ -179,6 +193,9 @@ fn finding(found: &Found) -> String {
     text.push_str(&table(&found.finding.steps));
     if !tells_states && !found.states.blocked.is_empty() {
         let _ = write!(text, "\nthe others then\n{}", found.states);
+    }
+    for place in &found.clock_reads {
+        let _ = write!(text, "\nthis may be no mistake: {}", clock_warning(place));
     }
     let _ = writeln!(
         text,

@@ -409,6 +409,44 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
 }
 
 #[test]
+fn what_differs_from_run_to_run_is_named() {
+    let ranks = program("cases");
+    let ran = simrun(&format!("check -n 2 {ranks} -- --case static"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(ran.stdout.contains("is not deterministic"), "{ran:?}");
+    let source = include_str!("../programs/cases.rs").lines();
+    let mut lines = source
+        .zip(1..)
+        .skip_while(|(line, _)| !line.contains("fetch_add"));
+    let at = lines.find(|(line, _)| line.contains(".send("));
+    let place = format!("rank 0 at simrun/tests/programs/cases.rs:{}", at.unwrap().1);
+    assert!(
+        ran.stdout
+            .contains(&format!("the message of {place} had other contents")),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn who_reads_the_time_is_told_that_it_stands_still() {
+    let ranks = program("cases");
+    let ran = simrun(&format!("check -n 2 --format json {ranks} -- --case clock"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let found = ran.json();
+    let source = include_str!("../programs/cases.rs").lines();
+    let at = source
+        .zip(1..)
+        .find(|(line, _)| line.contains("let before = world.wtime()"));
+    let place = format!("simrun/tests/programs/cases.rs:{}", at.unwrap().1);
+    assert_eq!(found["findings"][0]["clock_reads"][0], place, "{found}");
+    assert_eq!(found["warnings"][0]["kind"], "clock");
+    assert_eq!(found["warnings"][0]["line"], place);
+    let ran = simrun(&format!("check -n 2 {ranks} -- --case clock"));
+    let text = format!("this may be no mistake: time stands still here, and {place} reads it");
+    assert!(ran.stdout.contains(&text), "{ran:?}");
+}
+
+#[test]
 fn backtraces_are_off_in_a_search() {
     let program = program("checked");
     let mut child = command(SIMRUN);

@@ -6,8 +6,12 @@
 )]
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mpi::{Comm, Level, Result, waitall, waitany};
+
+/// What ranks must not share: memory that survives a run.
+static RUNS: AtomicU64 = AtomicU64::new(0);
 
 #[derive(clap::Parser, Clone)]
 struct Args {
@@ -54,6 +58,10 @@ enum Case {
     Groups,
     /// Rank 0 starts a persistent request that is active.
     StartedTwice,
+    /// Rank 0 sends a number that another run has not sent: it counts them in a static.
+    Static,
+    /// Every rank asserts that time passes while it sleeps.
+    Clock,
     /// Rank 0 awaits what nobody in the simulation can wake.
     Foreign,
     /// Every rank sleeps second after second; rank 0 says so first.
@@ -214,6 +222,18 @@ async fn unnoticed(world: &Comm, case: Case) -> Result<()> {
                 made.free().await?;
             }
         }
+        (Case::Static, 0) => {
+            let number = RUNS.fetch_add(1, Ordering::Relaxed);
+            world
+                .send(&world.buffer_from(&number.to_le_bytes()), 1, 0)
+                .await?;
+        }
+        (Case::Static, 1) => drop(world.recv(&mut message, 0, 0).await?),
+        (Case::Clock, _) => {
+            let before = world.wtime();
+            world.sleep(1.0).await;
+            assert!(world.wtime() > before, "time does not pass");
+        }
         (Case::StartedTwice, 0) => {
             let mut request = world.recv_init(message, 0, 0);
             request.start()?;
@@ -310,6 +330,7 @@ fn log_all_levels(world: &Comm) {
 }
 
 async fn cases(world: Comm, args: Args) -> Result<()> {
+    unnoticed(&world, args.case).await?;
     let rank = world.rank();
     let mut message = world.buffer(1000);
     match (args.case, rank) {
@@ -318,10 +339,6 @@ async fn cases(world: Comm, args: Args) -> Result<()> {
             panic!("the reactor is too hot");
         }
         (Case::Error, 0) => world.send(&message, 99, 0).await?,
-        (
-            Case::Abandoned | Case::Forgotten | Case::Unfreed | Case::Groups | Case::StartedTwice,
-            _,
-        ) => unnoticed(&world, args.case).await?,
         (Case::Overtaken, _) => overtaken(&world).await?,
         (Case::Abort, 2) => {
             world.sleep(1e-3).await;

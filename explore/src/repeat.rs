@@ -1,0 +1,197 @@
+//! Runs that are taken twice along the same steps and compared: what shows that a program is not deterministic.
+//!
+//! Compared are, step by step, who could go on and how, the source line, what the step touched, its answer, and what messages
+//! contain as far as the device knows it; at the end the failures, who waits for what, and what was left.
+//!
+//! *Not modelled*: what a program reads from a clock, a file or a variable that outlives its run shows only if it
+//! changes one of these in the runs that are compared.
+
+use sim_core::{Executed, Offer, SendCall, Stepper, Stream};
+
+/// Longer runs are compared up to here.
+const STEPS_MAX: usize = 10_000;
+
+/// What is compared of a step.
+#[derive(PartialEq, Eq)]
+struct Seen {
+    /// What every actor could do before it.
+    offers: Vec<(u32, Offer)>,
+    name: String,
+    line: String,
+    executed: Executed,
+}
+
+/// The end of a run.
+#[derive(PartialEq, Eq)]
+struct Ended {
+    failures: Vec<String>,
+    waits: String,
+    leftovers: Vec<String>,
+}
+
+/// Takes the first run of a search and one that is drawn at random, each twice.
+///
+/// # Errors
+/// The call that was not the same, and what was different.
+pub fn repeat(stepper: &mut Stepper, seed: u64) -> Result<(), String> {
+    stepper.compare_sends();
+    compare(stepper, &mut |stepper, _| {
+        let actor = stepper.first_able()?;
+        Some((actor, stepper.first_choice(actor)?))
+    })?;
+    let mut stream = Stream::new(seed, "runs that are compared");
+    compare(stepper, &mut |_, offers| {
+        let count = u64::try_from(offers.len())
+            .ok()
+            .filter(|&count| count > 0)?;
+        let drawn = usize::try_from(stream.below(count)).ok()?;
+        let (actor, offer) = *offers.get(drawn)?;
+        Some((actor, offer.choice))
+    })
+}
+
+/// Picks an actor and one of its steps.
+type Pick<'a> = dyn FnMut(&Stepper, &[(u32, Offer)]) -> Option<(u32, u32)> + 'a;
+
+/// Takes a run whose steps are picked, and then the same steps again.
+fn compare(stepper: &mut Stepper, pick: &mut Pick<'_>) -> Result<(), String> {
+    stepper.restart();
+    let mut steps: Vec<(u32, u32, Seen)> = Vec::new();
+    while steps.len() < STEPS_MAX {
+        let Some((actor, choice)) = pick(stepper, &offers(stepper)) else {
+            break;
+        };
+        let Some(seen) = take(stepper, actor, choice) else {
+            break;
+        };
+        steps.push((actor, choice, seen));
+    }
+    let (end, sends) = (ended(stepper), stepper.sends());
+    stepper.restart();
+    for (position, (actor, choice, before)) in steps.iter().enumerate() {
+        let again = take(stepper, *actor, *choice);
+        if again.as_ref() != Some(before) {
+            compare_sends(stepper, &sends)?;
+            return Err(difference(position, before, again.as_ref()));
+        }
+    }
+    compare_sends(stepper, &sends)?;
+    let again = ended(stepper);
+    if again == end {
+        return Ok(());
+    }
+    Err(format!(
+        "the program is not deterministic: the same {} steps ended in another way when they were taken again: {}",
+        steps.len(),
+        first_other(&end, &again)
+    ))
+}
+
+/// Compares the sends of a run so far with those of the first time.
+fn compare_sends(stepper: &Stepper, before: &[SendCall]) -> Result<(), String> {
+    let again = stepper.sends();
+    let other = again
+        .iter()
+        .zip(before)
+        .find(|(again, before)| again != before);
+    let Some((again, before)) = other else {
+        return Ok(());
+    };
+    let place = |call: &SendCall| {
+        let (actor, at) = (call.actor.number() - 1, call.location);
+        format!("{} at {}:{}", stepper.name_of(actor), at.file(), at.line())
+    };
+    let (first, second) = (place(before), place(again));
+    let what = if first == second {
+        "had other contents".to_owned()
+    } else {
+        format!("was that of {second}")
+    };
+    Err(format!(
+        "the program is not deterministic: when the same steps were taken again, the message of {first} {what}"
+    ))
+}
+
+/// Takes a step and writes down what is compared. `None` if it is not possible.
+fn take(stepper: &mut Stepper, actor: u32, choice: u32) -> Option<Seen> {
+    let offers = offers(stepper);
+    let name = stepper.name_of(actor);
+    let line = stepper
+        .line_of(actor)
+        .map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line()));
+    let executed = stepper.execute(actor, choice)?;
+    Some(Seen {
+        offers,
+        name,
+        line,
+        executed,
+    })
+}
+
+fn offers(stepper: &Stepper) -> Vec<(u32, Offer)> {
+    let (mut all, mut own) = (Vec::new(), Vec::new());
+    let mut next = stepper.next_able(0);
+    while let Some(actor) = next {
+        own.clear();
+        stepper.offers(actor, &mut own);
+        all.extend(own.iter().map(|&offer| (actor, offer)));
+        next = stepper.next_able(actor + 1);
+    }
+    all
+}
+
+fn ended(stepper: &Stepper) -> Ended {
+    let failures = stepper.failures().iter();
+    Ended {
+        failures: failures
+            .map(|failure| format!("{}: {}", failure.name, failure.message))
+            .collect(),
+        waits: stepper.wait_graph().to_string(),
+        leftovers: stepper.leftovers(),
+    }
+}
+
+/// What is different about a step, in words.
+fn difference(position: usize, before: &Seen, again: Option<&Seen>) -> String {
+    let Seen { name, line, .. } = before;
+    let at = if line.is_empty() {
+        name.clone()
+    } else {
+        format!("{name} at {line}")
+    };
+    let what = match again {
+        None => "was not possible any more".to_owned(),
+        Some(again) if again.name != *name || again.line != *line => {
+            format!("was of {} at {}", again.name, again.line)
+        }
+        Some(again) if again.offers != before.offers => {
+            "came where other steps were possible than before".to_owned()
+        }
+        Some(_) => "had another result".to_owned(),
+    };
+    format!(
+        "the program is not deterministic: when the same steps were taken again, step {} of {at} {what}",
+        position + 1
+    )
+}
+
+/// The first part of an end that is another one.
+fn first_other(before: &Ended, again: &Ended) -> String {
+    let word = |ended: &Ended| {
+        let all = [ended.failures.join(", "), ended.leftovers.join(", ")];
+        let text = all.into_iter().find(|text| !text.is_empty());
+        text.unwrap_or_else(|| ended.waits.trim().to_owned())
+    };
+    let or_nothing = |text: String| {
+        if text.is_empty() {
+            "without a failure".to_owned()
+        } else {
+            text
+        }
+    };
+    format!(
+        "{}; then {}",
+        or_nothing(word(before)),
+        or_nothing(word(again))
+    )
+}

@@ -249,9 +249,11 @@ fn first_plain(arguments: &[OsString], mode: Mode) -> Option<usize> {
         let text = arguments[at].as_encoded_bytes();
         let value_follows = match text {
             b"--" => return None,
-            [b'-', b'-', name @ ..] => {
-                takes_value(&|option| option.get_long().map(str::as_bytes) == Some(name))
-            }
+            [b'-', b'-', name @ ..] => takes_value(&|option| {
+                let aliases = option.get_all_aliases().unwrap_or_default();
+                let mut names = option.get_long().into_iter().chain(aliases);
+                names.any(|known| known.as_bytes() == name)
+            }),
             [b'-', flags @ ..] if !flags.is_empty() => {
                 let is_value = |&flag: &u8| {
                     takes_value(&|option| option.get_short() == Some(char::from(flag)))

@@ -648,6 +648,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn ssh_notices_a_host_that_falls_silent_when_ranks_do() {
+        assert_eq!(ssh(None), "ssh -o BatchMode=yes");
+        assert_eq!(
+            ssh(Some(Duration::from_secs(10))),
+            "ssh -o BatchMode=yes -o ServerAliveInterval=5 -o ServerAliveCountMax=2"
+        );
+    }
+
+    #[test]
     fn what_cannot_begin_is_bad_input_and_what_dies_has_failed() {
         let failed = |kind| {
             let failure = RealFailure {

@@ -119,6 +119,10 @@ fn bad_usage_is_refused_before_anything_starts() {
             "--tcp-congestion reno with --backend verbs: expected it with --backend tcp alone",
         ),
         (
+            format!("real -n 2 --network-timeout 100ms {cases} -- --case hosts"),
+            "expected never, or a time from 1s to 3600s",
+        ),
+        (
             format!("real -n 2 --listen 192.0.2.1 {cases} -- --case hosts"),
             "cannot listen at 192.0.2.1:0",
         ),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -86,15 +86,16 @@ fn attack(address: SocketAddr, most: usize, (count, stop): (&AtomicUsize, &Atomi
 }
 
 /// Runs a job of three ranks while strangers flood the doors of the launcher, before it listens, and
-/// of all ranks. The ranks connect to each other after `least` connections of strangers; the number of
-/// those in the end.
-fn flooded(least: usize) -> (Output, usize) {
+/// of all ranks. The ranks connect to each other after `least` connections of strangers; the number
+/// of those in the end. No process may have more than `descriptors`.
+fn flooded(least: usize, descriptors: u32) -> (Output, usize) {
     // Not a port that the system gives to sockets that connect: one of them could reach itself.
     let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
     let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
     let port = (first..).find(is_free).unwrap();
     let line = format!(
-        "real -n 3 --listen 127.0.0.1:{port} --connect on-demand {} -- --case crowd",
+        "ulimit -n {descriptors}; exec {SIMRUN} real -n 3 --listen 127.0.0.1:{port} \
+         --connect on-demand {} -- --case crowd",
         program("cases")
     );
     let folder = Folder::new();
@@ -110,8 +111,8 @@ fn flooded(least: usize) -> (Output, usize) {
         for _ in 0..3 {
             attacks(port);
         }
-        let mut child = command(SIMRUN)
-            .args(line.split_whitespace())
+        let mut child = command("sh")
+            .args(["-c", &line])
             .env("SIMRUN_TEST_GO", &go)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -136,14 +137,16 @@ fn flooded(least: usize) -> (Output, usize) {
     (output, count.into_inner())
 }
 
-/// The whole measure, 20 jobs, is taken where `SIMRUN_FLOOD` is set, as in CI; else one job.
+/// The whole measure, 20 jobs, is taken where `SIMRUN_FLOOD` is set, as in CI; else two jobs. The last
+/// one has fewer descriptors than strangers want.
 #[test]
 fn a_flood_of_strangers_does_not_hurt_a_run() {
     let whole = std::env::var_os("SIMRUN_FLOOD").is_some();
-    let jobs = if whole { 20 } else { 1 };
+    let jobs = if whole { 20 } else { 2 };
     let mut connections = 0;
     for job in 0..jobs {
-        let (output, count) = flooded(3_000);
+        let descriptors = if job == jobs - 1 { 64 } else { 4096 };
+        let (output, count) = flooded(3_000, descriptors);
         let told = format!("job {job}: {count} connections, {output:?}");
         assert_eq!(output.status.code(), Some(0), "{told}");
         assert_eq!(output.stderr, b"", "{told}");
@@ -151,6 +154,41 @@ fn a_flood_of_strangers_does_not_hurt_a_run() {
     }
     println!("{connections} connections to {jobs} jobs");
     assert!(connections >= 3_000 * jobs, "{connections} connections");
+}
+
+#[test]
+fn strangers_are_counted_when_a_rank_does_not_come() {
+    let folder = Folder::new();
+    let ssh = folder.write("ssh", "exec sleep 60\n");
+    let hosts = folder.write("hosts", "silent\n");
+    let line = format!(
+        "real --hosts {hosts} --listen 127.0.0.1 --startup-timeout 2s --ssh sh\t{ssh} {} -- --case hosts",
+        program("cases")
+    );
+    let arguments = line.split(' ').map(|word| word.replace('\t', " "));
+    let child = command(SIMRUN)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut found = (0..1_000).map(|_| doors(child.id()));
+    let door = found.find_map(|doors| doors.first().copied());
+    let door = door.expect("the launcher listens");
+    for _ in 0..5 {
+        let mut stranger = TcpStream::connect(("127.0.0.1", door)).unwrap();
+        stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        // Until it was sent away.
+        let _ = stranger.read_to_end(&mut Vec::new());
+    }
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        stderr,
+        "error: rank 0 has not come within 2 s; 5 connections came that did not show that they know \
+         the secret of this run, of which 0 were closed to make room for others\n"
+    );
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]

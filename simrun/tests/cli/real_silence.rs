@@ -83,7 +83,8 @@ fn a_rank_that_computes_longer_than_the_network_timeout_is_not_silent() {
     let ran = simrun(&format!("real {options} {cases} -- --case deaf"));
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{ran:?}");
     let seconds = ran.json()["measured_s"].as_f64().unwrap();
-    assert!(seconds > 2.5, "{ran:?}");
+    // Ranks count each other as lost after 3.5 s.
+    assert!(seconds > 4.9, "{ran:?}");
 }
 
 #[test]

@@ -33,6 +33,15 @@ pub(super) fn check_rank(others: u32) -> io::Result<()> {
     check(raise(), BASE + u64::from(others), &whose)
 }
 
+/// Number of connections that may be in their handshake at a door, of at most `most`: an eighth of the
+/// descriptors, so that those of the run, and of the program, are there whoever else connects.
+pub(super) fn for_strangers(most: usize) -> usize {
+    let allowed = getrlimit(Resource::Nofile).current;
+    allowed.map_or(most, |allowed| {
+        usize::try_from(allowed / 8).map_or(most, |part| part.clamp(1, most))
+    })
+}
+
 fn check(allowed: Option<u64>, needed: u64, whose: &str) -> io::Result<()> {
     match allowed {
         Some(allowed) if allowed < needed => Err(io::Error::other(format!(

@@ -1,7 +1,7 @@
 //! A listener and the connections to it that have not authenticated yet.
 //!
 //! A connection has [`PATIENCE`] for its handshake, and costs 56 bytes until then. At most
-//! [`STRANGERS_MAX`] may be in their handshake at once; for one more, the oldest one of the address
+//! [`STRANGERS_MAX`] may be in their handshake at once, or as many as an eighth of the descriptors; for one more, the oldest one of the address
 //! that has most of them is closed, so that half-open connections of some cannot keep others out. A
 //! connection that has authenticated leaves the gate and is never closed by it. An honest process may
 //! be closed in its handshake when others come from its own address: it tries again.
@@ -26,7 +26,7 @@ use mio::{Interest, Registry, Token};
 use rustix::io::Errno;
 
 use super::auth::{Handshake, Purpose, Secret, Side};
-use super::{clock, congestion};
+use super::{clock, congestion, descriptors};
 
 /// The time that a handshake may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -53,7 +53,7 @@ pub(super) struct Tally {
     pub late: u64,
     /// Those that were closed to make room for others.
     pub evicted: u64,
-    /// Times at which no descriptor was left to accept another.
+    /// Times at which no descriptor was left to accept another, and none could be closed for it.
     pub exhausted: u64,
 }
 
@@ -202,7 +202,9 @@ impl Gate {
             secret: secret.clone(),
             purpose,
             first,
-            strangers: (0..STRANGERS_MAX).map(|_| None).collect(),
+            strangers: (0..descriptors::for_strangers(STRANGERS_MAX))
+                .map(|_| None)
+                .collect(),
             tally: Tally::default(),
             rests_until_ns: None,
         })
@@ -274,8 +276,8 @@ impl Gate {
                 Ok((stream, peer)) => self.admit(registry, (stream, peer.ip()), known),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if is_exhausted(&error) => {
-                    self.tally.exhausted += 1;
                     if !self.evict() {
+                        self.tally.exhausted += 1;
                         self.rests_until_ns = Some(clock::after(REST));
                         return;
                     }

@@ -214,6 +214,7 @@ fn limit(outcome: &Outcome) -> Option<String> {
             Some(format!("time overflow at {:e} s", date.as_secs()))
         }
         Outcome::Limit(Limit::RealTime(seconds)) => Some(format!("--max-time {seconds}s")),
+        Outcome::Limit(Limit::Busy(seconds)) => Some(format!("--max-busy {seconds}s")),
         Outcome::Limit(Limit::Memory(bytes)) => Some(format!("memory: {bytes} B more")),
         Outcome::Limit(Limit::Standstill(polls)) => Some(format!(
             "--until: time stands still, {polls} steps at one date"

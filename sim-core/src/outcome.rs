@@ -40,6 +40,8 @@ pub enum Limit {
     Overflow(Time),
     /// The real time that was allowed, in seconds. The kernel has no clock: whoever stopped it says so.
     RealTime(f64),
+    /// The real time in seconds for which one actor did not give control back, said by whoever stopped it.
+    Busy(f64),
     /// The memory of the machine: an allocation of this number of bytes failed. Said by whoever noticed it.
     Memory(u64),
     /// Number of times that actors went on at one date, under a limit of simulated time that a clock which stands still

@@ -87,6 +87,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     pub(crate) max_time: Option<Duration>,
 
+    /// Stop when a rank has not awaited for this real time; 1min with --until
+    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    pub(crate) max_busy: Option<Duration>,
+
     /// Stop after so many events
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub(crate) max_events: Option<u64>,
@@ -138,6 +142,18 @@ pub(crate) struct RunArgs {
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGUMENTS OF APP", hide = true)]
     pub(crate) arguments: Vec<OsString>,
+}
+
+/// Real time in seconds for which a rank may keep the processor under `--until`. Our choice: simulated programs compute in
+/// simulated time.
+const BUSY: f64 = 60.0;
+
+impl RunArgs {
+    /// Real time in seconds for which a rank may keep the processor, if that is limited.
+    pub(crate) fn max_busy(&self) -> Option<f64> {
+        let asked = self.max_busy.as_ref().map(Duration::as_secs);
+        asked.or(self.until.as_ref().map(|_| BUSY))
+    }
 }
 
 pub(crate) fn ranks(text: &str) -> Result<u32, String> {

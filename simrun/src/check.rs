@@ -366,6 +366,7 @@ fn watch(
         }),
         stop: Arc::clone(stop),
         max_time: args.max_seconds(),
+        max_busy: None,
         is_timed: false,
         conclude: Box::new(move |stopped| {
             let mut stderr = guard::unlocked(&io::stderr());

@@ -219,6 +219,7 @@ impl Job {
             host_name: Box::new(move |host| platform.host_name(host).into_owned()),
             stop: Arc::clone(&self.start.stop),
             max_time: max_time.map(Duration::as_secs),
+            max_busy: self.args.max_busy(),
             is_timed: true,
             conclude: Box::new(move |stopped| job.conclude(stopped)),
         });

@@ -78,6 +78,7 @@ impl Job {
             (Cause::MaxTime(allowed), _) => {
                 (Outcome::Limit(Limit::RealTime(allowed)), vec![sentence])
             }
+            (Cause::Busy(allowed), _) => (Outcome::Limit(Limit::Busy(allowed)), vec![sentence]),
             (Cause::Memory(bytes), _) => (Outcome::Limit(Limit::Memory(bytes)), vec![sentence]),
         };
         Run {

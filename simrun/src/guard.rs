@@ -12,10 +12,6 @@
 //! Nothing here reaches into a kernel: kernels tell their [`Progress`], and a flag stops them.
 
 use std::cell::Cell;
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
@@ -29,11 +25,14 @@ use crate::{allocator, process_hooks};
 
 mod cause;
 mod forks;
+mod streams;
 
 pub(crate) use cause::{Cause, Stopped};
 use cause::{ENDED, GRACE, PATIENCE};
 use forks::Family;
 pub(crate) use forks::is_child;
+use streams::stdout_identity;
+pub(crate) use streams::unlocked;
 
 /// Time between two looks of the watching thread.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -62,6 +61,8 @@ pub(crate) struct Watched {
     pub(crate) stop: Arc<AtomicBool>,
     /// Real time that the run may take, in seconds.
     pub(crate) max_time: Option<f64>,
+    /// Real time for which an actor may keep the processor, in seconds.
+    pub(crate) max_busy: Option<f64>,
     /// True if the end of the real time is to set the flag; otherwise the run has a clock itself.
     pub(crate) is_timed: bool,
     /// Writes and tells what is known of a run that was given up; returns the exit status.
@@ -245,6 +246,7 @@ impl State {
     /// Looks after the run until it ends.
     fn watch(self: Arc<Self>) {
         let mut asked: Option<(Cause, Duration)> = None;
+        let mut standing = (None, Duration::ZERO);
         loop {
             thread::park_timeout(PERIOD);
             if self.ending.load(Ordering::Relaxed) != OPEN {
@@ -260,6 +262,17 @@ impl State {
             let is_over = |(_, progress): &(u32, Arc<Progress>)| progress.is_over();
             let rests =
                 self.is_resting.load(Ordering::Relaxed) || lock(&self.kernels).iter().any(is_over);
+            let polled = self.polled();
+            if polled != standing.0 {
+                standing = (polled, now);
+            }
+            if let (Some((by, date, _)), Some(allowed)) = (standing.0, self.watched.max_busy)
+                && !rests
+                && (now - standing.1).as_secs_f64() >= allowed
+            {
+                let failure = self.failure(by, date, "is busy");
+                self.give_up(Cause::Busy(allowed), Some(failure));
+            }
             if let Some((cause, since)) = asked
                 && now >= since + GRACE
                 && !rests
@@ -285,6 +298,13 @@ impl State {
             self.watched.stop.store(true, Ordering::Relaxed);
         }
         Some(Cause::MaxTime(allowed))
+    }
+
+    /// The actor that the only kernel polls, its date and the events so far.
+    fn polled(&self) -> Option<((ActorId, HostId), Time, u64)> {
+        let kernels = lock(&self.kernels);
+        let (_, progress) = kernels.first()?;
+        Some((progress.polled()?, progress.time(), progress.events()))
     }
 
     /// An actor whose program keeps a processor.
@@ -380,20 +400,4 @@ pub(super) fn on_fork_in_child() {
 /// The run that is being watched.
 fn current() -> Option<Arc<State>> {
     CURRENT.try_lock().ok()?.clone()
-}
-
-/// The device and the number of the file that is standard output.
-fn stdout_identity() -> Option<(u64, u64)> {
-    let file = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
-    let metadata = file.metadata().ok()?;
-    Some((metadata.dev(), metadata.ino()))
-}
-
-/// A stream of its own to standard output or standard error, without the lock that a busy rank may hold. Nothing is written
-/// if the program has closed it.
-pub(crate) fn unlocked(stream: &impl AsFd) -> Box<dyn Write> {
-    match stream.as_fd().try_clone_to_owned() {
-        Ok(stream) => Box::new(File::from(stream)),
-        Err(_) => Box::new(io::sink()),
-    }
 }

@@ -166,6 +166,11 @@ pub(crate) fn problem(report: &Report) -> Option<String> {
             rounded(*allowed),
             seconds(report.time.as_secs())
         ),
+        Outcome::Limit(Limit::Busy(allowed)) => format!(
+            "stopped by --max-busy after {} at {} simulated: no verdict",
+            rounded(*allowed),
+            seconds(report.time.as_secs())
+        ),
         Outcome::Limit(Limit::Standstill(polls)) => format!(
             "stopped by --until at {}: simulated time stands still, {} at this date: no verdict",
             seconds(report.time.as_secs()),

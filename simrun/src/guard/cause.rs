@@ -21,6 +21,8 @@ pub(crate) enum Cause {
     Interrupt,
     /// The real time was up, in seconds.
     MaxTime(f64),
+    /// An actor kept the processor for this time, in seconds.
+    Busy(f64),
     /// An allocation of this number of bytes failed.
     Memory(u64),
 }
@@ -30,7 +32,7 @@ impl Cause {
         match self {
             Self::Exit => status::FAILED,
             Self::Interrupt => status::INTERRUPTED,
-            Self::MaxTime(_) | Self::Memory(_) => status::LIMIT,
+            Self::MaxTime(_) | Self::Busy(_) | Self::Memory(_) => status::LIMIT,
         }
     }
 }
@@ -46,9 +48,21 @@ pub(crate) struct Stopped {
 }
 
 impl Stopped {
+    /// The actor whose program was running, or else the run.
+    fn who(&self) -> String {
+        match &self.failure {
+            Some(Failure { name, host, .. }) => format!("{name} on host {host}"),
+            None => "the run".to_owned(),
+        }
+    }
+
     /// A line that says what happened.
     pub(crate) fn sentence(&self) -> String {
         let what = match self.cause {
+            Cause::Busy(allowed) => {
+                let who = self.who();
+                return format!("{who} has not awaited for {allowed} s: the process was ended");
+            }
             Cause::Exit => {
                 return match &self.failure {
                     Some(failure) => format!("error: {failure}"),
@@ -56,10 +70,7 @@ impl Stopped {
                 };
             }
             Cause::Memory(bytes) => {
-                let who = match &self.failure {
-                    Some(Failure { name, host, .. }) => format!("{name} on host {host}"),
-                    None => "the run".to_owned(),
-                };
+                let who = self.who();
                 return format!("out of memory: {who} needed {} more", Size(bytes));
             }
             Cause::Interrupt => "after it was interrupted",

@@ -228,6 +228,15 @@ fn real_time_is_limited_in_any_program() {
 }
 
 #[test]
+fn a_busy_rank_is_limited() {
+    let ran = case("stuck", "-n 2 --until 1s --max-busy 200ms --format json");
+    assert_eq!(ran.status, 3, "{ran:?}");
+    let busy = "rank 0 on host node-0 has not awaited for 0.2 s: the process was ended\nstopped by --max-busy after 200.0 ms at 0 s simulated: no verdict\n";
+    assert!(ran.stderr.ends_with(busy), "{ran:?}");
+    assert_eq!(ran.json()["limit"], "--max-busy 0.2s");
+}
+
+#[test]
 fn real_time_is_limited_in_a_search() {
     let ran = simrun(&format!(
         "check -n 2 --max-time 300ms {} -- --case stuck",

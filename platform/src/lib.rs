@@ -311,6 +311,11 @@
 //! and the same network model: that of `<config>`, or else `lv08`, SimGrid's default. [`Platform::notes`] says, with lines,
 //! what could not be carried over.
 //!
+//! # Reachability
+//!
+//! [`Platform::unreachable`] tells which members of a zone no route joins; `simrun platform check` prints it. A run
+//! that needs such a route is refused.
+//!
 //! # What if
 //!
 //! [`Platform::load_with`] changes anything in a platform before it is used: `links.wan.bandwidth=10Gbps` sets a value,
@@ -334,6 +339,7 @@ mod overrides;
 mod pattern;
 mod platform;
 mod protocol;
+mod reach;
 mod route;
 mod sketch;
 pub mod solver;
@@ -356,6 +362,7 @@ pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{LinkInfo, Platform};
 pub use protocol::{Carriage, Preset, Ready, Synchronous};
+pub use reach::Unreachable;
 pub use route::{Hop, LinkId, NoRoute, Route};
 pub use sim_core::{DiskId, HostId};
 pub use sketch::{ClusterSketch, MemberSketch, SKETCH_HOSTS_MAX, Shape, ZoneSketch};

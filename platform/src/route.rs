@@ -208,6 +208,19 @@ impl RouteTable {
         self.bypasses.get(&(zone, from, to))
     }
 
+    /// The ends within zones at which routes of these begin or end; some occur more than once.
+    pub(crate) fn gateways(&self) -> impl Iterator<Item = u32> + use<'_> {
+        let all = self.entries.iter().chain(self.bypasses.values());
+        all.flat_map(|entry| {
+            [
+                (entry.from, entry.gateway_from),
+                (entry.to, entry.gateway_to),
+            ]
+        })
+        .filter(|(end, gateway)| *end != gateway.end)
+        .map(|(_, gateway)| gateway.end)
+    }
+
     /// Reports whether any zone has such ways.
     pub(crate) fn has_bypasses(&self) -> bool {
         !self.bypasses.is_empty()

@@ -233,6 +233,14 @@ impl Tree {
         }
     }
 
+    /// Reports whether a member of a star has a way to the centre, and one from there.
+    pub(crate) fn joins_centre(&self, zone: u32, member: u32) -> (bool, bool) {
+        let centre = self.zone_end(zone);
+        let needs_links = !self.is_router(member) && !self.is_in_the_plane(member);
+        let has = |from, to| !needs_links || self.table.find(from, to).is_some();
+        (has(member, centre), has(centre, member))
+    }
+
     /// Between two members of a *wifi* zone: the air for each that is not the access point.
     fn over_the_air(&self, gap: Gap, route: &mut Route) -> Option<()> {
         let air = self.zones[gap.zone as usize].air.as_ref()?;
@@ -281,7 +289,7 @@ impl Tree {
     }
 
     /// The declared routes to take one after the other through a zone that searches.
-    fn path(&self, zone: u32, from: u32, to: u32) -> Option<Vec<&Entry>> {
+    pub(crate) fn path(&self, zone: u32, from: u32, to: u32) -> Option<Vec<&Entry>> {
         let zone = &self.zones[zone as usize];
         let graph = zone.graph.as_ref()?;
         let previous = graph.tree(from, zone.routing, &self.table)?;

@@ -500,3 +500,25 @@ fn quirks_of_the_reference_only_when_asked_for() {
         assert!((found - wanted).abs() < 1e-9 * wanted, "{found} {wanted}");
     }
 }
+
+#[test]
+fn fatpipe_clusters_share_their_cables_in_the_reference() {
+    // SimGrid 3.32 (CM02) on a cluster with sharing_policy="FATPIPE": 3 transfers out and one back over 1e8 bytes/s.
+    let cluster = |compat: &str| {
+        Lab::new(&format!(
+            "version = 1\nnetwork = {{ model = \"cm02\"{compat} }}\n[clusters.c]\nhosts = \"n[0-3]\"\n\
+             speed = \"1Gf\"\nbandwidth = \"100MBps\"\nlatency = \"3us\"\nsharing = \"fatpipe\"\n"
+        ))
+    };
+    let dates = |mut lab: Lab, ends: &[(f64, &[u64])]| {
+        for bytes in [1e8, 2e8, 3e8] {
+            lab.send("n0", "n1", bytes);
+        }
+        lab.send("n1", "n0", 1e8);
+        lab.expect(ends, 1e-9);
+    };
+    let shared: [(f64, &[u64]); 3] = [(4.200006, &[0, 3]), (6.300006, &[1]), (7.350006, &[2])];
+    dates(cluster(", compat = \"simgrid-4.1\""), &shared);
+    let alone: [(f64, &[u64]); 3] = [(1.000006, &[0, 3]), (2.000006, &[1]), (3.000006, &[2])];
+    dates(cluster(""), &alone);
+}

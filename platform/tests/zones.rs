@@ -412,3 +412,43 @@ fn mistakes() {
             .contains("zones nest more than 16 deep: expected fewer zones around it")
     );
 }
+
+#[test]
+fn members_that_are_not_joined_are_found_zone_by_zone() {
+    assert_eq!(parse(&nested()).unreachable(), []);
+    let gap = |from: &str, to: &str| {
+        let text = nested();
+        assert!(text.contains(from), "{from}");
+        let found = parse(&text.replacen(from, to, 1)).unreachable();
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        found.join("\n")
+    };
+    // One direction of one route between zones, and a zone whose members have no ways at all.
+    assert_eq!(
+        gap("from = \"lab\"", "symmetric = false\nfrom = \"lab\""),
+        "\"country\" does not reach \"lab\": expected a route from \"country\" to \"lab\" in [[routes]]"
+    );
+    let none = parse(
+        "version = 1\nrouting = \"none\"\nhosts = { a = { speed = \"1f\" }, b = { speed = \"1f\" } }\n",
+    );
+    assert_eq!(none.unreachable().len(), 1);
+    let ring = parse(
+        r#"
+version = 1
+routing = "floyd"
+routers = ["r"]
+hosts = { a = { speed = "1f" }, b = { speed = "1f" }, c = { speed = "1f" } }
+links = { l = { bandwidth = "1Bps", latency = "1s" } }
+routes = [{ from = "a", to = "r", links = ["l"] }, { from = "r", to = "b", links = ["l"] }]
+"#,
+    );
+    let gap = &ring.unreachable()[0];
+    assert_eq!((gap.from.as_str(), gap.to.as_str()), ("a", "c"));
+    let star = parse(
+        "version = 1\nrouting = \"star\"\nlinks = { l = { bandwidth = \"1Bps\", latency = \"1s\" } }\n\
+         hosts = { a = { speed = \"1f\" }, b = { speed = \"1f\" } }\n\
+         routes = [{ from = \"a\", to = \"*\", links = [\"l\"] }]\n",
+    );
+    let gap = &star.unreachable()[0];
+    assert_eq!((gap.from.as_str(), gap.to.as_str()), ("b", "a"));
+}

@@ -47,7 +47,10 @@ pub(crate) enum PlatformCommand {
 /// Runs a subcommand.
 pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
     let done = match command {
-        PlatformCommand::Check { file } => load(file, &[]).map(|platform| summary(&platform)),
+        PlatformCommand::Check { file } => load(file, &[]).map(|platform| {
+            warn(&platform.unreachable());
+            summary(&platform)
+        }),
         PlatformCommand::Show {
             file,
             route,
@@ -188,8 +191,8 @@ fn import(file: &Path, out: Option<&Path>) -> Result<String, ExitCode> {
     Ok(format!("made {output}: {notes}"))
 }
 
-/// Lists what could not be carried over from SimGrid's XML.
-pub(crate) fn warn(notes: &[platform::Note]) {
+/// Prints warnings, such as what could not be carried over from SimGrid's XML.
+pub(crate) fn warn<T: std::fmt::Display>(notes: &[T]) {
     let mut stderr = io::stderr().lock();
     for note in notes {
         let _ = writeln!(stderr, "warning: {note}");

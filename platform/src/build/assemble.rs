@@ -222,7 +222,11 @@ fn clusters(file: &PlatformFile, parts: &mut Parts) -> (Vec<Cluster>, Vec<u32>, 
     for_each_zone(&file.root, &mut |zone, _, entry| {
         for named in &entry.clusters {
             let numbers = &mut parts.numbers;
-            let entry = &named.entry;
+            let mut entry = named.entry.clone();
+            if file.network.compat.is_some() && entry.link.sharing == Sharing::FatPipe {
+                entry.link.sharing = Sharing::Shared;
+            }
+            let entry = &entry;
             let topology = topology(entry).expect("the reader has refused impossible counts");
             let count = entry.hosts.count();
             let backbone = entry.backbone.as_ref().map(|link| numbers.wires(link, 1));

@@ -394,3 +394,52 @@ fn a_flow_without_links_has_its_bound() {
         assert_eq!(solver.next(), Some(Time::from_secs(2.0)));
     }
 }
+
+/// Two flows on one link of 10 per second, with 10 and 30 to do: 2 s and 6 s at these rates.
+fn two_flows(way: Way) -> Solver {
+    let mut solver = Solver::new(1);
+    solver.forced = Some(way);
+    for (slot, work) in [(0, 10.0), (1, 30.0)] {
+        solver.declare(slot);
+        solver.cross(slot, 0, 10.0, 1.0);
+        solver.enter(slot, 1.0, f64::INFINITY, work, Time::ZERO);
+    }
+    solver.solve(Time::ZERO);
+    solver
+}
+
+#[test]
+fn what_is_due_leaves_the_date_of_the_next() {
+    for way in [Way::Plain, Way::Incremental] {
+        let mut solver = two_flows(way);
+        assert_eq!(solver.next(), Some(Time::from_secs(2.0)), "{way:?}");
+        let mut due = Vec::new();
+        solver.due(Time::from_secs(2.0), &mut due);
+        assert_eq!(
+            (&due[..], solver.next()),
+            (&[0][..], Some(Time::from_secs(6.0)))
+        );
+        solver.due(Time::from_secs(5.0), &mut due);
+        assert_eq!(due, [0]);
+        solver.due(Time::from_secs(6.0), &mut due);
+        assert_eq!((&due[..], solver.next()), (&[0, 1][..], None), "{way:?}");
+    }
+}
+
+#[test]
+fn what_is_overdue_has_nothing_left_and_ends_now() {
+    for way in [Way::Plain, Way::Incremental] {
+        let late = Time::from_secs(7.0);
+        let mut solver = two_flows(way);
+        assert_eq!(solver.remaining(1, late), 0.0, "{way:?}");
+        solver.update(1, 2.0, f64::INFINITY, late);
+        solver.solve(late);
+        assert_eq!(solver.next(), Some(late), "{way:?}");
+        assert_eq!(solver.leave(1, late), 0.0, "{way:?}");
+        // One with a limit of its own has its date without the link.
+        let mut bounded = two_flows(way);
+        bounded.update(0, 1.0, 1.0, Time::ZERO);
+        bounded.solve(Time::ZERO);
+        assert_eq!(bounded.remaining(0, Time::from_secs(20.0)), 0.0, "{way:?}");
+    }
+}

@@ -84,4 +84,34 @@ mod tests {
         // All but the last are at their caps, and the last one is above them.
         assert_eq!(filled(sum + 3e11, &caps), 3e11);
     }
+
+    #[test]
+    fn what_is_left_after_the_rounds_is_swept() {
+        // Shares that halve, and caps that are each just below one level: a round freezes one user, and the level grows by 1.
+        let share = |user: i32| 0.5_f64.powi(user + 1);
+        let capped = (0..19).map(|user| Cap {
+            level: 99.0 + f64::from(user),
+            share: share(user),
+        });
+        let last = Cap {
+            level: f64::INFINITY,
+            share: share(18),
+        };
+        let mut caps: Vec<Cap> = capped.chain([last]).collect();
+        assert_eq!(level(100.0, &mut caps), 119.0);
+        assert!(caps.len() > 2, "the rounds have left some to the sweep");
+    }
+
+    #[test]
+    fn rounding_leaves_no_level_below_a_frozen_one() {
+        // The level of the first round is above 3.3, and that of the second is rounded to less.
+        let below = 3.3_f64.next_down();
+        let mut caps: Vec<Cap> = [(below, 0.2), (3.3, 0.3), (below, 0.2), (f64::INFINITY, 0.2)]
+            .map(|(level, share)| Cap { level, share })
+            .into();
+        let capacity = 2.969_999_999_999_999_8;
+        let rest = capacity - 0.2 * below - 0.3 * 3.3 - 0.2 * below;
+        assert!(rest / 0.2 < 3.3);
+        assert_eq!(level(capacity, &mut caps), 3.3);
+    }
 }

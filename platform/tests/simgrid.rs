@@ -1,7 +1,8 @@
 //! Promise: SimGrid's platforms give SimGrid's dates. The XML files of `tests/simgrid/` are read as they are; the dates beside
 //! them are those of SimGrid 3.32 (`tests/simgrid/regenerate.sh` writes them), for transfers alone and together.
 //!
-//! `SIMGRID_PLATFORMS=FOLDER` compares the files of another folder too, once `regenerate.sh FOLDER` has written their dates.
+//! Where SimGrid is installed, random clusters over all options are compared with a run of it, `SIMGRID_CLUSTERS` of them (6),
+//! and the files of the folder `SIMGRID_PLATFORMS`, if it is set. `SIMRUN_REQUIRE_SIMGRID` makes its absence a failure.
 //!
 //! *Not compared*: ways through the router of a zone with `routing="Cluster"`, which 3.32 does not find; and sites whose
 //! profiles change speeds, which have tests of their own.
@@ -10,6 +11,7 @@ mod lab;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use lab::Lab;
 use platform::Platform;
@@ -28,13 +30,11 @@ struct Row {
     end: f64,
 }
 
-fn rows(file: &Path) -> Vec<Row> {
-    let text =
-        fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+fn rows(text: &str) -> Vec<Row> {
     let row = |line: &str| {
         let words: Vec<&str> = line.split('\t').collect();
         let [kind, from, to, bytes, start, end] = words[..] else {
-            panic!("{}: {line}", file.display())
+            panic!("{line}")
         };
         let number = |word: &str| word.parse().expect("a number");
         Row {
@@ -50,7 +50,7 @@ fn rows(file: &Path) -> Vec<Row> {
 }
 
 /// The dates of one platform under one model that are not SimGrid's.
-fn wrong(xml: &Path, model: &str) -> Vec<String> {
+fn wrong(xml: &Path, model: &str, dates: &str) -> Vec<String> {
     let changes = [
         format!("network.model={model}"),
         "network.compat=simgrid-4.1".to_owned(),
@@ -59,8 +59,8 @@ fn wrong(xml: &Path, model: &str) -> Vec<String> {
     let platform = Platform::load_with(xml, &changes)
         .unwrap_or_else(|error| panic!("{}", error.report(false)));
     let mut lab = Lab::new(&platform.to_toml());
-    let mut rows = rows(&xml.with_extension(format!("{model}.dates")));
-    assert!(rows.len() > 40, "{} {model}: too few dates", xml.display());
+    let mut rows = rows(dates);
+    assert!(!rows.is_empty(), "{} {model}: no dates", xml.display());
     let mut wrong = Vec::new();
     let mut compare = |row: &Row, date: f64| {
         if (date - row.end).abs() > LIMIT * row.end {
@@ -104,7 +104,8 @@ fn wrong(xml: &Path, model: &str) -> Vec<String> {
     wrong
 }
 
-fn all_in(folder: &Path) {
+/// Compares the platforms of a folder with the dates that are given for each under each model.
+fn all_in(folder: &Path, dates: impl Fn(&Path, &str) -> String) {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .expect("a folder")
         .map(|entry| entry.expect("a file").path())
@@ -115,20 +116,141 @@ fn all_in(folder: &Path) {
     let mut all = Vec::new();
     for file in files {
         for model in ["raw", "cm02", "lv08"] {
-            all.extend(wrong(&file, model));
+            all.extend(wrong(&file, model, &dates(&file, model)));
         }
     }
     assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
-#[test]
-fn dates_on_imported_platforms() {
-    all_in(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/simgrid"));
+/// The folder of this test, with the platforms whose dates are kept.
+fn here() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/simgrid")
+}
+
+/// A program that prints the dates of a platform, if SimGrid is installed.
+fn oracle() -> Option<PathBuf> {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simgrid-dates");
+    let mut compiler = Command::new("g++");
+    compiler.args(["-O1", "-std=c++17", "-o"]).arg(&program);
+    let built = compiler
+        .arg(here().join("dates.cpp"))
+        .arg("-lsimgrid")
+        .output();
+    let built = built.is_ok_and(|output| output.status.success());
+    let required = std::env::var_os("SIMRUN_REQUIRE_SIMGRID").is_some();
+    assert!(
+        built || !required,
+        "SimGrid (libsimgrid-dev) and g++ are not installed"
+    );
+    built.then_some(program)
+}
+
+/// What SimGrid says of a platform under a model; `raw` is CM02 without crosstraffic, window and weight.
+fn live(program: &Path, xml: &Path, model: &str) -> String {
+    let name = if model == "lv08" { "LV08" } else { "CM02" };
+    let mut command = Command::new(program);
+    command
+        .arg(xml)
+        .args(["--log=root.thres:error", "--cfg=network/optim:Full"]);
+    command.arg(format!("--cfg=network/model:{name}"));
+    if model == "raw" {
+        command.args(["--cfg=network/crosstraffic:0", "--cfg=network/TCP-gamma:0"]);
+        command.arg("--cfg=network/weight-S:0");
+    }
+    let output = command.output().expect("the program that was built");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}: {said}", xml.display());
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % limit as u64) as usize
+    }
+
+    fn one_of<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.below(list.len())]
+    }
+}
+
+/// A cluster with random options.
+fn cluster(random: &mut Random) -> String {
+    let shapes = [
+        ("FLAT", "", 12),
+        ("TORUS", "3,2,2", 12),
+        ("TORUS", "5", 5),
+        ("FAT_TREE", "2;3,4;1,2;1,2", 12),
+        ("FAT_TREE", "1;6;1;2", 6),
+        ("DRAGONFLY", "2,1;2,1;2,1;2", 16),
+        ("DRAGONFLY", "3,2;2,1;3,2;1", 18),
+    ];
+    let (topology, parameters, hosts) = shapes[random.below(shapes.len())];
+    let mut more = format!(
+        "bw=\"{}MBps\" lat=\"{}us\" ",
+        80 + random.below(400),
+        1 + random.below(90)
+    );
+    let policies = ["SHARED", "SPLITDUPLEX", "FATPIPE"];
+    more += &format!("sharing_policy=\"{}\" ", random.one_of(&policies));
+    if topology == "FLAT" {
+        if random.below(2) == 0 {
+            let policy = random.one_of(&["SHARED", "FATPIPE"]);
+            let bandwidth = 100 + random.below(900);
+            more += &format!(
+                "bb_bw=\"{bandwidth}MBps\" bb_lat=\"7us\" bb_sharing_policy=\"{policy}\" "
+            );
+        }
+    } else {
+        more += &format!("topology=\"{topology}\" topo_parameters=\"{parameters}\" ");
+    }
+    if random.below(2) == 0 {
+        more += "loopback_bw=\"900MBps\" loopback_lat=\"0\" ";
+    }
+    if random.below(2) == 0 {
+        more += &format!("limiter_link=\"{}MBps\" ", 60 + random.below(500));
+    }
+    format!(
+        "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n\
+         <platform version=\"4.1\"><zone id=\"w\" routing=\"Full\"><cluster id=\"c\" prefix=\"n\" suffix=\"\" \
+         radical=\"0-{}\" speed=\"1Gf\" {more}/></zone></platform>\n",
+        hosts - 1
+    )
 }
 
 #[test]
-fn dates_on_the_platforms_of_another_folder() {
+fn dates_on_imported_platforms() {
+    all_in(&here(), |xml, model| {
+        let file = xml.with_extension(format!("{model}.dates"));
+        fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    });
+}
+
+#[test]
+fn dates_on_random_clusters_and_platforms_of_another_folder() {
+    let Some(program) = oracle() else { return };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clusters");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    let count =
+        std::env::var("SIMGRID_CLUSTERS").map_or(6, |count| count.parse().expect("a number"));
+    let mut random = Random(11);
+    for number in 0..count {
+        fs::write(
+            folder.join(format!("{number:04}.xml")),
+            cluster(&mut random),
+        )
+        .expect("a file");
+    }
+    let dates = |xml: &Path, model: &str| live(&program, xml, model);
+    all_in(&folder, dates);
     if let Some(folder) = std::env::var_os("SIMGRID_PLATFORMS") {
-        all_in(Path::new(&folder));
+        all_in(Path::new(&folder), dates);
     }
 }

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use platform::Platform;
+use platform::{LoadError, Platform};
 use run::SendMode;
 
 use crate::measure::simulated_times;
@@ -60,8 +60,20 @@ pub(crate) fn worst(
 /// # Errors
 /// [`SimulationFailed`] if the text is no platform.
 pub(crate) fn parse(text: &str) -> Result<Arc<Platform>, SimulationFailed> {
-    let platform = Platform::parse("calibrated.toml", text).map_err(SimulationFailed::new)?;
-    Ok(Arc::new(platform))
+    let platform = Platform::parse("the fitted platform", text);
+    // The text is written only if it is right: nobody has its lines.
+    let platform = platform.map_err(|error| match error {
+        LoadError::Mistakes(mistakes) => {
+            let list = mistakes.list().iter();
+            let list = list.map(|one| format!("{}: {}", one.problem(), one.expected()));
+            SimulationFailed(format!(
+                "what was fitted gives no platform: {}",
+                list.collect::<Vec<_>>().join("; ")
+            ))
+        }
+        other => SimulationFailed::new(other),
+    });
+    platform.map(Arc::new)
 }
 
 /// Half the round trip of a simulated ping-pong between the first two hosts, in seconds, for each of the sizes. `mode` overrides
@@ -76,4 +88,24 @@ pub fn simulated_ping_pong(
 ) -> Result<Vec<f64>, SimulationFailed> {
     let wanted: Vec<(Kernel, u64)> = sizes.iter().map(|size| (Kernel::PingPong, *size)).collect();
     simulated_times(&parse(platform)?, 2, &wanted, mode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn no_line_is_named_of_a_file_that_the_user_does_not_have() {
+        let text = "version = 1\n[hosts.a]\nspeed = \"-1Gf\"\n[hosts.b]\nspeed = \"0Gf\"\n";
+        let error = parse(text).expect_err("two mistakes").to_string();
+        let expected = "expected a speed, such as \"16Gf\" (flop/s)";
+        assert_eq!(
+            error,
+            format!(
+                "the kernels cannot be simulated: what was fitted gives no platform: \
+                 negative value \"-1Gf\": {expected}; \
+                 zero is not possible here: \"0Gf\": {expected}"
+            )
+        );
+    }
 }

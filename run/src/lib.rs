@@ -26,4 +26,4 @@ pub use mapping::{MapFile, Mapping, MappingError};
 pub use output::{Around, LogFilter, Output, Stream};
 pub use panic_hook::{with_quiet_panics, with_silent_panics};
 pub use program::{Program, RankFuture, RankProgram, RootProgram, Stage};
-pub use record::{BlockedRecord, FailureRecord, Folder, Origin, Record, RecordError};
+pub use record::{BlockedRecord, FailureRecord, Folder, Origin, Record, RecordError, Rerun};

@@ -7,10 +7,14 @@
 
 use std::fmt;
 use std::fs;
+use std::num::IntErrorKind;
 use std::path::{Path, PathBuf};
 
 use platform::Platform;
 use sim_core::{HostId, Stream};
+
+/// The most ranks that a line of a mapping file places: memory for their names is taken at once.
+const COUNT_MAX: usize = 1 << 24;
 
 /// How ranks are put on hosts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -53,6 +57,15 @@ pub enum MappingError {
         /// Its text.
         found: String,
     },
+    /// The number of ranks of a host is too large.
+    Count {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The number.
+        found: String,
+    },
     /// The platform has no such host.
     UnknownHost {
         /// The file.
@@ -85,6 +98,11 @@ impl fmt::Display for MappingError {
             Self::Line { path, line, found } => write!(
                 f,
                 "{}:{line}: \"{found}\" does not name a host: expected NAME or NAME:COUNT with a count of at least 1",
+                path.display()
+            ),
+            Self::Count { path, line, found } => write!(
+                f,
+                "{}:{line}: {found} ranks on a host: expected at most {COUNT_MAX}",
                 path.display()
             ),
             Self::UnknownHost { path, line, name } => {
@@ -131,25 +149,35 @@ impl MapFile {
         };
         let text = fs::read_to_string(path).map_err(unreadable)?;
         let mut lines = Vec::new();
-        for (number, line) in (1..).zip(text.lines()) {
+        for (number_of_line, line) in (1..).zip(text.lines()) {
             let entry = line.split('#').next().unwrap_or_default().trim();
             if entry.is_empty() {
                 continue;
             }
             let (name, count) = entry.split_once(':').unwrap_or((entry, "1"));
-            let count = count
-                .trim()
-                .parse()
-                .ok()
-                .filter(|&count: &usize| (1..=1 << 24).contains(&count));
+            let count = count.trim();
+            let number: Result<usize, _> = count.parse();
+            let is_too_large = match &number {
+                Ok(number) => *number > COUNT_MAX,
+                Err(error) => *error.kind() == IntErrorKind::PosOverflow,
+            };
+            if is_too_large {
+                return Err(MappingError::Count {
+                    path: path.to_owned(),
+                    line: number_of_line,
+                    found: count.to_owned(),
+                });
+            }
+            let count = number.ok().filter(|&count| count > 0);
             let (Some(count), false) = (count, name.trim().is_empty()) else {
                 return Err(MappingError::Line {
                     path: path.to_owned(),
-                    line: number,
+                    line: number_of_line,
                     found: entry.to_owned(),
                 });
             };
-            lines.extend(std::iter::repeat_n((name.trim().to_owned(), number), count));
+            let entry = (name.trim().to_owned(), number_of_line);
+            lines.extend(std::iter::repeat_n(entry, count));
         }
         if lines.is_empty() {
             return Err(MappingError::Empty {

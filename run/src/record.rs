@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use files::{Output, OutputError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sim_core::{Limit, Outcome};
 
 use crate::{ConnectionTotals, ConnectionWait, Run};
@@ -49,6 +49,9 @@ pub struct Record {
     pub platform: String,
     /// The network model, by its name in a platform file.
     pub network_model: &'static str,
+    /// What makes the run again, in the record of a folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerun: Option<Rerun>,
     /// Who failed, if an actor did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureRecord>,
@@ -66,6 +69,29 @@ pub struct Record {
     /// What happened to the connections of all ranks, if they had to be made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<ConnectionTotals>,
+}
+
+/// What makes a run again, beside the platform and the hosts in the folder of its record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Rerun {
+    /// The path of the program.
+    pub program: String,
+    /// The SHA-256 of the program, in hexadecimal digits.
+    pub sha256: String,
+    /// The folder in which it ran.
+    pub working_directory: String,
+    /// The options that decide what it computes, but for the platform and a mapping file.
+    pub options: Vec<String>,
+    /// The program's own arguments.
+    pub arguments: Vec<String>,
+}
+
+impl Rerun {
+    /// Reads it from a record; `None` if the record has none.
+    #[must_use]
+    pub fn from_record(record: &serde_json::Value) -> Option<Self> {
+        Self::deserialize(record.get("rerun")?).ok()
+    }
 }
 
 /// An actor that failed.
@@ -115,6 +141,8 @@ pub struct Origin {
     pub platform: String,
     /// The network model, by its name in a platform file.
     pub network_model: &'static str,
+    /// What makes the run again.
+    pub rerun: Option<Rerun>,
 }
 
 impl Record {
@@ -144,6 +172,7 @@ impl Record {
             arguments: origin.arguments,
             platform: origin.platform,
             network_model: origin.network_model,
+            rerun: origin.rerun,
             failure: failure(&report.outcome),
             deadlock: deadlock(&report.outcome),
             limit: limit(&report.outcome),

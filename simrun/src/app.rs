@@ -9,6 +9,12 @@ use run::{Program, RankProgram, RootProgram};
 use sim_core::{Actor, ActorResult};
 
 /// An `async fn` that can be run. `Shape` only tells the shapes apart.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no program that simrun can run",
+    label = "expected an async fn (Comm), (Comm, Args), (Actor) or (Actor, Args)",
+    note = "Args must derive both `clap::Parser` and `Clone`: every rank gets a copy of them",
+    note = "it returns `()`, or a `Result<(), E>` whose error can be displayed"
+)]
 pub trait App<Shape> {
     /// The program's own arguments; `None` if it takes none.
     fn command() -> Option<clap::Command>;

@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
     pub(crate) changes: Vec<Override>,
 
     /// Number of ranks; without it one per host, or those of the mapping file
-    #[arg(short = 'n', long, value_name = "N", value_parser = ranks)]
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks)]
     pub(crate) ranks: Option<u32>,
 
     /// Host of each rank: block, cyclic, random, or a file with lines HOST

@@ -17,6 +17,7 @@ use crate::graph::{self, GraphCommand};
 use crate::measure::{self, MeasureCommand};
 use crate::platform_command::{self, PlatformCommand};
 use crate::real::{self, RealArgs};
+use crate::rerun::{self, RerunCommand};
 use crate::way::Network;
 use crate::{new, package, status};
 
@@ -113,6 +114,8 @@ enum Sub {
     Measure(MeasureCommand),
     /// Run a program for real, and tell how far its simulation is from that
     Compare(CompareCommand),
+    /// Make a recorded run again, and compare
+    Rerun(RerunCommand),
     /// Make a package of your own that runs at once
     New {
         /// The folder to make; its last part is the name of the package
@@ -168,6 +171,7 @@ pub fn simrun() -> ExitCode {
         Some(Sub::Calibrate(command)) => calibrate::run(&command),
         Some(Sub::Measure(command)) => measure::run(&command),
         Some(Sub::Compare(command)) => compare::run(&command),
+        Some(Sub::Rerun(command)) => rerun::run(&command),
         Some(Sub::New { name }) => new::new(&name),
         None => start(&cli.run, &arguments),
     }

@@ -37,7 +37,7 @@ pub(crate) struct CompareCommand {
     backend: Network,
 
     /// Number of ranks; without it, as many as srun or mpirun has started
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = crate::args::ranks)]
     ranks: Option<u32>,
 
     /// How often the program is run for real

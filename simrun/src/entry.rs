@@ -20,7 +20,7 @@ use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
 use crate::platform_command::warn;
 use crate::real::{self, RealArgs};
-use crate::{App, REVISION, handshake, progress, status, summary};
+use crate::{App, REVISION, handshake, progress, rerun, status, summary};
 
 /// Runs a program with the arguments of the process; `main!` calls this. A model checker makes it on several threads.
 #[must_use]
@@ -156,7 +156,9 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
     if start.folder.is_none() {
         output.stop_when_closed(Arc::clone(&start.stop));
     }
-    let line = progress::show(&start.progress);
+    let is_shown = !args.quiet;
+    let line = is_shown.then(|| progress::show(&start.progress, start.options.until));
+    let line = line.flatten();
     let around = line.clone();
     output.write_inside(Box::new(move |write| match &around {
         _ if guard::is_child() => {}
@@ -238,6 +240,10 @@ impl Job {
                 .collect(),
             platform: self.start.path.display().to_string(),
             network_model: self.start.platform.network_model().name(),
+            rerun: self.start.folder.as_ref().and_then(|_| {
+                let ranks = self.start.ranks();
+                rerun::of_this_run(&self.args, ranks, &self.start.options.mapping)
+            }),
         }
     }
 

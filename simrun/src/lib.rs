@@ -60,6 +60,7 @@ mod platform_command;
 mod process_hooks;
 mod progress;
 mod real;
+mod rerun;
 mod size;
 mod statics;
 mod status;

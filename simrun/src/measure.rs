@@ -32,7 +32,7 @@ pub(crate) struct MeasureCommand {
     platform: Option<PathBuf>,
 
     /// How many ranks, 2 if nobody says; with more than 2 the others wait while two of them ping-pong
-    #[arg(short = 'n', long = "ranks", value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    #[arg(short = 'n', long = "ranks", value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(2..))]
     ranks: Option<u32>,
 
     /// Where the samples go, as CSV

@@ -21,7 +21,7 @@ const TAKEN: &[&str] = &[
     "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
     "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
     "build", "deps", "examples", "incremental", "test", "core", "std", "alloc", "proc-macro",
-    "clap", "fabric", "mpi", "platform", "run", "sim-core", "simrun",
+    "clap", "fabric", "files", "mpi", "platform", "run", "sim-core", "simrun",
 ];
 
 /// The checkout that this program was built from.

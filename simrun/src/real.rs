@@ -104,7 +104,7 @@ pub(crate) struct RealArgs {
     pub(crate) backend: Network,
 
     /// Number of ranks
-    #[arg(short = 'n', long, value_name = "N", value_parser = ranks)]
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks)]
     pub(crate) ranks: Option<u32>,
 
     /// When a send waits for its receive: eager (never), rendezvous (always) or

@@ -64,7 +64,7 @@ fn strategy(text: &str) -> Result<Strategy, String> {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CheckArgs {
     /// Number of ranks, or of whatever an actor program makes
-    #[arg(short = 'n', long, value_name = "N", value_parser = ranks, default_value_t = 2)]
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks, default_value_t = 2)]
     ranks: u32,
 
     /// Hosts for programs that ask for them: a TOML file, or SimGrid's XML; without it one

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use sim_core::Digest;
 
 use crate::REVISION;
+use crate::rerun::sha256_of;
 
 /// One of the searches of a check.
 pub(super) struct Part {
@@ -39,15 +40,14 @@ pub(super) fn identity(
     arguments: &[String],
     platform: &str,
 ) -> Value {
-    let executable = std::env::current_exe().and_then(fs::read);
-    let executable = executable.map_or(0, |bytes| digest(&bytes));
+    let executable = std::env::current_exe().and_then(|path| sha256_of(&path));
     json!({
         "program": program,
         "arguments": arguments,
         "options": options,
         "platform": format!("{:016x}", digest(platform.as_bytes())),
         "revision": REVISION,
-        "executable": format!("{executable:016x}"),
+        "executable": executable.unwrap_or_default(),
     })
 }
 

@@ -145,6 +145,13 @@ fn mapping_file() {
             "{bad}:3: \"node-2:many\" does not name a host: expected NAME or NAME:COUNT with a count of at least 1"
         ),
     );
+    for count in ["4000000000", "99999999999999999999"] {
+        let many = folder.write("many", &format!("node-0:{count}\n"));
+        refuses(
+            &format!("--map {many} {app}"),
+            &format!("{many}:1: {count} ranks on a host: expected at most 16777216"),
+        );
+    }
     let unknown = folder.write("unknown", "node-1\nnode-64\n");
     refuses(
         &format!("--map {unknown} {app}"),
@@ -169,6 +176,17 @@ fn mapping_file() {
 fn options() {
     let app = format!("-p {CLUSTER} {} -- --case hosts", program("cases"));
     let ranks = "expected a whole number from 1 to 4294967295";
+    for options in [
+        format!("-n -1 {app}"),
+        format!("check -n -1 {app}"),
+        format!("real -n -1 {}", program("cases")),
+        format!("compare --platform {CLUSTER} -n -1 {}", program("cases")),
+    ] {
+        refuses_option(
+            &options,
+            &format!("invalid value '-1' for '--ranks <N>': {ranks}"),
+        );
+    }
     refuses_option(
         &format!("-n 0 {app}"),
         &format!("invalid value '0' for '--ranks <N>': {ranks}"),
@@ -268,10 +286,10 @@ fn app() {
         "Cargo.toml",
         "Cargo.toml: not a program: expected the folder of a package, or an executable file",
     );
-    refuses(
-        "mpi",
-        "mpi: the package has no program: expected a src/main.rs",
-    );
+    // It may have to be built before that is known, which is said too.
+    let ran = simrun("mpi");
+    let none = "error: mpi: the package has no program: expected a src/main.rs\n";
+    assert!(ran.status == 2 && ran.stderr.ends_with(none), "{ran:?}");
     let no_app = "no APP: expected the folder of a package, such as apps/ring, or a built program";
     refuses("run", no_app);
     refuses(&format!("-p {CLUSTER}"), no_app);

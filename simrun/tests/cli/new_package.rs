@@ -28,11 +28,33 @@ fn a_new_package_runs_at_once() {
         ran.stdout.lines().take(3).collect::<Vec<_>>(),
         [1, 2, 3].map(|rank| format!("rank {rank} answered at 0.000008915 s"))
     );
+    // A build in a pipe says that it starts, once.
+    let starts = "building my-app and what it needs, with optimisation\n";
+    assert_eq!(ran.stderr.matches(starts).count(), 1, "{ran:?}");
+    assert!(!ran.stderr.contains("Compiling"), "{ran:?}");
     assert!(
         ran.stdout
             .contains("\nmy-app finished at 8.9152 us simulated"),
         "{ran:?}"
     );
+}
+
+#[test]
+fn arguments_that_are_not_clone_are_told_so() {
+    let folder = Folder::new();
+    let here = Path::new(&folder.path("")).to_owned();
+    let made = run(command(SIMRUN).current_dir(&here).args(["new", "my-other"]));
+    assert_eq!(made.status, 0, "{made:?}");
+    let main = folder.path("my-other/src/main.rs");
+    let text = fs::read_to_string(&main).unwrap();
+    let derive = "#[derive(clap::Parser, Clone)]";
+    assert!(text.contains(derive), "{text}");
+    fs::write(&main, text.replace(derive, "#[derive(clap::Parser)]")).unwrap();
+    let line = ["--platform", "my-other/platform.toml", "my-other"];
+    let ran = run(command(SIMRUN).current_dir(&here).args(line));
+    assert_eq!(ran.status, 2, "{ran:?}");
+    let note = "Args must derive both `clap::Parser` and `Clone`: every rank gets a copy of them";
+    assert!(ran.stderr.contains(note), "{ran:?}");
 }
 
 #[test]

@@ -144,3 +144,87 @@ fn a_deadlock_leaves_its_graph_and_a_mapping_file_its_hosts() {
     );
     assert_eq!(again.digest(), ran.digest());
 }
+
+#[test]
+fn rerun_makes_the_run_again_and_compares() {
+    let folder = Folder::new();
+    let map = folder.write("map", "node-9\nnode-7\nnode-9\n");
+    let out = folder.path("out");
+    let set = "--set clusters.nodes.latency*=3 --set network.model=lv08";
+    let options = format!("{set} --map {map} --seed 7 --payload phantom --until 2s -o {out}");
+    assert_eq!(case("late", &options).status, 0);
+    // Whatever was read is in the record now.
+    fs::remove_file(&map).unwrap();
+    let ran = simrun(&format!("rerun {out}"));
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{ran:?}");
+    assert!(
+        ran.stdout
+            .starts_with("cases: finished again with the digest "),
+        "{ran:?}"
+    );
+    // Failures are the same again, too, and so are limits.
+    for (case_name, options, status) in [
+        ("panic", "-n 2", 1),
+        ("head-to-head", "-n 3 --send-mode rendezvous", 1),
+        ("forever", "-n 2 --max-events 50", 3),
+        ("late", "--map random -n 5 --send-mode threshold=1KiB", 0),
+    ] {
+        let ran = case(case_name, &format!("{options} --force -o {out}"));
+        assert_eq!(ran.status, status, "{ran:?}");
+        let ran = simrun(&format!("rerun {out}"));
+        assert_eq!(ran.status, 0, "{case_name}: {ran:?}");
+    }
+    // Another program or platform is noticed.
+    let file = format!("{out}/record.json");
+    let record = fs::read_to_string(&file).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&record).unwrap();
+    let hash = value["rerun"]["sha256"].as_str().unwrap();
+    fs::write(&file, record.replace(hash, "0123")).unwrap();
+    let ran = simrun(&format!("rerun {out}"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(
+        ran.stderr.contains("the program has changed since"),
+        "{ran:?}"
+    );
+    let platform = format!("{out}/platform.toml");
+    let text = fs::read_to_string(&platform).unwrap();
+    let slower = text.replace("latency = \"", "latency = \"1ms\" # ");
+    assert_ne!(text, slower);
+    fs::write(&platform, slower).unwrap();
+    let ran = simrun(&format!("rerun {out}"));
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("failed: cases: finished with the digest "),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_made_again_is_refused() {
+    let folder = Folder::new();
+    let check = |record: Option<&str>, expected: &str| {
+        if let Some(record) = record {
+            folder.write("record.json", record);
+        }
+        let ran = simrun(&format!("rerun {}", folder.path("")));
+        assert_eq!(ran.status, 2, "{ran:?}");
+        assert!(ran.stderr.contains(expected), "{ran:?}");
+    };
+    check(None, "expected the folder of --out");
+    check(Some("version = 1"), "not a record of a run");
+    check(Some("{}"), "it does not say what makes the run again");
+    let rerun = "{\"program\": \"/nowhere/app\", \"sha256\": \"\", \"working_directory\": \"/\", \
+                 \"options\": [], \"arguments\": []}";
+    let record = |outcome: &str| {
+        format!("{{\"outcome\": \"{outcome}\", \"digest\": \"0\", \"rerun\": {rerun}}}")
+    };
+    check(
+        Some(&record("interrupted")),
+        "this run was stopped from outside",
+    );
+    check(
+        Some(&record("finished")),
+        "/nowhere/app: there is no such folder or file",
+    );
+}

@@ -169,6 +169,34 @@ fn bring_parameters(root: &mut Value) {
 }
 
 impl Override {
+    /// Refuses to change a single host or cable of a cluster, given the cluster of a host by its name.
+    ///
+    /// # Errors
+    /// [`OverrideError`] with the key to change instead.
+    pub(crate) fn refuse_single(
+        &self,
+        cluster_of: impl Fn(&str) -> Option<String>,
+    ) -> Result<(), OverrideError> {
+        for (pair, rest) in self.path.windows(2).zip(2..) {
+            let (table, name) = (pair[0].as_str(), pair[1].as_str());
+            let host = match table {
+                "hosts" => name,
+                "links" => name.split([':', '/']).next().unwrap_or_default(),
+                _ => continue,
+            };
+            let Some(cluster) = cluster_of(host) else {
+                continue;
+            };
+            let key = self.path.get(rest).map_or("…", String::as_str);
+            return Err(self.error(format!(
+                "{:?} belongs to the cluster {cluster:?}, whose hosts and cables are all alike; \
+                 expected clusters.{cluster}.{key}, or a [hosts.NAME] of its own for this host",
+                cut(name)
+            )));
+        }
+        Ok(())
+    }
+
     fn is_of_the_model(&self) -> bool {
         self.path == ["network", "model"]
     }

@@ -150,6 +150,10 @@ impl Platform {
         if overrides.is_empty() {
             return Ok(self);
         }
+        for change in overrides {
+            let cluster = |host: &str| self.cluster_of(host);
+            change.refuse_single(cluster).map_err(LoadError::Override)?;
+        }
         let text = apply(&self.to_toml(), overrides).map_err(LoadError::Override)?;
         let name = format!("{file_name} as changed");
         let mut platform = build(&name, &text, None).map_err(LoadError::Mistakes)?;
@@ -274,6 +278,13 @@ impl Platform {
             Some(HostId(cluster.host_first + index))
         });
         found.next()
+    }
+
+    /// The name of the cluster that a host belongs to, by the name of the host.
+    fn cluster_of(&self, host: &str) -> Option<String> {
+        let mut clusters = self.tree.clusters.iter();
+        let owner = clusters.find(|cluster| cluster.hosts.index_of(host).is_some())?;
+        Some(owner.name.clone())
     }
 
     /// The speed of one core of a host at the start, in flop/s.

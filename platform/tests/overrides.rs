@@ -271,3 +271,25 @@ fn wrong_limits_are_all_reported() {
         assert!(report.contains(part), "{part}: {report}");
     }
 }
+
+#[test]
+fn a_single_host_of_a_cluster_is_told_what_to_change_instead() {
+    let text = "version = 1\n[clusters.nodes]\nhosts = \"node-[0-7]\"\nspeed = \"1Gf\"\n\
+                bandwidth = \"1Gbps\"\nlatency = \"1us\"\n";
+    for (change, message) in [
+        (
+            "hosts.node-3.speed=2Gf",
+            "\"node-3\" belongs to the cluster \"nodes\", whose hosts and cables are all alike; \
+             expected clusters.nodes.speed, or a [hosts.NAME] of its own for this host",
+        ),
+        (
+            "links.node-3:up.bandwidth*=2",
+            "expected clusters.nodes.bandwidth",
+        ),
+    ] {
+        let platform = Platform::parse("p.toml", text).expect("a platform");
+        let change = change.parse().expect("a change");
+        let error = platform.with("p.toml", &[change]).expect_err("a mistake");
+        assert!(error.to_string().contains(message), "{error}");
+    }
+}

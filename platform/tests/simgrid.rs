@@ -238,8 +238,10 @@ fn dates_on_random_clusters_and_platforms_of_another_folder() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clusters");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder");
-    let count =
-        std::env::var("SIMGRID_CLUSTERS").map_or(6, |count| count.parse().expect("a number"));
+    let count = std::env::var_os("SIMGRID_CLUSTERS").map_or(6, |count| {
+        let count = count.to_str().and_then(|count| count.parse().ok());
+        count.expect("a number of clusters")
+    });
     let mut random = Random(11);
     for number in 0..count {
         fs::write(

@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn what_is_left_after_the_rounds_is_swept() {
         // Shares that halve, and caps that are each just below one level: a round freezes one user, and the level grows by 1.
-        let share = |user: i32| 0.5_f64.powi(user + 1);
+        let share = |user: u32| 1.0 / f64::from(2_u32 << user);
         let capped = (0..19).map(|user| Cap {
             level: 99.0 + f64::from(user),
             share: share(user),

@@ -1,6 +1,6 @@
 //! What a real run leaves behind: the keys of a simulated run's record, with `measured_s` for `simulated_s`.
 //!
-//! What a real run does not have is `null`: a seed, a digest, a platform.
+//! What a real run does not have is `null`: a seed, a digest, a platform, a model of the network.
 
 use run::{ConnectionTotals, ConnectionWait, FailureRecord};
 use serde::Serialize;
@@ -38,6 +38,8 @@ pub struct RealRecord {
     pub arguments: Vec<String>,
     /// There is none.
     pub platform: Option<String>,
+    /// There is none.
+    pub network_model: Option<String>,
     /// What carried packets.
     pub backend: &'static str,
     /// The congestion control of the sockets that carried packets; several names if hosts differ.
@@ -98,6 +100,7 @@ impl RealRecord {
             program: origin.program,
             arguments: origin.arguments,
             platform: None,
+            network_model: None,
             backend: origin.backend,
             congestion_control: run.congestion_control(),
             progress: "polling",

@@ -6,7 +6,7 @@
 //!
 //! Numbers that were damaged are refused where they do not fit together; to notice every damage is the business of who writes them.
 
-use sim_core::StepKind;
+use sim_core::{Choosing, StepKind};
 
 use crate::facts::SharedLists;
 use crate::orders::{Known, Order, Orders};
@@ -71,7 +71,7 @@ impl Checkpoint {
         let wary = state.facts.wary.iter();
         numbers(&mut words, wary.map(|&effects| u64::from(effects)));
         let choosers = state.facts.choosers.iter();
-        numbers(&mut words, choosers.map(|&chooses| u64::from(chooses)));
+        numbers(&mut words, choosers.map(|&choosing| choosing as u64));
         let lists = state.lists.to_vec();
         words.push(lists.len() as u64);
         for list in &lists {
@@ -135,7 +135,7 @@ impl Checkpoint {
         let wary: Option<Vec<u8>> = wary.map(|word| u8::try_from(word).ok()).collect();
         state.facts.wary = wary?;
         let choosers = reader.numbers()?.iter().copied();
-        state.facts.choosers = choosers.map(|word| word == 1).collect();
+        state.facts.choosers = choosers.map(choosing).collect();
         if state.facts.users.len() != state.facts.crowded.len() {
             return None;
         }
@@ -262,4 +262,12 @@ fn event(first: u64, second: u64) -> Option<Event> {
         detail: low(second),
         choice: high(first),
     })
+}
+/// What the number of a [`Choosing`] means.
+const fn choosing(word: u64) -> Choosing {
+    match word {
+        0 => Choosing::Never,
+        1 => Choosing::Sources,
+        _ => Choosing::Always,
+    }
 }

@@ -4,6 +4,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use sim_core::Choosing;
+
 use crate::independence::Lists;
 
 /// What has been learnt.
@@ -16,8 +18,8 @@ pub(crate) struct Facts {
     /// By actor: the effects that those of its steps may have whose answers may change. All such steps of the actor are taken
     /// to have them, whatever the answer: what depends on what must not depend on answers.
     pub(crate) wary: Vec<u8>,
-    /// By actor: whether it asks something whose answer may depend on the order in which things are delivered to it.
-    pub(crate) choosers: Vec<bool>,
+    /// By actor: how much it can tell of the order in which things are delivered to it.
+    pub(crate) choosers: Vec<Choosing>,
     /// The program states invariants, which may look at whatever a step does, so every step depends on every other.
     pub(crate) watched: bool,
 }
@@ -45,26 +47,26 @@ impl Facts {
         self.crowded[index]
     }
 
-    /// Whether the order of the deliveries to an actor may matter.
+    /// How much of the order of the deliveries to an actor may matter.
     #[inline]
-    pub(crate) fn chooses(&self, actor: u32) -> bool {
+    pub(crate) fn chooses(&self, actor: u32) -> Choosing {
         let known = self.choosers.get(actor as usize);
-        known.is_some_and(|&chooses| chooses)
+        known.copied().unwrap_or_default()
     }
 
-    /// Notes that the order of the deliveries to an actor may matter; true if something was learnt.
-    pub(crate) fn note_chooser(&mut self, actor: u32) -> bool {
+    /// Notes how much of the order of the deliveries to an actor may matter.
+    pub(crate) fn note_chooser(&mut self, actor: u32, choosing: Choosing) {
         let index = actor as usize;
         if index >= self.choosers.len() {
-            self.choosers.resize(index + 1, false);
+            self.choosers.resize(index + 1, Choosing::Never);
         }
-        !std::mem::replace(&mut self.choosers[index], true)
+        self.choosers[index] = self.choosers[index].max(choosing);
     }
 
     /// Takes over what others know of that.
     pub(crate) fn take_choosers(&mut self, other: &Self) {
-        for (actor, _) in (0..).zip(&other.choosers).filter(|(_, chooses)| **chooses) {
-            self.note_chooser(actor);
+        for (actor, &choosing) in (0..).zip(&other.choosers) {
+            self.note_chooser(actor, choosing);
         }
     }
 

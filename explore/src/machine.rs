@@ -5,7 +5,7 @@
 //! a barrier than it is made for, that steps whose answer may change have hidden effects, and that the order of deliveries to an actor
 //! may matter.
 
-use sim_core::{Executed, Footprint, Offer, QueueHead, StepKind, Stepper};
+use sim_core::{Choosing, Executed, Footprint, Offer, QueueHead, StepKind, Stepper};
 
 use crate::facts::{Facts, SharedLists};
 use crate::independence::{CROWDED, Lists};
@@ -161,7 +161,12 @@ impl Machine {
         }
         let tells_ends =
             matches!(kind, StepKind::Test | StepKind::TestAny) && self.stepper.transfers_last();
-        let is_orderless = kind == StepKind::Deliver && !self.facts.chooses(object);
+        let is_orderless = kind == StepKind::Deliver
+            && match self.facts.chooses(object) {
+                Choosing::Never => true,
+                Choosing::Sources => !self.stepper.holds_messages(u32::from(actor)),
+                Choosing::Always => false,
+            };
         let mut event = Event {
             actor,
             kind,
@@ -195,14 +200,14 @@ impl Machine {
             }
             _ => return Ok(()),
         };
-        let is_news = |actor: &u32| !self.facts.chooses(*actor) && self.stepper.chooses(*actor);
+        let is_news = |actor: &u32| self.stepper.chooses(*actor) > self.facts.chooses(*actor);
         if actors.into_iter().any(|actor| is_news(&actor)) {
             // All that are known by now, so that the search begins anew less often.
             for actor in (0..self.stepper.actors())
                 .filter(is_news)
                 .collect::<Vec<_>>()
             {
-                self.facts.note_chooser(actor);
+                self.facts.note_chooser(actor, self.stepper.chooses(actor));
             }
             return Err(Halt::Again);
         }
@@ -216,7 +221,8 @@ impl Machine {
         let is_draw = executed.footprint.kind == StepKind::Choose;
         let is_delivery = executed.footprint.kind == StepKind::Deliver;
         let is_mistaken = self.mutant == Some(Mutant::LatestCause);
-        let is_orderless = || !is_mistaken && !self.facts.chooses(self.stepper.sender());
+        let is_orderless =
+            || !is_mistaken && self.facts.chooses(self.stepper.sender()) < Choosing::Always;
         if is_draw || (is_delivery && is_orderless()) {
             let causes = self.stepper.causes().iter();
             self.causes

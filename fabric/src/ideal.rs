@@ -22,7 +22,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mpi::causes::Reason;
 use mpi::channel::{Event, Header, Interest, Packet, Settings, Token};
 use mpi::{Envelope, Process};
-use sim_core::{ActorId, Blocked, Branch, Device, DevicePort, End, Kernel, QueueHead, Received};
+use sim_core::{
+    ActorId, Blocked, Branch, Choosing, Device, DevicePort, End, Kernel, QueueHead, Received,
+};
 
 use crate::flow::{begins, message};
 use crate::knowledge::Knowledge;
@@ -329,8 +331,14 @@ impl Device for Ideal {
         }
     }
 
-    fn chooses(&self, actor: ActorId) -> bool {
-        self.knowledge.has_chosen(actor.number() - 1)
+    fn chooses(&self, actor: ActorId) -> Choosing {
+        self.knowledge.choosing(actor.number() - 1)
+    }
+
+    fn holds_messages(&self, queue: u32) -> bool {
+        let queues = self.queues.borrow();
+        let key = queues.all.get(queue as usize).and_then(|queue| queue.key);
+        key.is_none_or(|key| matches!(key.lane, Lane::Messages(_) | Lane::Questions(_)))
     }
 
     fn stops(&self, stopped: ActorId) -> bool {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use mpi::Buffer;
 use mpi::causes::{Causes, Reason};
-use sim_core::{DevicePort, Digest, SendCall};
+use sim_core::{Choosing, DevicePort, Digest, SendCall};
 
 use crate::ranks::actor;
 use crate::sends::ChosenSends;
@@ -20,7 +20,7 @@ struct Known {
     learnt: RefCell<Vec<u32>>,
     /// Why it posts the next packets, if not because its program does.
     reason: Cell<Option<Reason>>,
-    chose: Cell<bool>,
+    chose: Cell<Choosing>,
     deferred: Cell<bool>,
 }
 
@@ -102,14 +102,14 @@ impl Knowledge {
         self.ranks[rank as usize].learnt.borrow_mut().push(step);
     }
 
-    pub(crate) fn has_chosen(&self, rank: u32) -> bool {
-        self.ranks
-            .get(rank as usize)
-            .is_some_and(|rank| rank.chose.get())
+    /// What a rank has asked.
+    pub(crate) fn choosing(&self, rank: u32) -> Choosing {
+        let rank = self.ranks.get(rank as usize);
+        rank.map_or(Choosing::Never, |rank| rank.chose.get())
     }
 
     pub(crate) fn choose(&self, rank: u32) {
-        self.ranks[rank as usize].chose.set(true);
+        self.ranks[rank as usize].chose.set(Choosing::Always);
     }
 
     /// Whether the rank parks only to show where it waits.
@@ -158,8 +158,13 @@ impl Causes for RankCauses {
         self.all.choose(self.rank);
     }
 
+    fn choose_source(&self) {
+        let chose = &self.own().chose;
+        chose.set(chose.get().max(Choosing::Sources));
+    }
+
     fn has_chosen(&self) -> bool {
-        self.all.has_chosen(self.rank)
+        self.all.choosing(self.rank) == Choosing::Always
     }
 
     fn defer(&self) {

@@ -8,6 +8,9 @@
 //! A rank *chooses* from its first question on whose answer may depend on the order of arrivals: a receive or a probe from any source, a
 //! test, a wait for some of several operations or in several places at once, a cancellation, a request that is given up, a buffered send
 //! that does not leave at once, a message that is forwarded.
+//!
+//! A rank that does nothing of this but receive from any source can tell the order of messages and of announcements alone: receives
+//! and messages that both prefer the earlier have one matching. When the answers and the data of announced messages come it cannot tell.
 
 use std::panic::Location;
 
@@ -44,7 +47,10 @@ pub trait Causes {
     /// The rank has asked something whose answer may depend on the order of arrivals.
     fn choose(&self);
 
-    /// Whether it has done so in this run.
+    /// The rank receives from any source: the order of messages and of announcements may matter, and of nothing else.
+    fn choose_source(&self);
+
+    /// Whether it has asked something in this run whose answer may depend on more than the order of messages.
     fn has_chosen(&self) -> bool;
 
     /// The rank is about to park although what it waits for is there, and wants to go on at once: so it shows in how many places it
@@ -77,5 +83,12 @@ pub trait Causes {
 pub(crate) fn choose(channel: &dyn Channel) {
     if let Some(causes) = channel.causes() {
         causes.choose();
+    }
+}
+
+/// Notes a receive from any source.
+pub(crate) fn choose_source(channel: &dyn Channel) {
+    if let Some(causes) = channel.causes() {
+        causes.choose_source();
     }
 }

@@ -69,12 +69,15 @@ async fn by_name(world: Comm) -> Result<()> {
     fan_in(&world, false).await
 }
 
-/// Rank 0 takes n messages in any order: n!. If it asks for each by name, one.
+/// Rank 0 takes n messages in any order: n!, whether or not the senders wait for it. If it asks for each by
+/// name, one.
 #[test]
 fn a_fan_in_has_as_many_orders_as_its_receiver_can_tell() {
     for (ranks, orders) in [(2, 1), (3, 2), (4, 6), (5, 24), (6, 120)] {
-        assert_eq!(classes(ranks, SendMode::Eager, from_any), orders);
-        assert_eq!(classes(ranks, SendMode::Eager, by_name), 1);
+        for mode in [SendMode::Eager, SendMode::Rendezvous] {
+            assert_eq!(classes(ranks, mode, from_any), orders, "{ranks} {mode:?}");
+            assert_eq!(classes(ranks, mode, by_name), 1, "{ranks} {mode:?}");
+        }
     }
 }
 

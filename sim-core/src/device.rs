@@ -59,10 +59,16 @@ pub trait Device {
         into.extend(self.head(queue).map(|head| head.cause));
     }
 
-    /// Whether an actor has asked something in this run whose answer may depend on the order in which things arrive from different
-    /// queues.
-    fn chooses(&self, actor: ActorId) -> bool {
+    /// What an actor has asked in this run whose answer may depend on the order in which things arrive from
+    /// different queues.
+    fn chooses(&self, actor: ActorId) -> Choosing {
         let _ = actor;
+        Choosing::Always
+    }
+
+    /// Whether a queue holds messages that receives from any source take.
+    fn holds_messages(&self, queue: u32) -> bool {
+        let _ = queue;
         true
     }
 
@@ -155,6 +161,18 @@ pub struct Branch {
     /// Whether it only decides how the actor goes on: [`StepKind::Choose`](crate::StepKind::Choose), which depends only on what
     /// arrives at an actor that [chooses](Device::chooses).
     pub draws: bool,
+}
+
+/// How much of the order in which things arrive an actor can tell.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Choosing {
+    /// Nothing: it asks by name and waits.
+    #[default]
+    Never,
+    /// It receives from any source: the order of the [messages](Device::holds_messages), and of nothing else.
+    Sources,
+    /// Everything: it tests, or waits for any of several things.
+    Always,
 }
 
 /// What would arrive next from a queue of a device.

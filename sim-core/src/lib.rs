@@ -88,7 +88,9 @@ pub use chooser::{BadSchedule, Candidate, Choice, Chooser, Clock, Replay, Schedu
 pub use console::{Console, Level, LogLine};
 pub use constant::Constant;
 pub use control::{Control, Knob, Link, LinkState, PowerStates};
-pub use device::{Branch, DEVICE_TOKENS, Device, DevicePort, Parked, QueueHead, Received};
+pub use device::{
+    Branch, Choosing, DEVICE_TOKENS, Device, DevicePort, Parked, QueueHead, Received,
+};
 pub use digest::Digest;
 pub use execution::Execution;
 pub use footprint::{Executed, Footprint, Offer, StepKind};

@@ -1,7 +1,7 @@
 //! What receives: the call, the message that a receive has met, its data, the end.
 
 use super::{Engine, Place, Role, State, status};
-use crate::causes::choose;
+use crate::causes::choose_source;
 use crate::channel::{Channel, Header, Packet, Token};
 use crate::matching::{Content, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
@@ -27,7 +27,7 @@ impl Engine {
         location: Place,
     ) -> Token {
         if pattern.source.is_none() {
-            choose(channel);
+            choose_source(channel);
         }
         if self.may_begin(channel) {
             let receive = self.insert(State::Posted { pattern, buffer }, location);

@@ -27,8 +27,8 @@ use super::{Simulation, panic_message};
 use crate::code::{Code, Kinds};
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
 use crate::{
-    Actor, ActorId, Answer, Branch, Clock, Device, Digest, Executed, Failure, Footprint, HostId,
-    Offer, Outcome, QueueHead, Received, SendCall, StepKind, Transition, WaitGraph,
+    Actor, ActorId, Answer, Branch, Choosing, Clock, Device, Digest, Executed, Failure, Footprint,
+    HostId, Offer, Outcome, QueueHead, Received, SendCall, StepKind, Transition, WaitGraph,
 };
 
 /// Something that may fail.
@@ -333,11 +333,19 @@ impl Stepper {
         &self.causes
     }
 
-    /// Whether an actor has asked its device something in this run whose answer may depend on the order of arrivals.
+    /// What an actor has asked its device in this run whose answer may depend on the order of arrivals.
     #[must_use]
-    pub fn chooses(&self, actor: u32) -> bool {
+    pub fn chooses(&self, actor: u32) -> Choosing {
         let device = self.device.as_ref();
-        device.is_some_and(|device| device.chooses(ActorId(actor)))
+        device.map_or(Choosing::Never, |device| device.chooses(ActorId(actor)))
+    }
+
+    /// Whether a number above those of the actors means a queue with messages that receives from any source take.
+    #[must_use]
+    pub fn holds_messages(&self, queue: u32) -> bool {
+        let number = queue.checked_sub(self.actors());
+        let device = self.device.as_ref().zip(number);
+        device.is_some_and(|(device, number)| device.holds_messages(number))
     }
 
     /// Takes a step. `None` if the actor cannot take it now; then nothing has happened.

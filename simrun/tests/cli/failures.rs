@@ -110,7 +110,7 @@ fn what_is_left_is_a_warning() {
     let source = include_str!("../programs/cases.rs");
     let line = source
         .lines()
-        .position(|line| line.contains(".irecv("))
+        .position(|line| line.contains(".irecv(message, 0, 9)"))
         .unwrap()
         + 1;
     let expected = format!(

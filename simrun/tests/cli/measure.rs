@@ -319,11 +319,15 @@ fn ranks_of_an_allocation_measure_and_compare() {
     );
 }
 
-/// A program that prints times: simulated ones, or with `real` before its options real ones.
+/// A program that says that it is one of this version, and prints times: simulated ones, or with
+/// `real` before its options real ones.
 fn program(folder: &Folder) -> String {
-    let script = "#!/bin/sh\nif [ \"$1\" = real ]; then time=11; else time=10; fi\n\
+    let script = "#!/bin/sh\n\
+                  if [ \"$1\" = --simrun-handshake ]; then echo simrun-program VERSION; exit; fi\n\
+                  if [ \"$1\" = real ]; then time=11; else time=10; fi\n\
                   for round in 0 1 2 3 4 5 6 7 8 9; do echo \"round $round: $time.5 us\"; done\n";
-    let path = folder.write("times.sh", script);
+    let script = script.replace("VERSION", env!("CARGO_PKG_VERSION"));
+    let path = folder.write("times.sh", &script);
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(&path, mode).unwrap();
     path

@@ -13,7 +13,8 @@ use rustix::net::sockopt::set_socket_linger;
 
 use crate::support::{Folder, SIMRUN, command, program};
 
-/// Ports at which the processes below `parent` listen: from their sockets to the table of the system.
+/// Ports at which the processes below `parent` listen: from their sockets to the table of the
+/// system.
 fn doors(parent: u32) -> Vec<u16> {
     let mut sockets = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
@@ -54,8 +55,8 @@ fn doors(parent: u32) -> Vec<u16> {
     listens.collect()
 }
 
-/// Connects to an address, without any pause, until `stop` or `most` connections in all: silence, half
-/// a handshake, wrong secrets, other protocols and garbage. The last 800 are held open.
+/// Connects to an address, without any pause, until `stop` or `most` connections in all: silence,
+/// half a handshake, wrong secrets, other protocols and garbage. The last 800 are held open.
 fn attack(address: SocketAddr, most: usize, (count, stop): (&AtomicUsize, &AtomicBool)) {
     let mut held = VecDeque::new();
     while !stop.load(Ordering::Relaxed) && count.load(Ordering::Relaxed) < most {
@@ -85,9 +86,9 @@ fn attack(address: SocketAddr, most: usize, (count, stop): (&AtomicUsize, &Atomi
     }
 }
 
-/// Runs a job of three ranks while strangers flood the doors of the launcher, before it listens, and
-/// of all ranks. The ranks connect to each other after `least` connections of strangers; the number
-/// of those in the end. No process may have more than `descriptors`.
+/// Runs a job of three ranks while strangers flood the doors of the launcher, before it listens,
+/// and of all ranks. The ranks connect to each other after `least` connections of strangers; the
+/// number of those in the end. No process may have more than `descriptors`.
 fn flooded(least: usize, descriptors: u32) -> (Output, usize) {
     // Not a port that the system gives to sockets that connect: one of them could reach itself.
     let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
@@ -137,8 +138,8 @@ fn flooded(least: usize, descriptors: u32) -> (Output, usize) {
     (output, count.into_inner())
 }
 
-/// The whole measure, 20 jobs, is taken where `SIMRUN_FLOOD` is set, as in CI; else two jobs. The last
-/// one has fewer descriptors than strangers want.
+/// The whole measure, 20 jobs, is taken where `SIMRUN_FLOOD` is set, as in CI; else two jobs. The
+/// last one has fewer descriptors than strangers want.
 #[test]
 fn a_flood_of_strangers_does_not_hurt_a_run() {
     let whole = std::env::var_os("SIMRUN_FLOOD").is_some();

@@ -1,4 +1,5 @@
-//! What is left when a real run has ended: no process, no secret, and a word from everybody who knows.
+//! What is left when a real run has ended: no process, no secret, and a word from everybody who
+//! knows.
 
 use std::fs;
 use std::os::unix::process::CommandExt;

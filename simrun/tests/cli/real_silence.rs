@@ -1,5 +1,5 @@
-//! A network that falls silent ends a real run: in a network namespace of its own, whose loopback is
-//! switched off under the ranks.
+//! A network that falls silent ends a real run: in a network namespace of its own, whose loopback
+//! is switched off under the ranks.
 
 use std::fs;
 use std::time::Duration;
@@ -47,8 +47,8 @@ fn silenced(options: &str) -> (Ran, Duration) {
     (ran, since.elapsed().unwrap())
 }
 
-/// The default of ten seconds is tested where `SIMRUN_REQUIRE_NETNS` is set, as in CI; elsewhere two
-/// seconds, which take the same way.
+/// The default of ten seconds is tested where `SIMRUN_REQUIRE_NETNS` is set, as in CI; elsewhere
+/// two seconds, which take the same way.
 #[test]
 fn a_silent_network_ends_the_run_and_the_ranks_are_named() {
     if !has_namespaces() {

@@ -1,9 +1,10 @@
-//! The way of a rank to its coordinator: attempts, until one is accepted or the time for it is over.
+//! The way of a rank to its coordinator: attempts, until one is accepted or the time for it is
+//! over.
 //!
-//! Strangers may crowd the door so much that the system drops a connection, or that the coordinator
-//! closes it in its handshake to make room; and ranks may be started before the network is up. So
-//! every failure is tried again, after 5 ms at first and 200 ms at most. Only a coordinator of another
-//! version or of another run is final.
+//! Strangers may crowd the door so much that the system drops a connection, or that the
+//! coordinator closes it in its handshake to make room; and ranks may be started before the
+//! network is up. So every failure is tried again, after 5 ms at first and 200 ms at most. Only a
+//! coordinator of another version or of another run is final.
 //!
 //! *Not modelled*: a coordinator whose address changes.
 
@@ -28,11 +29,10 @@ pub(super) fn pause_after(pause: Option<Duration>) -> Duration {
     pause.map_or(PAUSE[0], |pause| (2 * pause).min(PAUSE[1]))
 }
 
-/// Returns a connection to the coordinator on which both sides have shown that they know the secret,
-/// within the startup timeout.
+/// Returns a connection to the coordinator on which both sides have shown that they know the
+/// secret, within the startup timeout.
 ///
-/// # Errors
-/// The last failure, with the number of attempts.
+/// # Errors The last failure, with the number of attempts.
 pub(super) fn come(
     ticket: &Ticket,
     startup: Duration,

@@ -1,6 +1,6 @@
-//! What a process of the run has started, directly or not, also where that has left its process group
-//! or lost its parent: the process adopts it (`PR_SET_CHILD_SUBREAPER`), finds it by parent in `/proc`,
-//! and ends it.
+//! Descendants of a process of the run, also where one has left its process
+//! group or lost its parent: the process adopts it (`PR_SET_CHILD_SUBREAPER`), finds it by parent
+//! in `/proc`, and ends it.
 //!
 //! A child is not waited for before it has been killed, so that its number is still its own then.
 //!

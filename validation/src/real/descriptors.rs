@@ -1,17 +1,18 @@
 //! File descriptors: whether the process may have as many as it will need, before it needs them.
 //!
-//! The limit is raised to what the system allows the user (the hard limit); processes that are started
-//! inherit that.
+//! The limit is raised to what the system allows the user (the hard limit); processes that are
+//! started inherit that.
 //!
-//! *Not modelled*: descriptors of the program itself; those that the whole system has left. When they
-//! run out in the course of a run, a connection that cannot be opened is an error that says so.
+//! *Not modelled*: descriptors of the program itself; those that the whole system has left. When
+//! they run out in the course of a run, a connection that cannot be opened is an error that says
+//! so.
 
 use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What a process has besides: the standard streams, queues of events, timers, its listener, and some
-/// connections that have not authenticated yet.
+/// What a process has besides: the standard streams, queues of events, timers, its listener, and
+/// some connections that have not authenticated yet.
 const BASE: u64 = 48;
 
 /// Makes sure that the launcher of `processes` processes, to which `ranks` ranks come, may have a
@@ -33,8 +34,8 @@ pub(super) fn check_rank(others: u32) -> io::Result<()> {
     check(raise(), BASE + u64::from(others), &whose)
 }
 
-/// Number of connections that may be in their handshake at a door, of at most `most`: an eighth of the
-/// descriptors, so that those of the run, and of the program, are there whoever else connects.
+/// Number of connections that may be in their handshake at a door, of at most `most`: an eighth of
+/// the descriptors, so that those of the run, and of the program, are there whoever else connects.
 pub(super) fn for_strangers(most: usize) -> usize {
     let allowed = getrlimit(Resource::Nofile).current;
     allowed.map_or(most, |allowed| {

@@ -1,20 +1,20 @@
-//! Noticing a network that has fallen silent: without these options a connection over which nothing
-//! is sent lasts for ever, and one that waits for an acknowledgement about 15 minutes.
+//! Noticing a network that has fallen silent: without these options a connection over which
+//! nothing is sent lasts for ever, and one that waits for an acknowledgement about 15 minutes.
 //!
-//! * Connections between ranks and their coordinator: keepalive probes (`SO_KEEPALIVE`) and a limit
-//!   for what is not acknowledged (`TCP_USER_TIMEOUT`). The coordinator gives a rank up after the time
-//!   that was asked for, ranks give it and each other up after 1.5 times that: so the coordinator
-//!   knows first, and is the one to tell.
+//! * Connections between ranks and their coordinator: keepalive probes (`SO_KEEPALIVE`) and a
+//!   limit for what is not acknowledged (`TCP_USER_TIMEOUT`). The coordinator gives a rank up
+//!   after the time that was asked for, ranks give it and each other up after 1.5 times that: so
+//!   the coordinator knows first, and is the one to tell.
 //! * Connections between ranks: keepalive probes alone. `TCP_USER_TIMEOUT` also ends a connection
 //!   whose receiver is alive but does not read, as a rank does that computes for longer than that.
 //!
-//! A probe is sent when nothing has come for 1/5 of the time, then one each 1/10; the connection ends
-//! at the first date for a probe at which the time is over. So the end comes 0.8 to 1 times the time
-//! after the network fell silent. Linux counts in whole seconds.
+//! A probe is sent when nothing has come for 1/5 of the time, then one each 1/10; the connection
+//! ends at the first date for a probe at which the time is over. So the end comes 0.8 to 1 times
+//! the time after the network fell silent. Linux counts in whole seconds.
 //!
 //! *Not modelled*: a network that lets some packets pass; two ranks that reach the coordinator but
-//! not each other while data is under way between them: that ends when the system gives up, on Linux
-//! after about 15 minutes (`net.ipv4.tcp_retries2`).
+//! not each other while data is under way between them: that ends when the system gives up, on
+//! Linux after about 15 minutes (`net.ipv4.tcp_retries2`).
 
 use std::io;
 use std::time::Duration;
@@ -58,7 +58,8 @@ impl Silence {
     }
 }
 
-/// True if an error of a connection means that the network, or the host at the other end, is silent.
+/// True if an error of a connection means that the network, or the host at the other end, is
+/// silent.
 pub(super) fn is_silence(error: &io::Error) -> bool {
     matches!(
         error.kind(),

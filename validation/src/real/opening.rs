@@ -1,10 +1,11 @@
 //! Sockets to other ranks while they are being opened: connected, taken through the handshake, and
 //! tried again when that fails.
 //!
-//! A door that strangers crowd may close an honest connection in its handshake, or the system may drop
-//! it; so an attempt that fails or takes longer than the patience of the other side is followed by
-//! another, until the time for it is over. A rank whose address refuses connections has ended, or has
-//! closed its door: that is final, as is a process that has no file descriptor left.
+//! A door that strangers crowd may close an honest connection in its handshake, or the system may
+//! drop it; so an attempt that fails or takes longer than the patience of the other side is
+//! followed by another, until the time for it is over. A rank whose address refuses connections
+//! has ended, or has closed its door: that is final, as is a process that has no file descriptor
+//! left.
 //!
 //! *Not modelled*: a firewall that refuses connections for a while.
 

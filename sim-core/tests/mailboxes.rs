@@ -2,11 +2,15 @@
 
 mod common;
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use common::{Log, secs};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sim_core::{
-    Activity, ActivityError, ActivityStatus, Mailbox, Message, Outcome, Simulation, Time,
+    Activity, ActivityError, ActivityId, ActivityStatus, CannotStart, Change, Constant, End,
+    Mailbox, Message, Outcome, Resource, Simulation, Time, Work,
 };
 
 /// How long a message takes in the constant model.
@@ -421,5 +425,79 @@ proptest! {
         simulation.spawn("actor", 0, |me| perform(me, mailbox, steps));
         let outcome = simulation.run().outcome;
         prop_assert_eq!(outcome, Outcome::Finished);
+    }
+}
+
+/// Whoever comes first, the transfer is limited by the rate of its send.
+#[test]
+fn a_send_with_a_rate_limits_its_transfer() {
+    for (put_at, get_at) in [(0.0, 1.0), (1.0, 0.0)] {
+        let rates = Rc::new(RefCell::new(Vec::new()));
+        let model = Recorded {
+            constant: Constant::new(secs(LATENCY), 1e9),
+            rates: Rc::clone(&rates),
+        };
+        let names = Rc::new(vec!["host".to_owned()]);
+        let mut simulation = Simulation::new(Box::new(model), names, 0);
+        let mailbox = simulation.new_mailbox();
+        let same = mailbox.clone();
+        simulation.spawn("putter", 0, move |me| async move {
+            me.sleep(secs(put_at)).await;
+            let put = mailbox.put_async_with_rate(1, 100.0, 50.0).await;
+            put.wait().await.unwrap();
+        });
+        simulation.spawn("getter", 0, move |me| async move {
+            me.sleep(secs(get_at)).await;
+            same.get().await.unwrap();
+        });
+        assert_eq!(simulation.run().outcome, Outcome::Finished);
+        assert_eq!(
+            *rates.borrow(),
+            [50.0],
+            "put at {put_at} s, get at {get_at} s"
+        );
+    }
+}
+
+/// The constant model, which notes the rates of transfers.
+struct Recorded {
+    constant: Constant,
+    rates: Rc<RefCell<Vec<f64>>>,
+}
+
+impl Resource for Recorded {
+    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
+        if let Work::Transfer { rate, .. } = work {
+            self.rates.borrow_mut().push(*rate);
+        }
+        self.constant.start(activity, work, now)
+    }
+
+    fn cancel(&mut self, activity: ActivityId, now: Time) {
+        self.constant.cancel(activity, now);
+    }
+
+    fn suspend(&mut self, activity: ActivityId, now: Time) {
+        self.constant.suspend(activity, now);
+    }
+
+    fn resume(&mut self, activity: ActivityId, now: Time) {
+        self.constant.resume(activity, now);
+    }
+
+    fn update(&mut self, activity: ActivityId, change: Change, now: Time) {
+        self.constant.update(activity, change, now);
+    }
+
+    fn remaining(&mut self, activity: ActivityId, now: Time) -> f64 {
+        self.constant.remaining(activity, now)
+    }
+
+    fn next_date(&mut self, now: Time) -> Option<Time> {
+        self.constant.next_date(now)
+    }
+
+    fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+        self.constant.advance(now, ended);
     }
 }

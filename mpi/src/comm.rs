@@ -454,7 +454,14 @@ impl Comm {
             let Some(pattern) = pattern? else {
                 return Ok(Status::PROC_NULL);
             };
-            let attempt = move |_: &Process, engine: &mut Engine| engine.probe(&pattern);
+            let mut seen = None;
+            let attempt = move |process: &Process, engine: &mut Engine| {
+                seen = seen.or_else(|| engine.probe(&pattern));
+                let status = seen?;
+                // Other messages may arrive before the program goes on.
+                let may_go_on = pattern.source.is_some() || process.channel().may_look();
+                may_go_on.then_some(status)
+            };
             let status = Call::new(&self.process, location, Waits::Probe(pattern), attempt).await;
             self.process.note_source(&pattern, status.source, location);
             Ok(self.told(status))

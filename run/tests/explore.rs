@@ -57,6 +57,40 @@ fn two_senders_wait_for_each_other_only_under_rendezvous() {
     );
 }
 
+/// Rank 0 receives what it has seen, from any source or from that of the message.
+async fn probes(world: Comm, by_name: bool) -> Result<()> {
+    let mut message = world.buffer(8);
+    if world.rank() > 0 {
+        return world.send(&message, 0, 0).await;
+    }
+    for _ in 1..world.size() {
+        let seen = world.probe(ANY_SOURCE, ANY_TAG).await?;
+        let source = if by_name {
+            mpi::Source::Rank(seen.source)
+        } else {
+            ANY_SOURCE
+        };
+        let got = world.recv(&mut message, source, ANY_TAG).await?;
+        assert_eq!(got.source, seen.source, "another message than was seen");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_probe_promises_its_message_only_to_a_receive_from_its_source() {
+    for mode in [SendMode::Eager, SendMode::Rendezvous, SendMode::Mixed] {
+        let report = checked(3, mode, |world| probes(world, true));
+        assert_eq!(report.verdict, Verdict::Ok, "{mode:?}");
+        let report = checked(3, mode, |world| probes(world, false));
+        assert_eq!(report.verdict, Verdict::Found, "{mode:?}");
+        let message = &report.findings[0].message;
+        assert!(
+            message.contains("another message than was seen"),
+            "{message}"
+        );
+    }
+}
+
 /// The classes and the ends that a search finds.
 #[derive(Default)]
 struct Seen(BTreeSet<Class>, BTreeSet<End>);

@@ -1,9 +1,10 @@
 //! Which arrivals ended operations, where somebody wants to know it: see [`crate::causes`].
 
 use super::{Engine, State};
-use crate::Envelope;
 use crate::causes::Reason;
 use crate::channel::{Channel, Token};
+use crate::matching::Unexpected;
+use crate::{Envelope, Pattern};
 
 /// Of one operation.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,8 @@ pub(super) struct Provenance {
     arrival: u32,
     /// The steps of what the program has waited for and nobody has been told yet.
     learnt: Vec<u32>,
+    /// The arrivals of messages that probes from any source have seen.
+    probed: Vec<u32>,
 }
 
 impl Engine {
@@ -43,6 +46,7 @@ impl Engine {
             origins: Vec::new(),
             arrival: Reason::NONE,
             learnt: Vec::new(),
+            probed: Vec::new(),
         }));
     }
 
@@ -166,6 +170,28 @@ impl Engine {
         if let Some(provenance) = self.provenance() {
             provenance.learn(arrival);
         }
+    }
+
+    /// A probe from any source has seen a message that arrived in this step.
+    pub(super) fn note_probed(&mut self, arrival: u32) {
+        if let Some(provenance) = self.provenance() {
+            provenance.probed.push(arrival);
+        }
+    }
+
+    /// Takes the message that a receive from any source gets instead of one that a probe has seen: a probe promises its message
+    /// only to a receive from the source that it names, so one from another source may come first.
+    pub(super) fn take_another(&mut self, pattern: &Pattern) -> Option<Unexpected> {
+        let first = self.matching.find(pattern)?;
+        let (source, arrival) = (first.envelope.source, first.arrival);
+        if !self.provenance()?.probed.contains(&arrival) {
+            return None;
+        }
+        let is_other = |envelope: &Envelope| pattern.accepts(envelope) && envelope.source != source;
+        let envelopes = self.matching.unexpected().map(|message| message.envelope);
+        let others: Vec<Envelope> = envelopes.filter(is_other).collect();
+        let source = Some(others.first()?.source);
+        self.matching.extract(&Pattern { source, ..*pattern })
     }
 
     /// Tells what the program has learnt.

@@ -12,6 +12,9 @@ impl Engine {
             message.arrival,
         );
         self.note_seen(arrival);
+        if pattern.source.is_none() {
+            self.note_probed(arrival);
+        }
         Some(found)
     }
 

@@ -33,7 +33,13 @@ impl Engine {
             let receive = self.insert(State::Posted { pattern, buffer }, location);
             self.operations[receive as usize].unpacks = unpacks;
             self.note_posted(channel, receive);
-            if let Some(message) = self.matching.post(pattern, receive) {
+            let another = if pattern.source.is_none() {
+                self.take_another(&pattern)
+            } else {
+                None
+            };
+            let message = another.or_else(|| self.matching.post(pattern, receive));
+            if let Some(message) = message {
                 self.meet_unexpected(channel, receive, message);
             }
             if self.lost.is_some() {

@@ -42,6 +42,8 @@ pub struct FindingStep {
     pub name: String,
     /// The source line of the operation, as `file:line`.
     pub line: String,
+    /// The call that the step is about, with its peer and tag, if the device knows it.
+    pub call: String,
     /// What.
     pub kind: StepKind,
     /// On which object; `None` if on none. The number of the mailbox, mutex and so on, or of the other actor, from 1.
@@ -144,6 +146,11 @@ fn write_down(
         }
         let branch = machine.stepper.branch_of(actor, event.choice).unwrap_or(0);
         let line = machine.stepper.line_of(actor);
+        let mut line = line.map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line()));
+        let mut call = String::new();
+        if let Some(described) = machine.stepper.described(actor) {
+            (line, call) = (described.location, described.waits_in);
+        }
         let name = machine.stepper.name_of(actor);
         let step = match machine.execute(event.actor, event.choice) {
             Ok(Some(step)) => step,
@@ -158,7 +165,8 @@ fn write_down(
         steps.push(FindingStep {
             actor: id,
             name,
-            line: line.map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line())),
+            line,
+            call,
             kind: step.event.kind,
             object: object(&step.event),
             branch,

@@ -91,6 +91,8 @@ struct Waiting {
     cause: u32,
     /// Why.
     reason: Reason,
+    /// The call that sent it, if it is a message.
+    call: Option<&'static Location<'static>>,
 }
 
 /// One queue.
@@ -404,6 +406,26 @@ impl Device for Ideal {
         self.received.borrow().iter().for_each(show);
     }
 
+    fn describe_head(&self, queue: u32) -> Option<Blocked> {
+        let queues = self.queues.borrow();
+        let record = queues.all.get(queue as usize)?;
+        let (key, first) = (record.key?, record.packets.front()?);
+        let (envelope, length) = message(&first.packet)?;
+        let at = first.call?;
+        let Envelope { source, tag, .. } = envelope;
+        Some(Blocked {
+            actor: actor(key.destination),
+            name: String::new(),
+            host: String::new(),
+            waits_in: format!(
+                "send (from {source} to {}, tag {tag}, {length} bytes)",
+                key.destination
+            ),
+            location: format!("{}:{}", at.file(), at.line()),
+            waits_for: Vec::new(),
+        })
+    }
+
     fn queue_name(&self, queue: u32) -> String {
         let known = self.numbers.lock().get(queue as usize).copied();
         let Some(key) = known else {
@@ -489,6 +511,7 @@ impl Carrier for Ideal {
             packet,
             cause,
             reason,
+            call: self.knowledge.call.get(),
         });
         if let Some(token) = notify {
             self.ranks.note(rank, Event::Sent(token));

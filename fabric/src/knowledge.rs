@@ -29,6 +29,8 @@ struct Known {
 pub(crate) struct Knowledge {
     port: DevicePort,
     ranks: Vec<Known>,
+    /// The call whose message was posted last, or is next.
+    pub(crate) call: Cell<Option<&'static Location<'static>>>,
     /// A fingerprint of what was sent last, where runs are compared.
     contents: Cell<u64>,
     /// Where the explorer chooses which sends are buffered.
@@ -42,6 +44,7 @@ impl Knowledge {
         Rc::new(Self {
             port,
             ranks: all,
+            call: Cell::new(None),
             contents: Cell::new(0),
             sends: chooses_sends.then(|| ChosenSends::new(ranks)),
         })
@@ -175,6 +178,10 @@ impl Causes for RankCauses {
         self.all
             .port
             .with(|kernel| kernel.note_clock_read(location));
+    }
+
+    fn note_call(&self, location: &'static Location<'static>) {
+        self.all.call.set(Some(location));
     }
 
     fn note_send(&self, location: &'static Location<'static>) {

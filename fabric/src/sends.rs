@@ -125,15 +125,22 @@ impl ChosenSends {
         })
     }
 
-    /// The sends at which a rank stays, in words, and the ranks that could receive them. Nothing if it does not.
+    /// The sends at which a rank stays, or about which the explorer is asked, in words, and the ranks that could receive them.
+    /// Nothing if there are none.
     pub(crate) fn describe(&self, rank: u32) -> Option<(String, Vec<u32>)> {
         let sent = self.sent.borrow();
-        let held = self.ranks.get(rank as usize)?.held.borrow();
-        let all = held.iter().map(|&message| &sent[message as usize]);
+        let own = self.ranks.get(rank as usize)?;
+        let (asked, held) = (own.asked.borrow(), own.held.borrow());
+        let (all, suffix) = if asked.is_empty() {
+            (&held, ", not buffered")
+        } else {
+            (&asked, "")
+        };
+        let all = all.iter().map(|&message| &sent[message as usize]);
         let left: Vec<&Sent> = all.filter(|one| !one.is_met).collect();
         let word = |one: &&Sent| {
             let (destination, tag) = (one.destination, one.envelope.tag);
-            format!("send (destination {destination}, tag {tag}, not buffered)")
+            format!("send (destination {destination}, tag {tag}{suffix})")
         };
         let texts: Vec<String> = left.iter().map(word).collect();
         let ranks = left.iter().map(|one| one.destination).collect();

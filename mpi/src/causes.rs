@@ -62,6 +62,11 @@ pub trait Causes {
         let _ = location;
     }
 
+    /// What is posted next is the message of this call.
+    fn note_call(&self, location: &'static Location<'static>) {
+        let _ = location;
+    }
+
     /// A call has sent a message.
     fn note_send(&self, location: &'static Location<'static>) {
         let _ = location;

@@ -123,6 +123,13 @@ pub trait Device {
         None
     }
 
+    /// What arrives next from a queue, in words, and the place of the call that has sent it. The names are filled in by
+    /// others.
+    fn describe_head(&self, queue: u32) -> Option<Blocked> {
+        let _ = queue;
+        None
+    }
+
     /// A queue in words.
     fn queue_name(&self, queue: u32) -> String {
         format!("queue {queue}")

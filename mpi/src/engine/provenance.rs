@@ -65,6 +65,16 @@ impl Engine {
         }
     }
 
+    /// A send is about to post its message.
+    pub(super) fn note_call(&mut self, channel: &dyn Channel, send: Token) {
+        let location = self.operations[send as usize].location;
+        if self.provenance().is_some()
+            && let Some(causes) = channel.causes()
+        {
+            causes.note_call(location);
+        }
+    }
+
     /// A send has posted its message.
     pub(super) fn note_message(&mut self, channel: &dyn Channel, send: Token) {
         let location = self.operations[send as usize].location;

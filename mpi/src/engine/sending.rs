@@ -18,6 +18,7 @@ impl Engine {
         self.pay_send(channel, buffer.len(), call);
         if self.may_begin(channel) {
             let send = self.insert(State::Elapsing, call.location);
+            self.note_call(channel, send);
             self.launch(channel, send, peer, envelope, (buffer, call.synchronous));
             self.note_message(channel, send);
             return send;

@@ -27,7 +27,7 @@ use super::{Simulation, panic_message};
 use crate::code::{Code, Kinds};
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
 use crate::{
-    Actor, ActorId, Answer, Branch, Choosing, Clock, Device, Digest, Executed, Failure, Footprint,
+    Actor, ActorId, Answer, Blocked, Branch, Choosing, Clock, Device, Digest, Executed, Failure, Footprint,
     HostId, Offer, Outcome, QueueHead, Received, SendCall, StepKind, Transition, WaitGraph,
 };
 
@@ -629,6 +629,16 @@ impl Stepper {
     #[must_use]
     pub fn line_of(&self, actor: u32) -> Option<&'static Location<'static>> {
         self.simulation.kernel.borrow().line_of(ActorId(actor))
+    }
+
+    /// What the device knows of an actor that waits for it, or of what arrives next from a queue.
+    #[must_use]
+    pub fn described(&self, actor: u32) -> Option<Blocked> {
+        let device = self.device.as_ref()?;
+        match actor.checked_sub(self.actors()) {
+            Some(queue) => device.describe_head(queue),
+            None => device.describe(ActorId(actor)),
+        }
     }
 
     /// The name of an actor.

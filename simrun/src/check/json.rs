@@ -182,7 +182,7 @@ fn steps(steps: &[FindingStep]) -> Vec<Value> {
         json!({
             "actor": step.actor.number(),
             "name": step.name,
-            "operation": words::operation(step.kind),
+            "operation": words::operation(step),
             "object": words::object(step),
             "result": words::result(step),
             "branch": step.branch,

@@ -240,7 +240,7 @@ fn table(steps: &[FindingStep]) -> String {
             (position + 1).to_string(),
             step.actor.to_string(),
             step.name.clone(),
-            words::operation(step.kind).to_owned(),
+            words::operation(step).to_owned(),
             words::object(step),
             words::result(step),
             step.line.clone(),

@@ -50,7 +50,7 @@ pub(super) fn of(
     let lane = |actor: ActorId| actors.iter().position(|&(other, _)| other == actor);
     let rows = steps.iter().enumerate().map(|(position, step)| {
         let words = [
-            words::operation(step.kind).to_owned(),
+            words::operation(step).to_owned(),
             words::object(step),
             words::result(step),
         ];

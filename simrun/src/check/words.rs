@@ -4,8 +4,8 @@ use explore::FindingStep;
 use sim_core::StepKind;
 
 /// What an actor did.
-pub(super) const fn operation(kind: StepKind) -> &'static str {
-    match kind {
+pub(super) const fn operation(step: &FindingStep) -> &'static str {
+    match step.kind {
         StepKind::Yield => "yield",
         StepKind::Sleep => "sleep",
         StepKind::Random => "random",
@@ -40,7 +40,8 @@ pub(super) const fn operation(kind: StepKind) -> &'static str {
         StepKind::CondvarSignal => "signal",
         StepKind::CondvarBroadcast => "broadcast",
         StepKind::Device => "go on",
-        StepKind::Choose => "choose",
+        StepKind::Choose if step.branch == 0 => "buffered",
+        StepKind::Choose => "not buffered",
         StepKind::SwitchHost => "switch host",
         StepKind::Control => "control",
         StepKind::Deliver => "deliver",
@@ -65,7 +66,7 @@ pub(super) fn object(step: &FindingStep) -> String {
         | StepKind::Suspend
         | StepKind::Resume => "actor",
         // The name of the queue says it, and the actor itself.
-        StepKind::Device | StepKind::Deliver | StepKind::Choose => return String::new(),
+        StepKind::Device | StepKind::Deliver | StepKind::Choose => return step.call.clone(),
         StepKind::AsyncSend
         | StepKind::AsyncReceive
         | StepKind::Probe

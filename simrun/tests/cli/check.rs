@@ -358,6 +358,20 @@ fn what_fails_only_under_rendezvous_is_found() {
     let found = ran.json();
     let finding = &found["findings"][0];
     assert_eq!(finding["kind"], "panic");
+    // Steps name the call, the ranks, the tag and the line.
+    let steps = finding["steps"].as_array().unwrap();
+    let delivery = steps
+        .iter()
+        .find(|step| step["operation"] == "deliver")
+        .unwrap();
+    let object = delivery["object"].as_str().unwrap();
+    assert!(object.starts_with("send (from 0 to 1, tag "), "{finding}");
+    let line = delivery["line"].as_str().unwrap();
+    assert!(line.contains("cases.rs:"), "{finding}");
+    assert!(
+        !finding["steps"].to_string().contains("ranks.rs"),
+        "{finding}"
+    );
     let message = finding["message"].as_str().unwrap();
     assert!(message.contains("the second came first"), "{message}");
     let again = shell(finding["command"].as_str().unwrap());

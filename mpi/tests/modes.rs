@@ -339,7 +339,7 @@ fn persistent_requests_go_round_and_round() {
                     *requests[1].buffer_mut().expect("not started") = content;
                     start_all(&mut requests)?;
                     assert!(requests[0].buffer_mut().is_none());
-                    assert_eq!(requests[0].start(), Err(Error::Request));
+                    assert_eq!(requests[0].start(), Err(Error::Active));
                     let done = waitall(&mut requests).await?;
                     let received = done[0].as_ref().expect("active");
                     assert_eq!(received.status.source, below);

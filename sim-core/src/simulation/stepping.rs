@@ -19,16 +19,18 @@
 //!
 //! *Not modelled*: the end of an actor and the drop of a handle always come after the end of work on its way.
 
+mod observed;
+
 use std::fmt;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use super::{Simulation, panic_message};
 use crate::code::{Code, Kinds};
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
 use crate::{
-    Actor, ActorId, Answer, Blocked, Branch, Choosing, Clock, Device, Digest, Executed, Failure, Footprint,
-    HostId, Offer, Outcome, QueueHead, Received, SendCall, StepKind, Transition, WaitGraph,
+    Actor, ActorId, Answer, Branch, Choosing, Clock, Device, Digest, Executed, Failure, Footprint,
+    HostId, Offer, Outcome, QueueHead, StepKind, Transition, WaitGraph,
 };
 
 /// Something that may fail.
@@ -625,22 +627,6 @@ impl Stepper {
                 .any(|slot| slot.code.is_among(Kinds::POLLS))
     }
 
-    /// The source line of the operation in which an actor waits.
-    #[must_use]
-    pub fn line_of(&self, actor: u32) -> Option<&'static Location<'static>> {
-        self.simulation.kernel.borrow().line_of(ActorId(actor))
-    }
-
-    /// What the device knows of an actor that waits for it, or of what arrives next from a queue.
-    #[must_use]
-    pub fn described(&self, actor: u32) -> Option<Blocked> {
-        let device = self.device.as_ref()?;
-        match actor.checked_sub(self.actors()) {
-            Some(queue) => device.describe_head(queue),
-            None => device.describe(ActorId(actor)),
-        }
-    }
-
     /// The name of an actor.
     #[must_use]
     pub fn name_of(&self, actor: u32) -> String {
@@ -663,46 +649,6 @@ impl Stepper {
     pub fn leftovers(&self) -> Vec<String> {
         let device = self.device.as_ref().filter(|_| !self.is_covered());
         device.map_or_else(Vec::new, |device| device.leftovers())
-    }
-
-    /// What came in this run where an actor takes what comes from anybody, as far as the device knows, in order.
-    #[must_use]
-    pub fn received(&self) -> Vec<Received> {
-        let mut all = Vec::new();
-        self.look_at_received(&mut |one| all.push(*one));
-        all
-    }
-
-    /// The same, one by one.
-    pub fn look_at_received(&self, show: &mut dyn FnMut(&Received)) {
-        if let Some(device) = &self.device {
-            device.received(show);
-        }
-    }
-
-    /// Notes from now on which calls send what. Begins anew.
-    pub fn compare_sends(&mut self) {
-        self.simulation.kernel.borrow_mut().sends = Some(Vec::new());
-        self.restart();
-    }
-
-    /// The calls that have sent messages in this run, in order, as far as the device tells them.
-    #[must_use]
-    pub fn sends(&self) -> Vec<SendCall> {
-        self.simulation
-            .kernel
-            .borrow()
-            .sends
-            .clone()
-            .unwrap_or_default()
-    }
-
-    /// Where the program has read the time in any run so far, although it stands still, as `file:line`.
-    #[must_use]
-    pub fn clock_reads(&self) -> Vec<String> {
-        let kernel = self.simulation.kernel.borrow();
-        let word = |at: &&'static Location<'static>| format!("{}:{}", at.file(), at.line());
-        kernel.clock_reads.iter().map(word).collect()
     }
 
     /// A fingerprint of all objects: who waits where, and what has been posted. What actors know is not in it.

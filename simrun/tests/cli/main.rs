@@ -7,6 +7,7 @@
 mod bad_input;
 mod calibrate;
 mod check;
+mod check_ranks;
 mod containment;
 mod failures;
 mod limits;

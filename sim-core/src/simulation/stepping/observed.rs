@@ -1,0 +1,67 @@
+//! What an explorer learns of the calls of a program, besides its steps: what they are about, what they send, and which
+//! read the time; and what came to those that take it from any source.
+//!
+//! *Not modelled*: what messages between mailboxes contain; only a device tells what it carries.
+
+use std::panic::Location;
+
+use super::Stepper;
+use crate::{ActorId, Blocked, Received, SendCall};
+
+impl Stepper {
+    /// What came in this run where an actor takes what comes from anybody, as far as the device knows, in order.
+    #[must_use]
+    pub fn received(&self) -> Vec<Received> {
+        let mut all = Vec::new();
+        self.look_at_received(&mut |one| all.push(*one));
+        all
+    }
+
+    /// The same, one by one.
+    pub fn look_at_received(&self, show: &mut dyn FnMut(&Received)) {
+        if let Some(device) = &self.device {
+            device.received(show);
+        }
+    }
+
+    /// The source line of the operation in which an actor waits.
+    #[must_use]
+    pub fn line_of(&self, actor: u32) -> Option<&'static Location<'static>> {
+        self.simulation.kernel.borrow().line_of(ActorId(actor))
+    }
+
+    /// What the device knows of an actor that waits for it, or of what arrives next from a queue.
+    #[must_use]
+    pub fn described(&self, actor: u32) -> Option<Blocked> {
+        let device = self.device.as_ref()?;
+        match actor.checked_sub(self.actors()) {
+            Some(queue) => device.describe_head(queue),
+            None => device.describe(ActorId(actor)),
+        }
+    }
+
+    /// Notes from now on which calls send what. Begins anew.
+    pub fn compare_sends(&mut self) {
+        self.simulation.kernel.borrow_mut().sends = Some(Vec::new());
+        self.restart();
+    }
+
+    /// The calls that have sent messages in this run, in order, as far as the device tells them.
+    #[must_use]
+    pub fn sends(&self) -> Vec<SendCall> {
+        self.simulation
+            .kernel
+            .borrow()
+            .sends
+            .clone()
+            .unwrap_or_default()
+    }
+
+    /// Where the program has read the time in any run so far, although it stands still, as `file:line`.
+    #[must_use]
+    pub fn clock_reads(&self) -> Vec<String> {
+        let kernel = self.simulation.kernel.borrow();
+        let word = |at: &&'static Location<'static>| format!("{}:{}", at.file(), at.line());
+        kernel.clock_reads.iter().map(word).collect()
+    }
+}

@@ -11,7 +11,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::kernel::{NONE, Shared};
-use crate::simulation::panic_message;
+use crate::outcome::panic_message;
 use crate::{Actor, Failure, Simulation};
 
 /// A condition and its name.

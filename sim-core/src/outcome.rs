@@ -225,3 +225,10 @@ pub struct Report {
     /// The decisions of the run, if they were recorded.
     pub schedule: Option<Schedule>,
 }
+
+/// The text of a panic.
+pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a text".to_owned())
+}

@@ -7,7 +7,6 @@
 //! A panic in an actor ends the run with an outcome; it never ends the process. The loop is single-threaded and has
 //! no state outside of itself: many simulations run side by side on many threads.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
@@ -22,6 +21,7 @@ use crate::device::DevicePort;
 use crate::invariant;
 use crate::kernel::{Again, Hosts, NONE, Shared, SlotState, Stop};
 use crate::mailbox::Mailbox;
+use crate::outcome::panic_message;
 use crate::sync::{Barrier, Condvar, Mutex, Semaphore};
 use crate::trace::TraceSink;
 use crate::{
@@ -750,12 +750,6 @@ fn outcome_of(stop: Stop) -> Outcome {
         Stop::Failed(failure) => Outcome::Failed(failure),
         Stop::BadInput(message) => Outcome::BadInput(message),
     }
-}
-
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a text".to_owned())
 }
 
 impl fmt::Debug for Simulation {

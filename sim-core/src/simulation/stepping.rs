@@ -25,9 +25,10 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use super::{Simulation, panic_message};
+use super::Simulation;
 use crate::code::{Code, Kinds};
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
+use crate::outcome::panic_message;
 use crate::{
     Actor, ActorId, Answer, Branch, Choosing, Clock, Device, Digest, Executed, Failure, Footprint,
     HostId, Offer, Outcome, QueueHead, StepKind, Transition, WaitGraph,

@@ -4,8 +4,8 @@
 //! Where SimGrid is installed, random clusters over all options are compared with a run of it, `SIMGRID_CLUSTERS` of them (6),
 //! and the files of the folder `SIMGRID_PLATFORMS`, if it is set. `SIMRUN_REQUIRE_SIMGRID` makes its absence a failure.
 //!
-//! *Not compared*: ways through the router of a zone with `routing="Cluster"`, which 3.32 does not find; and sites whose
-//! profiles change speeds, which have tests of their own.
+//! *Not compared*: ways through the router of a zone with `routing="Cluster"`, which 3.32 does not find; and what follows
+//! after the host of the program has gone off.
 
 mod lab;
 
@@ -51,16 +51,28 @@ fn rows(text: &str) -> Vec<Row> {
 
 /// The dates of one platform under one model that are not SimGrid's.
 fn wrong(xml: &Path, model: &str, dates: &str) -> Vec<String> {
-    let changes = [
-        format!("network.model={model}"),
-        "network.compat=simgrid-4.1".to_owned(),
-    ];
-    let changes = changes.map(|change| change.parse().expect("a change"));
+    let text = fs::read_to_string(xml).expect("a platform");
+    let mut changes = vec![format!("network.model={model}")];
+    // A transfer of 4.1 never becomes faster than its links were when it began; one of 3.32 does
+    // if it has no window.
+    if model != "raw" || !text.contains("bandwidth_file") {
+        changes.push("network.compat=simgrid-4.1".to_owned());
+    }
+    let changes: Vec<_> = changes
+        .iter()
+        .map(|change| change.parse().expect("a change"))
+        .collect();
     let platform = Platform::load_with(xml, &changes)
         .unwrap_or_else(|error| panic!("{}", error.report(false)));
     let mut lab = Lab::new(&platform.to_toml());
     let mut rows = rows(dates);
-    assert!(!rows.is_empty(), "{} {model}: no dates", xml.display());
+    // Where the only host with a program goes off, nothing is sent.
+    let may_end = text.contains("state_file");
+    assert!(
+        !rows.is_empty() || may_end,
+        "{} {model}: no dates",
+        xml.display()
+    );
     let mut wrong = Vec::new();
     let mut compare = |row: &Row, date: f64| {
         if (date - row.end).abs() > LIMIT * row.end {
@@ -89,7 +101,10 @@ fn wrong(xml: &Path, model: &str, dates: &str) -> Vec<String> {
     let mut next = together.into_iter().peekable();
     loop {
         let until = next.peek().map_or(f64::INFINITY, |row| row.start);
-        while let Some((date, ended)) = lab.next_end_until(until) {
+        // Profiles that repeat have events for ever.
+        while !running.is_empty()
+            && let Some((date, ended)) = lab.next_end_until(until)
+        {
             for number in ended {
                 let at = running.iter().position(|(id, _)| id.number == number);
                 let (_, row) = running.swap_remove(at.expect("it runs"));

@@ -183,7 +183,7 @@ fn platform(importer: &mut Importer, root: &Element) -> ZoneEntry {
             _ => importer.unknown(child),
         }
     }
-    if outermost.is_none() {
+    if outermost.is_none() && !importer.deploys {
         let problem = "the platform has no zone".to_owned();
         importer.mistake(root, problem, "expected a <zone> or a <cluster> in it");
     }

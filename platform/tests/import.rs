@@ -148,6 +148,35 @@ fn mistakes_name_the_line_of_the_xml() {
     );
 }
 
+/// One mistake for all programs that a file places, and none about the platform that it is not.
+#[test]
+fn deployment_files_name_the_way_to_place_ranks() {
+    let advice = "belongs to a deployment file: expected a platform; simrun places ranks with \
+                  --map FILE, one host per line";
+    let actor = "<actor host=\"e0\" function=\"f\">\n<argument value=\"9\"/></actor>";
+    let process = "<process host=\"e1\" function=\"f\"/>";
+    let deployment = format!("<platform version=\"4.1\">\n{actor}\n{process}\n</platform>");
+    let in_platform = SITES.replace("</platform>", &format!("{actor}</platform>"));
+    let in_zone = SITES.replace(
+        "</zone>\n</platform>",
+        &format!("{process}</zone></platform>"),
+    );
+    for (text, tag) in [
+        (deployment, "<actor>"),
+        (in_platform, "<actor>"),
+        (in_zone, "<process>"),
+    ] {
+        let error = Platform::parse("d.xml", &text)
+            .expect_err("a mistake")
+            .to_string();
+        let at = text.find(&tag[..tag.len() - 1]).expect("the tag");
+        let line = text[..=at].lines().count();
+        assert!(error.starts_with(&format!("d.xml:{line}:")), "{error}");
+        assert!(error.contains(&format!("{tag} {advice}")), "{error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+}
+
 #[test]
 fn a_file_is_read_by_its_ending() {
     let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));

@@ -12,6 +12,10 @@ use crate::file::{Direction, LinkEntry, LinkUse, PowerState, Speeds, cut};
 use crate::mistake::Mistake;
 use crate::units::{Bandwidth, Duration, Kind, Quantity, Speed};
 
+/// The way from a deployment file of SimGrid to a mapping.
+const DEPLOYMENT: &str = "expected a platform; simrun places ranks with --map FILE, one host per \
+                          line, and programs get their arguments after --";
+
 /// Where the files are that a platform names.
 #[derive(Default, Debug)]
 pub(super) enum Files {
@@ -44,6 +48,8 @@ pub(super) struct Importer {
     pub(super) switches: BTreeMap<String, String>,
     pub(super) files: Files,
     pub(super) traces: Traces,
+    /// A tag that places a program has been found.
+    pub(super) deploys: bool,
     /// Zones around the present one.
     pub(super) depth: usize,
 }
@@ -82,8 +88,15 @@ impl Importer {
         );
     }
 
-    /// A tag that SimGrid does not know either, or not here.
+    /// Refuses a tag that SimGrid does not know either, or not here, and of tags that place programs the first.
     pub(super) fn unknown(&mut self, element: &Element) {
+        if let "actor" | "process" | "defaultProcess" = element.name.as_str() {
+            if !std::mem::replace(&mut self.deploys, true) {
+                let problem = format!("<{}> belongs to a deployment file", element.name);
+                self.mistake(element, problem, DEPLOYMENT);
+            }
+            return;
+        }
         let problem = format!("<{}> is not known here", cut(&element.name));
         self.mistake(element, problem, "expected a tag of SimGrid's platforms");
     }

@@ -135,7 +135,8 @@ fn look_at_pair(
     Some(())
 }
 
-/// Pairs of which one makes the other possible, or of which only the owner of one mutex can do either; and what only devices do.
+/// Pairs of which one makes the other possible, or of which only the owner of one mutex can do
+/// either; and what only devices do (`tests/devices.rs`).
 fn never_both_possible(one: StepKind, other: StepKind) -> bool {
     use StepKind::{
         AsyncReceive, AsyncSend, BarrierAsyncLock, BarrierWait, Choose, CondvarAsyncLock, Deliver,

@@ -133,6 +133,30 @@ fn arrivals_at_a_barrier_commute() {
     check(programs::barrier(3, 3), 1, 0);
 }
 
+/// An actor locks a mutex before a barrier of two, another one behind it.
+fn locks_around_a_barrier() -> Stepper {
+    Stepper::on_one_host(|simulation| {
+        let (mutex, barrier) = (simulation.new_mutex(), simulation.new_barrier(2));
+        let (same, other) = (mutex.clone(), barrier.clone());
+        simulation.spawn_anonymous(0, |_| async move {
+            mutex.lock().await;
+            mutex.unlock().await;
+            barrier.wait().await;
+        });
+        simulation.spawn_anonymous(0, |_| async move {
+            other.wait().await;
+            same.lock().await;
+            same.unlock().await;
+        });
+    })
+}
+
+/// One class: the lock before the barrier comes first.
+#[test]
+fn what_comes_after_a_barrier_never_comes_before_an_arrival() {
+    check_judged(locks_around_a_barrier, 1, 0);
+}
+
 #[test]
 fn draws_are_branches() {
     let (statistics, seen) = classes(programs::draws(), Reduction::Odpor);

@@ -1,5 +1,6 @@
 //! Promise: programs reach threads, disks and parallel tasks through their actor, wait for them, see what is left and how they end.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -278,4 +279,24 @@ fn an_actor_that_is_started_again_with_its_host_may_end_a_wait() {
     assert_eq!(report.outcome, Outcome::Finished);
     let end = report.time.as_secs();
     assert!((6.0..=6.1).contains(&end), "{end}");
+}
+
+/// The host is off from 1 to 2 and from 5 to 6 s, and the actor has ended each time before.
+#[test]
+fn an_ended_actor_starts_again_with_its_host_only_as_in_simgrid() {
+    let compat = "\n[network]\nmodel = \"raw\"\ncompat = \"simgrid-4.1\"\n";
+    for (network, expected) in [("", &[0.0][..]), (compat, &[0.0, 2.0, 6.0])] {
+        let mut simulation = simulation(&format!("{}{network}", switching()));
+        let starts = Rc::new(RefCell::new(Vec::new()));
+        let log = Rc::clone(&starts);
+        simulation.spawn_restarting("short", B.0, move |me| {
+            let log = Rc::clone(&log);
+            async move { log.borrow_mut().push(me.now().as_secs()) }
+        });
+        simulation.spawn("watcher", 0, |me: Actor| async move {
+            me.sleep(secs(9.0)).await
+        });
+        assert_eq!(simulation.run().outcome, Outcome::Finished);
+        assert_eq!(*starts.borrow(), expected, "{network:?}");
+    }
 }

@@ -178,6 +178,12 @@ pub trait Resource {
         )))
     }
 
+    /// Returns true if a host that comes back also starts those restarting actors again that had
+    /// ended by themselves, or were killed, before it went off.
+    fn restarts_ended_actors(&self) -> bool {
+        false
+    }
+
     /// Makes a change that an actor asked for; what it fails ends at the next [`Resource::advance`], which the kernel calls at
     /// once.
     ///

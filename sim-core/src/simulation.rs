@@ -284,7 +284,8 @@ impl Simulation {
     }
 
     /// Adds an actor that runs from the start, and again from its beginning whenever its host comes back after it went
-    /// off under it.
+    /// off under it; if [`Resource::restarts_ended_actors`](crate::Resource::restarts_ended_actors), also after it
+    /// has ended.
     ///
     /// # Panics
     /// If there is no host of that number.

@@ -76,7 +76,8 @@ pub enum Compat {
     ///   `Σ weight_s / B_i` if that is above 0, so that a latency that goes to 0 does not make a jump;
     /// - a transfer that runs when a link of its route changes its bandwidth keeps the limit `min B_i` from its start:
     ///   it does not get faster when the link does;
-    /// - the cables of a cluster that are declared `fatpipe` are shared.
+    /// - the cables of a cluster that are declared `fatpipe` are shared;
+    /// - a host that comes back starts its restarting actors again also if they had ended by themselves.
     ///
     /// Not reproduced: that a change of latency wakes transfers that still pay theirs, and the absolute 1e-5 at which the
     /// reference's solver cuts off.

@@ -2,7 +2,8 @@
 //!
 //! What runs on a failed host is the resource's business: it reports those activities as failed, and the kernel
 //! ends them before the actors, so that a partner elsewhere sees a failure and not a cancellation. An actor that is
-//! created on a host that is off ends at once.
+//! created on a host that is off ends at once. The resource says whether an actor that had ended before its host went off
+//! starts again too.
 //!
 //! *Not modelled*: waiting for a host to come back. A run is over when no actor is left, even if one would be
 //! started again later.
@@ -132,8 +133,9 @@ impl Kernel {
         self.digest.mix(u64::from(host.0) << 8 | u64::from(on), 3);
         self.progress += 1;
         if on {
-            self.host_states.off.remove(&host);
-            self.restart_on(host);
+            if self.host_states.off.remove(&host) {
+                self.restart_on(host);
+            }
         } else if self.host_states.off.insert(host) {
             self.kill_on(host);
         }
@@ -183,9 +185,10 @@ impl Kernel {
     }
 
     fn restart_on(&mut self, host: HostId) {
+        let ended_too = self.resource.restarts_ended_actors();
         for position in 0..self.host_states.restarts.len() {
             let restart = &mut self.host_states.restarts[position];
-            if restart.host != host || !std::mem::take(&mut restart.down) {
+            if restart.host != host || !(std::mem::take(&mut restart.down) || ended_too) {
                 continue;
             }
             let (name, program) = (restart.name.clone(), Rc::clone(&restart.program));

@@ -116,6 +116,10 @@ impl Resource for FlowModel {
             && self.first_end_s() == f64::INFINITY
     }
 
+    fn restarts_ended_actors(&self) -> bool {
+        self.laws.is_compat()
+    }
+
     fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {
         self.change(profile::Change::Host(host, on), now);
         Ok(())

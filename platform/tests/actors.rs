@@ -294,7 +294,7 @@ fn an_ended_actor_starts_again_with_its_host_only_as_in_simgrid() {
             async move { log.borrow_mut().push(me.now().as_secs()) }
         });
         simulation.spawn("watcher", 0, |me: Actor| async move {
-            me.sleep(secs(9.0)).await
+            me.sleep(secs(9.0)).await;
         });
         assert_eq!(simulation.run().outcome, Outcome::Finished);
         assert_eq!(*starts.borrow(), expected, "{network:?}");

@@ -12,6 +12,8 @@
 //!
 //! *Not modelled*: changes of single hosts or cables of a cluster, which are one entry.
 
+mod blame;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -21,6 +23,7 @@ use crate::file::{IN_PLACE_OF_LINKS, cut};
 use crate::model::{NetworkModel, NetworkParameters};
 use crate::nearest::nearest;
 use crate::units::split_number;
+pub(crate) use blame::blame;
 
 /// The most names that a message lists.
 const LISTED_MAX: usize = 8;

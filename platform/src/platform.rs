@@ -24,7 +24,7 @@ use crate::import::{Note, build_xml};
 use crate::mistake::{LoadError, Unreadable};
 use crate::model::profile::Profile;
 use crate::nearest::nearest;
-use crate::overrides::{Override, apply};
+use crate::overrides::{Override, apply, blame};
 use crate::route::{LinkId, NoRoute, Place, Route, Wire};
 use crate::summary::{Outline, Summary};
 use crate::zone::{Gap, Tree};
@@ -142,7 +142,7 @@ impl Platform {
         Self::load(path)?.with(&path.display().to_string(), overrides)
     }
 
-    /// The same platform with changes; mistakes are reported as in a file called `file_name`, with the changes.
+    /// The same platform with changes; mistakes are reported at the changes, of a file called `file_name`.
     ///
     /// # Errors
     /// [`LoadError`] if a change matches nothing or gives something that is no platform.
@@ -154,9 +154,10 @@ impl Platform {
             let cluster = |host: &str| self.cluster_of(host);
             change.refuse_single(cluster).map_err(LoadError::Override)?;
         }
-        let text = apply(&self.to_toml(), overrides).map_err(LoadError::Override)?;
-        let name = format!("{file_name} as changed");
-        let mut platform = build(&name, &text, None).map_err(LoadError::Mistakes)?;
+        let before = self.to_toml();
+        let text = apply(&before, overrides).map_err(LoadError::Override)?;
+        let mut platform = build(file_name, &text, None)
+            .map_err(|found| LoadError::Mistakes(blame(file_name, &before, overrides, &found)))?;
         platform.notes = self.notes;
         Ok(platform)
     }

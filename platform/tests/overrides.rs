@@ -148,7 +148,7 @@ fn what_matches_nothing_is_answered_with_the_nearest_names() {
 fn values_are_checked_like_those_of_a_file() {
     let error = with(&["links.wan.bandwidth=10Gbs"]).expect_err("a mistake");
     assert!(
-        error.starts_with("p.toml as changed:")
+        error.starts_with("p.toml with --set links.wan.bandwidth=10Gbs:1:1:")
             && error.contains("unknown unit \"Gbs\" in \"10Gbs\": expected a bandwidth"),
         "{error}"
     );
@@ -159,6 +159,47 @@ fn values_are_checked_like_those_of_a_file() {
     );
     let error = with(&["clusters.nodes.cores*=0.3"]).expect_err("a mistake");
     assert!(error.contains("is no quantity"), "{error}");
+}
+
+/// Nobody has written the text that changes are made in, least of all beside an XML file.
+#[test]
+fn mistakes_are_shown_at_the_changes_that_make_them() {
+    let xml = r#"<platform version="4.1"><zone id="w" routing="Full">
+        <host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/>
+        <link id="l" bandwidth="1GBps" latency="1us"/> <link id="m" bandwidth="1GBps"/>
+        <route src="a" dst="b"><link_ctn id="l"/></route></zone></platform>"#;
+    let show = |changes: &[&str]| {
+        let changes: Vec<Override> = changes
+            .iter()
+            .map(|change| change.parse().expect("a change"))
+            .collect();
+        let platform = Platform::parse("p.xml", xml).expect("a platform");
+        platform.with("p.xml", &changes).expect_err("a mistake")
+    };
+    // Both links are wrong by the same change: one mistake.
+    let error = show(&["hosts.a.cores=2", "links.*.bandwidth=10Gbs"]);
+    let text = error.to_string();
+    let place = "p.xml with --set hosts.a.cores=2 --set links.*.bandwidth=10Gbs:2:1: ";
+    assert!(text.starts_with(place), "{text}");
+    assert!(text.ends_with("did you mean \"10Gbps\"?"), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    let report = error.report(false);
+    assert!(
+        report.contains("2 │ --set links.*.bandwidth=10Gbs\n"),
+        "{report}"
+    );
+    assert!(!report.contains("[links"), "{report}");
+    // Each of two that make the same mistake, and what only both together make.
+    let text = show(&["hosts.a.cores=0", "hosts.b.cores=0"]).to_string();
+    assert!(
+        text.contains("cores=0:1:1: zero") && text.contains("cores=0:2:1: zero"),
+        "{text}"
+    );
+    let text = show(&["network.model=loggops", "network.latency=1us"]).to_string();
+    assert!(
+        text.contains("latency=1us:1:1: model \"loggops\" without overhead"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -1,0 +1,73 @@
+//! Mistakes of a changed platform, at the changes that make them instead of in a text that nobody has written.
+//!
+//! Each change is made alone: a mistake that is there too belongs to it. What only several changes together make is shown at
+//! the first change that is wrong alone, otherwise at the last one.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::{Override, apply};
+use crate::build::build;
+use crate::mistake::{Mistake, Mistakes, Source};
+
+/// A change in the list of all.
+struct Suspect {
+    span: Range<usize>,
+    /// The problems of the platform with this change alone.
+    problems: BTreeSet<String>,
+}
+
+/// Places the mistakes `found` in the platform `text` with all changes at those changes; the file is called `file_name`.
+pub(crate) fn blame(
+    file_name: &str,
+    text: &str,
+    overrides: &[Override],
+    found: &Mistakes,
+) -> Mistakes {
+    let mut list = String::new();
+    let mut suspects = Vec::new();
+    for one in overrides {
+        let start = list.len();
+        list.push_str(&format!("--set {one}"));
+        suspects.push(Suspect {
+            span: start..list.len(),
+            problems: problems(text, one),
+        });
+        list.push('\n');
+    }
+    let mut mistakes = Vec::new();
+    let mut seen = BTreeSet::new();
+    for mistake in found.list() {
+        for span in culprits(&suspects, &mistake.problem) {
+            if seen.insert((span.start, &mistake.problem)) {
+                let mistake = mistake.clone();
+                mistakes.push(Mistake { span, ..mistake });
+            }
+        }
+    }
+    let name = format!("{file_name} with {}", list.trim_end().replace('\n', " "));
+    Mistakes::new(Source::new(&name, &list), mistakes)
+}
+
+fn problems(text: &str, change: &Override) -> BTreeSet<String> {
+    let Ok(text) = apply(text, std::slice::from_ref(change)) else {
+        return BTreeSet::new();
+    };
+    let Err(mistakes) = build("", &text, None) else {
+        return BTreeSet::new();
+    };
+    let list = mistakes.list().iter();
+    list.map(|mistake| mistake.problem.clone()).collect()
+}
+
+/// The places of the changes that a problem belongs to; at least one.
+fn culprits(suspects: &[Suspect], problem: &str) -> Vec<Range<usize>> {
+    let own = suspects.iter().filter(|one| one.problems.contains(problem));
+    let own: Vec<_> = own.map(|one| one.span.clone()).collect();
+    if !own.is_empty() {
+        return own;
+    }
+    let wrong = suspects.iter().find(|one| !one.problems.is_empty());
+    let last = wrong.or(suspects.last());
+    last.map(|one| one.span.clone()).into_iter().collect()
+}

@@ -32,7 +32,7 @@ impl Pass {
     /// Which sends wait, in words.
     pub(super) const fn condition(&self) -> &'static str {
         match self.mode {
-            SendMode::Mixed => "if some sends are buffered and others not",
+            SendMode::Mixed => "if only some sends are buffered",
             _ => "if sends are not buffered",
         }
     }

@@ -24,6 +24,7 @@
 //!   whose answer depends on the order of arrivals, deliveries from different queues commute, and what it sends is delivered after what it
 //!   had waited for, whichever came last.
 //!   If all it does is to receive from any source, only the deliveries of messages depend on each other.
+//! * The end of a time limit that is up because nothing else can happen depends on everything.
 //! * Events with hidden effects (a handle dropped, a state read without an operation) depend on everything but draws and
 //!   sleeps, and events that number new actors or objects on each other.
 
@@ -303,7 +304,7 @@ pub fn dependent(first: &Event, second: &Event, lists: &Lists) -> bool {
     if first.actor == second.actor {
         return true;
     }
-    const SPECIAL: u8 = Executed::HIDDEN | Executed::ALLOCATES;
+    const SPECIAL: u8 = Executed::HIDDEN | Executed::ALLOCATES | Executed::IDLE;
     if (first.effects | second.effects) & SPECIAL != 0 && have_effects(first, second) {
         return true;
     }
@@ -329,7 +330,8 @@ fn have_effects(first: &Event, second: &Event) -> bool {
                     StepKind::Random | StepKind::Sleep | StepKind::Yield | StepKind::TimeUp
                 ))
     };
-    touches(first, second)
+    (first.effects | second.effects) & Executed::IDLE != 0
+        || touches(first, second)
         || touches(second, first)
         || first.effects & second.effects & Executed::ALLOCATES != 0
 }

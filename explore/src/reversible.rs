@@ -26,6 +26,10 @@ pub enum Verdict {
 #[must_use]
 pub fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Verdict {
     let (e, f) = (&path.events()[first], &path.events()[second]);
+    // As long as something else can happen no limit is up; then only that is possible.
+    if (e.effects | f.effects) & Executed::IDLE != 0 {
+        return Verdict::No;
+    }
     // What was repeated in vain was enabled by something; hidden effects may enable anything.
     if f.effects & Executed::AWAITED != 0 || e.effects & Executed::HIDDEN != 0 {
         return Verdict::Try;

@@ -147,6 +147,105 @@ fn work_may_take_longer_than_a_limit() {
     assert_eq!(seen, &set(&first) | &set(&["one: true", "one: false"]));
 }
 
+/// Nobody receives it, so its limit ends the wait: no deadlock.
+#[test]
+fn a_put_with_a_limit_that_nobody_receives_ends() {
+    let put = |simulation: &mut Simulation, seen: &Seen| {
+        let (mailbox, notes) = (simulation.new_mailbox(), Rc::clone(seen));
+        simulation.spawn_anonymous(0, move |_| async move {
+            let end = mailbox.put_timeout(1, 8.0, Span::from_secs(1.0)).await;
+            notes.borrow_mut().insert(format!("{end:?}"));
+        });
+    };
+    let late = format!("Err({:?})", ActivityError::TimedOut);
+    for allow in [nothing, Stepper::allow_timeouts, no_host_fails] {
+        let (report, seen) = explored(allow, put);
+        assert_eq!((ends(&report), report.verdict), ((1, 0), Verdict::Ok));
+        assert_eq!(seen, set(&[&late]));
+    }
+}
+
+fn no_host_fails(stepper: &mut Stepper) {
+    let host = ["host-1".to_owned()];
+    stepper.allow_failures(0, &host).expect("it is there");
+}
+
+/// In vain: each ends after its limit, and what has no limit is still a deadlock.
+#[test]
+fn every_wait_with_a_limit_ends_when_nothing_else_can_happen() {
+    for is_last in [true, false] {
+        let (report, seen) = explored(nothing, move |simulation, seen| {
+            let mailbox = simulation.new_mailbox();
+            let (semaphore, mutex) = (simulation.new_semaphore(0), simulation.new_mutex());
+            let condvar = simulation.new_condvar();
+            let (silent, notes) = (mailbox.clone(), Rc::clone(seen));
+            let target = simulation.spawn_anonymous(1, move |_| async move {
+                drop(silent.get().await);
+            });
+            target.daemonize();
+            simulation.spawn_anonymous(0, move |me| async move {
+                let limit = Span::from_secs(1.0);
+                let acquired = semaphore.acquire_timeout(limit).await.is_err();
+                let joined = target.join_timeout(limit).await.is_err();
+                mutex.lock().await;
+                let signalled = condvar.wait_timeout(&mutex, limit).await.is_err();
+                mutex.unlock().await;
+                let other = me.new_mailbox();
+                let activity = other.get_async().await;
+                let any = me.wait_any_timeout(&[&activity], limit).await.is_err();
+                let one = activity.wait_timeout(limit).await.is_err();
+                let ends = [acquired, joined, signalled, any, one];
+                notes.borrow_mut().insert(format!("{ends:?}"));
+                if !is_last {
+                    drop(other.get().await);
+                }
+            });
+        });
+        let expected = if is_last { (1, 0) } else { (0, 1) };
+        assert_eq!(ends(&report), expected);
+        assert_eq!(seen, set(&["[true, true, true, true, true]"]));
+    }
+}
+
+/// As if all else took no time: an answer after some limits of a second comes in time or does not.
+#[test]
+fn the_limit_that_ends_first_is_up_first() {
+    for (seconds, in_time) in [(1, true), (4, true), (6, false)] {
+        let (report, seen) = explored(nothing, move |simulation, seen| {
+            let (answers, silent) = (simulation.new_mailbox(), simulation.new_mailbox());
+            let (same, notes) = (answers.clone(), Rc::clone(seen));
+            simulation.spawn("master", 0, move |_| async move {
+                let got = same.get_timeout(Span::from_secs(5.0)).await.is_ok();
+                notes.borrow_mut().insert(got.to_string());
+            });
+            simulation.spawn("worker", 1, move |_| async move {
+                for _ in 0..seconds {
+                    drop(silent.get_timeout(Span::from_secs(1.0)).await);
+                }
+                answers.put_detached(1, 8.0).await;
+            });
+        });
+        assert_eq!((ends(&report), report.verdict), ((1, 0), Verdict::Ok));
+        assert_eq!(seen, set(&[&in_time.to_string()]), "{seconds} s");
+    }
+}
+
+/// A daemon that looks again and again every second lets the run end.
+#[test]
+fn limits_of_daemons_do_not_keep_a_run_going() {
+    let (report, _) = explored(nothing, |simulation, _| {
+        let mailbox = simulation.new_mailbox();
+        let daemon = simulation.spawn_anonymous(0, move |_| async move {
+            loop {
+                drop(mailbox.get_timeout(Span::from_secs(1.0)).await);
+            }
+        });
+        daemon.daemonize();
+        simulation.spawn_anonymous(0, |me| async move { me.yield_now().await });
+    });
+    assert_eq!(report.verdict, Verdict::Ok);
+}
+
 /// A worker that answers a master.
 async fn worker(me: Actor, answers: sim_core::Mailbox) {
     me.yield_now().await;

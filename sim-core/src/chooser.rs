@@ -20,8 +20,9 @@ pub enum Clock {
     /// Time passes; a decision is among what is runnable at one date.
     #[default]
     Timed,
-    /// Time stands still: sleeping and computing do nothing, a matched communication is complete, no timeout
-    /// expires, and the digest leaves dates out.
+    /// Time stands still: sleeping and computing do nothing, a matched communication is complete,
+    /// no timeout expires (under a [`Stepper`](crate::Stepper) only where nothing else can happen),
+    /// and the digest leaves dates out.
     Untimed,
 }
 

@@ -195,7 +195,7 @@ pub struct Executed {
     /// How many steps the actor could have taken instead, this one included.
     pub alternatives: u32,
     /// What else happened up to the actor's next operation: [`Executed::HIDDEN`], [`Executed::ALLOCATES`],
-    /// [`Executed::AWAITED`], [`Executed::FAILED`], [`Executed::SEVERAL`].
+    /// [`Executed::AWAITED`], [`Executed::FAILED`], [`Executed::SEVERAL`], [`Executed::IDLE`].
     pub effects: u8,
     /// The step that put there what a delivery has delivered; [`QueueHead::BEFORE`](crate::QueueHead::BEFORE) if none.
     pub cause: u32,
@@ -213,4 +213,6 @@ impl Executed {
     pub const FAILED: u8 = 8;
     /// The actor waited in several operations, or for any of several activities: it may have other steps in other orders.
     pub const SEVERAL: u8 = 16;
+    /// A time limit was up because nothing else could happen.
+    pub const IDLE: u8 = 128;
 }

@@ -33,6 +33,7 @@ mod condvars;
 mod events;
 mod execute;
 mod hosts;
+mod limits;
 mod mailboxes;
 mod mutexes;
 mod polling;
@@ -190,6 +191,8 @@ pub struct Kernel {
     pub(crate) clock_reads: Vec<&'static Location<'static>>,
     /// Whether the explorer may let the time of a wait be up.
     pub(crate) timeouts: bool,
+    /// The time limits that are up only when nothing else can happen, under an explorer.
+    pub(crate) limits: limits::Limits,
     /// Whether work is on its way, under an explorer, until somebody sees that it is over.
     pub(crate) transfers_last: bool,
     /// The invariants, if there are any.
@@ -271,6 +274,7 @@ impl Kernel {
             stepped: false,
             transfers_last: false,
             timeouts: false,
+            limits: limits::Limits::default(),
             watch: None,
             branches: false,
             sends: None,
@@ -368,10 +372,17 @@ impl Kernel {
         location: &'static Location<'static>,
         waker: &Waker,
     ) -> u32 {
+        let record = &mut self.actors[actor as usize];
+        let ticket = if record.tickets < TICKET_MAX {
+            record.tickets + 1
+        } else {
+            1
+        };
+        record.tickets = ticket;
         let timer = if timeout.as_secs() == f64::INFINITY {
             0
         } else {
-            self.set_timeout(actor, &mut code, timeout)
+            self.set_timeout(actor, ticket, &mut code, timeout)
         };
         // The turn that a new actor takes with its first operation is not yet the one that it gives away.
         let fired = match code {
@@ -385,12 +396,6 @@ impl Kernel {
             SlotState::Waiting
         };
         let record = &mut self.actors[actor as usize];
-        let ticket = if record.tickets < TICKET_MAX {
-            record.tickets + 1
-        } else {
-            1
-        };
-        record.tickets = ticket;
         record.insert(Slot::new(code, location, timer, ticket, state));
         if !std::ptr::eq(waker, self.waker) {
             record.keep_waker(ticket, waker);
@@ -406,9 +411,13 @@ impl Kernel {
 
     /// Sets the timer of an operation with a time limit, if the limit applies; returns its number, 0 if there is none.
     #[inline]
-    fn set_timeout(&mut self, actor: u32, code: &mut Code, timeout: Span) -> u64 {
-        if self.timeouts && code.is_among(Kinds::LIMITED) {
-            *code = code.limited();
+    fn set_timeout(&mut self, actor: u32, ticket: u32, code: &mut Code, timeout: Span) -> u64 {
+        if self.stepped && code.is_among(Kinds::LIMITED) {
+            if self.timeouts {
+                *code = code.limited();
+            } else {
+                self.limits.add(timeout, actor, ticket);
+            }
         }
         if self.clock == Clock::Timed && code.is_among(Kinds::TIMED) {
             self.set_timer(self.now + timeout, u64::from(actor))

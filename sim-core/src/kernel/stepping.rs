@@ -114,6 +114,7 @@ impl Kernel {
         self.step = NONE;
         self.active = Time::ZERO;
         self.device_waits = false;
+        self.limits.clear();
         self.effects.set(Effects::default());
     }
 

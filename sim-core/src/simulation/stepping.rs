@@ -8,10 +8,13 @@
 //! An actor that fails ends alone, so that what the others could still do is explored as well; the failures of a run are
 //! kept in order.
 //!
-//! Time limits never expire where no time passes, unless the explorer [asks for it](Stepper::allow_timeouts). Then the time of a
-//! wait for an activity may be up at any moment before the wait ends, whether or not the activity could have ended: work takes
-//! time that the explorer does not know. A wait for an actor, a unit of a semaphore or a signal with a limit does not wait: it
-//! succeeds if what it waits for is there when its turn comes, and otherwise its time is up; the order of the steps decides.
+//! A time limit is up when nothing else can happen, the one that ends first, as if everything else
+//! took no time; or at any moment, if the explorer [asks for it](Stepper::allow_timeouts). Then
+//! the time of a wait for an activity may be up at any moment before the wait ends, whether or not
+//! the activity could have ended: work takes time that the explorer does not know. A wait for an
+//! actor, a unit of a semaphore or a signal with a limit does not wait: it succeeds if what it
+//! waits for is there when its turn comes, and otherwise its time is up; the order of the steps
+//! decides.
 //!
 //! Work takes time that the explorer does not know: what has begun is on its way until a step shows somebody that it is over. A
 //! test, a wait for any, a cancellation, a time limit, a host or a link that goes off may come before or after its end. With
@@ -217,6 +220,7 @@ impl Stepper {
         self.device
             .clone_from(&self.simulation.kernel.borrow().device);
         self.settle();
+        self.let_time_pass();
         self.failures_before = self.failures.len();
         self.simulation
             .kernel
@@ -376,6 +380,7 @@ impl Stepper {
 
     /// The step that was executed, with what has followed from it.
     fn report(&mut self, mut failed: u8) -> Executed {
+        self.let_time_pass();
         if self.failures.len() > self.failures_before {
             failed = Executed::FAILED;
             self.failures_before = self.failures.len();
@@ -384,6 +389,16 @@ impl Stepper {
         Executed {
             effects: self.latest.effects | effects | failed,
             ..self.latest
+        }
+    }
+
+    /// Lets a time limit be up if nothing else can happen.
+    #[inline]
+    fn let_time_pass(&mut self) {
+        let has_limits = !self.simulation.kernel.borrow().limits.is_empty();
+        if has_limits && !self.is_finished() && self.next_able(0).is_none() {
+            let mut kernel = self.simulation.kernel.borrow_mut();
+            kernel.let_first_limit_be_up();
         }
     }
 
@@ -436,6 +451,7 @@ impl Stepper {
                 self.tested.clear();
                 kernel.places_of(actor, list, &mut self.tested);
             }
+            kernel.limits.is_up = false;
             kernel.branch = branch;
             let answer = if code.is_limited() {
                 kernel.execute_limited(actor, code)
@@ -567,17 +583,6 @@ impl Stepper {
     #[must_use]
     pub fn has_invariants(&self) -> bool {
         self.simulation.kernel.borrow().watch.is_some()
-    }
-
-    /// Whether every actor that is not a daemon has ended, or the run is [covered](Device::is_covered) by others.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.simulation.kernel.borrow().live == 0 || self.is_covered()
-    }
-
-    fn is_covered(&self) -> bool {
-        let device = self.device.as_ref();
-        device.is_some_and(|device| device.is_covered())
     }
 
     /// Who waits for what.
@@ -764,7 +769,8 @@ impl crate::Kernel {
             cause,
             effects: if awaited { Executed::AWAITED } else { 0 }
                 | if hidden { Executed::HIDDEN } else { 0 }
-                | if several { Executed::SEVERAL } else { 0 },
+                | if several { Executed::SEVERAL } else { 0 }
+                | if self.limits.is_up { Executed::IDLE } else { 0 },
         }
     }
 

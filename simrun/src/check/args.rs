@@ -96,7 +96,8 @@ pub(crate) struct CheckArgs {
     )]
     transfers: Transfers,
 
-    /// Let the time of waits with a limit be up at any moment; without it no time passes
+    /// Let the time of waits with a limit be up at any moment; without it limits are up only
+    /// when nothing else can happen, the one that ends first
     #[arg(long)]
     pub(super) timeouts: bool,
 

@@ -1,5 +1,5 @@
 //! What an explorer learns of the calls of a program, besides its steps: what they are about, what they send, and which
-//! read the time; and what came to those that take it from any source.
+//! read the time; what came to those that take it from any source; and whether a run is over.
 //!
 //! *Not modelled*: what messages between mailboxes contain; only a device tells what it carries.
 
@@ -9,6 +9,18 @@ use super::Stepper;
 use crate::{ActorId, Blocked, Received, SendCall};
 
 impl Stepper {
+    /// Whether every actor that is not a daemon has ended, or the run is
+    /// [covered](crate::Device::is_covered) by others.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.simulation.kernel.borrow().live == 0 || self.is_covered()
+    }
+
+    pub(super) fn is_covered(&self) -> bool {
+        let device = self.device.as_ref();
+        device.is_some_and(|device| device.is_covered())
+    }
+
     /// What came in this run where an actor takes what comes from anybody, as far as the device knows, in order.
     #[must_use]
     pub fn received(&self) -> Vec<Received> {

@@ -1,0 +1,61 @@
+//! Time limits under an explorer that does not let them be up at any moment.
+//!
+//! A limit is up when nothing else can happen: the one that ends first, as if everything else took no
+//! time. So a wait with a limit never waits for ever, and which of several ends first does not
+//! depend on the order of earlier steps.
+//!
+//! *Not modelled*: limits that are up while others could still do something. An explorer finds
+//! those only if it may choose them.
+
+use super::{Kernel, SlotState};
+use crate::{Span, Time};
+
+/// The time limits of the waits of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Limits {
+    /// The date of the latest limit that was up.
+    now: Time,
+    /// Dates, with the actors and the tickets of the waits; waits that are over among them.
+    pending: Vec<(Time, u32, u32)>,
+    /// A limit is up: its wait is what happens next.
+    pub(crate) is_up: bool,
+}
+
+impl Limits {
+    pub(super) fn add(&mut self, limit: Span, actor: u32, ticket: u32) {
+        self.pending.push((self.now + limit, actor, ticket));
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.pending.clear();
+        (self.now, self.is_up) = (Time::ZERO, false);
+    }
+}
+
+impl Kernel {
+    /// Lets the limit be up that ends first, because nothing else can happen.
+    pub(crate) fn let_first_limit_be_up(&mut self) {
+        let mut pending = std::mem::take(&mut self.limits.pending);
+        pending.retain(|&(_, actor, ticket)| {
+            let record = &self.actors[actor as usize];
+            let mut slots = record.slots().into_iter();
+            !record.dead
+                && slots.any(|slot| slot.ticket == ticket && slot.state == SlotState::Waiting)
+        });
+        let is_active =
+            |&&(_, actor, _): &&(Time, u32, u32)| !self.actors[actor as usize].suspended;
+        let first = pending.iter().filter(is_active).min().copied();
+        self.limits.pending = pending;
+        let Some((date, actor, ticket)) = first else {
+            return;
+        };
+        (self.limits.now, self.limits.is_up) = (date, true);
+        let slot = self.actors[actor as usize].slot_mut(ticket);
+        let slot = slot.expect("the wait was just seen");
+        slot.code = slot.code.limited();
+    }
+}

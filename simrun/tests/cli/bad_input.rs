@@ -104,6 +104,30 @@ fn mistakes_in_a_platform() {
     refuses_platform(many, &["unknown key \"x\"", "\"fast\"", "2 mistakes"]);
 }
 
+/// It is a platform all the same: a program may need no such route.
+#[test]
+fn zones_that_do_not_reach_each_other_are_warned_of() {
+    let sites = r#"version = 1
+links.wan = { bandwidth = "1Gbps", latency = "1ms" }
+[zones.east]
+gateway = "e"
+hosts.e.speed = "1Gf"
+[zones.west]
+gateway = "w"
+hosts.w.speed = "1Gf"
+"#;
+    let route = "[[routes]]\nfrom = \"east\"\nto = \"west\"\nlinks = [\"wan\"]\n";
+    let warning = "warning: \"east\" does not reach \"west\": expected a route from \"east\" \
+                   to \"west\" in [[routes]]\n";
+    let folder = Folder::new();
+    for (routes, expected) in [("", warning), (route, "")] {
+        let file = folder.write("sites.toml", &format!("{sites}{routes}"));
+        let ran = simrun(&format!("platform check {file}"));
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, expected));
+        assert!(ran.stdout.contains("zones     2"), "{}", ran.stdout);
+    }
+}
+
 #[test]
 fn no_route() {
     let folder = Folder::new();

@@ -78,6 +78,16 @@ impl Unreadable {
         }
     }
 
+    /// The file at `path` is a pipe in a folder, which opens only when another program writes to it.
+    pub(crate) fn named_pipe(path: &Path) -> Self {
+        Self {
+            file: path.display().to_string(),
+            problem: "it is a named pipe: expected a file, or an open pipe such as /dev/stdin"
+                .to_owned(),
+            help: None,
+        }
+    }
+
     /// The file at `path` has no end, or one too far away.
     pub(crate) fn too_long(path: &Path) -> Self {
         let mib = crate::platform::FILE_MAX >> 20;

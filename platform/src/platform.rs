@@ -13,6 +13,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Read as _;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use sim_core::{DiskId, HostId, Span};
@@ -59,9 +60,16 @@ pub(crate) const FILE_MAX: u64 = 64 << 20;
 /// Reads a file as text.
 ///
 /// # Errors
-/// [`LoadError::Unreadable`] if it cannot be read, is not UTF-8 or has more than [`FILE_MAX`] bytes.
+/// [`LoadError::Unreadable`] if it cannot be read, is a named pipe, is not UTF-8 or has more than [`FILE_MAX`] bytes.
 pub(crate) fn read_text(path: &Path) -> Result<String, LoadError> {
     let unreadable = |error| LoadError::Unreadable(Unreadable::io(path, &error));
+    // A pipe that is open already, such as /dev/stdin, has no name in a folder.
+    let is_pipe = path
+        .metadata()
+        .is_ok_and(|found| found.file_type().is_fifo());
+    if is_pipe && path.canonicalize().is_ok() {
+        return Err(LoadError::Unreadable(Unreadable::named_pipe(path)));
+    }
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     let limited = file.take(FILE_MAX + 1).read_to_end(&mut bytes);

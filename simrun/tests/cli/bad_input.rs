@@ -2,6 +2,7 @@
 //! found and what is expected.
 
 use std::fs;
+use std::io::Write as _;
 
 use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program, run, simrun};
 
@@ -102,6 +103,25 @@ fn mistakes_in_a_platform() {
     // All at once, counted.
     let many = "version = 1\nx = 1\n[hosts.a]\nspeed = \"fast\"\n";
     refuses_platform(many, &["unknown key \"x\"", "\"fast\"", "2 mistakes"]);
+}
+
+/// Nobody writes to the named pipe, so that opening it would never end.
+#[test]
+fn platforms_come_from_open_pipes_and_not_from_named_ones() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe.toml");
+    assert!(command("mkfifo").arg(&pipe).status().unwrap().success());
+    let ran = run(command("timeout").args(["60", SIMRUN, "platform", "check", &pipe]));
+    let problem = "it is a named pipe: expected a file, or an open pipe such as /dev/stdin";
+    let message = format!("error: cannot read platform file {pipe:?}: {problem}\n");
+    assert_eq!((ran.status, ran.stderr), (2, message));
+    let (read, mut write) = std::io::pipe().unwrap();
+    write.write_all(TWO_HOSTS.as_bytes()).unwrap();
+    drop(write);
+    let check = ["platform", "check", "/dev/stdin"];
+    let ran = run(command(SIMRUN).args(check).stdin(read));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.stdout.contains("hosts     2"), "{ran:?}");
 }
 
 /// It is a platform all the same: a program may need no such route.

@@ -98,7 +98,7 @@ pub(crate) struct CheckArgs {
 
     /// Let the time of waits with a limit be up at any moment; without it limits are up only
     /// when nothing else can happen, the one that ends first
-    #[arg(long)]
+    #[arg(long, verbatim_doc_comment)]
     pub(super) timeouts: bool,
 
     /// Report communicators that are never freed, too

@@ -20,7 +20,7 @@ const MODES: [SendMode; 2] = [SendMode::Rendezvous, SendMode::Mixed];
 /// Without a number of steps that was asked for, a search takes at most so many times the steps of the first one...
 const FACTOR: u64 = 10;
 /// ... but so many in any case.
-const STEPS_MIN: u64 = 200_000;
+const STEPS_MIN: u64 = 1_000_000;
 
 /// One of these searches.
 pub(super) struct Pass {

@@ -159,8 +159,11 @@ impl Machine {
             StepKind::BarrierAsyncLock if self.facts.is_crowded(object) => detail |= CROWDED,
             _ => {}
         }
-        let tells_ends =
-            matches!(kind, StepKind::Test | StepKind::TestAny) && self.stepper.transfers_last();
+        let is_test = matches!(
+            kind,
+            StepKind::Test | StepKind::TestEnded | StepKind::TestAny | StepKind::TestAnyEnded
+        );
+        let tells_ends = is_test && self.stepper.transfers_last();
         let is_orderless = kind == StepKind::Deliver
             && match self.facts.chooses(object) {
                 Choosing::Never => true,

@@ -3,10 +3,13 @@
 //!
 //! What a fuzzer finds goes into `fuzz/corpus`, and so into this test.
 
+mod random;
 mod readers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use random::Random;
 
 /// Mutations of each file.
 const MUTATIONS: u64 = 300;
@@ -57,18 +60,7 @@ const PIECES: [&str; 40] = [
     "[0-67108863]",
 ];
 
-/// splitmix64.
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % limit.max(1) as u64) as usize
-    }
-
     fn range(&mut self, length: usize) -> std::ops::Range<usize> {
         let (a, b) = (self.below(length + 1), self.below(length + 1));
         a.min(b)..a.max(b)

@@ -8,6 +8,7 @@
 //! after the host of the program has gone off.
 
 mod lab;
+mod random;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use std::process::Command;
 
 use lab::Lab;
 use platform::Platform;
+use random::Random;
 use sim_core::ActivityId;
 
 /// Relative to the date.
@@ -178,18 +180,7 @@ fn live(program: &Path, xml: &Path, model: &str) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// splitmix64.
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) % limit as u64) as usize
-    }
-
     fn one_of<'a>(&mut self, list: &[&'a str]) -> &'a str {
         list[self.below(list.len())]
     }

@@ -151,7 +151,7 @@ fn ended(stepper: &Stepper) -> Ended {
     }
 }
 
-/// What is different about a step, in words.
+/// Describes the difference between two executions of a step.
 fn difference(position: usize, before: &Seen, again: Option<&Seen>) -> String {
     let Seen { name, line, .. } = before;
     let at = if line.is_empty() {

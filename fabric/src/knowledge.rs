@@ -100,7 +100,7 @@ impl Knowledge {
         self.contents.set(digest.value());
     }
 
-    /// A rank goes on because of what was in this step.
+    /// Records that a rank continues because of what was in this step.
     pub(crate) fn learn(&self, rank: u32, step: u32) {
         self.ranks[rank as usize].learnt.borrow_mut().push(step);
     }

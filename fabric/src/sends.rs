@@ -115,7 +115,8 @@ impl ChosenSends {
         place.replace(asked);
     }
 
-    /// Whether a rank stays at sends whose messages have all been received: other runs go on from there.
+    /// Returns true if a rank stays at sends whose messages have all been received: other runs
+    /// continue from there.
     pub(crate) fn are_covered(&self) -> bool {
         let sent = self.sent.borrow();
         self.ranks.iter().any(|own| {

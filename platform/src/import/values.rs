@@ -16,7 +16,7 @@ use crate::units::{Bandwidth, Duration, Kind, Quantity, Speed};
 const DEPLOYMENT: &str = "expected a platform; simrun places ranks with --map FILE, one host per \
                           line, and programs get their arguments after --";
 
-/// Where the files are that a platform names.
+/// The place of the files that a platform names.
 #[derive(Default, Debug)]
 pub(super) enum Files {
     /// The platform is no file, so there cannot be any.

@@ -195,8 +195,8 @@ impl Plain {
     }
 }
 
-/// How long `left` takes at a rate, in seconds: infinite only where nothing moves, so that work which ends too late for a
-/// number is told from work which stands still.
+/// Returns the time that `left` takes at a rate, in seconds: infinite only where nothing moves, so
+/// that work which ends too late for a number is told from work which stands still.
 pub(super) fn duration(left: f64, rate: f64) -> f64 {
     let duration = left / rate;
     if rate > 0.0 {

@@ -50,7 +50,7 @@ pub fn run_placed(
     let file = MeetingFile::of(place, variable);
     if place.rank > 0 {
         let (ticket, control) = meet(place, &file, &launch)?;
-        return be(program, options, &ticket, (control, "rank 0"));
+        return be(program, options, &ticket, (control, Some("rank 0")));
     }
     let secret = Secret::random()?;
     let path = file.path().to_owned();
@@ -58,7 +58,7 @@ pub fn run_placed(
     let address = address.recv().map_err(io::Error::other)??;
     let ticket = ticket(place, address, &secret);
     let control = come(&ticket, options.startup, None)?;
-    if let Err(error) = be(program, options, &ticket, (control, "rank 0")) {
+    if let Err(error) = be(program, options, &ticket, (control, None)) {
         // This process ends before its coordinator has removed it.
         let _ = std::fs::remove_file(path);
         return Err(error);

@@ -87,8 +87,8 @@ struct Thread {
     unsent: Vec<u8>,
     gate: Option<Gate>,
     openings: Openings,
-    /// The coordinator, in words.
-    coordinator: String,
+    /// The coordinator's name and address; `None` if it runs in this process.
+    coordinator: Option<String>,
     orders: Receiver<Order>,
     news: Sender<News>,
     has_news: Arc<AtomicBool>,
@@ -112,8 +112,9 @@ pub(super) struct Doors {
     pub congestion: Option<String>,
     /// The time within which a connection to another rank is to be opened.
     pub within: Duration,
-    /// The coordinator, in words.
-    pub coordinator: String,
+    /// The coordinator's name and address; `None` if it runs in this process, which then ends the
+    /// process by itself.
+    pub coordinator: Option<String>,
 }
 
 /// Starts the thread, and returns the address at which others are let in besides.
@@ -337,11 +338,18 @@ impl Thread {
         }
     }
 
-    /// Ends the process without a coordinator, and says why: there is no other who could.
+    /// Ends the process without a coordinator, and says why: there is no other who could. One that
+    /// runs in this process closes its connections while it ends the process with the status of
+    /// the run: that is waited for.
     fn alone(&self, why: &str) -> ! {
+        let Some(coordinator) = &self.coordinator else {
+            loop {
+                std::thread::park();
+            }
+        };
         let text = format!(
-            "error: rank {}: lost {}: {why}; this rank ends\n",
-            self.rank, self.coordinator
+            "error: rank {}: lost {coordinator}: {why}; this rank ends\n",
+            self.rank
         );
         let _ = io::stderr().lock().write_all(text.as_bytes());
         descendants::exit_with(STOPPED)

@@ -113,7 +113,7 @@ pub fn run_rank(program: &dyn Program, options: &RankOptions, ticket: &Ticket) -
         let text = format!("cannot come to the launcher at {coordinator}: {error}");
         io::Error::new(error.kind(), text)
     })?;
-    let finished = be(program, options, ticket, (control, "the launcher"));
+    let finished = be(program, options, ticket, (control, Some("the launcher")));
     if ticket.parent.is_none() {
         // The launcher is on another machine and cannot.
         Spared::default().end_others();
@@ -121,12 +121,13 @@ pub fn run_rank(program: &dyn Program, options: &RankOptions, ticket: &Ticket) -
     finished
 }
 
-/// Runs one rank that has come to the coordinator, which is `coordinator` in words.
+/// Runs one rank that has connected to the coordinator, whose name for messages is `coordinator`;
+/// `None` if it runs in this process.
 pub(super) fn be(
     program: &dyn Program,
     options: &RankOptions,
     ticket: &Ticket,
-    (control, coordinator): (TcpStream, &str),
+    (control, coordinator): (TcpStream, Option<&str>),
 ) -> io::Result<bool> {
     let secret = ticket.secret().ok_or(ErrorKind::InvalidData)?;
     descendants::adopt();
@@ -144,7 +145,7 @@ pub(super) fn be(
         address,
         congestion: congestion.map(str::to_owned),
         within: options.startup,
-        coordinator: format!("{coordinator} at {}", ticket.coordinator),
+        coordinator: coordinator.map(|name| format!("{name} at {}", ticket.coordinator)),
     };
     let (porter, address) = porter::start(control, doors, &secret, Arc::clone(&waker))?;
     let host = os::host_name();
@@ -431,7 +432,7 @@ mod tests {
         };
         let ticket = Ticket::new((0, 1), (0, 1), address.recv().unwrap(), None, &secret);
         let control = come(&ticket, STARTUP, None).unwrap();
-        let error = be(&Nothing, &options, &ticket, (control, "the launcher")).unwrap_err();
+        let error = be(&Nothing, &options, &ticket, (control, Some("the launcher"))).unwrap_err();
         (error.to_string(), launcher.join().unwrap())
     }
 

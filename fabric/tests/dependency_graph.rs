@@ -65,11 +65,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("run", &["fabric", "files", "mpi", "platform", "sim-core"]),
     ("explore", &["sim-core"]),
     ("report", &["files", "platform"]),
+    ("real", &["mpi", "rdma", "run", "sim-core"]),
     (
         "validation",
-        &[
-            "fabric", "files", "mpi", "platform", "rdma", "report", "run", "sim-core",
-        ],
+        &["files", "mpi", "platform", "report", "run", "sim-core"],
     ),
     (
         "simrun",
@@ -80,6 +79,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "mpi",
             "platform",
             "rdma",
+            "real",
             "report",
             "run",
             "sim-core",

@@ -97,7 +97,7 @@ fn silence(text: &str) -> Result<Silence, String> {
 /// What `--listen` says.
 fn listen(text: &str) -> Result<SocketAddr, String> {
     if text == "host" {
-        let address = validation::real::host_address().map_err(|error| error.to_string())?;
+        let address = real::host_address().map_err(|error| error.to_string())?;
         return Ok(SocketAddr::new(address, 0));
     }
     let address: Result<IpAddr, _> = text.parse();

@@ -16,7 +16,7 @@ use crate::entry::VERSION;
 use crate::graph::{self, GraphCommand};
 use crate::measure::{self, MeasureCommand};
 use crate::platform_command::{self, PlatformCommand};
-use crate::real::{self, RealArgs};
+use crate::real_command::{self, RealArgs};
 use crate::rerun::{self, RerunCommand};
 use crate::way::Network;
 use crate::{new, package, status};
@@ -100,7 +100,7 @@ enum Sub {
     Check(Box<CheckCommand>),
     /// Run a program for real, over a network
     #[command(override_usage = "simrun real [OPTIONS] APP [-- ARGUMENTS OF APP]")]
-    #[command(before_help = ABOUT_REAL, after_help = real::EXIT_STATUS)]
+    #[command(before_help = ABOUT_REAL, after_help = real_command::EXIT_STATUS)]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Real(Box<RealCommand>),
     /// Look at platform files

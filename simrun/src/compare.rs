@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clap::Args;
 use files::{Output, OutputError};
-use validation::real::{Place, RENDEZVOUS, congestion_control};
+use real::{Place, RENDEZVOUS, congestion_control};
 use validation::{
     Comparison, Facts, Measurements, Rounds, add_run, common_factor, read, read_rounds,
     rounds_as_csv, sentinel_times, text_digest, write_comparison,

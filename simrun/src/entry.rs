@@ -19,7 +19,7 @@ use crate::check::{self, CheckArgs};
 use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
 use crate::platform_command::warn;
-use crate::real::{self, RealArgs};
+use crate::real_command::{self, RealArgs};
 use crate::{App, REVISION, handshake, progress, rerun, status, summary};
 
 /// Runs a program with the arguments of the process; `main!` calls this. A model checker makes it on several threads.
@@ -76,13 +76,13 @@ fn check_app<Shape, A: App<Shape> + Clone + Sync>(
 
 /// Runs a program for real: what follows `real`.
 fn real_app<Shape, A: App<Shape>>(name: &'static str, app: A, arguments: &[OsString]) -> ExitCode {
-    let parsed = command::<RealArgs>(name, A::command(), real::EXIT_STATUS)
+    let parsed = command::<RealArgs>(name, A::command(), real_command::EXIT_STATUS)
         .override_usage(format!("{name} real [OPTIONS] [-- ARGUMENTS OF {name}]"))
         .try_get_matches_from(arguments)
         .and_then(|matches| RealArgs::from_arg_matches(&matches))
         .and_then(|args| Ok((app.bind(name, &args.arguments)?, args)));
     match parsed {
-        Ok((program, args)) => real::run(name, &*program, &args, arguments),
+        Ok((program, args)) => real_command::run(name, &*program, &args, arguments),
         Err(error) => status::show(&error),
     }
 }

@@ -59,7 +59,7 @@ mod package;
 mod platform_command;
 mod process_hooks;
 mod progress;
-mod real;
+mod real_command;
 mod rerun;
 mod size;
 mod statics;

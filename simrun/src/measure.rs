@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use files::Output;
-use validation::real::{RANK_VARIABLE, RealRun};
+use real::{RANK_VARIABLE, RealRun};
 use validation::{
     Effort, Machine, MeasureOptions, Selection, Session, Tell, measure_simulated, samples_as_csv,
 };

@@ -10,14 +10,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use real::{FailureKind, Launch, Listener, OnLoss, Place, RealOutcome, RealRun, Starts, Ticket};
 use run::{Program, RankProgram};
-use validation::real::{
-    FailureKind, Launch, Listener, OnLoss, Place, RealOutcome, RealRun, Starts, Ticket,
-};
 use validation::{Session, Tell, measure, samples_as_csv};
 
 use crate::measure::MeasureCommand;
-use crate::real::ended;
+use crate::real_command::ended;
 use crate::way::Network;
 use crate::{REVISION, entry, status};
 
@@ -46,10 +44,7 @@ pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
         Err(missing) => return status::refuse(missing),
     };
     let program = measuring(command, &progress);
-    ended(
-        ticket.rank,
-        validation::real::run_rank(&program, &options, &ticket),
-    )
+    ended(ticket.rank, real::run_rank(&program, &options, &ticket))
 }
 
 /// One rank that somebody else has started, as srun and mpirun do. Rank 0 writes the samples.
@@ -82,7 +77,7 @@ pub(crate) fn be_placed(command: &MeasureCommand, network: Network, place: &Plac
         let known = known.into_iter().find(|&one| code == ExitCode::from(one));
         i32::from(known.unwrap_or(status::FAILED))
     };
-    let finished = validation::real::run_placed(&program, &options, place, launch, tell);
+    let finished = real::run_placed(&program, &options, place, launch, tell);
     ended(place.rank, finished)
 }
 
@@ -176,8 +171,7 @@ fn launched(command: &MeasureCommand, number: u32) -> Result<RealRun, ExitCode> 
     line.extend(std::env::args_os().skip(1));
     line.push(OsString::from(format!("--session={number}")));
     let launch = launch(command, Starts::here(&line, command.ranks()), stop);
-    validation::real::launch(&launch, &mut Progress::default(), RealRun::clone)
-        .map_err(status::refuse)
+    real::launch(&launch, &mut Progress::default(), RealRun::clone).map_err(status::refuse)
 }
 
 /// An error if the run did not finish.

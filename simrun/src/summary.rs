@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use platform::{NetworkModel, Platform};
+use real::RealRecord;
 use run::{ConnectionTotals, ConnectionWait, Options, Record, Run, SendMode};
 use sim_core::{Limit, Outcome, Report, Time};
-use validation::real::RealRecord;
 
 use crate::Size;
 use crate::args::RunArgs;

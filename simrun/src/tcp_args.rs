@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use validation::real::{Backend, congestion_control};
+use real::{Backend, congestion_control};
 
 /// What can be chosen about sockets.
 #[derive(Args, Clone, Debug)]

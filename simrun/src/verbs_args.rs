@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
-use validation::real::Backend;
+use real::Backend;
 
 use crate::size::Size;
 
@@ -347,7 +347,7 @@ impl VerbsArgs {
 #[cfg(feature = "verbs")]
 pub(crate) fn look_for_device(args: &VerbsArgs) -> Result<(), String> {
     args.check()?;
-    let opened = validation::verbs::LibVerbs::open(args.device.as_deref());
+    let opened = real::verbs::LibVerbs::open(args.device.as_deref());
     opened.map(drop).map_err(|error| error.to_string())
 }
 

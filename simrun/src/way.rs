@@ -5,12 +5,12 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
+use real::{Compute, Connecting, Place, Print, RankOptions};
 use run::LogFilter;
-use validation::real::{Compute, Connecting, Place, Print, RankOptions};
 
 use crate::REVISION;
 use crate::arrival_args::ArrivalArgs;
-use crate::real::WaitArg;
+use crate::real_command::WaitArg;
 use crate::size::Size;
 use crate::tcp_args::TcpArgs;
 use crate::verbs_args::{NO_VERBS, VerbsArgs, look_for_device};
@@ -168,7 +168,7 @@ impl WayArgs {
 /// # Errors
 /// If another number of ranks was asked for than there are.
 pub(crate) fn placed(ranks: Option<u32>) -> Result<Option<Place>, String> {
-    let place = validation::real::place(|name| std::env::var_os(name)?.into_string().ok());
+    let place = real::place(|name| std::env::var_os(name)?.into_string().ok());
     match (place, ranks) {
         (Some(place), Some(ranks)) if ranks != place.size => Err(format!(
             "-n {ranks}, but {} has started {} ranks: expected no -n, or that number",

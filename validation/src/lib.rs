@@ -29,7 +29,6 @@ mod point;
 mod programs;
 mod quantile;
 mod read;
-pub mod real;
 mod refine;
 mod report_page;
 mod sample;
@@ -37,8 +36,6 @@ mod sampling;
 mod self_check;
 mod sharing;
 mod states;
-#[cfg(feature = "verbs")]
-pub mod verbs;
 mod warning;
 mod warnings;
 

@@ -79,11 +79,6 @@ pub fn endpoint(bytes: &[u8]) {
     }
 }
 
-/// A file of measurements: our samples, or what the OSU or Intel benchmarks print.
-pub fn measurements(bytes: &[u8]) {
-    let _ = crate::read("m", &String::from_utf8_lossy(bytes));
-}
-
 /// The payload of a frame with messages of a connection.
 ///
 /// # Panics

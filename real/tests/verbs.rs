@@ -1,7 +1,7 @@
 //! Promise: a real adapter does what every implementation of `Verbs` has to do. The cases are in `rdma::conformance`; this program runs them
 //! through libibverbs.
 //!
-//! It needs an RDMA device, and fails without one. `validation/softroce/test.sh` runs it in emulated guests that have one:
+//! It needs an RDMA device, and fails without one. `real/softroce/test.sh` runs it in emulated guests that have one:
 //!
 //! * both sides here: `verbs [--device NAME] [FILTER]...`
 //! * one side here: `verbs --listen PORT [FILTER]...` on one machine, `verbs --connect ADDRESS:PORT [FILTER]...` on the other.
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use rdma::Verbs;
 use rdma::conformance::{CASES, Case, Deviations, Link, MemoryLink, Side, run_pair, run_side};
-use validation::verbs::LibVerbs;
+use real::verbs::LibVerbs;
 
 /// No case takes nearly so long, emulated on a busy machine neither.
 const CASE_LIMIT: Duration = Duration::from_secs(60);
@@ -166,9 +166,7 @@ fn main() -> ExitCode {
         Ok(verbs) => verbs,
         Err(error) => {
             eprintln!("{error}");
-            eprintln!(
-                "validation/softroce/test.sh runs these tests in emulated guests that have one"
-            );
+            eprintln!("real/softroce/test.sh runs these tests in emulated guests that have one");
             return ExitCode::FAILURE;
         }
     };

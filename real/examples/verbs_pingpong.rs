@@ -23,7 +23,7 @@ use rdma::{
     QpInitAttributes, QueuePair, RcOptions, RecvRequest, RegionMemory, SendFlags, SendRequest,
     Verbs, connect, prepare,
 };
-use validation::verbs::LibVerbs;
+use real::verbs::LibVerbs;
 
 /// Receives that are always posted.
 const RECEIVES: u64 = 16;

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use platform::units;
-use run::{Folder, LogFilter, MapFile, Program, SendMode};
-use validation::real::{
+use real::{
     Backend, Compute, Connecting, FailureKind, Launch, Listener, OnLoss, Place, Print, RankOptions,
     RealOrigin, RealOutcome, RealRecord, RealRun, Starts, Ticket, Wait,
 };
+use run::{Folder, LogFilter, MapFile, Program, SendMode};
 
 use crate::args::{Format, ranks, send_mode};
 use crate::arrival_args::ArrivalArgs;
@@ -284,7 +284,7 @@ pub(crate) fn run(
     if backend(args).is_none() {
         return status::refuse(NO_VERBS);
     }
-    if std::env::var_os(validation::real::RANK_VARIABLE).is_some() {
+    if std::env::var_os(real::RANK_VARIABLE).is_some() {
         return be_rank(program, args);
     }
     match way::placed(args.ranks) {
@@ -312,7 +312,7 @@ fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
             ));
         }
     };
-    let finished = validation::real::run_rank(program, &options(args, false), &ticket);
+    let finished = real::run_rank(program, &options(args, false), &ticket);
     ended(ticket.rank, finished)
 }
 
@@ -337,13 +337,12 @@ fn be_placed(
         Err(code) => return code,
     };
     let told = (name.to_owned(), args.clone(), arguments.to_vec());
-    let finished =
-        validation::real::run_placed(program, &options(args, args.prefix), place, launch, {
-            move |run| {
-                let (name, args, arguments) = told;
-                tell(&name, run, &args, &arguments).into()
-            }
-        });
+    let finished = real::run_placed(program, &options(args, args.prefix), place, launch, {
+        move |run| {
+            let (name, args, arguments) = told;
+            tell(&name, run, &args, &arguments).into()
+        }
+    });
     ended(place.rank, finished)
 }
 
@@ -429,7 +428,7 @@ fn launch(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
         is_json: args.format == Format::Json,
         problem: None,
     };
-    let code = validation::real::launch(&launch, &mut lines, |run| match run.outcome {
+    let code = real::launch(&launch, &mut lines, |run| match run.outcome {
         RealOutcome::Unheard => status::SUCCESS,
         _ => tell(name, run, args, arguments),
     });
@@ -476,7 +475,7 @@ fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<Starts,
         return Err("--ssh is empty: expected a command, such as ssh".to_owned());
     }
     let folder = std::env::current_dir().map_err(|error| format!("no current folder: {error}"))?;
-    Ok(validation::real::over_ssh(&hosts, &ssh, &folder, &command))
+    Ok(real::over_ssh(&hosts, &ssh, &folder, &command))
 }
 
 /// The command for ranks on hosts that ends when the host is silent for that time.
@@ -643,7 +642,7 @@ fn host_speed(text: &str) -> Result<units::Speed, String> {
 
 #[cfg(test)]
 mod tests {
-    use validation::real::RealFailure;
+    use real::RealFailure;
 
     use super::*;
 

@@ -44,6 +44,8 @@ mod record;
 mod spares;
 mod tcp;
 mod ticket;
+#[cfg(feature = "verbs")]
+pub mod verbs;
 
 pub use allocation::{Place, RENDEZVOUS, place};
 pub use congestion::{CongestionError, congestion_control};

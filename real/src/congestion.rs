@@ -109,12 +109,12 @@ mod system {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 
     /// Gives a socket this congestion control.
-    pub(in crate::real) fn set(socket: impl AsFd, name: &str) -> io::Result<()> {
+    pub(crate) fn set(socket: impl AsFd, name: &str) -> io::Result<()> {
         Ok(sockopt::set_tcp_congestion(socket, name)?)
     }
 
     /// That of a socket, if the system tells.
-    pub(in crate::real) fn of(socket: impl AsFd) -> Option<String> {
+    pub(crate) fn of(socket: impl AsFd) -> Option<String> {
         sockopt::tcp_congestion(socket).ok()
     }
 
@@ -154,11 +154,11 @@ mod system {
 
     use mio::net::TcpStream;
 
-    pub(in crate::real) fn set(_: impl AsFd, _: &str) -> io::Result<()> {
+    pub(crate) fn set(_: impl AsFd, _: &str) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    pub(in crate::real) fn of(_: impl AsFd) -> Option<String> {
+    pub(crate) fn of(_: impl AsFd) -> Option<String> {
         None
     }
 

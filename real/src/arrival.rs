@@ -111,7 +111,7 @@ pub(super) mod tests {
 
     /// A door that closes the first `closes` connections at once, one when it has shown that it
     /// knows the secret, and lets the next one in.
-    pub(in crate::real) fn door(
+    pub(crate) fn door(
         listener: &TcpListener,
         (purpose, secret): (Purpose, &Secret),
         closes: usize,

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use validation::real::fuzzing;
+use real::fuzzing;
 
 /// Calls `reader` with each file of a corpus, and with damaged ones.
 fn replay(corpus: &str, reader: fn(&[u8]), damages: usize) {
@@ -83,9 +83,4 @@ fn packets_over_adapters() {
 #[test]
 fn endpoints_of_queue_pairs() {
     replay("endpoint", fuzzing::endpoint, 20_000);
-}
-
-#[test]
-fn files_of_measurements() {
-    replay("measurements", fuzzing::measurements, 5_000);
 }

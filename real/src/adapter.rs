@@ -23,7 +23,7 @@ use super::adapter_limits;
 use super::carrier::{Carried, Carrier};
 use super::local::Local;
 use super::tcp::{ALERT, CARRIER};
-use crate::verbs::LibVerbs;
+use super::verbs::LibVerbs;
 
 /// What carries packets over an adapter.
 #[derive(Debug)]

@@ -41,12 +41,12 @@ mod system {
 
     impl Spared {
         /// Those that there are now.
-        pub(in crate::real) fn now() -> Self {
+        pub(crate) fn now() -> Self {
             Self(children())
         }
 
         /// Kills all children but these, what they leave behind, and so on, and waits for them.
-        pub(in crate::real) fn end_others(&self) {
+        pub(crate) fn end_others(&self) {
             for _ in 0..GENERATIONS_MAX {
                 let mut others = children();
                 others.retain(|pid| !self.0.contains(pid));
@@ -65,7 +65,7 @@ mod system {
 
         /// Takes note of the children that have ended, but for these and for `ours`: nobody else
         /// asks how those that were adopted ended.
-        pub(in crate::real) fn reap_others(&self, ours: impl Fn(i32) -> bool) {
+        pub(crate) fn reap_others(&self, ours: impl Fn(i32) -> bool) {
             for pid in children() {
                 if let Some(known) = Pid::from_raw(pid)
                     && !self.0.contains(&pid)

@@ -1,5 +1,0 @@
-//! Any bytes for the reader of what ranks and the coordinator say: `cargo +nightly fuzz run control -- -max_len=4096 -timeout=10 -rss_limit_mb=1024` in `validation/`.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| validation::real::fuzzing::control(bytes));

@@ -1,5 +1,0 @@
-//! Any bytes for the reader of the endpoint of a queue pair: `cargo +nightly fuzz run --features verbs endpoint -- -max_len=4096 -timeout=10 -rss_limit_mb=1024` in `validation/`.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| validation::real::fuzzing::endpoint(bytes));

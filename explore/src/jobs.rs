@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sim_core::StepKind;
+use sim_core::{StepKind, Stepper};
 
 use crate::facts::{Facts, SharedLists};
 use crate::odpor::Odpor;
@@ -45,7 +45,12 @@ pub(crate) struct OneRun<T> {
     pub(crate) length: usize,
     /// What the collector saw.
     pub(crate) seen: T,
+    /// Users of barriers that no earlier run of the job had.
+    pub(crate) users: Vec<User>,
 }
+
+/// A user of a barrier: the actor, the barrier, and the number of actors that it is made for.
+pub(crate) type User = (u16, u32, u32);
 
 /// What a job tells.
 #[derive(Debug)]
@@ -65,15 +70,33 @@ pub(crate) struct Ran<T> {
     /// New events, and steps executed for them.
     pub(crate) events: u64,
     pub(crate) transitions: u64,
-    /// Who used which barrier, which is for so many.
-    pub(crate) users: Vec<(u16, u32, u32)>,
 }
 
 /// What is seen during one job.
 #[derive(Debug)]
 pub(crate) struct Sight<T> {
     runs: Vec<OneRun<T>>,
-    users: Vec<(u16, u32, u32)>,
+    users: Vec<User>,
+}
+
+impl<T> Sight<T> {
+    /// Adds the users of barriers in a run; returns those that were not known.
+    fn note_users(&mut self, events: &[Event], stepper: &Stepper) -> Vec<User> {
+        let known = self.users.len();
+        for event in events {
+            if event.kind == StepKind::BarrierAsyncLock {
+                let user = (
+                    event.actor,
+                    event.object,
+                    stepper.barrier_size(event.object),
+                );
+                if !self.users.contains(&user) {
+                    self.users.push(user);
+                }
+            }
+        }
+        self.users[known..].to_vec()
+    }
 }
 
 impl<T> Default for Sight<T> {
@@ -91,20 +114,13 @@ pub(crate) struct Look<C: Collector>(pub(crate) Rc<RefCell<Sight<C::Seen>>>);
 impl<C: Collector> Observer for Look<C> {
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()> {
         let mut sight = self.0.borrow_mut();
+        let users = sight.note_users(run.path.events(), run.stepper);
         sight.runs.push(OneRun {
             end: run.end,
             length: run.path.len(),
             seen: C::look(run),
+            users,
         });
-        for event in run.path.events() {
-            if event.kind == StepKind::BarrierAsyncLock {
-                let size = run.stepper.barrier_size(event.object);
-                let user = (event.actor, event.object, size);
-                if !sight.users.contains(&user) {
-                    sight.users.push(user);
-                }
-            }
-        }
         ControlFlow::Continue(())
     }
 }
@@ -132,13 +148,35 @@ impl<'a, C: Collector> Worker<'a, C> {
         }
     }
 
-    /// Does a job. If something is learnt, the facts of the walk's machine say it then.
+    /// Does a job. If its first run teaches something, the facts of the walk's machine and
+    /// [`Worker::take_users`] tell what. If a later run does, the job ends before that run: an earlier
+    /// run may end the search.
     pub(crate) fn run(&mut self, job: &Job) -> Result<Ran<C::Seen>, Halt> {
+        let result = self.explore_or_clear(job);
+        let runs_max = self.sight.borrow().runs.len() as u64;
+        if matches!(result, Err(Halt::Again)) && runs_max > 0 {
+            return self.explore_or_clear(&Job {
+                runs_max,
+                ..job.clone()
+            });
+        }
+        result
+    }
+
+    /// Users of barriers in the run that ended the latest job, up to the step that taught something.
+    pub(crate) fn take_users(&self) -> Vec<User> {
+        std::mem::take(&mut self.sight.borrow_mut().users)
+    }
+
+    fn explore_or_clear(&mut self, job: &Job) -> Result<Ran<C::Seen>, Halt> {
         self.sight.take();
         let result = self.explore(job);
         if result.is_err() {
+            let walk = &mut self.walk;
+            let mut sight = self.sight.borrow_mut();
+            sight.note_users(walk.path.events(), &walk.machine.stepper);
             // What was half done is of no use.
-            self.walk.clear();
+            walk.clear();
             self.facts = Arc::default();
         }
         result
@@ -170,7 +208,6 @@ impl<'a, C: Collector> Worker<'a, C> {
             // The way to the leaf is new but for what the run before had.
             events: walk.statistics.events + known as u64,
             transitions: walk.machine.transitions - before,
-            users: sight.users,
         })
     }
 

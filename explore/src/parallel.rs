@@ -19,7 +19,7 @@ use crate::clock::Stopwatch;
 use crate::drive::Halt;
 use crate::facts::Facts;
 use crate::independence::Lists;
-use crate::jobs::{Job, Look, Ran, Sight, Worker};
+use crate::jobs::{Job, Look, Ran, Sight, User, Worker};
 use crate::state::State;
 use crate::threads::{Done, Exchange, Threads, do_job, without_bounds, work};
 use crate::wakeup::Next;
@@ -173,7 +173,7 @@ impl<C: Collector> Owner<'_, C> {
                 (Some(done), _) => return self.open(done),
                 (_, Some(job)) => {
                     let done = do_job(&mut self.worker, &job);
-                    if let Done::Halted(Halt::Bound(bound), _) = done {
+                    if let Done::Halted(Halt::Bound(bound), ..) = done {
                         return Err(Halt::Bound(bound));
                     }
                     if job.number == number {
@@ -195,9 +195,10 @@ impl<C: Collector> Owner<'_, C> {
     fn open(&mut self, done: Done<C::Seen>) -> Result<Ran<C::Seen>, Halt> {
         match done {
             Done::Ran(ran) => Ok(ran),
-            Done::Halted(halt, facts) => {
+            Done::Halted(halt, facts, users) => {
                 if matches!(halt, Halt::Again) {
-                    // Who uses which barrier is noted here.
+                    // The users of barriers are noted here, and one actor too many came first.
+                    self.learn(&users)?;
                     self.state.facts.take_choosers(&facts);
                     self.state.facts.wary = facts.wary;
                     self.state.facts.watched |= facts.watched;
@@ -214,7 +215,6 @@ impl<C: Collector> Owner<'_, C> {
             // It was handed out before anybody knew that all races have to be looked at.
             ran = self.run_again(job, u64::MAX)?;
         }
-        self.learn(&ran)?;
         let left = self
             .options
             .traces_max
@@ -227,6 +227,7 @@ impl<C: Collector> Owner<'_, C> {
         let runs = std::mem::take(&mut ran.runs);
         let all = runs.len() as u64;
         for run in runs {
+            self.learn(&run.users)?;
             count += 1;
             self.state.statistics.count_run(run.end, run.length);
             wish = self.collector.collect(run.seen);
@@ -277,9 +278,9 @@ impl<C: Collector> Owner<'_, C> {
         Ok(())
     }
 
-    /// Notes who uses which barrier.
-    fn learn(&mut self, ran: &Ran<C::Seen>) -> Result<(), Halt> {
-        for &(actor, barrier, size) in &ran.users {
+    /// Notes users of barriers.
+    fn learn(&mut self, users: &[User]) -> Result<(), Halt> {
+        for &(actor, barrier, size) in users {
             if self.state.facts.note_user(actor, barrier, size) {
                 return Err(Halt::Again);
             }

@@ -38,7 +38,6 @@ impl State {
     /// The beginning of another search of the same program, because something was learnt.
     pub(crate) fn again(walk: &Walk<'_>) -> Self {
         Self {
-            thorough: walk.thorough,
             facts: walk.machine.facts.clone(),
             lists: walk.machine.shared_lists.clone(),
             statistics: walk.statistics,
@@ -51,6 +50,7 @@ impl State {
         self.trees = Trees::at(0);
         self.path.clear();
         self.done = 0;
+        self.thorough = false;
         self.statistics.begin_again();
     }
 }

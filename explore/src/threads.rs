@@ -16,7 +16,7 @@ use sim_core::Stepper;
 
 use crate::clock::Stopwatch;
 use crate::facts::{Facts, SharedLists};
-use crate::jobs::{Job, Look, Ran, Worker};
+use crate::jobs::{Job, Look, Ran, User, Worker};
 use crate::walk::Walk;
 use crate::{Collector, Halt, Options};
 
@@ -47,8 +47,8 @@ impl fmt::Debug for Threads<'_> {
 pub(crate) enum Done<T> {
     /// The run is over.
     Ran(Ran<T>),
-    /// It ended the search; what is known then.
-    Halted(Halt, Facts),
+    /// Its first run ended the search; what is known then, and the users of barriers in this run.
+    Halted(Halt, Facts, Vec<User>),
     /// An invariant is broken.
     Panicked(Box<dyn Any + Send>),
 }
@@ -161,7 +161,10 @@ impl<T> Exchange<T> {
 pub(crate) fn do_job<C: Collector>(worker: &mut Worker<'_, C>, job: &Job) -> Done<C::Seen> {
     match catch_unwind(AssertUnwindSafe(|| worker.run(job))) {
         Ok(Ok(ran)) => Done::Ran(ran),
-        Ok(Err(halt)) => Done::Halted(halt, worker.walk.machine.facts.clone()),
+        Ok(Err(halt)) => {
+            let facts = worker.walk.machine.facts.clone();
+            Done::Halted(halt, facts, worker.take_users())
+        }
         Err(panic) => Done::Panicked(panic),
     }
 }

@@ -75,12 +75,10 @@ impl<'a> Walk<'a> {
         self.observer.keep();
     }
 
-    /// Forgets the path.
+    /// Forgets the path. The program may be behind it: a step that taught something is not on it.
     pub(crate) fn clear(&mut self) {
-        if !self.path.is_empty() {
-            self.path.clear();
-            self.at = None;
-        }
+        self.path.clear();
+        self.at = None;
     }
 
     /// Brings the program to the end of the path.

@@ -35,8 +35,8 @@ impl Event {
         self.actor == other.actor && self.choice == other.choice
     }
 
-    /// Whether what follows the event locally may differ when an earlier event is moved behind it: its answer may be
-    /// another one.
+    /// Returns true if what follows the event locally, or its branches, may differ when an earlier event
+    /// is moved behind it.
     #[must_use]
     pub const fn has_open_end(&self) -> bool {
         self.effects & Executed::SEVERAL != 0
@@ -48,6 +48,7 @@ impl Event {
                     | StepKind::Test
                     | StepKind::TestAny
                     | StepKind::Probe
+                    | StepKind::Cancel
                     | StepKind::Withdraw
                     | StepKind::TimedJoin
                     | StepKind::TimedSemaphoreWait

@@ -146,7 +146,7 @@ impl Races {
         for offer in &offers {
             if Some(offer.choice) != without {
                 let several = Event {
-                    effects: Executed::SEVERAL,
+                    effects: offer.effects | Executed::SEVERAL,
                     ..*offer
                 };
                 self.sequence.push(several);

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use explore::{Class, End, Observer, Options, Reduction, Run, Statistics, explore};
-use random::{Family, Program};
+use random::{Family, Op, Program};
 
 /// Programs with more runs than this are left out.
 const RUNS_MAX: u64 = 300;
@@ -59,48 +59,44 @@ fn search(program: &Program, options: &Options) -> Option<(Seen, Statistics)> {
     statistics.bounds.is_empty().then_some((seen, statistics))
 }
 
-fn options(reduction: Reduction) -> Options {
+fn options(reduction: Reduction, traces_max: u64) -> Options {
     Options {
         reduction,
-        traces_max: RUNS_MAX,
+        traces_max,
         depth_max: 60,
         ..Options::default()
     }
 }
 
 /// What differs for one program; `None` if it is too large to be judged.
-fn compare(family: Family, number: u64) -> Option<Vec<String>> {
-    let program = random::program(family, number);
-    let (judge, _) = search(&program, &options(Reduction::Sleep))?;
+fn compare(name: &str, program: &Program, runs_max: u64) -> Option<Vec<String>> {
+    let (judge, _) = search(program, &options(Reduction::Sleep, runs_max))?;
     let mut differences = Vec::new();
     let mut check = |what: &str, seen: &Seen| {
         let text = difference(what, seen, &judge);
-        differences.extend(text.map(|text| format!("{family:?} {number}: {text}\n  {program:?}")));
+        differences.extend(text.map(|text| format!("{name}: {text}\n  {program:?}")));
     };
-    if let Some((all, _)) = search(&program, &options(Reduction::None)) {
+    if let Some((all, _)) = search(program, &options(Reduction::None, runs_max)) {
         check("none", &all);
     }
     let (source, _) =
-        search(&program, &options(Reduction::Sdpor)).expect("no more runs than the judge");
+        search(program, &options(Reduction::Sdpor, runs_max)).expect("no more runs than the judge");
     check("sdpor", &source);
     for every_race in [false, true] {
         let options = Options {
             every_race,
-            ..options(Reduction::Odpor)
+            ..options(Reduction::Odpor, runs_max)
         };
         let what = if every_race {
             "odpor, every race"
         } else {
             "odpor"
         };
-        let (seen, statistics) = search(&program, &options).expect("no more runs than the judge");
+        let (seen, statistics) = search(program, &options).expect("no more runs than the judge");
         check(what, &seen);
-        assert_eq!(statistics.blocked, 0, "{family:?} {number}: runs in vain");
+        assert_eq!(statistics.blocked, 0, "{name}: runs in vain");
         let classes = seen.classes.len() as u64;
-        assert_eq!(
-            statistics.traces, classes,
-            "{family:?} {number}: classes twice"
-        );
+        assert_eq!(statistics.traces, classes, "{name}: classes twice");
     }
     Some(differences)
 }
@@ -140,7 +136,13 @@ fn family(family: Family) {
     let first = number_of("EXPLORE_FIRST", 0);
     let programs = number_of("EXPLORE_PROGRAMS", 400);
     let all: Vec<_> = (first..first + programs)
-        .filter_map(|number| compare(family, number))
+        .filter_map(|number| {
+            compare(
+                &format!("{family:?} {number}"),
+                &random::program(family, number),
+                RUNS_MAX,
+            )
+        })
         .collect();
     let compared = all.len() as u64;
     let differences: Vec<_> = all.into_iter().flatten().collect();
@@ -215,4 +217,27 @@ fn programs_over_a_mailbox_with_a_permanent_receiver() {
 #[test]
 fn programs_that_cancel_expire_and_switch_hosts() {
     family(Family::Mixed);
+}
+
+/// Actor 3 cancels a receive that may be matched, and has hidden effects elsewhere. The cancellation is
+/// dependent on the same steps before and after the match.
+#[test]
+fn a_cancellation_depends_on_the_same_steps_in_all_orders() {
+    let program = vec![
+        vec![
+            Op::PutDetached(0),
+            Op::IfOdd,
+            Op::TryLock(0),
+            Op::MutexTest(0),
+        ],
+        vec![Op::MutexTest(0), Op::Send(1), Op::Get(0), Op::Cancel],
+        vec![
+            Op::Receive(0),
+            Op::LockAsync(0),
+            Op::Probe(0),
+            Op::Cancel,
+            Op::Cancel,
+        ],
+    ];
+    assert_eq!(compare("three actors", &program, 3000), Some(Vec::new()));
 }

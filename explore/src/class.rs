@@ -28,22 +28,20 @@ impl Class {
             first.mix(one, two);
             second.mix(two, one);
         };
-        let events = path.events();
-        let actors = events.iter().map(|event| event.actor).max();
+        let actors = path.events().iter().map(|event| event.actor).max();
         for actor in 0..=actors.unwrap_or(0) {
             mix(u64::from(actor), u64::MAX);
-            for (position, event) in events.iter().enumerate() {
-                if event.actor != actor {
-                    continue;
-                }
+            for &position in path.events_of(actor as usize) {
+                let position = position as usize;
+                let event = &path.events()[position];
                 let object = u64::from(event.object) << 32 | u64::from(event.detail);
                 mix(object, u64::from(event.choice) << 8 | event.kind as u64);
                 mix(u64::from(path.answer(position)), 7);
                 if !with_clocks {
                     continue;
                 }
-                let clock = path.clock(position).iter().enumerate();
-                for (other, &count) in clock.filter(|&(_, &count)| count > 0) {
+                let clock = path.clock(position).into_iter().enumerate();
+                for (other, count) in clock.filter(|&(_, count)| count > 0) {
                     mix(other as u64, u64::from(count));
                 }
             }

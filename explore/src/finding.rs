@@ -171,7 +171,7 @@ fn write_down(
             object: object(&step.event),
             branch,
             answer: step.answer,
-            clock: path.clock(position).to_vec(),
+            clock: path.clock(position),
             after: races.map(|&other| other as usize).collect(),
         });
     }

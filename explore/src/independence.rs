@@ -360,7 +360,7 @@ const fn is_same_object(first: &Event, second: &Event) -> bool {
     first.object == second.object && first.object != Footprint::NOTHING
 }
 
-const fn is_about_actor(kind: StepKind) -> bool {
+pub(crate) const fn is_about_actor(kind: StepKind) -> bool {
     matches!(
         kind,
         StepKind::Join | StepKind::TimedJoin | StepKind::Create
@@ -452,6 +452,11 @@ fn rarer(rule: Rule, first: &Event, second: &Event, lists: &Lists) -> bool {
 pub(crate) const CROWDED: u32 = 1 << 31;
 /// The actor asks whether it is the last, or the barrier is crowded.
 const ORDER_MATTERS: u32 = CROWDED | 1;
+
+/// Whether an event is an arrival at a barrier whose place among the others can be seen.
+pub(crate) fn order_of_arrivals_matters(event: &Event) -> bool {
+    event.kind == StepKind::BarrierAsyncLock && event.detail & ORDER_MATTERS != 0
+}
 
 fn list_first<'a>(first: &'a Event, second: &'a Event) -> (&'a Event, &'a Event) {
     if first.kind == StepKind::TestAny {

@@ -49,6 +49,7 @@
 //! share, so in such a program any two steps depend on each other: each order of the steps is a class of its own, and no reduction helps.
 //! Check invariants with few actors and few steps. The search begins anew when the first invariant is stated.
 
+mod candidates;
 mod checkpoint;
 mod class;
 mod clock;
@@ -71,6 +72,7 @@ mod path;
 mod player;
 mod progress;
 mod races;
+mod releases;
 mod repeat;
 mod reversible;
 mod sampling;
@@ -80,6 +82,7 @@ mod shortest;
 mod state;
 mod statistics;
 mod threads;
+mod vector_clocks;
 mod wakeup;
 mod walk;
 pub mod worlds;

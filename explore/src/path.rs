@@ -4,15 +4,22 @@
 //! The clock of an event says, for each actor, how many of that actor's events happen before it or are it. The *races*
 //! of an event are the earlier events that it depends on directly and no chain through a third event orders.
 //!
-//! Pushing costs one look at the table for each event that is not ordered before already, and one look at the clock for each that
-//! came later than the first of those; popping costs nothing.
+//! In short runs a new event is compared with all earlier ones; in long ones, and where there are
+//! many actors, with its [`Candidates`].
 
+#[cfg(test)]
+mod tests;
+
+use crate::candidates::Candidates;
 use crate::independence::{Lists, dependent};
 use crate::machine::Step;
+use crate::releases::Releases;
+use crate::vector_clocks::VectorClocks;
 use crate::{Class, Event};
 
-/// From so many events on it pays to count how many are not ordered before a new one, and to stop when all of those are found.
-const LONG: usize = 64;
+/// Number of events from which on those that a new one can depend on are looked up. Below, a look at
+/// each is cheaper.
+const LONG: usize = 128;
 
 /// A run, or a beginning of one.
 #[derive(Clone, Debug, Default)]
@@ -24,16 +31,17 @@ pub struct Path {
     alternatives: Vec<u32>,
     /// The rank of each event among those of its actor, from 1.
     ranks: Vec<u32>,
-    /// The event of the same actor before, plus one; 0 if there is none.
-    before: Vec<u32>,
-    /// `stride` numbers for each event.
-    clocks: Vec<u32>,
-    stride: usize,
-    /// The latest event of each actor, plus one.
-    latest: Vec<u32>,
+    /// The positions of each actor's events.
+    by_actor: Vec<Vec<u32>>,
+    clocks: VectorClocks,
+    candidates: Candidates,
+    releases: Releases,
     races: Vec<u32>,
     /// Where the races of each event begin.
     races_from: Vec<u32>,
+    /// Events that were looked at for those that do not happen after another.
+    #[cfg(test)]
+    looks: std::cell::Cell<usize>,
 }
 
 impl Path {
@@ -69,8 +77,10 @@ impl Path {
 
     /// The vector clock of an event, by actor.
     #[must_use]
-    pub fn clock(&self, position: usize) -> &[u32] {
-        &self.clocks[position * self.stride..(position + 1) * self.stride]
+    pub fn clock(&self, position: usize) -> Vec<u32> {
+        let actors = 0..self.actors();
+        let counts = actors.map(|actor| self.clocks.get(position, actor));
+        counts.collect()
     }
 
     /// The earlier events that an event directly depends on and that no chain orders before it; the latest first.
@@ -89,7 +99,30 @@ impl Path {
     #[must_use]
     pub fn happens_before(&self, first: usize, second: usize) -> bool {
         let actor = self.events[first].actor as usize;
-        self.clocks[second * self.stride + actor] >= self.ranks[first]
+        self.clocks.get(second, actor) >= self.ranks[first]
+    }
+
+    /// Adds the positions of the events between two that do not happen after the first, in order.
+    pub(crate) fn add_not_after(&self, first: usize, end: usize, into: &mut Vec<u32>) {
+        let between = first + 1..end;
+        let is_free = |position: &u32| {
+            #[cfg(test)]
+            self.looks.set(self.looks.get() + 1);
+            !self.happens_before(first, *position as usize)
+        };
+        if between.len() / 8 <= self.by_actor.len() {
+            into.extend(between.map(small).filter(is_free));
+            return;
+        }
+        // Once an event of an actor happens after the first, all later ones do.
+        let start = into.len();
+        for own in &self.by_actor {
+            let from = own.partition_point(|&position| position as usize <= first);
+            let free = own[from..]
+                .partition_point(|position| (*position as usize) < end && is_free(position));
+            into.extend_from_slice(&own[from..from + free]);
+        }
+        into[start..].sort_unstable();
     }
 
     /// Forgets all events.
@@ -105,48 +138,46 @@ impl Path {
             alternatives,
         } = *step;
         let actor = event.actor as usize;
-        if actor >= self.stride {
-            self.widen(actor);
+        self.clocks.reserve(actor);
+        if actor >= self.by_actor.len() {
+            self.by_actor.resize(self.clocks.stride(), Vec::new());
         }
-        let (position, stride) = (self.events.len(), self.stride);
-        let previous = self.latest[actor];
-        self.races_from.push(small(self.races.len()));
-        let start = position * stride;
-        if previous == 0 {
-            self.clocks.resize(start + stride, 0);
-        } else {
-            let from = (previous as usize - 1) * stride;
-            self.clocks.extend_from_within(from..from + stride);
-        }
-        let (earlier, clock) = self.clocks.split_at_mut(start);
+        let position = self.events.len();
+        let own = &self.by_actor[actor];
+        let rank = small(own.len() + 1);
+        let previous = own.last().map(|&previous| previous as usize);
+        self.clocks.push(previous);
         for &cause in causes {
             let cause = cause as usize;
-            let is_known =
-                cause >= position || clock[self.events[cause].actor as usize] >= self.ranks[cause];
-            if is_known {
-                continue;
-            }
-            let covered = &earlier[cause * stride..(cause + 1) * stride];
-            for (own, &theirs) in clock.iter_mut().zip(covered) {
-                *own = (*own).max(theirs);
+            let is_earlier = cause < position;
+            if is_earlier && !self.happens_before(cause, position) {
+                self.clocks.join(cause);
             }
         }
-        // How many earlier events are not ordered before it, those that were looked at left out.
-        let (mut left, mut independent) = (usize::MAX, 0);
-        if position >= LONG {
-            left = unordered(&self.latest, &self.ranks, clock);
+        self.races_from.push(small(self.races.len()));
+        if position < LONG && self.clocks.rows().is_some() {
+            self.compare_with_all(&event, lists);
+        } else {
+            self.compare_with_candidates(&event, lists);
         }
+        self.clocks.set(actor, rank);
+        self.ranks.push(rank);
+        self.by_actor[actor].push(small(position));
+        self.releases.push(position, &event);
+        self.events.push(event);
+        self.answers.push(answer);
+        self.alternatives.push(alternatives);
+    }
+
+    /// Finds the races of a new event among all events.
+    fn compare_with_all(&mut self, event: &Event, lists: &Lists) {
+        let stride = self.clocks.stride();
+        let Some((earlier, clock)) = self.clocks.rows() else {
+            return;
+        };
         let known = self.events.iter().zip(&self.ranks);
         for (other, (candidate, &rank)) in known.enumerate().rev() {
-            if left == 0 {
-                break;
-            }
-            if clock[candidate.actor as usize] >= rank {
-                continue;
-            }
-            if !dependent(candidate, &event, lists) {
-                left -= 1;
-                independent += 1;
+            if clock[candidate.actor as usize] >= rank || !dependent(candidate, event, lists) {
                 continue;
             }
             self.races.push(small(other));
@@ -154,22 +185,31 @@ impl Path {
             for (own, &theirs) in clock.iter_mut().zip(covered) {
                 *own = (*own).max(theirs);
             }
-            if position >= LONG {
-                left = unordered(&self.latest, &self.ranks, clock) - independent;
-            }
         }
-        let rank = if previous == 0 {
-            1
-        } else {
-            self.ranks[previous as usize - 1] + 1
-        };
-        clock[actor] = rank;
-        self.ranks.push(rank);
-        self.before.push(previous);
-        self.latest[actor] = small(position + 1);
-        self.events.push(event);
-        self.answers.push(answer);
-        self.alternatives.push(alternatives);
+    }
+
+    /// Finds the races of a new event among those that it can depend on.
+    fn compare_with_candidates(&mut self, event: &Event, lists: &Lists) {
+        let position = self.events.len();
+        let mut candidates = std::mem::take(&mut self.candidates);
+        for listed in candidates.len()..position {
+            candidates.push(&self.events[listed], |other| {
+                self.happens_before(other as usize, listed)
+            });
+        }
+        candidates.search(event, |other| {
+            let index = other as usize;
+            if self.happens_before(index, position) {
+                return true;
+            }
+            let depends = dependent(&self.events[index], event, lists);
+            if depends {
+                self.races.push(other);
+                self.clocks.join(index);
+            }
+            depends
+        });
+        self.candidates = candidates;
     }
 
     /// Takes the last event away.
@@ -178,28 +218,15 @@ impl Path {
         self.answers.pop();
         self.alternatives.pop();
         self.ranks.pop();
-        self.latest[event.actor as usize] = self.before.pop().unwrap_or(0);
+        self.by_actor[event.actor as usize].pop();
+        self.releases.pop(&event);
+        if self.candidates.len() > self.events.len() {
+            self.candidates.pop();
+        }
         self.races
             .truncate(self.races_from.pop().unwrap_or(0) as usize);
-        self.clocks.truncate(self.events.len() * self.stride);
+        self.clocks.pop();
         Some(event)
-    }
-
-    /// Makes room for the clocks of more actors.
-    #[cold]
-    fn widen(&mut self, actor: usize) {
-        let stride = (actor + 1).next_power_of_two().max(8);
-        let mut clocks = vec![0; self.events.len() * stride];
-        if self.stride > 0 {
-            for (new, old) in clocks
-                .chunks_mut(stride)
-                .zip(self.clocks.chunks(self.stride))
-            {
-                new[..self.stride].copy_from_slice(old);
-            }
-        }
-        (self.clocks, self.stride) = (clocks, stride);
-        self.latest.resize(stride, 0);
     }
 
     /// The class of the run: the same for all orders of the same partial order with the same answers, and for no others.
@@ -217,21 +244,25 @@ impl Path {
     /// The latest event of an actor.
     #[must_use]
     pub fn latest(&self, actor: u16) -> Option<usize> {
-        let latest = *self.latest.get(actor as usize)?;
-        (latest > 0).then(|| latest as usize - 1)
+        let latest = self.by_actor.get(actor as usize)?.last()?;
+        Some(*latest as usize)
+    }
+
+    /// The positions of an actor's events.
+    pub(crate) fn events_of(&self, actor: usize) -> &[u32] {
+        self.by_actor.get(actor).map_or(&[], Vec::as_slice)
     }
 
     /// The number of actors that clocks have room for.
-    pub(crate) const fn stride(&self) -> usize {
-        self.stride
+    pub(crate) const fn actors(&self) -> usize {
+        self.by_actor.len()
     }
-}
 
-/// How many events are not ordered before one with this clock.
-fn unordered(latest: &[u32], ranks: &[u32], clock: &[u32]) -> usize {
-    let actors = latest.iter().zip(clock).filter(|(latest, _)| **latest > 0);
-    let counts = actors.map(|(&latest, &before)| ranks[latest as usize - 1] - before);
-    counts.sum::<u32>() as usize
+    /// The units of its semaphore that were released before a wait; `None` if requests may have been
+    /// withdrawn by then.
+    pub(crate) fn released_before(&self, wait: usize) -> Option<u32> {
+        self.releases.before(wait)
+    }
 }
 
 fn small(number: usize) -> u32 {

@@ -24,6 +24,7 @@ pub(crate) trait Sink {
 /// Looks at the races of runs; keeps its memory from one to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Races {
+    positions: Vec<u32>,
     sequence: Vec<Event>,
     offers: Vec<Event>,
 }
@@ -84,10 +85,13 @@ impl Races {
             Some(Mutant::ShortSequences) => second,
             _ => walk.path.len(),
         };
-        for position in first + 1..end {
+        self.positions.clear();
+        walk.path.add_not_after(first, end, &mut self.positions);
+        for &position in &self.positions {
+            let position = position as usize;
             let past_only = walk.options.mutant == Some(Mutant::CausalPast)
                 && !walk.path.happens_before(position, second);
-            if position != second && !past_only && !walk.path.happens_before(first, position) {
+            if position != second && !past_only {
                 self.sequence.push(walk.path.events()[position]);
             }
         }
@@ -166,7 +170,7 @@ impl Races {
         position: usize,
         sink: &mut impl Sink,
     ) -> Result<(), Halt> {
-        let actors = u16::try_from(walk.path.stride()).expect("an exploration has few actors");
+        let actors = u16::try_from(walk.path.actors()).expect("an exploration has few actors");
         for actor in 0..actors {
             if actor == walk.path.events()[position].actor {
                 continue;

@@ -39,7 +39,7 @@ pub fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Ve
     }
     match f.kind {
         StepKind::SemaphoreWait if e.kind == StepKind::SemaphoreUnlock && e.object == f.object => {
-            semaphore(path, units, first, second)
+            semaphore(path, units, second)
         }
         StepKind::Wait
         | StepKind::WaitAny
@@ -95,25 +95,15 @@ const fn enables(e: &Event, f: &Event) -> bool {
     }
 }
 
-/// A wait for a semaphore is possible without a release if there are enough units without it, and without the releases
-/// that happen after it.
-fn semaphore(path: &Path, units: &[u32], release: usize, wait: usize) -> Verdict {
-    let semaphore = path.events()[wait].object;
+/// A wait for a semaphore is possible without a release if there are enough units without it. No
+/// other release happens after it and before the wait: the race would not be immediate.
+fn semaphore(path: &Path, units: &[u32], wait: usize) -> Verdict {
+    let Event { object, detail, .. } = path.events()[wait];
+    let Some(released) = path.released_before(wait) else {
+        return Verdict::Try;
+    };
     // The request's number is its place in the queue: so many units have to have been there.
-    let needed = path.events()[wait].detail;
-    let mut units = units[semaphore as usize];
-    for (position, event) in path.events()[..wait].iter().enumerate() {
-        let may_withdraw = event.kind == StepKind::TimedSemaphoreWait && event.object == semaphore;
-        if may_withdraw || event.effects & Executed::HIDDEN != 0 {
-            // Requests may have been withdrawn.
-            return Verdict::Try;
-        }
-        let counts = event.kind == StepKind::SemaphoreUnlock && event.object == semaphore;
-        if counts && position != release && !path.happens_before(release, position) {
-            units += 1;
-        }
-    }
-    if units >= needed {
+    if units[object as usize] + released > detail {
         Verdict::Yes
     } else {
         Verdict::No
@@ -132,9 +122,12 @@ pub(crate) fn come_first(
         Verdict::No => Ok(None),
         Verdict::Yes => Ok(Some(reversed(&e, &f))),
         Verdict::Try => {
-            let before: Vec<Event> = (first + 1..second)
-                .filter(|&position| !walk.path.happens_before(first, position))
-                .map(|position| walk.path.events()[position])
+            let mut before = Vec::new();
+            walk.path.add_not_after(first, second, &mut before);
+            let events = walk.path.events();
+            let before: Vec<Event> = before
+                .iter()
+                .map(|&position| events[position as usize])
                 .collect();
             let mut offers = Vec::new();
             if !walk.offers_after(first, &before, f.actor, &mut offers)? {

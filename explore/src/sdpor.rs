@@ -133,10 +133,12 @@ fn look_at_races(walk: &mut Walk<'_>, frames: &mut [Frame], second: usize) -> Re
 
 /// The events between two that do not happen after the first.
 fn before(walk: &Walk<'_>, first: usize, second: usize) -> Vec<Event> {
-    let between = first + 1..second;
-    between
-        .filter(|&position| !walk.path.happens_before(first, position))
-        .map(|position| walk.path.events()[position])
+    let mut positions = Vec::new();
+    walk.path.add_not_after(first, second, &mut positions);
+    let events = walk.path.events();
+    let positions = positions.iter();
+    positions
+        .map(|&position| events[position as usize])
         .collect()
 }
 

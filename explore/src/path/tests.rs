@@ -1,0 +1,200 @@
+//! Clocks and races against the definition, and how much work they take.
+
+use sim_core::{Executed, Footprint, StepKind};
+
+use super::*;
+
+/// A generator of numbers.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u32) -> u32 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        u32::try_from((self.0 >> 33) % u64::from(limit)).expect("below a limit of 32 bits")
+    }
+}
+
+/// Any event: of each kind about few objects, now and then with effects.
+fn any_event(random: &mut Random, actors: u32, list: u32) -> Event {
+    let kinds = u32::try_from(StepKind::ALL.len()).expect("few");
+    let kind = StepKind::ALL[random.below(kinds) as usize];
+    let actor = u16::try_from(random.below(actors)).expect("few");
+    let object = match kind {
+        StepKind::TestAny => list,
+        StepKind::Device | StepKind::Choose => u32::from(actor),
+        _ => random.below(actors),
+    };
+    let detail = random.below(4);
+    let begun = if random.below(4) == 0 {
+        Footprint::BEGUN
+    } else {
+        0
+    };
+    let rare = random.below(30);
+    let effects = match rare {
+        0 => Executed::HIDDEN,
+        1 => Executed::ALLOCATES,
+        2 => Executed::IDLE,
+        3..15 => Event::TELLS_ENDS,
+        15..20 => Event::ORDERLESS,
+        _ => 0,
+    };
+    let is_wait = matches!(kind, StepKind::Wait | StepKind::Test | StepKind::TestEnded);
+    Event {
+        actor,
+        kind,
+        effects,
+        object,
+        detail: detail | if is_wait { begun } else { 0 },
+        choice: 0,
+    }
+}
+
+fn push(path: &mut Path, event: Event, lists: &Lists) {
+    let step = Step {
+        event,
+        answer: 0,
+        alternatives: 1,
+    };
+    path.push(&step, &[], lists);
+}
+
+/// The same run, whose events were all compared with each other.
+fn compared(events: &[Event], lists: &Lists) -> Path {
+    let mut path = Path::default();
+    for event in events {
+        path.clocks.reserve(event.actor as usize);
+        let position = path.events.len();
+        let own = path.events_of(event.actor as usize);
+        let (rank, previous) = (small(own.len() + 1), own.last().map(|&own| own as usize));
+        path.by_actor.resize(path.clocks.stride(), Vec::new());
+        path.clocks.push(previous);
+        path.races_from.push(small(path.races.len()));
+        for other in (0..position).rev() {
+            if !path.happens_before(other, position) && dependent(&path.events[other], event, lists)
+            {
+                path.races.push(small(other));
+                path.clocks.join(other);
+            }
+        }
+        path.clocks.set(event.actor as usize, rank);
+        path.ranks.push(rank);
+        path.by_actor[event.actor as usize].push(small(position));
+        path.events.push(*event);
+    }
+    path
+}
+
+#[test]
+fn candidates_leave_no_race_out() {
+    let mut lists = Lists::default();
+    let list = lists.number(&[(0, 1), (1, 2)]);
+    for (seed, actors) in [(1, 3), (2, 8), (3, 40), (4, 90), (5, 30), (6, 200)] {
+        let mut random = Random(seed);
+        let mut path = Path::default();
+        for length in [500, 700, 300, 600] {
+            while path.len() > length {
+                path.pop();
+            }
+            while path.len() < length {
+                // Only few events order others, or there would be few races.
+                let event = any_event(&mut random, actors, list);
+                let is_ordering = crate::independence::is_global(event.kind)
+                    || event.effects & (Executed::HIDDEN | Executed::IDLE) != 0;
+                if !is_ordering || random.below(20) == 0 {
+                    push(&mut path, event, &lists);
+                }
+            }
+            let expected = compared(&path.events, &lists);
+            for position in 0..length {
+                let races = path.races(position);
+                assert_eq!(
+                    races,
+                    expected.races(position),
+                    "{:?}",
+                    path.events[position]
+                );
+                assert_eq!(path.clock(position), expected.clock(position));
+            }
+        }
+    }
+}
+
+fn event(actor: u16, kind: StepKind, object: u32) -> Event {
+    Event {
+        actor,
+        kind,
+        effects: 0,
+        object,
+        detail: 0,
+        choice: 0,
+    }
+}
+
+/// The steps of two actors that lock and unlock a mutex.
+fn locks() -> Vec<Event> {
+    use StepKind::{MutexAsyncLock, MutexUnlock, MutexWait};
+    let one = |actor| [MutexAsyncLock, MutexWait, MutexUnlock].map(|kind| event(actor, kind, 7));
+    [0, 1].map(one).concat()
+}
+
+/// Looks at entries per event of a run of this many rounds.
+fn looks_per_event(rounds: u32, round: &[Event]) -> u64 {
+    let (mut path, lists) = (Path::default(), Lists::default());
+    for number in 1..=rounds {
+        for event in round {
+            push(
+                &mut path,
+                Event {
+                    detail: number,
+                    ..*event
+                },
+                &lists,
+            );
+        }
+    }
+    path.candidates.looks / path.len() as u64
+}
+
+#[test]
+fn work_per_event_does_not_grow_with_the_run() {
+    use StepKind::{AsyncReceive, AsyncSend, Wait};
+    let alone = [0, 1].map(|actor| event(actor, StepKind::Yield, Footprint::NOTHING));
+    let messages = [
+        event(0, AsyncSend, 3),
+        event(1, AsyncReceive, 3),
+        event(2, AsyncSend, 4),
+        event(1, Wait, 3),
+    ];
+    for round in [&alone[..], &messages, &locks()] {
+        let (short, long) = (looks_per_event(500, round), looks_per_event(5_000, round));
+        assert!(short <= 4 && long <= short, "{short} and {long}");
+    }
+}
+
+#[test]
+fn work_per_race_does_not_grow_with_the_run() {
+    let (mut path, lists) = (Path::default(), Lists::default());
+    let mut none_before = event(2, StepKind::Yield, Footprint::NOTHING);
+    push(&mut path, none_before, &lists);
+    for _ in 0..2_000 {
+        for event in locks() {
+            push(&mut path, event, &lists);
+        }
+    }
+    none_before.actor = 3;
+    push(&mut path, none_before, &lists);
+    let mut free = Vec::new();
+    for position in 1..path.len() - 1 {
+        free.clear();
+        path.looks.set(0);
+        path.add_not_after(position, path.len(), &mut free);
+        // The other actor may have asked for the mutex; the last event is ordered with none.
+        assert!((1..=3).contains(&free.len()), "{free:?}");
+        assert_eq!(free.last(), Some(&small(path.len() - 1)));
+        assert!(path.looks.get() < 100, "{} looks", path.looks.get());
+    }
+}

@@ -57,6 +57,15 @@ pub enum MappingError {
         /// Its text.
         found: String,
     },
+    /// It is a file of XML, such as a deployment file of SimGrid.
+    Xml {
+        /// The file.
+        path: PathBuf,
+        /// The line of its first tag that places a program, or else of its first tag, from 1.
+        line: usize,
+        /// That tag, without attributes.
+        tag: String,
+    },
     /// The number of ranks of a host is too large.
     Count {
         /// The file.
@@ -100,6 +109,18 @@ impl fmt::Display for MappingError {
                 "{}:{line}: \"{found}\" does not name a host: expected NAME or NAME:COUNT with a count of at least 1",
                 path.display()
             ),
+            Self::Xml { path, line, tag } => {
+                let what = match tag.as_str() {
+                    "actor" | "process" => "belongs to a deployment file",
+                    _ => "is no host",
+                };
+                write!(
+                    f,
+                    "{}:{line}: <{tag}> {what}: expected one host per line, NAME or NAME:COUNT; \
+                     programs get their arguments after --",
+                    path.display()
+                )
+            }
             Self::Count { path, line, found } => write!(
                 f,
                 "{}:{line}: {found} ranks on a host: expected at most {COUNT_MAX}",
@@ -148,6 +169,10 @@ impl MapFile {
             },
         };
         let text = fs::read_to_string(path).map_err(unreadable)?;
+        if let Some((line, tag)) = first_tag(&text) {
+            let path = path.to_owned();
+            return Err(MappingError::Xml { path, line, tag });
+        }
         let mut lines = Vec::new();
         for (number_of_line, line) in (1..).zip(text.lines()) {
             let entry = line.split('#').next().unwrap_or_default().trim();
@@ -189,6 +214,31 @@ impl MapFile {
             lines,
         })
     }
+}
+
+/// The first tag that places a program, or else the first tag, of a text that is XML; with its line.
+fn first_tag(text: &str) -> Option<(usize, String)> {
+    const BYTE_ORDER_MARK: char = '\u{feff}';
+    if !text
+        .trim_start_matches([BYTE_ORDER_MARK, ' ', '\t', '\r', '\n'])
+        .starts_with('<')
+    {
+        return None;
+    }
+    let mut first = None;
+    for (at, _) in text.match_indices('<') {
+        let mut words = text[at + 1..].split(|letter: char| !letter.is_ascii_alphanumeric());
+        let name = words.next().unwrap_or_default();
+        let line = text[..at].matches('\n').count() + 1;
+        if matches!(name, "actor" | "process") {
+            return Some((line, name.to_owned()));
+        }
+        // Comments and declarations have no name.
+        if first.is_none() && !name.is_empty() {
+            first = Some((line, name.to_owned()));
+        }
+    }
+    first.or_else(|| Some((1, String::new())))
 }
 
 impl MapFile {

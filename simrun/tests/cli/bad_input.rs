@@ -189,6 +189,24 @@ fn mapping_file() {
             "{bad}:3: \"node-2:many\" does not name a host: expected NAME or NAME:COUNT with a count of at least 1"
         ),
     );
+    let actors = "<?xml version='1.0'?>\n<!-- two -->\n<platform version=\"4.1\">\n\
+                  <actor host=\"node-1\" function=\"f\"/>\n<actor host=\"node-2\" function=\"f\"/>\n</platform>";
+    let deployment = folder.write("deployment.xml", actors);
+    refuses(
+        &format!("--map {deployment} {app}"),
+        &format!(
+            "{deployment}:4: <actor> belongs to a deployment file: expected one host per line, NAME or NAME:COUNT; \
+             programs get their arguments after --"
+        ),
+    );
+    let xml = folder.write("p.xml", "\u{feff}\n<platform version=\"4.1\"/>\n");
+    refuses(
+        &format!("--map {xml} {app}"),
+        &format!(
+            "{xml}:2: <platform> is no host: expected one host per line, NAME or NAME:COUNT; \
+             programs get their arguments after --"
+        ),
+    );
     for count in ["4000000000", "99999999999999999999"] {
         let many = folder.write("many", &format!("node-0:{count}\n"));
         refuses(

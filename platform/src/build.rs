@@ -6,6 +6,7 @@
 
 mod assemble;
 mod names;
+mod overrides;
 mod resolve;
 mod wifi;
 
@@ -42,6 +43,9 @@ pub(crate) fn finish(source: Source, mut read: Read) -> Result<Platform, Mistake
     if read.collector.mistakes.is_empty() {
         names::check_count_of_links(&mut read);
         names::check_count_of_disks(&mut read);
+    }
+    if read.collector.mistakes.is_empty() {
+        overrides::check(&mut read);
     }
     if !read.collector.mistakes.is_empty() {
         return Err(Mistakes::new(source, read.collector.mistakes));

@@ -2,11 +2,14 @@
 //!
 //! Names of hosts, numbers and names of links are computed from the position of the host and of the cable.
 
-use crate::Sharing;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use crate::pattern::HostPattern;
-use crate::platform::Cores;
+use crate::platform::{Cores, Power};
 use crate::route::{Route, Wire};
 use crate::topology::{Label, Step, Topology};
+use crate::{LinkId, Sharing};
 
 /// In place of the number of a host: the switch of a cluster.
 pub(crate) const SWITCH: u32 = u32::MAX;
@@ -28,6 +31,26 @@ pub(crate) struct Cluster {
     pub(crate) loopback: Option<Wire>,
     /// Whether a host without loopback reaches itself over its own cable.
     pub(crate) itself_over_links: bool,
+    /// Hosts that differ from the others, by their number within the cluster.
+    pub(crate) own_hosts: BTreeMap<u32, OwnHost>,
+    /// Directions of links that differ from the others.
+    pub(crate) own_links: BTreeMap<LinkId, OwnLink>,
+}
+
+/// A host that differs from the others of its cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct OwnHost {
+    pub(crate) cores: Cores,
+    /// Its power states, if it has several.
+    pub(crate) power: Option<Power>,
+}
+
+/// Figures of a link that take the place of those of its cluster.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct OwnLink {
+    /// In bytes per second.
+    pub(crate) bandwidth: Option<f64>,
+    pub(crate) latency_s: Option<f64>,
 }
 
 impl Cluster {
@@ -44,13 +67,13 @@ impl Cluster {
     fn push(&self, step: Step, route: &mut Route) {
         match step {
             Step::Cable(cable, down) => {
-                let mut wire = self.cable.shifted(cable.index);
+                let mut wire = self.wire(self.cable, cable.index, down);
                 wire.bandwidth *= f64::from(cable.width);
                 route.push(wire, down);
             }
             Step::Limiter(node) => {
                 if let Some(limiter) = self.limiter {
-                    route.push(limiter.shifted(node), false);
+                    route.push(self.wire(limiter, node, false), false);
                 }
             }
             Step::Backbone => {
@@ -59,6 +82,16 @@ impl Cluster {
                 }
             }
         }
+    }
+
+    /// One direction of the link `offset` places after the first of its kind.
+    pub(crate) fn wire(&self, first: Wire, offset: u32, down: bool) -> Wire {
+        let mut wire = first.shifted(offset);
+        if let Some(own) = self.own_links.get(&wire.id(down)) {
+            wire.bandwidth = own.bandwidth.unwrap_or(wire.bandwidth);
+            wire.latency_s = own.latency_s.unwrap_or(wire.latency_s);
+        }
+        wire
     }
 
     /// The number of nodes: hosts and switches.
@@ -73,7 +106,7 @@ impl Cluster {
             (offset < count).then_some(offset)
         };
         if let Some(index) = place(self.cable, self.topology.cables()) {
-            let mut wire = self.cable.shifted(index);
+            let mut wire = self.wire(self.cable, index, direction == "down");
             wire.bandwidth *= f64::from(self.topology.width(index));
             let name = match self.topology.cable_label(index) {
                 Label::Host(host, text) => self.hosts.name(host) + &text,
@@ -85,20 +118,79 @@ impl Cluster {
             };
             return Some((wire, format!("{name}:{suffix}")));
         }
-        if let Some((wire, node)) = self
+        if let Some((first, node)) = self
             .limiter
             .and_then(|first| Some((first, place(first, self.nodes())?)))
         {
+            let wire = self.wire(first, node, false);
             return Some((wire, format!("{}:limiter", self.node_name(node))));
         }
-        if let Some((wire, host)) = self
+        if let Some((first, host)) = self
             .loopback
             .and_then(|first| Some((first, place(first, self.hosts.count())?)))
         {
+            let wire = self.wire(first, host, false);
             return Some((wire, format!("{}:loopback", self.hosts.name(host))));
         }
         let backbone = self.backbone.filter(|wire| wire.number == number)?;
         Some((backbone, format!("{}:backbone", self.name)))
+    }
+
+    /// The identifiers of the link called `name`, as [`Cluster::link`] calls it: one direction, or
+    /// both if the name of a cable stands without `:up` and `:down`.
+    pub(crate) fn find(&self, name: &str) -> Option<Range<u32>> {
+        let ids = |first: Wire, offset: u32| {
+            let id = 2 * (first.number + offset);
+            id..id + 1
+        };
+        if let Some(cable) = self.cable_named(name) {
+            let up = ids(self.cable, cable);
+            let directions = match self.cable.sharing {
+                Sharing::SplitDuplex => 2,
+                Sharing::Shared | Sharing::FatPipe | Sharing::Wifi => 1,
+            };
+            return Some(up.start..up.start + directions);
+        }
+        let (stem, kind) = name.rsplit_once(':')?;
+        match (kind, self.cable.sharing) {
+            ("loopback", _) => Some(ids(self.loopback?, self.hosts.index_of(stem)?)),
+            ("limiter", _) => Some(ids(self.limiter?, self.node_named(stem)?)),
+            ("backbone", _) if stem == self.name => Some(ids(self.backbone?, 0)),
+            ("up", Sharing::SplitDuplex)
+            | ("link", Sharing::Shared | Sharing::FatPipe | Sharing::Wifi) => {
+                Some(ids(self.cable, self.cable_named(stem)?))
+            }
+            ("down", Sharing::SplitDuplex) => {
+                let up = ids(self.cable, self.cable_named(stem)?);
+                Some(up.start + 1..up.end + 1)
+            }
+            _ => None,
+        }
+    }
+
+    /// The number of the cable called `name`, without its direction.
+    fn cable_named(&self, name: &str) -> Option<u32> {
+        let split = name.rsplit_once('/').map(|(host, _)| host);
+        for host_name in [Some(name), split].into_iter().flatten() {
+            if let Some(host) = self.hosts.index_of(host_name) {
+                let label = Label::Host(host, name[host_name.len()..].to_owned());
+                let mut cables = self.topology.cables_of(host);
+                return cables.find(|cable| self.topology.cable_label(*cable) == label);
+            }
+        }
+        let text = name.strip_prefix(&self.name)?;
+        if self.topology.switches() == 0 || !text.starts_with('/') {
+            return None;
+        }
+        let label = Label::Inner(text.to_owned());
+        (0..self.topology.cables()).find(|cable| self.topology.cable_label(*cable) == label)
+    }
+
+    /// The number of the host or switch called `name`.
+    fn node_named(&self, name: &str) -> Option<u32> {
+        let hosts = self.hosts.count();
+        let host = self.hosts.index_of(name);
+        host.or_else(|| (hosts..self.nodes()).find(|node| self.node_name(*node) == name))
     }
 
     /// The name of a host, or of a switch.

@@ -14,6 +14,7 @@ mod profile;
 mod protocol;
 mod read;
 mod section;
+mod single;
 mod speeds;
 mod syntax;
 mod wifi;
@@ -36,6 +37,7 @@ pub(crate) use network::IN_PLACE_OF_LINKS;
 pub(crate) use profile::{ProfileEntry, ProfileKind, read_events};
 pub(crate) use read::{Read, read};
 pub(crate) use section::Collector;
+pub(crate) use single::{HostOverride, LinkOverride};
 pub(crate) use speeds::{PowerState, Speeds};
 pub(crate) use wifi::{Level, WifiEntry};
 
@@ -241,6 +243,12 @@ pub(crate) struct ClusterEntry {
     /// The disks of each host.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
     pub(crate) disks: Vec<Named<DiskEntry>>,
+    /// Hosts that differ from the others.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub(crate) host_overrides: Vec<Named<HostOverride>>,
+    /// Links that differ from the others.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    pub(crate) link_overrides: Vec<Named<LinkOverride>>,
 }
 
 /// The network of a cluster, by the key `topology`, with the counts that it needs.

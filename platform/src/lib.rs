@@ -157,6 +157,43 @@
 //! defects of that simulator: how it chooses among parallel cables of fat trees, and unconnected routes within groups of
 //! dragonflies.
 //!
+//! Hosts and links that differ from the others have tables of their own:
+//!
+//! ```
+//! # use platform::Platform;
+//! let text = r#"
+//! version = 1
+//!
+//! [clusters.nodes]
+//! hosts = "node-[0-63]"
+//! speed = "36Gf"
+//! bandwidth = "100Gbps"
+//! latency = "625ns"
+//!
+//! [clusters.nodes.host_overrides.node-3]         # also pstate, cores, speed_profile
+//! speed = "18Gf"
+//! state_profile = { points = [["30s", "off"]] }
+//!
+//! [clusters.nodes.link_overrides.node-7]         # also latency and the profiles of a link
+//! bandwidth = "25Gbps"                           # in both directions
+//!
+//! [clusters.nodes.link_overrides."node-8:up"]    # one direction, as `Platform::link` calls it
+//! bandwidth = "50Gbps"
+//! "#;
+//! let platform = Platform::parse("example.toml", text)?;
+//! let host = |name| platform.host_by_name(name).expect("a host");
+//! assert_eq!(platform.speed(host("node-3")), 18e9);
+//! let route = platform.route(host("node-8"), host("node-7"))?;
+//! assert_eq!((route.hops[0].bandwidth, route.hops[1].bandwidth), (50e9 / 8.0, 25e9 / 8.0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A key that is absent has the value of the cluster. Names of links are those of [`Platform::link`]: `node-3:up`,
+//! `node-3/1:down` (fat tree, torus), `nodes/1.5:limiter`, `node-3:loopback`; without `:up` or `:down` the table is about both
+//! directions, and one with a direction counts more. A link with a bandwidth or latency of its own does not follow the
+//! `bandwidth_profile` or `latency_profile` of its cluster. The backbone has the key `backbone`; sharing and disks are those of
+//! the cluster.
+//!
 //! # Zones
 //!
 //! ```
@@ -319,7 +356,8 @@
 //! # What if
 //!
 //! [`Platform::load_with`] changes anything in a platform before it is used: `links.wan.bandwidth=10Gbps` sets a value,
-//! `links.*.latency*=2` multiplies all that match ([`Override`]).
+//! `links.*.latency*=2` multiplies all that match, `hosts.node-3.speed=18Gf` and `links.node-3:up.bandwidth=50Gbps` change
+//! one host and one link of a cluster ([`Override`]).
 //!
 //! # Mistakes
 //!

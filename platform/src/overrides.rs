@@ -10,9 +10,12 @@
 //! stays. It is changed before everything else, so that parameters set beside it hold. `loggops` comes without those that take
 //! the place of links: on a platform that has links they must be set too.
 //!
-//! *Not modelled*: changes of single hosts or cables of a cluster, which are one entry.
+//! Hosts and links of a cluster have the same paths as others, `hosts.node-3.speed` and `links.node-3:up.bandwidth`, in the zone of
+//! the cluster or in the platform itself, whatever their zone. Such a change becomes an override in the entry of the cluster. A
+//! star does not stand for them: what is to be changed for all of them is a key of the cluster.
 
 mod blame;
+mod single;
 
 use std::fmt;
 use std::str::FromStr;
@@ -172,39 +175,12 @@ fn bring_parameters(root: &mut Value) {
 }
 
 impl Override {
-    /// Refuses to change a single host or cable of a cluster, given the cluster of a host by its name.
-    ///
-    /// # Errors
-    /// [`OverrideError`] with the key to change instead.
-    pub(crate) fn refuse_single(
-        &self,
-        cluster_of: impl Fn(&str) -> Option<String>,
-    ) -> Result<(), OverrideError> {
-        for (pair, rest) in self.path.windows(2).zip(2..) {
-            let (table, name) = (pair[0].as_str(), pair[1].as_str());
-            let host = match table {
-                "hosts" => name,
-                "links" => name.split([':', '/']).next().unwrap_or_default(),
-                _ => continue,
-            };
-            let Some(cluster) = cluster_of(host) else {
-                continue;
-            };
-            let key = self.path.get(rest).map_or("…", String::as_str);
-            return Err(self.error(format!(
-                "{:?} belongs to the cluster {cluster:?}, whose hosts and cables are all alike; \
-                 expected clusters.{cluster}.{key}, or a [hosts.NAME] of its own for this host",
-                cut(name)
-            )));
-        }
-        Ok(())
-    }
-
     fn is_of_the_model(&self) -> bool {
         self.path == ["network", "model"]
     }
 
     fn apply(&self, root: &mut Value) -> Result<(), OverrideError> {
+        self.make_room(root);
         let (last, parents) = self.path.split_last().expect("a path has a part");
         let mut here = vec![root];
         for (depth, part) in parents.iter().enumerate() {

@@ -158,14 +158,11 @@ impl Platform {
         if overrides.is_empty() {
             return Ok(self);
         }
-        for change in overrides {
-            let cluster = |host: &str| self.cluster_of(host);
-            change.refuse_single(cluster).map_err(LoadError::Override)?;
-        }
+        let overrides: Vec<Override> = overrides.iter().map(|one| one.in_cluster(&self)).collect();
         let before = self.to_toml();
-        let text = apply(&before, overrides).map_err(LoadError::Override)?;
+        let text = apply(&before, &overrides).map_err(LoadError::Override)?;
         let mut platform = build(file_name, &text, None)
-            .map_err(|found| LoadError::Mistakes(blame(file_name, &before, overrides, &found)))?;
+            .map_err(|found| LoadError::Mistakes(blame(file_name, &before, &overrides, &found)))?;
         platform.notes = self.notes;
         Ok(platform)
     }
@@ -289,13 +286,6 @@ impl Platform {
         found.next()
     }
 
-    /// The name of the cluster that a host belongs to, by the name of the host.
-    fn cluster_of(&self, host: &str) -> Option<String> {
-        let mut clusters = self.tree.clusters.iter();
-        let owner = clusters.find(|cluster| cluster.hosts.index_of(host).is_some())?;
-        Some(owner.name.clone())
-    }
-
     /// The speed of one core of a host at the start, in flop/s.
     ///
     /// # Panics
@@ -320,7 +310,7 @@ impl Platform {
     /// If there is no such host.
     #[must_use]
     pub fn pstate_count(&self, host: HostId) -> u32 {
-        let power = self.power.get(&self.place(host).end);
+        let power = self.power_of(host);
         let count = power.map_or(1, |power| power.speeds.len());
         u32::try_from(count).expect("a list in a file has fewer than 2^32 entries")
     }
@@ -331,7 +321,7 @@ impl Platform {
     /// If there is no such host.
     #[must_use]
     pub fn pstate(&self, host: HostId) -> u32 {
-        let power = self.power.get(&self.place(host).end);
+        let power = self.power_of(host);
         power.map_or(0, |power| power.state)
     }
 
@@ -341,10 +331,27 @@ impl Platform {
     /// If there is no such host.
     #[must_use]
     pub fn pstate_speed(&self, host: HostId, state: u32) -> Option<f64> {
-        match self.power.get(&self.place(host).end) {
+        match self.power_of(host) {
             Some(power) => power.speeds.get(state as usize).copied(),
             None => (state == 0).then(|| self.speed(host)),
         }
+    }
+
+    fn power_of(&self, host: HostId) -> Option<&Power> {
+        let place = self.place(host);
+        let cluster = self.tree.cluster(place.end);
+        match cluster.and_then(|cluster| cluster.own_hosts.get(&place.offset)) {
+            Some(own) => own.power.as_ref(),
+            None => self.power.get(&place.end),
+        }
+    }
+
+    /// The power states of all hosts that have several; hosts of a cluster have theirs in common.
+    pub(crate) fn powers(&self) -> impl Iterator<Item = &Power> {
+        let clusters = self.tree.clusters.iter();
+        let own = clusters.flat_map(|cluster| cluster.own_hosts.values());
+        let own = own.filter_map(|own| own.power.as_ref());
+        self.power.values().chain(own)
     }
 
     /// The changes that the file declares for links and hosts while anything runs, in the order of the file.
@@ -353,51 +360,23 @@ impl Platform {
         &self.profiles
     }
 
-    /// The link called `name`: as in the file, or as [`Platform::link`] calls it. A name without direction is that of the
-    /// direction `up`.
+    /// The link called `name`: as in the file, or as [`Platform::link`] calls it. A name without
+    /// direction is that of the direction `up`.
     #[must_use]
     pub fn link_by_name(&self, name: &str) -> Option<LinkId> {
         if let Some(at) = self.link_names.iter().position(|known| known == name) {
             return Some(LinkId(2 * u32::try_from(at).ok()?));
         }
-        if let Some(link) = self.link_of_cluster_host(name) {
-            return Some(link);
+        let mut clusters = self.tree.clusters.iter();
+        if let Some(ids) = clusters.find_map(|cluster| cluster.find(name)) {
+            return Some(LinkId(ids.start));
         }
-        let numbers = (0..self.tree.wires.len()).chain(self.first_of_clusters()..self.wire_end());
-        let mut ids = numbers.filter_map(|number| u32::try_from(2 * number).ok());
-        let id = ids.find_map(|first| {
-            let both = [LinkId(first), LinkId(first + 1)];
-            both.into_iter().find(|id| self.link(*id).name == name)
-        })?;
-        Some(id)
-    }
-
-    /// The link called `HOST:…` of a host of a cluster, where its number is that of the host.
-    fn link_of_cluster_host(&self, name: &str) -> Option<LinkId> {
-        let (host, _) = name.rsplit_once(':')?;
-        let clusters = &self.tree.clusters;
-        let mut owners = clusters.iter().filter_map(|cluster| {
-            let index = cluster.hosts.index_of(host)?;
-            let rows = [Some(cluster.cable), cluster.loopback, cluster.limiter];
-            let ids = rows.into_iter().flatten().filter_map(|first| {
-                let wire = first.shifted(index);
-                let exists = wire.number < self.wire_count;
-                let ids = [LinkId(2 * wire.number), LinkId(2 * wire.number + 1)];
-                let mut ids = ids.into_iter().filter(|_| exists);
-                ids.find(|id| self.link(*id).name == name)
-            });
-            ids.into_iter().next()
-        });
-        owners.next()
-    }
-
-    /// The number of the first physical link of a cluster.
-    const fn first_of_clusters(&self) -> usize {
-        self.tree.wires.len() + 1
-    }
-
-    const fn wire_end(&self) -> usize {
-        self.wire_count as usize
+        let declared = (0..self.tree.wires.len()).filter_map(|at| u32::try_from(at).ok());
+        let zones = self.tree.zones.iter();
+        let air = zones.filter_map(|zone| Some(zone.air.as_ref()?.wire.number));
+        let ids = declared.chain(air);
+        let mut ids = ids.flat_map(|number| [LinkId(2 * number), LinkId(2 * number + 1)]);
+        ids.find(|id| self.link(*id).name == name)
     }
 
     /// The number of disks; their identifiers are the numbers below.
@@ -523,7 +502,10 @@ impl Platform {
     fn cores_of(&self, host: HostId) -> Cores {
         let place = self.place(host);
         match self.tree.cluster(place.end) {
-            Some(cluster) => cluster.cores,
+            Some(cluster) => {
+                let own = cluster.own_hosts.get(&place.offset);
+                own.map_or(cluster.cores, |own| own.cores)
+            }
             None => self.singles[place.end as usize].cores,
         }
     }
@@ -557,7 +539,7 @@ impl Platform {
         match self.tree.cluster(place.end) {
             Some(cluster) => {
                 if let Some(loopback) = cluster.loopback {
-                    return route.push(loopback.shifted(place.offset), false);
+                    return route.push(cluster.wire(loopback, place.offset, false), false);
                 }
                 if cluster.itself_over_links {
                     cluster.walk(place.offset, place.offset, route);

@@ -400,5 +400,9 @@ fn cluster_line(named: &Named<ClusterEntry>) -> String {
     if let Some(loopback) = &entry.loopback {
         line.push_str(&format!(", loopbacks of {}", loopback.bandwidth));
     }
+    let (hosts, links) = (entry.host_overrides.len(), entry.link_overrides.len());
+    if hosts + links > 0 {
+        line.push_str(&format!(", overrides of {hosts} hosts and {links} links"));
+    }
     line
 }

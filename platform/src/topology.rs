@@ -17,6 +17,7 @@ mod switch;
 mod torus;
 
 use std::fmt;
+use std::ops::Range;
 
 pub(crate) use dragonfly::Dragonfly;
 pub(crate) use fat_tree::FatTree;
@@ -110,6 +111,16 @@ impl Topology {
             Self::Dragonfly(dragonfly) => dragonfly.width(cable),
             Self::Switch(_) | Self::FatTree(_) | Self::Torus(_) => 1,
         }
+    }
+
+    /// The cables that are called after a host.
+    pub(crate) fn cables_of(&self, host: u32) -> Range<u32> {
+        let each = match self {
+            Self::Switch(_) | Self::Dragonfly(_) => 1,
+            Self::FatTree(tree) => tree.ports(0),
+            Self::Torus(torus) => torus.width(),
+        };
+        host * each..(host + 1) * each
     }
 
     /// What a cable is called.

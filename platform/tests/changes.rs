@@ -256,7 +256,7 @@ fn transfers_under_profiles_of_links_and_hosts() {
     let link = lab.link("a", "b");
     lab.add_profile(Profile {
         target: Target::Bandwidth(link),
-        count: 1,
+        count: 2,
         events: [(0.0, 1e8), (2.0, 2e7), (4.0, 3e7)].into(),
         period_s: Some(10.0),
     });
@@ -267,7 +267,7 @@ fn transfers_under_profiles_of_links_and_hosts() {
     let link = lab.link("a", "b");
     lab.add_profile(Profile {
         target: Target::Link(link),
-        count: 1,
+        count: 2,
         events: [(1.001, 0.0), (2.0, 1.0)].into(),
         period_s: None,
     });

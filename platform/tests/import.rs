@@ -277,7 +277,7 @@ fn what_cannot_be_carried_over_is_listed_by_line() {
         [
             "p.xml:2: the flag \"cpu/optim\" with the value \"TI\" is not carried over",
             "p.xml:6: <prop> \"watt\" is not carried over",
-            "p.xml:12: the trace \"t\" of \"c\" is not carried over: there is no single host or link of that name",
+            "p.xml:12: the trace \"t\" of \"c\" is not carried over: there is no host or <link> of that name",
         ]
     );
 }
@@ -593,4 +593,40 @@ proptest! {
             }
         }
     }
+}
+
+/// SimGrid's names of hosts reach single hosts of a cluster.
+#[test]
+fn traces_of_hosts_of_a_cluster() {
+    let trace = "<trace id=\"t\" periodicity=\"-1\">\n1 0.5\n</trace>";
+    let connect = |element: &str, kind: &str| {
+        format!("<trace_connect trace=\"t\" element=\"{element}\" kind=\"{kind}\"/>")
+    };
+    let more = [
+        trace.to_owned(),
+        connect("n2", "SPEED"),
+        connect("n2", "HOST_AVAIL"),
+        connect("c_link_2_UP", "BANDWIDTH"),
+    ];
+    let text = cluster("FLAT", "", "0-3", "");
+    let text = text.replace("</platform>", &format!("{}</platform>", more.join("\n")));
+    let platform = Platform::parse("p.xml", &text).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(platform.profiles().len(), 2);
+    let printed = platform.to_toml();
+    assert!(
+        printed.contains("[clusters.c.host_overrides.n2"),
+        "{printed}"
+    );
+    let notes: Vec<String> = platform.notes().iter().map(ToString::to_string).collect();
+    let again =
+        "the trace \"t\" is connected again: SimGrid takes a trace for the first element only";
+    let unknown = "the trace \"t\" of \"c_link_2_UP\" is not carried over: there is no host or <link> of that name";
+    assert_eq!(
+        notes,
+        [
+            format!("p.xml:6: {again}"),
+            format!("p.xml:7: {again}"),
+            format!("p.xml:7: {unknown}"),
+        ]
+    );
 }

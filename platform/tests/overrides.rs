@@ -313,24 +313,146 @@ fn wrong_limits_are_all_reported() {
     }
 }
 
+/// A cluster in a zone, and one of the platform.
+const CLUSTERS: &str = r#"version = 1
+[clusters.flat]
+hosts = "node-[0-7]"
+speed = ["1Gf", "3Gf"]
+cores = 4
+bandwidth = "1Gbps"
+latency = "1us"
+backbone = { bandwidth = "4Gbps", latency = "1us" }
+limiter = "2Gbps"
+[zones.site]
+routing = "star"
+[zones.site.clusters.tree]
+topology = "fat-tree"
+hosts = "leaf-[0-7]"
+down = [4, 2]
+up = [1, 2]
+speed = "1Gf"
+bandwidth = "1Gbps"
+latency = "1us"
+"#;
+
+/// The platform `CLUSTERS` with changes, printed and read again.
+fn clusters_with(changes: &[&str]) -> Result<Platform, String> {
+    let changes = changes.iter().map(|text| text.parse().expect("a change"));
+    let changes: Vec<Override> = changes.collect();
+    let platform = Platform::parse("p.toml", CLUSTERS).expect("a platform");
+    let platform = platform.with("p.toml", &changes);
+    let platform = platform.map_err(|error| error.to_string())?;
+    let again = Platform::parse("again.toml", &platform.to_toml()).expect("the same platform");
+    assert_eq!(again.to_toml(), platform.to_toml());
+    Ok(again)
+}
+
 #[test]
-fn a_single_host_of_a_cluster_is_told_what_to_change_instead() {
-    let text = "version = 1\n[clusters.nodes]\nhosts = \"node-[0-7]\"\nspeed = \"1Gf\"\n\
-                bandwidth = \"1Gbps\"\nlatency = \"1us\"\n";
+fn single_hosts_of_clusters_are_changed() {
+    let platform = clusters_with(&[
+        "hosts.node-3.speed=2Gf",
+        "hosts.node-4.cores*=2",
+        "hosts.node-4.pstate=1",
+        "hosts.leaf-2.speed*=0.5",
+        "zones.site.hosts.leaf-3.speed=5Gf",
+        // The others, not those with a value of their own.
+        "clusters.flat.cores=3",
+    ])
+    .expect("a platform");
+    let host = |name| platform.host_by_name(name).expect("a host");
+    let figures = |name| (platform.speed(host(name)), platform.cores(host(name)));
+    assert_eq!(figures("node-2"), (1e9, 3));
+    assert_eq!(figures("node-3"), (2e9, 3));
+    assert_eq!(figures("node-4"), (3e9, 8));
+    assert_eq!(platform.pstate_count(host("node-2")), 2);
+    assert_eq!(platform.pstate_count(host("node-3")), 1);
+    assert_eq!(platform.pstate(host("node-4")), 1);
+    assert_eq!(figures("leaf-2"), (0.5e9, 1));
+    assert_eq!(figures("leaf-3"), (5e9, 1));
+    assert_eq!(figures("leaf-4"), (1e9, 1));
+}
+
+#[test]
+fn single_links_of_clusters_are_changed() {
+    let platform = clusters_with(&[
+        "links.node-3.bandwidth=500Mbps",
+        "links.node-3:down.bandwidth*=0.5",
+        "links.node-4:up.latency=3us",
+        "links.node-5:limiter.bandwidth*=0.5",
+        "links.flat:backbone.bandwidth=5Gbps",
+        "links.\"tree/1.1/0:down\".bandwidth*=4",
+        "zones.site.links.leaf-6.latency*=2",
+    ])
+    .expect("a platform");
+    let link = |name: &str| {
+        let link = platform.link_by_name(name).expect("a link");
+        let found = platform.link(link);
+        assert_eq!(found.name, name);
+        (found.bandwidth * 8.0, found.latency.as_secs())
+    };
+    assert_eq!(link("node-2:up"), (1e9, 1e-6));
+    assert_eq!(link("node-3:up"), (0.5e9, 1e-6));
+    assert_eq!(link("node-3:down"), (0.25e9, 1e-6));
+    assert_eq!(link("node-4:up"), (1e9, 3e-6));
+    assert_eq!(link("node-4:down"), (1e9, 1e-6));
+    assert_eq!(link("node-5:limiter"), (1e9, 0.0));
+    assert_eq!(link("flat:backbone"), (5e9, 1e-6));
+    assert_eq!(link("tree/1.1/0:up"), (1e9, 1e-6));
+    assert_eq!(link("tree/1.1/0:down"), (4e9, 1e-6));
+    assert_eq!(link("leaf-6:up"), (1e9, 2e-6));
+    // Routes cross the same links.
+    let host = |name| platform.host_by_name(name).expect("a host");
+    for (from, to) in [
+        ("node-4", "node-3"),
+        ("leaf-6", "leaf-0"),
+        ("leaf-0", "leaf-6"),
+    ] {
+        let route = platform.route(host(from), host(to)).expect("a route");
+        let mut latency_s = 0.0;
+        for hop in &route.hops {
+            let found = platform.link(hop.link);
+            assert_eq!(found.bandwidth, hop.bandwidth, "{}", found.name);
+            latency_s += found.latency.as_secs();
+        }
+        assert_eq!(route.latency_s, latency_s);
+    }
+}
+
+#[test]
+fn mistakes_in_changes_of_single_hosts_and_links() {
     for (change, message) in [
         (
-            "hosts.node-3.speed=2Gf",
-            "\"node-3\" belongs to the cluster \"nodes\", whose hosts and cables are all alike; \
-             expected clusters.nodes.speed, or a [hosts.NAME] of its own for this host",
+            "hosts.node-8.speed=2Gf",
+            "nothing in the platform file is called \"hosts\"",
         ),
         (
-            "links.node-3:up.bandwidth*=2",
-            "expected clusters.nodes.bandwidth",
+            "zones.site.hosts.node-3.speed=2Gf",
+            "nothing in zones.site is called \"hosts\"",
+        ),
+        (
+            "clusters.flat.host_overrides.node-8.speed=2Gf",
+            "cluster \"flat\" has no host \"node-8\": expected one of node-[0-7]",
+        ),
+        (
+            "hosts.node-3.sped=2Gf",
+            "unknown key \"sped\": the override of host \"node-3\" can have the keys",
+        ),
+        (
+            "hosts.node-3.pstate=2",
+            "host \"node-3\" has no power state 2: expected \"pstate\" from 0 to 1",
+        ),
+        ("hosts.node-3.speed=2Gs", "unknown unit"),
+        (
+            "clusters.flat.link_overrides.node-3:left.bandwidth=1Gbps",
+            "cluster \"flat\" has no link \"node-3:left\": expected a name as in the routes of \
+             the platform, such as \"node-0:up\"",
+        ),
+        (
+            "clusters.flat.link_overrides.flat:backbone.bandwidth=1Gbps",
+            "link \"flat:backbone\" is the backbone of cluster \"flat\"",
         ),
     ] {
-        let platform = Platform::parse("p.toml", text).expect("a platform");
-        let change = change.parse().expect("a change");
-        let error = platform.with("p.toml", &[change]).expect_err("a mistake");
-        assert!(error.to_string().contains(message), "{error}");
+        let error = clusters_with(&[change]).expect_err(change);
+        assert!(error.contains(message), "{change}: {error}");
     }
 }

@@ -572,3 +572,114 @@ fn mistakes_in_profiles_and_power_states() {
         "{error}"
     );
 }
+
+/// 100 Mbit/s cables of no latency around each host of a torus of 2 x 2; single ones differ.
+const TORUS: &str = r#"version = 1
+[clusters.grid]
+topology = "torus"
+hosts = "n[0-3]"
+dimensions = [4]
+speed = "100f"
+bandwidth = "100Bps"
+latency = "0s"
+speed_profile = { points = [["50s", 2.0]] }
+bandwidth_profile = { points = [["40s", "200Bps"]] }
+"#;
+
+fn torus(overrides: &str) -> Lab {
+    Lab::new(&format!("{TORUS}{overrides}"))
+}
+
+#[test]
+fn a_host_of_a_cluster_with_a_speed_of_its_own() {
+    let mut lab = torus("host_overrides.n1 = { speed = \"50f\" }");
+    for host in ["n0", "n1", "n2"] {
+        lab.exec(host, 1000.0, 1.0, UNLIMITED);
+    }
+    // Half the speed takes twice as long; the profile of the cluster is about parts of the speed.
+    lab.expect(&[(10.0, &[0, 2]), (20.0, &[1])], 1e-13);
+    lab.wait_until(60.0);
+    lab.exec("n1", 1000.0, 1.0, UNLIMITED);
+    lab.expect(&[(70.0, &[3])], 1e-13);
+}
+
+#[test]
+fn profiles_of_one_host_of_a_cluster() {
+    let mut lab = torus(
+        "[clusters.grid.host_overrides.n1]\n\
+         speed_profile = { points = [[\"5s\", 0.5]] }\n\
+         [clusters.grid.host_overrides.n2]\n\
+         state_profile = { points = [[\"3s\", \"off\"], [\"4s\", \"on\"]] }\n",
+    );
+    for host in ["n0", "n1", "n2", "n3"] {
+        lab.exec(host, 1000.0, 1.0, UNLIMITED);
+    }
+    let failed = lab.next_end_of_any_kind();
+    assert_eq!(failed, Some((3.0, vec![(2, End::Failed)])));
+    lab.expect(&[(10.0, &[0, 3]), (15.0, &[1])], 1e-13);
+    // Its own profile takes the place of that of the cluster, by kind.
+    lab.wait_until(60.0);
+    for host in ["n1", "n2"] {
+        lab.exec(host, 1000.0, 1.0, UNLIMITED);
+    }
+    lab.expect(&[(65.0, &[5]), (80.0, &[4])], 1e-13);
+}
+
+#[test]
+fn a_cable_of_a_cluster_with_a_bandwidth_of_its_own() {
+    let mut lab = torus(
+        "[clusters.grid.link_overrides.\"n1/0:up\"]\nbandwidth = \"50Bps\"\n\
+         [clusters.grid.link_overrides.\"n2/0\"]\nlatency = \"7s\"\n",
+    );
+    // Up from n1 to n2 is slow, down from n2 to n1 is not; both directions pay the latency.
+    for (from, to) in [
+        ("n1", "n2"),
+        ("n2", "n1"),
+        ("n0", "n1"),
+        ("n2", "n3"),
+        ("n3", "n2"),
+    ] {
+        lab.send(from, to, 1000.0);
+    }
+    lab.expect(&[(10.0, &[1, 2]), (17.0, &[3, 4]), (20.0, &[0])], 1e-13);
+    // It does not follow the bandwidths of the others, which are absolute.
+    lab.wait_until(50.0);
+    for (from, to) in [("n1", "n2"), ("n2", "n1")] {
+        lab.send(from, to, 1000.0);
+    }
+    lab.expect(&[(55.0, &[6]), (70.0, &[5])], 1e-13);
+}
+
+#[test]
+fn profiles_of_one_cable_of_a_cluster() {
+    let mut lab = torus(
+        "[clusters.grid.link_overrides.\"n1/0\"]\n\
+         bandwidth_profile = { points = [[\"5s\", \"50Bps\"]] }\n\
+         [clusters.grid.link_overrides.\"n1/0:down\"]\n\
+         bandwidth_profile = { points = [[\"8s\", \"25Bps\"]] }\n\
+         [clusters.grid.link_overrides.\"n3/0:up\"]\n\
+         state_profile = { points = [[\"3s\", \"off\"], [\"4s\", \"on\"]] }\n\
+         latency_profile = { points = [[\"30s\", \"1s\"]] }\n",
+    );
+    for (from, to) in [
+        ("n1", "n2"),
+        ("n2", "n1"),
+        ("n3", "n0"),
+        ("n0", "n3"),
+        ("n0", "n1"),
+    ] {
+        lab.send(from, to, 1000.0);
+    }
+    let failed = lab.next_end_of_any_kind();
+    assert_eq!(failed, Some((3.0, vec![(2, End::Failed)])));
+    // 500 bytes in 5 s, then half as fast; 800 bytes in 8 s, then a quarter.
+    lab.expect(&[(10.0, &[3, 4]), (15.0, &[0]), (16.0, &[1])], 1e-13);
+    lab.wait_until(50.0);
+    for (from, to) in [("n3", "n0"), ("n0", "n3"), ("n1", "n2")] {
+        lab.send(from, to, 1000.0);
+    }
+    lab.expect(&[(55.0, &[6]), (56.0, &[5]), (70.0, &[7])], 1e-13);
+    let outline = lab.platform().outline().to_string();
+    let line = "profile   n1/0:down, bandwidth: 1 point";
+    assert!(outline.contains(line), "{outline}");
+}

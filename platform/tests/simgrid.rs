@@ -13,6 +13,7 @@ mod random;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use lab::Lab;
 use platform::Platform;
@@ -24,12 +25,22 @@ const LIMIT: f64 = 1e-9;
 
 /// A line of a file of dates.
 struct Row {
-    together: bool,
+    kind: Kind,
     from: String,
     to: String,
     bytes: f64,
     start: f64,
     end: f64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// A transfer alone.
+    Lone,
+    /// A transfer beside others.
+    Together,
+    /// A computation alone on its host; its `bytes` are flop.
+    Compute,
 }
 
 fn rows(text: &str) -> Vec<Row> {
@@ -40,7 +51,12 @@ fn rows(text: &str) -> Vec<Row> {
         };
         let number = |word: &str| word.parse().expect("a number");
         Row {
-            together: kind == "together",
+            kind: match kind {
+                "lone" => Kind::Lone,
+                "together" => Kind::Together,
+                "compute" => Kind::Compute,
+                _ => panic!("{line}"),
+            },
             from: from.to_owned(),
             to: to.to_owned(),
             bytes: number(bytes),
@@ -51,21 +67,26 @@ fn rows(text: &str) -> Vec<Row> {
     text.lines().map(row).collect()
 }
 
-/// The dates of one platform under one model that are not SimGrid's.
-fn wrong(xml: &Path, model: &str, dates: &str) -> Vec<String> {
-    let text = fs::read_to_string(xml).expect("a platform");
+/// A platform under one model, with changes.
+fn load(xml: &Path, text: &str, model: &str, more: &[&str]) -> Platform {
     let mut changes = vec![format!("network.model={model}")];
     // A transfer of 4.1 never becomes faster than its links were when it began; one of 3.32 does
     // if it has no window.
     if model != "raw" || !text.contains("bandwidth_file") {
         changes.push("network.compat=simgrid-4.1".to_owned());
     }
+    changes.extend(more.iter().map(|change| (*change).to_owned()));
     let changes: Vec<_> = changes
         .iter()
         .map(|change| change.parse().expect("a change"))
         .collect();
-    let platform = Platform::load_with(xml, &changes)
-        .unwrap_or_else(|error| panic!("{}", error.report(false)));
+    Platform::load_with(xml, &changes).unwrap_or_else(|error| panic!("{}", error.report(false)))
+}
+
+/// The dates of one platform under one model, with changes, that are not SimGrid's.
+fn wrong(xml: &Path, model: &str, more: &[&str], dates: &str) -> Vec<String> {
+    let text = fs::read_to_string(xml).expect("a platform");
+    let platform = load(xml, &text, model, more);
     let mut lab = Lab::new(&platform.to_toml());
     let mut rows = rows(dates);
     // Where the only host with a program goes off, nothing is sent.
@@ -78,9 +99,9 @@ fn wrong(xml: &Path, model: &str, dates: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut compare = |row: &Row, date: f64| {
         if (date - row.end).abs() > LIMIT * row.end {
-            let kind = if row.together { "together" } else { "alone" };
+            let kind = row.kind;
             wrong.push(format!(
-                "{} {model} {kind}: {} to {}, {} bytes at {}: {date}, expected {}",
+                "{} {model} {kind:?}: {} to {}, {} bytes at {}: {date}, expected {}",
                 xml.display(),
                 row.from,
                 row.to,
@@ -91,14 +112,24 @@ fn wrong(xml: &Path, model: &str, dates: &str) -> Vec<String> {
         }
     };
     rows.sort_by(|a, b| a.start.total_cmp(&b.start));
-    for row in rows.iter().filter(|row| !row.together) {
+    for row in rows.iter().filter(|row| row.kind == Kind::Compute) {
+        let mut lab = Lab::new(&platform.to_toml());
+        lab.wait_until(row.start);
+        lab.exec(&row.from, row.bytes, 1.0, f64::INFINITY);
+        let (date, _) = lab.next_end().expect("an end");
+        compare(row, date);
+    }
+    for row in rows.iter().filter(|row| row.kind == Kind::Lone) {
         lab.wait_until(row.start);
         lab.send(&row.from, &row.to, row.bytes);
         let (date, _) = lab.next_end().expect("an end");
         compare(row, date);
     }
     // Between two starts transfers end, so the dates are taken step by step.
-    let together: Vec<&Row> = rows.iter().filter(|row| row.together).collect();
+    let together: Vec<&Row> = rows
+        .iter()
+        .filter(|row| row.kind == Kind::Together)
+        .collect();
     let mut running: Vec<(ActivityId, &Row)> = Vec::new();
     let mut next = together.into_iter().peekable();
     loop {
@@ -133,7 +164,7 @@ fn all_in(folder: &Path, dates: impl Fn(&Path, &str) -> String) {
     let mut all = Vec::new();
     for file in files {
         for model in ["raw", "cm02", "lv08"] {
-            all.extend(wrong(&file, model, &dates(&file, model)));
+            all.extend(wrong(&file, model, &[], &dates(&file, model)));
         }
     }
     assert!(all.is_empty(), "{}", all.join("\n"));
@@ -144,8 +175,13 @@ fn here() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/simgrid")
 }
 
-/// A program that prints the dates of a platform, if SimGrid is installed.
-fn oracle() -> Option<PathBuf> {
+/// A program that prints the dates of a platform, if SimGrid is installed; built once for all tests.
+fn oracle() -> Option<&'static Path> {
+    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    PROGRAM.get_or_init(build_oracle).as_deref()
+}
+
+fn build_oracle() -> Option<PathBuf> {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simgrid-dates");
     let mut compiler = Command::new("g++");
     compiler.args(["-O1", "-std=c++17", "-o"]).arg(&program);
@@ -162,10 +198,11 @@ fn oracle() -> Option<PathBuf> {
     built.then_some(program)
 }
 
-/// What SimGrid says of a platform under a model; `raw` is CM02 without crosstraffic, window and weight.
-fn live(program: &Path, xml: &Path, model: &str) -> String {
+/// What SimGrid says of a platform under a model, with a link changed or not; `raw` is CM02 without crosstraffic, window and weight.
+fn live(program: &Path, xml: &Path, model: &str, set_link: Option<&str>) -> String {
     let name = if model == "lv08" { "LV08" } else { "CM02" };
     let mut command = Command::new(program);
+    command.envs(set_link.map(|change| ("SET_LINK", change)));
     command
         .arg(xml)
         .args(["--log=root.thres:error", "--cfg=network/optim:Full"]);
@@ -256,9 +293,49 @@ fn dates_on_random_clusters_and_platforms_of_another_folder() {
         )
         .expect("a file");
     }
-    let dates = |xml: &Path, model: &str| live(&program, xml, model);
+    let dates = |xml: &Path, model: &str| live(program, xml, model, None);
     all_in(&folder, dates);
     if let Some(folder) = std::env::var_os("SIMGRID_PLATFORMS") {
         all_in(Path::new(&folder), dates);
     }
+}
+
+/// `--set` for one direction of one cable of a cluster is `Link::set_bandwidth` of SimGrid.
+#[test]
+fn dates_with_one_slow_cable_in_a_cluster() {
+    let Some(program) = oracle() else { return };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("slow-cables");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    let mut all = Vec::new();
+    for (topology, theirs, ours) in [
+        ("", "c_link_3_UP", "links.n3:up"),
+        ("", "c_link_4_DOWN", "links.n4:down"),
+        (
+            "topology=\"TORUS\" topo_parameters=\"4,2\"",
+            "c_link_from_1_to_2_UP",
+            "links.n1/0:up",
+        ),
+        (
+            "topology=\"FAT_TREE\" topo_parameters=\"2;4,2;1,2;1,1\"",
+            "link_from_3_15_3_UP",
+            "links.n3:up",
+        ),
+    ] {
+        let xml = folder.join("cluster.xml");
+        let text = format!(
+            "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n\
+             <platform version=\"4.1\"><zone id=\"w\" routing=\"Full\"><cluster id=\"c\" prefix=\"n\" \
+             suffix=\"\" radical=\"0-7\" speed=\"1Gf\" bw=\"100MBps\" lat=\"10us\" {topology}/></zone></platform>\n"
+        );
+        fs::write(&xml, text).expect("a file");
+        for model in ["raw", "cm02", "lv08"] {
+            let dates = live(program, &xml, model, Some(&format!("{theirs} 2e7")));
+            let plain = live(program, &xml, model, None);
+            assert!(dates != plain, "{theirs} is on no way of this test");
+            let change = format!("{ours}.bandwidth=20MBps");
+            all.extend(wrong(&xml, model, &[&change], &dates));
+        }
+    }
+    assert!(all.is_empty(), "{}", all.join("\n"));
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::for_each_zone;
 use super::resolve::Resolved;
+use super::{for_each_zone, overrides};
 use crate::cluster::Cluster;
 use crate::disk::{Disk, Disks};
 use crate::file::{
-    ClusterEntry, DiskEntry, HostEntry, LinkEntry, Named, PlatformFile, PowerState, ProfileEntry,
-    Speeds, ToItself, TopologyEntry, ZoneEntry,
+    ClusterEntry, DiskEntry, HostEntry, LinkEntry, Named, PlatformFile, PowerState, Speeds,
+    ToItself, TopologyEntry, ZoneEntry,
 };
 use crate::model::profile::{Profile, Target};
 use crate::platform::{Cores, Platform, Power, Single};
@@ -73,8 +73,8 @@ struct Parts {
 }
 
 impl Parts {
-    /// Takes over the profiles of a link and of the `count - 1` after it.
-    fn link_profiles(&mut self, entry: &LinkEntry, wire: Wire, count: u32) {
+    /// Takes over the profiles of a link, in both directions.
+    fn link_profiles(&mut self, entry: &LinkEntry, wire: Wire) {
         let link = LinkId(2 * wire.number);
         for (profile, target) in [
             (&entry.bandwidth_profile, Target::Bandwidth(link)),
@@ -83,32 +83,24 @@ impl Parts {
         ] {
             let profile = profile.as_ref();
             self.profiles
-                .extend(profile.map(|entry| entry.of(target, count)));
+                .extend(profile.map(|entry| entry.of(target, 2)));
         }
     }
 
-    /// Takes over the profiles of a host and of the `count - 1` after it.
-    fn host_profiles(
-        &mut self,
-        speed: Option<&ProfileEntry>,
-        state: Option<&ProfileEntry>,
-        (host, count): (u32, u32),
-    ) {
-        let host = HostId(host);
-        let speed = speed.map(|entry| entry.of(Target::Speed(host), count));
-        let state = state.map(|entry| entry.of(Target::Host(host), count));
+    /// Takes over the profiles of a host.
+    fn host_profiles(&mut self, entry: &HostEntry, host: HostId) {
+        let (speed, state) = (&entry.speed_profile, &entry.state_profile);
+        let speed = speed.as_ref();
+        let speed = speed.map(|entry| entry.of(Target::Speed(host), 1));
+        let state = state.as_ref();
+        let state = state.map(|entry| entry.of(Target::Host(host), 1));
         self.profiles.extend(speed.into_iter().chain(state));
     }
 
     /// Takes over the power states of an end.
     fn power(&mut self, end: u32, speeds: &Speeds, state: PowerState) {
-        if speeds.count() > 1 {
-            let power = Power {
-                speeds: speeds.flop_per_s().collect(),
-                state: state.0,
-            };
-            self.power.insert(end, power);
-        }
+        let power = power(speeds, state);
+        self.power.extend(power.map(|power| (end, power)));
     }
 
     /// Takes over what is in a zone itself, but for its clusters.
@@ -117,7 +109,7 @@ impl Parts {
         self.zone_coordinates.extend(coordinates);
         for named in &entry.links {
             let wire = self.numbers.wires(&named.entry, 1);
-            self.link_profiles(&named.entry, wire, 1);
+            self.link_profiles(&named.entry, wire);
             self.wires.push(wire);
             self.link_names.push(named.name.get_ref().clone());
         }
@@ -128,11 +120,7 @@ impl Parts {
                 .extend(coordinates.map(|coordinates| (host, coordinates)));
             let HostEntry { speed, pstate, .. } = &named.entry;
             self.power(host, speed, *pstate);
-            self.host_profiles(
-                named.entry.speed_profile.as_deref(),
-                named.entry.state_profile.as_deref(),
-                (host, 1),
-            );
+            self.host_profiles(&named.entry, HostId(host));
             self.singles.push(Single {
                 name: named.name.get_ref().as_str().into(),
                 cores: Cores {
@@ -221,63 +209,64 @@ fn clusters(file: &PlatformFile, parts: &mut Parts) -> (Vec<Cluster>, Vec<u32>, 
     let singles = host_count;
     for_each_zone(&file.root, &mut |zone, _, entry| {
         for named in &entry.clusters {
-            let numbers = &mut parts.numbers;
-            let mut entry = named.entry.clone();
-            if file.network.compat.is_some() && entry.link.sharing == Sharing::FatPipe {
-                entry.link.sharing = Sharing::Shared;
-            }
-            let entry = &entry;
-            let topology = topology(entry).expect("the reader has refused impossible counts");
+            let entry = &named.entry;
+            let compat = file.network.compat.is_some();
+            let mut cluster = cluster(named, host_count, compat, &mut parts.numbers);
             let count = entry.hosts.count();
-            let backbone = entry.backbone.as_ref().map(|link| numbers.wires(link, 1));
-            let cable = numbers.wires(&entry.link, topology.cables());
-            let loopback = entry.loopback.as_ref();
-            let loopback = loopback.map(|link| numbers.wires(link, count));
-            let limiter = entry.limiter.as_ref().map(|limit| Wire {
-                number: numbers.take(count + topology.switches()),
-                bandwidth: limit.bytes_per_s(),
-                latency_s: 0.0,
-                sharing: Sharing::Shared,
-            });
             let end = singles + length(&clusters);
             parts.power(end, &entry.speed, entry.pstate);
-            let speed_profile = entry.speed_profile.as_deref();
-            let state_profile = entry.host_state_profile.as_deref();
-            parts.host_profiles(speed_profile, state_profile, (host_count, count));
-            parts.link_profiles(&entry.link, cable, topology.cables());
-            if let Some(profile) = &entry.link_state_profile {
-                let target = Target::Link(LinkId(2 * cable.number));
-                parts.profiles.push(profile.of(target, topology.cables()));
-            }
-            for (link, wire, count) in [
-                (&entry.backbone, backbone, 1),
-                (&entry.loopback, loopback, count),
-            ] {
-                if let (Some(link), Some(wire)) = (link, wire) {
-                    parts.link_profiles(link, wire, count);
-                }
-            }
-            clusters.push(Cluster {
-                name: named.name.get_ref().clone(),
-                hosts: entry.hosts.clone(),
-                host_first: host_count,
-                cores: Cores {
-                    speed: entry.speed.at(entry.pstate),
-                    count: entry.cores,
-                },
-                topology,
-                cable,
-                backbone,
-                limiter,
-                loopback,
-                itself_over_links: entry.to_itself == ToItself::Links,
-            });
+            let profiles = overrides::take(&mut cluster, entry);
+            parts.profiles.extend(profiles);
+            clusters.push(cluster);
             zones.push(zone);
             parts.disks.add(host_count, count, disks(&entry.disks));
             host_count += count;
         }
     });
     (clusters, zones, host_count)
+}
+
+/// A cluster whose hosts and links are all alike; its links get the next numbers.
+pub(super) fn cluster(
+    named: &Named<ClusterEntry>,
+    host_first: u32,
+    compat: bool,
+    numbers: &mut Numbers,
+) -> Cluster {
+    let entry = &named.entry;
+    let mut link = entry.link.clone();
+    if compat && link.sharing == Sharing::FatPipe {
+        link.sharing = Sharing::Shared;
+    }
+    let topology = topology(entry).expect("the reader has refused impossible counts");
+    let count = entry.hosts.count();
+    let backbone = entry.backbone.as_ref().map(|link| numbers.wires(link, 1));
+    let cable = numbers.wires(&link, topology.cables());
+    let loopback = entry.loopback.as_ref();
+    let loopback = loopback.map(|link| numbers.wires(link, count));
+    let limiter = entry.limiter.as_ref().map(|limit| Wire {
+        number: numbers.take(count + topology.switches()),
+        bandwidth: limit.bytes_per_s(),
+        latency_s: 0.0,
+        sharing: Sharing::Shared,
+    });
+    Cluster {
+        name: named.name.get_ref().clone(),
+        hosts: entry.hosts.clone(),
+        host_first,
+        cores: Cores {
+            speed: entry.speed.at(entry.pstate),
+            count: entry.cores,
+        },
+        topology,
+        cable,
+        backbone,
+        limiter,
+        loopback,
+        itself_over_links: entry.to_itself == ToItself::Links,
+        own_hosts: BTreeMap::new(),
+        own_links: BTreeMap::new(),
+    }
 }
 
 /// The air of each zone that has any, without its stations.
@@ -344,13 +333,21 @@ fn disks(entries: &[Named<DiskEntry>]) -> Vec<Disk> {
     entries.iter().map(disk).collect()
 }
 
+/// The power states of a host, if it has several.
+pub(super) fn power(speeds: &Speeds, state: PowerState) -> Option<Power> {
+    (speeds.count() > 1).then(|| Power {
+        speeds: speeds.flop_per_s().collect(),
+        state: state.0,
+    })
+}
+
 fn length<T>(list: &[T]) -> u32 {
     u32::try_from(list.len()).expect("fewer entries than HOSTS_MAX")
 }
 
 /// Gives out the numbers of physical links.
 #[derive(Default)]
-struct Numbers {
+pub(super) struct Numbers {
     next: u32,
 }
 

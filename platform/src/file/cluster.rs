@@ -12,7 +12,7 @@ use super::zone::{LINK_KEYS, link_entry};
 use super::{ClusterEntry, LinkEntry, ProfileKind, Sharing, TopologyEntry};
 use crate::topology::{Dragonfly, FatTree, Impossible, Torus};
 
-const KEYS: [&str; 28] = [
+const KEYS: [&str; 30] = [
     "topology",
     "hosts",
     "speed",
@@ -41,6 +41,8 @@ const KEYS: [&str; 28] = [
     "bandwidth_profile",
     "latency_profile",
     "link_state_profile",
+    "host_overrides",
+    "link_overrides",
 ];
 
 /// The keys that belong to some topologies only, after the topology.
@@ -73,6 +75,8 @@ pub(super) fn cluster_entry(
     let to_itself = collector.optional(&section, "to_itself");
     let gateway = collector.optional(&section, "gateway");
     let disks = super::disk::disks(collector, &section);
+    let host_overrides = super::single::host_overrides(collector, &section);
+    let link_overrides = super::single::link_overrides(collector, &section);
     let mut profile = |key, kind| profile(collector, &section, key, kind);
     let speed_profile = profile("speed_profile", ProfileKind::Speed);
     let host_state_profile = profile("host_state_profile", ProfileKind::State);
@@ -105,6 +109,8 @@ pub(super) fn cluster_entry(
         host_state_profile: host_state_profile?,
         link_state_profile: link_state_profile?,
         disks: disks?,
+        host_overrides: host_overrides?,
+        link_overrides: link_overrides?,
     })
 }
 

@@ -59,6 +59,7 @@ impl Importer {
             _ => ToItself::Links,
         };
         let (speed, pstate) = speed?;
+        let host_overrides = self.host_overrides(element, &hosts);
         let entry = ClusterEntry {
             topology,
             hosts,
@@ -75,6 +76,8 @@ impl Importer {
             host_state_profile: None,
             link_state_profile: None,
             disks: Vec::new(),
+            host_overrides,
+            link_overrides: Vec::new(),
         };
         let name = at(element, id?.to_owned());
         Some(Named { name, entry })

@@ -1,14 +1,17 @@
 //! Profiles in XML: the attributes `…_file` of hosts and links, and `<trace>` with `<trace_connect>`.
 //!
 //! `state="OFF"` of older files is a profile that switches off at the beginning. Files are read if it is known where the
-//! platform file is; otherwise the result names them.
+//! platform file is; otherwise the result names them. A trace of one host of a cluster becomes an override of that host.
+//!
+//! *Not carried over*: traces of the links of a cluster. SimGrid 3.32 refuses traces that are connected with links at all.
 
 use std::collections::BTreeMap;
 
-use super::values::{Files, Importer};
+use super::values::{Files, Importer, at};
 use super::xml::Element;
-use crate::file::{ProfileEntry, ProfileKind, cut, read_events};
+use crate::file::{HostOverride, Named, ProfileEntry, ProfileKind, cut, read_events};
 use crate::model::profile::{Events, Repetition, SHORT_PERIOD};
+use crate::pattern::HostPattern;
 
 /// What a `<trace_connect>` connects a trace with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -95,6 +98,15 @@ impl Importer {
         let trace = self.required(element, "trace");
         let target = self.required(element, "element");
         if let (Some(trace), Some(target)) = (trace, target) {
+            let mut others = self.traces.connections.values();
+            if others.any(|(other, _)| other == trace) {
+                let text = format!(
+                    "the trace {:?} is connected again: SimGrid takes a trace for the first \
+                     element only",
+                    cut(trace)
+                );
+                self.note(element, text);
+            }
             let key = (target.to_owned(), quality);
             let place = (trace.to_owned(), element.span.start);
             self.traces.connections.insert(key, place);
@@ -122,20 +134,73 @@ impl Importer {
         key: &str,
         quality: Quality,
     ) -> Option<Box<ProfileEntry>> {
-        let id = element.get("id").unwrap_or_default().to_owned();
-        let connected = self.traces.connections.remove(&(id, quality));
+        let id = element.get("id").unwrap_or_default();
+        let connected = self.connected(element, id, quality);
         let source = match (element.get(key), connected) {
             (Some(file), _) => Source::File(file.to_owned()),
-            (None, Some((trace, _))) => {
-                let source = self.traces.by_name.get(&trace).cloned();
-                if source.is_none() {
-                    let problem = format!("unknown trace {:?}", cut(&trace));
-                    self.mistake(element, problem, "expected the id of a <trace>");
-                }
-                source?
-            }
+            (None, Some(source)) => source?,
             (None, None) => self.off_from_the_start(element, quality)?,
         };
+        self.of_source(element, source, quality)
+    }
+
+    /// The hosts of a cluster that a trace is connected with.
+    pub(super) fn host_overrides(
+        &mut self,
+        cluster: &Element,
+        hosts: &HostPattern,
+    ) -> Vec<Named<HostOverride>> {
+        let connected = self.traces.connections.keys();
+        let mut offsets: Vec<u32> = connected
+            .filter(|(_, quality)| matches!(quality, Quality::Speed | Quality::HostState))
+            .filter_map(|(name, _)| hosts.index_of(name))
+            .collect();
+        offsets.dedup();
+        offsets.sort_unstable();
+        let named = offsets.into_iter().map(|host| {
+            let name = hosts.name(host);
+            let mut profile = |quality| {
+                let source = self.connected(cluster, &name, quality)??;
+                self.of_source(cluster, source, quality)
+            };
+            let entry = HostOverride {
+                speed_profile: profile(Quality::Speed),
+                state_profile: profile(Quality::HostState),
+                ..HostOverride::default()
+            };
+            let name = at(cluster, name);
+            Named { name, entry }
+        });
+        named.collect()
+    }
+
+    /// The trace that is connected with what is called `id`; `Some(None)` if there is no such trace.
+    #[expect(
+        clippy::option_option,
+        reason = "wrong and absent differ, and the mistake is already recorded"
+    )]
+    fn connected(
+        &mut self,
+        element: &Element,
+        id: &str,
+        quality: Quality,
+    ) -> Option<Option<Source>> {
+        let key = (id.to_owned(), quality);
+        let (trace, _) = self.traces.connections.remove(&key)?;
+        let source = self.traces.by_name.get(&trace).cloned();
+        if source.is_none() {
+            let problem = format!("unknown trace {:?}", cut(&trace));
+            self.mistake(element, problem, "expected the id of a <trace>");
+        }
+        Some(source)
+    }
+
+    fn of_source(
+        &mut self,
+        element: &Element,
+        source: Source,
+        quality: Quality,
+    ) -> Option<Box<ProfileEntry>> {
         let events = match source {
             Source::Here(events) => Ok(events),
             Source::File(name) => match &self.files {
@@ -182,12 +247,12 @@ impl Importer {
         }
     }
 
-    /// Notes the connections with elements that are no single hosts or links.
+    /// Notes the connections with elements that are neither hosts nor declared links.
     pub(super) fn note_unused_connections(&mut self) {
         for ((element, _), (trace, at)) in std::mem::take(&mut self.traces.connections) {
             let (element, trace) = (cut(&element), cut(&trace));
             let text = format!(
-                "the trace {trace:?} of {element:?} is not carried over: there is no single host or link of that name"
+                "the trace {trace:?} of {element:?} is not carried over: there is no host or <link> of that name"
             );
             self.notes.push((at, text));
         }

@@ -30,7 +30,8 @@ pub enum Change {
     PowerState(HostId, u32),
 }
 
-/// What a [`Profile`] changes, and the meaning of its values.
+/// What a [`Profile`] changes, and the meaning of its values. A link without directions has only
+/// the first of its two identifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// The bandwidth of a link, in bytes/s.
@@ -50,7 +51,7 @@ pub enum Target {
 pub struct Profile {
     /// What changes.
     pub target: Target,
-    /// How many things change: hosts, or physical links, with consecutive numbers from that of the target on.
+    /// Number of hosts or link directions that change, with consecutive numbers from the target's.
     pub count: u32,
     /// Dates in seconds, growing, with the value from then on.
     pub events: Arc<[(f64, f64)]>,
@@ -167,7 +168,7 @@ impl Events {
         Some(())
     }
 
-    /// The profile that changes `target` so.
+    /// The profile that changes `target`, one host or one direction of a link.
     #[must_use]
     pub fn of(self, target: Target) -> Profile {
         Profile {

@@ -1,6 +1,8 @@
 //! What can change on a platform, in lines for people: power states and profiles, one line each.
 
-use crate::file::{LinkEntry, Named, PowerState, ProfileEntry, Speeds, ZoneEntry};
+use crate::file::{
+    HostOverride, LinkEntry, LinkOverride, Named, PowerState, ProfileEntry, Speeds, ZoneEntry,
+};
 
 /// What can change in a zone itself.
 pub(super) fn lines(zone: &ZoneEntry) -> Vec<String> {
@@ -38,8 +40,49 @@ pub(super) fn lines(zone: &ZoneEntry) -> Vec<String> {
             let inner = inner.iter();
             lines.extend(inner.flat_map(|entry| link(&format!("{what} of {name}"), entry)));
         }
+        lines.extend(entry.host_overrides.iter().flat_map(host_override));
+        lines.extend(entry.link_overrides.iter().flat_map(link_override));
     }
     lines
+}
+
+/// What one host of a cluster has of its own.
+fn host_override(named: &Named<HostOverride>) -> Vec<String> {
+    let (name, entry) = (named.name.get_ref(), &named.entry);
+    let values = [
+        entry.speed.as_ref().map(|speed| format!("speed {speed}")),
+        entry.pstate.map(|state| format!("pstate {}", state.0)),
+        entry.cores.map(|cores| format!("cores {cores}")),
+    ];
+    let profiles = [
+        profile(name, "speed", entry.speed_profile.as_deref()),
+        profile(name, "state", entry.state_profile.as_deref()),
+    ];
+    let lines = values_of_its_own(name, &values).into_iter();
+    lines.chain(profiles.into_iter().flatten()).collect()
+}
+
+/// What one link of a cluster has of its own.
+fn link_override(named: &Named<LinkOverride>) -> Vec<String> {
+    let (name, entry) = (named.name.get_ref(), &named.entry);
+    let bandwidth = entry.bandwidth.as_ref();
+    let latency = entry.latency.as_ref();
+    let values = [
+        bandwidth.map(|bandwidth| format!("bandwidth {bandwidth}")),
+        latency.map(|latency| format!("latency {latency}")),
+    ];
+    let profiles = [
+        profile(name, "bandwidth", entry.bandwidth_profile.as_deref()),
+        profile(name, "latency", entry.latency_profile.as_deref()),
+        profile(name, "state", entry.state_profile.as_deref()),
+    ];
+    let lines = values_of_its_own(name, &values).into_iter();
+    lines.chain(profiles.into_iter().flatten()).collect()
+}
+
+fn values_of_its_own(name: &str, values: &[Option<String>]) -> Option<String> {
+    let values: Vec<&str> = values.iter().flatten().map(String::as_str).collect();
+    (!values.is_empty()).then(|| format!("override  {name}: {}", values.join(", ")))
 }
 
 fn link(name: &str, entry: &LinkEntry) -> Vec<String> {

@@ -144,7 +144,7 @@ impl FatTree {
         self.nodes[..node.level].iter().sum::<u32>() + self.position(node)
     }
 
-    fn ports(&self, level: usize) -> u32 {
+    pub(super) fn ports(&self, level: usize) -> u32 {
         self.up[level] * self.cables[level]
     }
 

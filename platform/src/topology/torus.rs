@@ -47,7 +47,7 @@ impl Torus {
         })
     }
 
-    fn width(&self) -> u32 {
+    pub(super) fn width(&self) -> u32 {
         u32::try_from(self.dimensions.len()).expect("at most LEVELS_MAX dimensions")
     }
 

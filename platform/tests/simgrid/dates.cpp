@@ -1,9 +1,15 @@
 // Prints the dates of transfers on a SimGrid platform, for the test that compares ours with them. Arguments: the platform,
 // then SimGrid's options. Lines, with tabs: lone or together, from, to, bytes, date of the start, date of the end.
+// SET_LINK="NAME BYTES_PER_SECOND" in the environment changes a link before anything begins.
+// Where traces are connected with elements, also of computations: compute, host, host, flop, start, end.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -37,6 +43,13 @@ int main(int argc, char** argv)
 {
   sg4::Engine engine(&argc, argv);
   engine.load_platform(argv[1]);
+  if (const char* change = std::getenv("SET_LINK")) {
+    std::istringstream words(change);
+    std::string name;
+    double bandwidth;
+    words >> name >> bandwidth;
+    sg4::Link::by_name(name)->set_bandwidth(bandwidth);
+  }
   auto hosts = engine.get_all_hosts();
   std::sort(hosts.begin(), hosts.end(), [](auto* a, auto* b) { return a->get_name() < b->get_name(); });
   // All stations have the first rate of their zone.
@@ -60,6 +73,18 @@ int main(int argc, char** argv)
     if (not links.empty())
       pairs.emplace_back(from, to);
   }
+  std::ifstream file(argv[1]);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (text.find("<trace_connect") != std::string::npos)
+    for (auto* host : hosts)
+      sg4::Actor::create("computer", hosts[0], [host] {
+        for (double flops : {1e4, 5e8, 5e9}) {
+          const double start = sg4::Engine::get_clock();
+          sg4::Exec::init()->set_flops_amount(flops)->set_host(host)->start()->wait();
+          std::printf("compute\t%s\t%s\t%.17g\t%.17g\t%.17g\n", host->get_cname(), host->get_cname(), flops, start,
+                      sg4::Engine::get_clock());
+        }
+      });
   sg4::Actor::create("all", hosts[0], [&] {
     for (auto [from, to] : pairs)
       for (std::uint64_t bytes : {1, 1000, 100000, 30000000}) {

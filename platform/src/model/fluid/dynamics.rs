@@ -37,8 +37,8 @@ const STANDSTILL_BELOW: f64 = 1e-9;
 /// The present state of what differs from the platform file, and what is to come.
 #[derive(Default, Debug)]
 pub(super) struct Dynamics {
-    /// Links that have changed, by physical number.
-    links: BTreeMap<u32, LinkNow>,
+    /// Directions of links that have changed.
+    links: BTreeMap<LinkId, LinkNow>,
     hosts: BTreeMap<HostId, HostNow>,
     pub(super) timetable: Timetable,
     /// Activities that have failed and are not yet reported.
@@ -64,14 +64,15 @@ struct HostNow {
     state_speed: Option<f64>,
 }
 
-/// The physical link of one of its directions.
-const fn wire(link: LinkId) -> u32 {
-    link.0 / 2
+/// Numbers of both directions of a link, given one of them.
+const fn both(link: LinkId) -> Range<u32> {
+    let first = link.0 & !1;
+    first..first + 2
 }
 
 impl Dynamics {
     pub(super) fn bandwidth(&self, hop: &Hop) -> f64 {
-        let now = self.links.get(&wire(hop.link));
+        let now = self.links.get(&hop.link);
         now.and_then(|link| link.bandwidth).unwrap_or(hop.bandwidth)
     }
 
@@ -80,16 +81,13 @@ impl Dynamics {
         if self.links.is_empty() {
             return way.latency_s;
         }
-        let changes = way
-            .hops
-            .iter()
-            .filter_map(|hop| self.links.get(&wire(hop.link)));
+        let changes = way.hops.iter().filter_map(|hop| self.links.get(&hop.link));
         let change: f64 = changes.map(|link| link.latency_change).sum();
         (way.latency_s + change).max(0.0)
     }
 
     pub(super) fn is_way_on(&self, way: &Route) -> bool {
-        let is_on = |hop: &Hop| self.links.get(&wire(hop.link)).is_none_or(|link| link.on);
+        let is_on = |hop: &Hop| self.links.get(&hop.link).is_none_or(|link| link.on);
         self.links.is_empty() || way.hops.iter().all(is_on)
     }
 
@@ -120,7 +118,7 @@ impl Dynamics {
 
     /// The present state of a link, given the one in the platform file.
     pub(super) fn link_now(&self, link: LinkId, (bandwidth, latency_s): (f64, f64)) -> LinkState {
-        let now = self.links.get(&wire(link));
+        let now = self.links.get(&link);
         LinkState {
             on: now.is_none_or(|now| now.on),
             bandwidth: now.and_then(|now| now.bandwidth).unwrap_or(bandwidth),
@@ -135,11 +133,11 @@ impl Dynamics {
         let still = |host: &HostNow| host.scale <= STANDSTILL || host.state_speed == Some(0.0);
         self.links.values().any(slow)
             || self.hosts.values().any(still)
-            || platform.power.values().any(idle)
+            || platform.powers().any(idle)
     }
 
-    fn link(&mut self, wire: u32) -> &mut LinkNow {
-        self.links.entry(wire).or_insert(LinkNow {
+    fn link(&mut self, link: u32) -> &mut LinkNow {
+        self.links.entry(LinkId(link)).or_insert(LinkNow {
             bandwidth: None,
             latency_change: 0.0,
             on: true,
@@ -170,12 +168,12 @@ impl FlowModel {
         match change {
             Change::Bandwidth(link, _) if self.is_air(link) => {}
             Change::Bandwidth(link, bytes_per_s) => {
-                self.set_bandwidth(single(wire(link)), bytes_per_s, now);
+                self.set_bandwidth(both(link), bytes_per_s, now);
             }
             Change::Latency(link, latency) => {
-                self.set_latency(single(wire(link)), latency.as_secs(), now);
+                self.set_latency(both(link), latency.as_secs(), now);
             }
-            Change::Link(link, on) => self.set_links(single(wire(link)), on, now),
+            Change::Link(link, on) => self.set_links(both(link), on, now),
             Change::Speed(host, scale) => self.set_scale(single(host.0), scale, now),
             Change::Host(host, on) => self.set_hosts(single(host.0), on, now),
             Change::PowerState(host, state) => self.set_pstate(host, state, now),
@@ -193,54 +191,52 @@ impl FlowModel {
             self.ways.forget();
             let row = |first: u32| first..first + count;
             match target {
-                Target::Bandwidth(link) => self.set_bandwidth(row(wire(link)), value, now),
-                Target::Latency(link) => self.set_latency(row(wire(link)), value, now),
-                Target::Link(link) => self.set_links(row(wire(link)), value > 0.0, now),
+                Target::Bandwidth(link) => self.set_bandwidth(row(link.0), value, now),
+                Target::Latency(link) => self.set_latency(row(link.0), value, now),
+                Target::Link(link) => self.set_links(row(link.0), value > 0.0, now),
                 Target::Speed(host) => self.set_scale(row(host.0), value, now),
                 Target::Host(host) => self.set_hosts(row(host.0), value > 0.0, now),
             }
         }
     }
 
-    fn set_bandwidth(&mut self, wires: Range<u32>, bytes_per_s: f64, now: Time) {
-        for wire in wires.clone() {
+    fn set_bandwidth(&mut self, links: Range<u32>, bytes_per_s: f64, now: Time) {
+        for link in links.clone() {
             let mut bytes_per_s = bytes_per_s;
             if bytes_per_s < STANDSTILL_BELOW {
-                let least = STANDSTILL * self.platform.link(LinkId(2 * wire)).bandwidth;
+                let least = STANDSTILL * self.platform.link(LinkId(link)).bandwidth;
                 bytes_per_s = bytes_per_s.max(least);
             }
-            self.dynamics.link(wire).bandwidth = Some(bytes_per_s);
-            for number in [2 * wire, 2 * wire + 1] {
-                self.solver.set_capacity(number, bytes_per_s, now);
-            }
+            self.dynamics.link(link).bandwidth = Some(bytes_per_s);
+            self.solver.set_capacity(link, bytes_per_s, now);
         }
-        self.renew_transfers(&wires, now);
+        self.renew_transfers(&links, now);
     }
 
-    fn set_latency(&mut self, wires: Range<u32>, latency_s: f64, now: Time) {
-        for wire in wires.clone() {
-            let base = self.platform.link(LinkId(2 * wire)).latency;
-            self.dynamics.link(wire).latency_change = latency_s - base.as_secs();
+    fn set_latency(&mut self, links: Range<u32>, latency_s: f64, now: Time) {
+        for link in links.clone() {
+            let base = self.platform.link(LinkId(link)).latency;
+            self.dynamics.link(link).latency_change = latency_s - base.as_secs();
         }
-        self.renew_transfers(&wires, now);
+        self.renew_transfers(&links, now);
     }
 
-    fn set_links(&mut self, wires: Range<u32>, on: bool, now: Time) {
-        for wire in wires.clone() {
-            self.dynamics.link(wire).on = on;
+    fn set_links(&mut self, links: Range<u32>, on: bool, now: Time) {
+        for link in links.clone() {
+            self.dynamics.link(link).on = on;
         }
         if !on {
-            for slot in self.transfers_over(&wires) {
+            for slot in self.transfers_over(&links) {
                 self.fail(slot, now);
             }
-            for slot in self.tasks_over(&wires) {
+            for slot in self.tasks_over(&links) {
                 self.fail(slot, now);
             }
         }
     }
 
     /// The transfers in progress that cross any of these links, on their way or on the way back.
-    fn transfers_over(&mut self, wires: &Range<u32>) -> Vec<u32> {
+    fn transfers_over(&mut self, links: &Range<u32>) -> Vec<u32> {
         let way_back = self.laws.uses_way_back();
         let mut found = Vec::new();
         for (activity, slot) in self.activities.0.iter().zip(0..) {
@@ -250,7 +246,7 @@ impl FlowModel {
             let runs = !matches!(activity.phase, Phase::Idle | Phase::Failed);
             let crosses = |from, to, route: &mut Route| {
                 let known = self.platform.route_into(from, to, route).is_ok();
-                known && route.hops.iter().any(|hop| wires.contains(&wire(hop.link)))
+                known && route.hops.iter().any(|hop| links.contains(&hop.link.0))
             };
             if runs
                 && (crosses(from, to, &mut self.route)
@@ -263,8 +259,8 @@ impl FlowModel {
     }
 
     /// Finds the weights and limits of the transfers over some links anew.
-    fn renew_transfers(&mut self, wires: &Range<u32>, now: Time) {
-        for slot in self.transfers_over(wires) {
+    fn renew_transfers(&mut self, links: &Range<u32>, now: Time) {
+        for slot in self.transfers_over(links) {
             let activity = &mut self.activities.0[slot as usize];
             let Place::Transfer(from, to) = activity.place else {
                 continue;
@@ -280,7 +276,7 @@ impl FlowModel {
                 self.renew(slot, now);
             }
         }
-        for slot in self.tasks_over(wires) {
+        for slot in self.tasks_over(links) {
             self.renew_parallel(slot, now);
         }
     }

@@ -250,8 +250,8 @@ impl FlowModel {
     }
 
     /// The tasks in progress that cross any of these physical links, in either direction of it.
-    pub(super) fn tasks_over(&mut self, wires: &Range<u32>) -> Vec<u32> {
-        let is_there = |hop: &Hop| wires.contains(&(hop.link.0 / 2));
+    pub(super) fn tasks_over(&mut self, links: &Range<u32>) -> Vec<u32> {
+        let is_there = |hop: &Hop| links.contains(&hop.link.0);
         let mut found = Vec::new();
         for (slot, task) in &self.parallel {
             let crosses = task.work.transfers().any(|(from, to, _)| {

@@ -630,3 +630,30 @@ fn traces_of_hosts_of_a_cluster() {
         ]
     );
 }
+
+/// Drawn dates and values are refused in one line that names the trace, or the file.
+#[test]
+fn stochastic_profiles_are_refused() {
+    let trace = "<trace id=\"t\" periodicity=\"-1\">STOCHASTIC LOOP\nDET 0 UNIF 0 1\n</trace>";
+    let text = cluster("FLAT", "", "0-3", "");
+    let text = text.replace("</platform>", &format!("\n{trace}\n</platform>"));
+    let error = Platform::parse("p.xml", &text).expect_err("a mistake");
+    let error = error.to_string();
+    assert_eq!(error.lines().count(), 1, "{error}");
+    let place = "p.xml:3:1: trace \"t\": line 1: \"STOCHASTIC LOOP\": expected lines DATE VALUE; \
+                 stochastic profiles are not supported";
+    assert!(error.starts_with(place), "{error}");
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(folder.join("load.profile"), "STOCHASTIC\nEXP 1 UNIF 0 1\n").expect("a file");
+    let file = folder.join("stochastic.xml");
+    let text = "<platform version=\"4.1\"><zone id=\"w\" routing=\"None\">\n\
+                <host id=\"a\" speed=\"1Gf\" speed_file=\"load.profile\"/></zone></platform>";
+    std::fs::write(&file, text).expect("a file");
+    let error = Platform::load(&file).expect_err("a mistake").to_string();
+    let problem =
+        "profile file \"load.profile\": line 1: \"STOCHASTIC\": expected lines DATE VALUE";
+    assert!(
+        error.contains(":2:1: ") && error.contains(problem),
+        "{error}"
+    );
+}

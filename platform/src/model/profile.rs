@@ -125,6 +125,11 @@ impl Events {
             match words[..] {
                 [] => {}
                 [first, ..] if first.starts_with(['#', '%']) => {}
+                ["STOCHASTIC", ..] => {
+                    return Err(wrong(
+                        "lines DATE VALUE; stochastic profiles are not supported",
+                    ));
+                }
                 ["LOOPAFTER", delay] => {
                     let delay = amount(delay).ok_or_else(|| wrong("a delay of at least 0 s"))?;
                     repetition = Some((Repetition::After(delay), wrong("")));
@@ -230,6 +235,10 @@ mod tests {
         assert_eq!(
             message("0 1\nPERIODICITY 3\n4 0.25"),
             "line 2: \"PERIODICITY 3\": expected a period that is not shorter than the last date"
+        );
+        assert_eq!(
+            message("# load\nSTOCHASTIC LOOP\nDET 0 UNIF 0 1"),
+            "line 2: \"STOCHASTIC LOOP\": expected lines DATE VALUE; stochastic profiles are not supported"
         );
         assert!(message("nan 1").starts_with("line 1"));
         assert!(message("LOOPAFTER x").starts_with("line 1"));

@@ -9,8 +9,6 @@ mod networks;
 
 use networks::{Network, Random, pair};
 use platform::solver::Solver;
-use sim_core::Time;
-
 /// Completions that count as part of the fill: in them the solver goes over from the batch to single events.
 const SETTLING: u32 = 5;
 
@@ -22,7 +20,7 @@ struct Churn {
     crosstraffic: f64,
     solver: Solver,
     random: Random,
-    now: Time,
+    now: f64,
     route: Vec<u32>,
     due: Vec<u32>,
 }
@@ -34,7 +32,7 @@ impl Churn {
             crosstraffic,
             solver: Solver::new(network.links() as usize),
             random: Random(42),
-            now: Time::ZERO,
+            now: 0.0,
             route: Vec::new(),
             due: Vec::new(),
         }

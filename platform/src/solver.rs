@@ -7,6 +7,8 @@
 //! A use has a coefficient: how much of the capacity a unit of the rate takes. Links that nobody shares (`fatpipe`) are no
 //! capacities: they are folded into the bound of each flow.
 //!
+//! Dates are numbers of at least 0 that never go back; an amount of work that moves at rate 1 ends as much later as it is large.
+//!
 //! A flow that shares nothing with anybody is *lone*: its rate is what its own links allow. For the others, which are
 //! *coupled*, there are two ways to keep the allocation up to date, and [`Solver`] takes the one that costs less:
 //! - *plain*: all rates from scratch after each instant. Nothing is kept but the flows, so that flows that come and go
@@ -52,8 +54,6 @@ mod tests;
 mod uses;
 mod waterfill;
 mod waves;
-
-use sim_core::Time;
 
 use incremental::{Arrival, Incremental};
 use lone::Lone;
@@ -222,7 +222,7 @@ impl Solver {
     }
 
     /// Lets the flow in `slot` share from now on, with `work` left.
-    pub fn enter(&mut self, slot: u32, weight: f64, bound: f64, work: f64, now: Time) {
+    pub fn enter(&mut self, slot: u32, weight: f64, bound: f64, work: f64, now: f64) {
         self.changed = true;
         let flow = &mut self.flows[slot as usize];
         debug_assert!(flow.position == GONE);
@@ -243,7 +243,7 @@ impl Solver {
     }
 
     /// Lets a flow share with others.
-    fn couple(&mut self, slot: u32, now: Time) {
+    fn couple(&mut self, slot: u32, now: f64) {
         self.arrivals += 1;
         self.changes += 1;
         self.count += 1;
@@ -259,7 +259,7 @@ impl Solver {
     }
 
     /// Ends the sharing of the flow in `slot`; returns the work that is left.
-    pub fn leave(&mut self, slot: u32, now: Time) -> f64 {
+    pub fn leave(&mut self, slot: u32, now: f64) -> f64 {
         self.changed = true;
         let flow = &mut self.flows[slot as usize];
         let position = std::mem::replace(&mut flow.position, GONE);
@@ -292,7 +292,7 @@ impl Solver {
     }
 
     /// Changes weight and bound of a flow that shares.
-    pub fn update(&mut self, slot: u32, weight: f64, bound: f64, now: Time) {
+    pub fn update(&mut self, slot: u32, weight: f64, bound: f64, now: f64) {
         self.changed = true;
         let flow = &mut self.flows[slot as usize];
         (flow.weight, flow.bound) = (weight, bound);
@@ -309,7 +309,7 @@ impl Solver {
     }
 
     /// Changes a capacity, for all flows that use it.
-    pub fn set_capacity(&mut self, number: u32, capacity: f64, now: Time) {
+    pub fn set_capacity(&mut self, number: u32, capacity: f64, now: f64) {
         self.changed = true;
         self.capacities[number as usize].value = capacity;
         if let Some(slot) = lone::on(&self.capacities[number as usize]) {
@@ -323,7 +323,7 @@ impl Solver {
     }
 
     /// Shares anew if anything has changed, and finds the dates.
-    pub fn solve(&mut self, now: Time) {
+    pub fn solve(&mut self, now: f64) {
         if !std::mem::replace(&mut self.changed, false) {
             return;
         }
@@ -339,7 +339,7 @@ impl Solver {
         }
     }
 
-    fn solve_coupled(&mut self, now: Time) {
+    fn solve_coupled(&mut self, now: f64) {
         let (arrivals, changes) = (self.arrivals, self.changes);
         (self.arrivals, self.changes) = (0, 0);
         match (self.way, self.better_way(arrivals, changes)) {
@@ -374,12 +374,12 @@ impl Solver {
         Way::Incremental
     }
 
-    fn solve_plain(&mut self, now: Time) {
+    fn solve_plain(&mut self, now: f64) {
         self.plain
             .solve(&mut self.flows, &self.coupled, &mut self.capacities, now);
     }
 
-    fn become_incremental(&mut self, now: Time) {
+    fn become_incremental(&mut self, now: f64) {
         self.way = Way::Incremental;
         // Its buffers are as large as the problem.
         self.plain = Plain::new();
@@ -392,7 +392,7 @@ impl Solver {
         self.incremental.start(now);
     }
 
-    fn become_plain(&mut self, now: Time) {
+    fn become_plain(&mut self, now: f64) {
         self.way = Way::Plain;
         for slot in self.coupled.iter().filter(|slot| **slot != GONE) {
             let left = self.incremental.remaining(*slot, now);
@@ -416,7 +416,7 @@ impl Solver {
     }
 
     /// The work that a flow that shares has left.
-    pub fn remaining(&mut self, slot: u32, now: Time) -> f64 {
+    pub fn remaining(&mut self, slot: u32, now: f64) -> f64 {
         let flow = &self.flows[slot as usize];
         if flow.position == LONE || self.way == Way::Plain {
             flow.progress.left(now)
@@ -438,9 +438,9 @@ impl Solver {
 
     /// The first date at which a flow ends, after a solve.
     #[must_use]
-    pub fn next(&self) -> Option<Time> {
+    pub fn next(&self) -> Option<f64> {
         let first = self.next_s();
-        (first < f64::INFINITY).then(|| Time::from_secs(first))
+        (first < f64::INFINITY).then_some(first)
     }
 
     /// The same in seconds, infinite if there is none.
@@ -453,7 +453,7 @@ impl Solver {
     }
 
     /// Appends the flows that end up to `last`, after a solve; they have to leave then.
-    pub fn due(&mut self, last: Time, flows: &mut Vec<u32>) {
+    pub fn due(&mut self, last: f64, flows: &mut Vec<u32>) {
         while let Some(slot) = self.lone.pop_until(last) {
             self.flows[slot as usize].progress = Progress::NONE;
             flows.push(slot);

@@ -324,7 +324,7 @@ impl FlowModel {
             let shares = activity.phase == Phase::Work && !activity.suspended;
             if shares && before != activity.bound {
                 let (weight, bound) = (activity.weight, activity.bound);
-                self.solver.update(*slot, weight, bound, now);
+                self.solver.update(*slot, weight, bound, now.as_secs());
             }
         }
     }
@@ -347,7 +347,8 @@ impl FlowModel {
             remaining,
             ..
         } = *activity;
-        self.solver.enter(slot, weight, bound, remaining, now);
+        self.solver
+            .enter(slot, weight, bound, remaining, now.as_secs());
     }
 
     /// Stops to progress or to pay, keeping what is left.
@@ -363,7 +364,7 @@ impl FlowModel {
                 activity.phase = Phase::Latency { until, left };
                 self.agenda.remove(slot);
             }
-            Phase::Work => activity.remaining = self.solver.leave(slot, now),
+            Phase::Work => activity.remaining = self.solver.leave(slot, now.as_secs()),
         }
     }
 

@@ -8,8 +8,6 @@
 //! A clock is put back to 0 when no flow follows it, because large readings are less precise. Owner changes are
 //! noted after a solve, so that a flow that comes back to its owner is not touched.
 
-use sim_core::Time;
-
 use super::heap::Heap;
 use super::incremental::Incremental;
 use super::plain::duration;
@@ -21,7 +19,7 @@ pub(super) struct Clock {
     /// Its reading, in work per weight,
     reading: f64,
     /// at this date.
-    since: Time,
+    since: f64,
     /// The flows that follow it, by the reading at which they end.
     pub(super) flows: Heap,
     /// Whether its next date has to be found again.
@@ -29,8 +27,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    fn reading_at(&self, now: Time, level: f64) -> f64 {
-        let elapsed = now.since(self.since).as_secs();
+    fn reading_at(&self, now: f64, level: f64) -> f64 {
+        let elapsed = now - self.since;
         if elapsed > 0.0 && !self.flows.is_empty() {
             self.reading + level * elapsed
         } else {
@@ -39,10 +37,10 @@ impl Clock {
     }
 
     /// The date of its first flow, if the level stays.
-    fn date(&self, level: f64) -> Option<Time> {
+    fn date(&self, level: f64) -> Option<f64> {
         let (tag, _) = self.flows.first()?;
         let left = duration((tag - self.reading).max(0.0), level);
-        Some(Time::from_secs(self.since.as_secs() + left))
+        Some(self.since + left)
     }
 }
 
@@ -82,7 +80,7 @@ impl Incremental {
             let at = link as usize;
             self.clocks[at].stale = false;
             match self.clocks[at].date(self.state.gauges[at].level) {
-                Some(date) => self.dates.set(link, date.as_secs(), &mut self.dates_at),
+                Some(date) => self.dates.set(link, date, &mut self.dates_at),
                 None => {
                     self.dates.remove(link, &mut self.dates_at);
                     self.clocks[at].reading = 0.0;
@@ -109,7 +107,7 @@ impl Incremental {
                 self.stale(at);
             }
             _ => {
-                entry.tag = self.now.as_secs() + duration(left, entry.bound);
+                entry.tag = self.now + duration(left, entry.bound);
                 self.bounded.set(index(flow), entry.tag, &mut self.flows_at);
             }
         }
@@ -144,7 +142,7 @@ impl Incremental {
                 let reading = self.clocks[at].reading_at(self.now, self.state.gauges[at].level);
                 ((entry.tag - reading) * entry.weight).max(0.0)
             }
-            Owner::Bound => ((entry.tag - self.now.as_secs()) * entry.bound).max(0.0),
+            Owner::Bound => ((entry.tag - self.now) * entry.bound).max(0.0),
             Owner::Nobody | Owner::Out => entry.tag,
         }
     }
@@ -156,8 +154,7 @@ impl Incremental {
     }
 
     /// Appends the flows that end up to `last`; they go on until they leave.
-    pub(super) fn due(&mut self, last: Time, flows: &mut Vec<u32>) {
-        let last = last.as_secs();
+    pub(super) fn due(&mut self, last: f64, flows: &mut Vec<u32>) {
         while let Some((date, flow)) = self.bounded.first()
             && date <= last
         {
@@ -172,14 +169,14 @@ impl Incremental {
             while let Some((_, flow)) = self.clocks[link as usize].flows.first()
                 && self.clocks[link as usize]
                     .date(level)
-                    .is_some_and(|date| date.as_secs() <= last)
+                    .is_some_and(|date| date <= last)
             {
                 self.unfollow(flow as usize);
                 self.state.flows[flow as usize].tag = 0.0;
                 flows.push(flow);
             }
             match self.clocks[link as usize].date(level) {
-                Some(date) => self.dates.set(link, date.as_secs(), &mut self.dates_at),
+                Some(date) => self.dates.set(link, date, &mut self.dates_at),
                 None => self.dates.remove(link, &mut self.dates_at),
             }
         }

@@ -4,8 +4,6 @@
 //! numbers of capacities to links is zeroed memory that the system does not even provide until it is touched, so that
 //! capacities that nobody uses cost nothing.
 
-use sim_core::Time;
-
 use super::BATCH_MIN;
 use super::clock::Clock;
 use super::heap::{ABSENT, Heap};
@@ -36,7 +34,7 @@ pub(super) struct Incremental {
     pub(super) state: State,
     pub(super) clocks: Vec<Clock>,
     /// The date of the present batch of changes.
-    pub(super) now: Time,
+    pub(super) now: f64,
     /// The link of each capacity plus one; 0 while nobody uses it.
     link_of: Vec<u32>,
     /// Links whose capacity nobody uses any more.
@@ -80,7 +78,7 @@ impl Incremental {
     }
 
     /// Notes a flow that shares, before [`Incremental::start`].
-    pub(super) fn fill(&mut self, arrival: &Arrival<'_>, now: Time) {
+    pub(super) fn fill(&mut self, arrival: &Arrival<'_>, now: f64) {
         self.now = now;
         self.take_up(arrival);
         // Whose it is will be found out with all others.
@@ -88,7 +86,7 @@ impl Incremental {
     }
 
     /// Shares among all flows that were noted.
-    pub(super) fn start(&mut self, now: Time) {
+    pub(super) fn start(&mut self, now: f64) {
         self.now = now;
         self.solve_from_scratch();
         self.set_clocks();
@@ -157,7 +155,7 @@ impl Incremental {
     }
 
     /// Lets a flow share from now on.
-    pub(super) fn enter(&mut self, arrival: &Arrival<'_>, now: Time) {
+    pub(super) fn enter(&mut self, arrival: &Arrival<'_>, now: f64) {
         self.now = now;
         let slot = arrival.slot;
         let flow = slot as usize;
@@ -266,7 +264,7 @@ impl Incremental {
     }
 
     /// Ends the sharing of the flow in `slot`; returns the work that is left.
-    pub(super) fn leave(&mut self, slot: u32, now: Time) -> f64 {
+    pub(super) fn leave(&mut self, slot: u32, now: f64) -> f64 {
         self.now = now;
         let flow = slot as usize;
         let left = self.remaining_of(flow);
@@ -306,7 +304,7 @@ impl Incremental {
     }
 
     /// Changes a capacity, if anybody uses it.
-    pub(super) fn set_capacity(&mut self, number: u32, capacity: f64, now: Time) {
+    pub(super) fn set_capacity(&mut self, number: u32, capacity: f64, now: f64) {
         self.now = now;
         let Some(link) = self.link_of[number as usize].checked_sub(1) else {
             return;
@@ -325,7 +323,7 @@ impl Incremental {
     }
 
     /// Shares anew if anything has changed, and finds the dates.
-    pub(super) fn solve(&mut self, now: Time) {
+    pub(super) fn solve(&mut self, now: f64) {
         self.now = now;
         let updates_max = UPDATES_PER_FLOW * self.state.sharing + BATCH_MIN;
         #[cfg(test)]
@@ -345,7 +343,7 @@ impl Incremental {
     }
 
     /// The work that a flow that shares has left.
-    pub(super) fn remaining(&mut self, slot: u32, now: Time) -> f64 {
+    pub(super) fn remaining(&mut self, slot: u32, now: f64) -> f64 {
         let before = std::mem::replace(&mut self.now, now);
         let left = self.remaining_of(slot as usize);
         self.now = before;

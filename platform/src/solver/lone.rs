@@ -4,8 +4,6 @@
 //! capacities unused is lone, and costs its links and one entry in a heap of dates. It becomes coupled when another
 //! flow comes to one of its capacities, and stays so.
 
-use sim_core::Time;
-
 use super::heap::{ABSENT, Heap};
 use super::uses::{COUPLED, Capacity, Use};
 
@@ -59,9 +57,9 @@ impl Lone {
     }
 
     /// Takes the first flow that ends up to `last`.
-    pub(super) fn pop_until(&mut self, last: Time) -> Option<u32> {
+    pub(super) fn pop_until(&mut self, last: f64) -> Option<u32> {
         let (end, slot) = self.ends.first()?;
-        (end <= last.as_secs()).then(|| {
+        (end <= last).then(|| {
             self.forget_end(slot);
             slot
         })

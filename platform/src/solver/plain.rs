@@ -3,8 +3,6 @@
 //! Cost: the flows times their links, whatever has changed. A flow whose rate stays the same bit for bit is
 //! not touched, so that its date does not drift.
 
-use sim_core::Time;
-
 use super::problem::Problem;
 use super::reference::Reference;
 use super::state::index;
@@ -54,10 +52,10 @@ impl Progress {
     };
 
     /// A flow that is about to begin.
-    pub(super) const fn new(work: f64, now: Time) -> Self {
+    pub(super) const fn new(work: f64, now: f64) -> Self {
         Self {
             left: work,
-            since: now.as_secs(),
+            since: now,
             ..Self::NONE
         }
     }
@@ -66,8 +64,8 @@ impl Progress {
         self.rate
     }
 
-    pub(super) fn left(&self, now: Time) -> f64 {
-        let elapsed = now.as_secs() - self.since;
+    pub(super) fn left(&self, now: f64) -> f64 {
+        let elapsed = now - self.since;
         if elapsed > 0.0 {
             (self.left - self.rate * elapsed).max(0.0)
         } else {
@@ -76,10 +74,10 @@ impl Progress {
     }
 
     /// Goes on at a rate; returns the end in seconds.
-    pub(super) fn go(&mut self, rate: f64, now: Time) -> f64 {
+    pub(super) fn go(&mut self, rate: f64, now: f64) -> f64 {
         if rate != self.rate {
             self.left = self.left(now);
-            self.since = now.as_secs();
+            self.since = now;
             self.rate = rate;
             self.end = self.since + duration(self.left, rate);
         }
@@ -107,7 +105,7 @@ impl Plain {
         flows: &mut [Flow],
         coupled: &[u32],
         capacities: &mut [Capacity],
-        now: Time,
+        now: f64,
     ) {
         self.next = f64::INFINITY;
         let mut present = coupled.iter().filter(|slot| **slot != GONE);
@@ -175,10 +173,9 @@ impl Plain {
         &mut self,
         flows: &mut [Flow],
         coupled: &[u32],
-        last: Time,
+        last: f64,
         due: &mut Vec<u32>,
     ) {
-        let last = last.as_secs();
         if self.next > last {
             return;
         }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sim_core::Time;
-
 use super::{Solver, Way};
 
 #[path = "../../benches/networks/shapes.rs"]
@@ -27,7 +25,7 @@ struct Churn {
     weights: Weights,
     solver: Solver,
     random: Random,
-    now: Time,
+    now: f64,
     route: Vec<u32>,
     /// Capacities that differ from those of the network.
     changed: BTreeMap<u32, f64>,
@@ -44,7 +42,7 @@ impl Churn {
             weights,
             solver: Solver::new(network.links() as usize),
             random: Random(seed),
-            now: Time::ZERO,
+            now: 0.0,
             route: Vec::new(),
             changed: BTreeMap::new(),
         }
@@ -283,28 +281,27 @@ fn dates_with(way: Option<Way>) {
     // Two flows over a link of 10, one of them bounded by 2: it takes 5 s for 10, the other 8 per second.
     let mut solver = Solver::new(3);
     solver.forced = way;
-    let at = Time::from_secs;
     for (slot, bound, work) in [(0, 2.0, 10.0), (1, f64::INFINITY, 60.0)] {
         solver.declare(slot);
         solver.cross(slot, 2, 10.0, 1.0);
-        solver.enter(slot, 1.0, bound, work, at(0.0));
+        solver.enter(slot, 1.0, bound, work, 0.0);
     }
-    solver.solve(at(0.0));
+    solver.solve(0.0);
     solver.check(1e-15);
     assert_eq!((solver.rate(0), solver.rate(1)), (2.0, 8.0));
-    assert_eq!(solver.next(), Some(at(5.0)));
-    assert_eq!(solver.remaining(1, at(2.5)), 40.0);
+    assert_eq!(solver.next(), Some(5.0));
+    assert_eq!(solver.remaining(1, 2.5), 40.0);
     let mut due = Vec::new();
-    solver.due(at(5.0), &mut due);
+    solver.due(5.0, &mut due);
     assert_eq!(due, [0]);
-    assert_eq!(solver.leave(0, at(5.0)), 0.0);
-    solver.solve(at(5.0));
+    assert_eq!(solver.leave(0, 5.0), 0.0);
+    solver.solve(5.0);
     assert_eq!(solver.rate(1), 10.0);
-    assert_eq!(solver.next(), Some(at(7.0)));
+    assert_eq!(solver.next(), Some(7.0));
     // A third of the capacity from 6 s on: 10 left of 60 at 10/3.
-    solver.set_capacity(2, 10.0 / 3.0, at(6.0));
-    solver.solve(at(6.0));
-    assert_eq!(solver.next(), Some(at(9.0)));
+    solver.set_capacity(2, 10.0 / 3.0, 6.0);
+    solver.solve(6.0);
+    assert_eq!(solver.next(), Some(9.0));
 }
 
 /// Flows come in batches and go one by one: from plain to incremental and back, several times.
@@ -344,14 +341,14 @@ fn more_coefficients_than_can_be_numbered() {
                 let coefficient = f64::from(1 + slot * 40 + number);
                 solver.cross(slot, number, 1e3, coefficient);
             }
-            solver.enter(slot, 1.0, f64::INFINITY, 1.0, Time::ZERO);
-            solver.solve(Time::ZERO);
+            solver.enter(slot, 1.0, f64::INFINITY, 1.0, 0.0);
+            solver.solve(0.0);
             solver.check(TOLERANCE);
         }
         for slot in 0..50 {
-            solver.leave(slot, Time::ZERO);
+            solver.leave(slot, 0.0);
             solver.forget(slot);
-            solver.solve(Time::ZERO);
+            solver.solve(0.0);
             solver.check(TOLERANCE);
         }
     }
@@ -366,19 +363,19 @@ fn a_link_that_gets_room_before_it_is_solved() {
     let enter = |solver: &mut Solver, slot, link, bound, weight| {
         solver.declare(slot);
         solver.cross(slot, link, 10.0, 1.0);
-        solver.enter(slot, weight, bound, 10.0, Time::ZERO);
+        solver.enter(slot, weight, bound, 10.0, 0.0);
     };
     for slot in 0..3 {
         enter(&mut solver, slot, 0, 4.5, 10.0);
     }
     for slot in 0..2 {
-        solver.leave(slot, Time::ZERO);
+        solver.leave(slot, 0.0);
     }
     solver.declare(3);
     solver.cross(3, 1, 0.6, 1.0);
     solver.cross(3, 0, 10.0, 1.0);
-    solver.enter(3, 1.0, f64::INFINITY, 10.0, Time::ZERO);
-    solver.solve(Time::ZERO);
+    solver.enter(3, 1.0, f64::INFINITY, 10.0, 0.0);
+    solver.solve(0.0);
     solver.check(1e-15);
     assert_eq!((solver.rate(2), solver.rate(3)), (4.5, 0.6));
 }
@@ -389,9 +386,9 @@ fn a_flow_without_links_has_its_bound() {
         let mut solver = Solver::new(0);
         solver.forced = way;
         solver.declare(0);
-        solver.enter(0, 1.0, 4.0, 8.0, Time::ZERO);
-        solver.solve(Time::ZERO);
-        assert_eq!(solver.next(), Some(Time::from_secs(2.0)));
+        solver.enter(0, 1.0, 4.0, 8.0, 0.0);
+        solver.solve(0.0);
+        assert_eq!(solver.next(), Some(2.0));
     }
 }
 
@@ -402,9 +399,9 @@ fn two_flows(way: Way) -> Solver {
     for (slot, work) in [(0, 10.0), (1, 30.0)] {
         solver.declare(slot);
         solver.cross(slot, 0, 10.0, 1.0);
-        solver.enter(slot, 1.0, f64::INFINITY, work, Time::ZERO);
+        solver.enter(slot, 1.0, f64::INFINITY, work, 0.0);
     }
-    solver.solve(Time::ZERO);
+    solver.solve(0.0);
     solver
 }
 
@@ -412,16 +409,13 @@ fn two_flows(way: Way) -> Solver {
 fn what_is_due_leaves_the_date_of_the_next() {
     for way in [Way::Plain, Way::Incremental] {
         let mut solver = two_flows(way);
-        assert_eq!(solver.next(), Some(Time::from_secs(2.0)), "{way:?}");
+        assert_eq!(solver.next(), Some(2.0), "{way:?}");
         let mut due = Vec::new();
-        solver.due(Time::from_secs(2.0), &mut due);
-        assert_eq!(
-            (&due[..], solver.next()),
-            (&[0][..], Some(Time::from_secs(6.0)))
-        );
-        solver.due(Time::from_secs(5.0), &mut due);
+        solver.due(2.0, &mut due);
+        assert_eq!((&due[..], solver.next()), (&[0][..], Some(6.0)));
+        solver.due(5.0, &mut due);
         assert_eq!(due, [0]);
-        solver.due(Time::from_secs(6.0), &mut due);
+        solver.due(6.0, &mut due);
         assert_eq!((&due[..], solver.next()), (&[0, 1][..], None), "{way:?}");
     }
 }
@@ -429,7 +423,7 @@ fn what_is_due_leaves_the_date_of_the_next() {
 #[test]
 fn what_is_overdue_has_nothing_left_and_ends_now() {
     for way in [Way::Plain, Way::Incremental] {
-        let late = Time::from_secs(7.0);
+        let late = 7.0;
         let mut solver = two_flows(way);
         assert_eq!(solver.remaining(1, late), 0.0, "{way:?}");
         solver.update(1, 2.0, f64::INFINITY, late);
@@ -438,8 +432,8 @@ fn what_is_overdue_has_nothing_left_and_ends_now() {
         assert_eq!(solver.leave(1, late), 0.0, "{way:?}");
         // One with a limit of its own has its date without the link.
         let mut bounded = two_flows(way);
-        bounded.update(0, 1.0, 1.0, Time::ZERO);
-        bounded.solve(Time::ZERO);
-        assert_eq!(bounded.remaining(0, Time::from_secs(20.0)), 0.0, "{way:?}");
+        bounded.update(0, 1.0, 1.0, 0.0);
+        bounded.solve(0.0);
+        assert_eq!(bounded.remaining(0, 20.0), 0.0, "{way:?}");
     }
 }

@@ -208,7 +208,7 @@ impl FlowModel {
                 bytes_per_s = bytes_per_s.max(least);
             }
             self.dynamics.link(link).bandwidth = Some(bytes_per_s);
-            self.solver.set_capacity(link, bytes_per_s, now);
+            self.solver.set_capacity(link, bytes_per_s, now.as_secs());
         }
         self.renew_transfers(&links, now);
     }
@@ -291,7 +291,7 @@ impl FlowModel {
         activity.set_bound(penalty);
         if activity.phase == Phase::Work && !activity.suspended {
             let (weight, bound) = (activity.weight, activity.bound);
-            self.solver.update(slot, weight, bound, now);
+            self.solver.update(slot, weight, bound, now.as_secs());
         }
     }
 
@@ -316,7 +316,7 @@ impl FlowModel {
             let speed = self.dynamics.speed(&self.platform, host);
             let capacity = speed * f64::from(self.platform.cores(host));
             let number = self.platform.link_id_end() + host.0;
-            self.solver.set_capacity(number, capacity, now);
+            self.solver.set_capacity(number, capacity, now.as_secs());
         }
         for slot in (0..).take(self.activities.0.len()) {
             let activity = &mut self.activities.0[slot as usize];

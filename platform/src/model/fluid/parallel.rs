@@ -235,7 +235,8 @@ impl FlowModel {
             let weight = task.weight(|number| self.solver.users(number));
             if shares && weight != activity.weight {
                 activity.weight = weight;
-                self.solver.update(*slot, weight, activity.bound, now);
+                self.solver
+                    .update(*slot, weight, activity.bound, now.as_secs());
             }
         }
     }

@@ -83,7 +83,7 @@ impl Resource for FlowModel {
         let activity = &self.activities.0[id.slot as usize];
         let shares = activity.phase == Phase::Work && !activity.suspended;
         let left = if shares {
-            self.solver.remaining(id.slot, now)
+            self.solver.remaining(id.slot, now.as_secs())
         } else {
             activity.remaining
         };
@@ -93,7 +93,7 @@ impl Resource for FlowModel {
     fn next_date(&mut self, now: Time) -> Option<Time> {
         self.decay(now);
         self.weigh_tasks(now);
-        self.solver.solve(now);
+        self.solver.solve(now.as_secs());
         if !self.dynamics.failed.is_empty() {
             return Some(now);
         }
@@ -158,7 +158,7 @@ impl Resource for FlowModel {
         }
         let together = Span::from_secs(self.laws.together_s().max(TOGETHER_ULP * now.ulp()));
         let mut due = std::mem::take(&mut self.due);
-        self.solver.due(now + together, &mut due);
+        self.solver.due((now + together).as_secs(), &mut due);
         while let Some(slot) = self.agenda.pop_until(now + together) {
             due.push(slot);
         }
@@ -172,7 +172,7 @@ impl Resource for FlowModel {
                 continue;
             }
             if !pays {
-                self.solver.leave(slot, now);
+                self.solver.leave(slot, now.as_secs());
             }
             let activity = &mut self.activities.0[slot as usize];
             activity.remaining = 0.0;

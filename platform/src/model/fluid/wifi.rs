@@ -127,7 +127,7 @@ impl FlowModel {
             let present = part(u32::try_from(stations).unwrap_or(u32::MAX));
             if present != *known {
                 *known = present;
-                self.solver.set_capacity(link.0, present, now);
+                self.solver.set_capacity(link.0, present, now.as_secs());
             }
         }
     }

@@ -60,7 +60,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // Only for the trait `Verbs`.
     ("mpi", &["rdma"]),
     ("rdma", &[]),
-    ("platform", &["sim-core"]),
+    ("maxmin", &[]),
+    ("platform", &["maxmin", "sim-core"]),
     ("fabric", &["mpi", "platform", "rdma", "sim-core"]),
     ("run", &["fabric", "files", "mpi", "platform", "sim-core"]),
     ("explore", &["sim-core"]),

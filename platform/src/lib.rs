@@ -380,7 +380,6 @@ mod protocol;
 mod reach;
 mod route;
 mod sketch;
-pub mod solver;
 mod summary;
 mod topology;
 pub mod units;

@@ -1,7 +1,7 @@
 //! The models that say how long work takes, one file each.
 //!
 //! All implement [`sim_core::Resource`]. One engine (`fluid`) runs all fluid models; a model is a set of its
-//! [`NetworkParameters`], in the file of its name. Sharing is the business of [`solver`](crate::solver).
+//! [`NetworkParameters`], in the file of its name. Sharing is the business of [`maxmin`].
 
 mod agenda;
 mod cm02;

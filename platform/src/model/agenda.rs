@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use sim_core::Time;
 
-use crate::solver::heap::{ABSENT, Heap};
+use maxmin::heap::{ABSENT, Heap};
 
 /// At most one date for each activity, which is known by its slot.
 #[derive(Default, Debug)]

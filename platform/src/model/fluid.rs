@@ -28,6 +28,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use maxmin::Solver;
 use sim_core::{ActivityId, CannotStart, HostId, Span, Time, Work};
 
 mod activity;
@@ -50,7 +51,6 @@ use wifi::Decaying;
 
 use super::agenda::Agenda;
 use super::ib::Contention;
-use crate::solver::Solver;
 use crate::{Platform, Route};
 
 /// The fluid model of a platform, with the parameters of its `[network]` table.

@@ -6,7 +6,7 @@
 
 use sim_core::HostId;
 
-use crate::solver::Use;
+use maxmin::Use;
 
 /// Pairs that are kept at most.
 const PAIRS_MAX: usize = 4096;

@@ -9,7 +9,7 @@ use super::state::index;
 
 /// A use of a capacity.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Use {
+pub struct Use {
     /// Which capacity.
     pub(super) number: u32,
     /// How much of it a unit of the rate takes.
@@ -19,7 +19,7 @@ pub(crate) struct Use {
 /// A capacity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Capacity {
-    /// Flop/s or bytes/s at present; 0 before the first use.
+    /// How much there is at present; 0 before the first use.
     pub(super) value: f64,
     /// 0, a lone flow plus one, or [`COUPLED`] and the number of coupled flows.
     pub(super) users: u32,

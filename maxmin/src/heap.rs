@@ -5,13 +5,13 @@
 //! never share a number can share a table. Four children per node: fewer cache lines than with two.
 
 /// Not in any heap.
-pub(crate) const ABSENT: u32 = u32::MAX;
+pub const ABSENT: u32 = u32::MAX;
 
 const CHILDREN: usize = 4;
 
 /// The heap; its numbers' positions are elsewhere.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Heap {
+pub struct Heap {
     items: Vec<(u64, u32)>,
 }
 
@@ -23,7 +23,10 @@ pub(crate) fn bits(number: f64) -> u64 {
 }
 
 impl Heap {
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether it holds no number.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
@@ -33,14 +36,17 @@ impl Heap {
     }
 
     /// The smallest key with its number.
-    pub(crate) fn first(&self) -> Option<(f64, u32)> {
+    #[inline]
+    #[must_use]
+    pub fn first(&self) -> Option<(f64, u32)> {
         self.items
             .first()
             .map(|(key, number)| (f64::from_bits(*key), *number))
     }
 
     /// Adds a number that is not there, or moves it to a new key.
-    pub(crate) fn set(&mut self, number: u32, key: f64, positions: &mut [u32]) {
+    #[inline]
+    pub fn set(&mut self, number: u32, key: f64, positions: &mut [u32]) {
         let key = bits(key);
         let position = positions[number as usize];
         if position == ABSENT {
@@ -59,12 +65,14 @@ impl Heap {
     }
 
     /// The key of a number that is there.
-    pub(crate) fn key(&self, position: u32) -> f64 {
+    #[inline]
+    pub fn key(&self, position: u32) -> f64 {
         f64::from_bits(self.items[position as usize].0)
     }
 
     /// Takes a number out, if it is there.
-    pub(crate) fn remove(&mut self, number: u32, positions: &mut [u32]) {
+    #[inline]
+    pub fn remove(&mut self, number: u32, positions: &mut [u32]) {
         let position = std::mem::replace(&mut positions[number as usize], ABSENT);
         if position == ABSENT {
             return;
@@ -82,14 +90,16 @@ impl Heap {
     }
 
     /// Takes the first number out.
-    pub(crate) fn pop(&mut self, positions: &mut [u32]) -> Option<(f64, u32)> {
+    #[inline]
+    pub fn pop(&mut self, positions: &mut [u32]) -> Option<(f64, u32)> {
         let (key, number) = self.first()?;
         self.remove(number, positions);
         Some((key, number))
     }
 
     /// Takes everything out.
-    pub(crate) fn clear(&mut self, positions: &mut [u32]) {
+    #[inline]
+    pub fn clear(&mut self, positions: &mut [u32]) {
         for (_, number) in self.items.drain(..) {
             positions[number as usize] = ABSENT;
         }

@@ -13,8 +13,11 @@ use super::uses::{COUPLED, Use};
 use super::{GONE, LONE, Solver, Way};
 
 impl Solver {
-    /// Panics if anything is wrong by more than `tolerance` (relative). Call it after [`Solver::solve`].
-    pub(crate) fn check(&mut self, tolerance: f64) {
+    /// Computes everything again that the solver keeps, after [`Solver::solve`].
+    ///
+    /// # Panics
+    /// If anything is wrong by more than `tolerance` (relative).
+    pub fn check(&mut self, tolerance: f64) {
         assert!(!self.changed);
         let coupled = self.coupled.iter().copied().filter(|slot| *slot != GONE);
         let coupled: Vec<u32> = coupled.collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Solver, Way};
 
-#[path = "../../benches/networks/shapes.rs"]
+#[path = "../benches/networks/shapes.rs"]
 mod networks;
 use networks::{Network, Random, pair};
 

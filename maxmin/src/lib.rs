@@ -1,6 +1,6 @@
 //! Max-min fair sharing: [`Solver`] keeps an exact allocation up to date.
 //!
-//! Flows cross capacities (links, hosts). Flow `f` has a weight `w_f` and a bound `b_f`; its rate is `x_f = w_f × level_f`.
+//! Flows cross capacities. Flow `f` has a weight `w_f` and a bound `b_f`; its rate is `x_f = w_f × level_f`.
 //! An allocation is max-min fair when no capacity is exceeded and each flow is at its bound, or crosses a full capacity
 //! on which no flow has a higher level. That allocation is unique.
 //!
@@ -17,7 +17,7 @@
 //!
 //! | part | decides |
 //! |---|---|
-//! | `solver` (this file) | which way, and what flows use |
+//! | this file | which way, and what flows use |
 //! | `lone` | which flows are alone on their links |
 //! | `plain` | rates and dates from scratch |
 //! | `waves` | progressive filling in waves, for problems with few levels |
@@ -37,16 +37,16 @@
 //! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and maximum are used, and no
 //! recursion.
 
-#[cfg(test)]
+#[cfg(any(test, feature = "check"))]
 mod check;
 mod clock;
-pub(crate) mod heap;
+pub mod heap;
 mod incremental;
 mod lone;
 mod plain;
 mod problem;
 mod rebuild;
-pub(crate) mod reference;
+mod reference;
 mod relax;
 mod state;
 #[cfg(test)]
@@ -58,7 +58,7 @@ mod waves;
 use incremental::{Arrival, Incremental};
 use lone::Lone;
 use plain::{Plain, Progress, rate_alone};
-pub(crate) use uses::Use;
+pub use uses::Use;
 use uses::{Capacity, Merger};
 
 /// Up to so many flows the plain way costs less, whatever happens.
@@ -197,7 +197,7 @@ impl Solver {
     }
 
     /// Lets the flow that is being declared use these capacities and no others.
-    pub(crate) fn declare_like(&mut self, slot: u32, uses: &[Use]) {
+    pub fn declare_like(&mut self, slot: u32, uses: &[Use]) {
         let own = &mut self.flows[slot as usize].uses;
         // Ways differ in length, so a flow keeps no more than it needs: there may be very many.
         if own.capacity() > uses.len() + WAY_SLACK {
@@ -208,8 +208,8 @@ impl Solver {
         own.extend_from_slice(uses);
     }
 
-    /// What a flow that is declared uses.
-    pub(crate) fn uses(&self, slot: u32) -> &[Use] {
+    /// The capacities that a declared flow uses, each once.
+    pub fn uses(&self, slot: u32) -> &[Use] {
         &self.flows[slot as usize].uses
     }
 
@@ -443,8 +443,8 @@ impl Solver {
         (first < f64::INFINITY).then_some(first)
     }
 
-    /// The same in seconds, infinite if there is none.
-    pub(crate) fn next_s(&self) -> f64 {
+    /// The same, infinite if there is none.
+    pub fn next_s(&self) -> f64 {
         let coupled = match self.way {
             Way::Plain => self.plain.next_s(),
             Way::Incremental => self.incremental.next_s(),

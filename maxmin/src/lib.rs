@@ -175,6 +175,7 @@ impl Solver {
     }
 
     /// Begins to declare the flow in `slot`.
+    #[inline]
     pub fn declare(&mut self, slot: u32) {
         let count = slot as usize + 1;
         if self.flows.len() < count {
@@ -184,6 +185,7 @@ impl Solver {
     }
 
     /// Lets the flow that is being declared use a capacity; several uses of one capacity add up.
+    #[inline]
     pub fn cross(&mut self, slot: u32, number: u32, capacity: f64, coefficient: f64) {
         self.capacities[number as usize].value = capacity;
         let uses = &mut self.flows[slot as usize].uses;
@@ -197,6 +199,7 @@ impl Solver {
     }
 
     /// Lets the flow that is being declared use these capacities and no others.
+    #[inline]
     pub fn declare_like(&mut self, slot: u32, uses: &[Use]) {
         let own = &mut self.flows[slot as usize].uses;
         // Ways differ in length, so a flow keeps no more than it needs: there may be very many.
@@ -209,11 +212,13 @@ impl Solver {
     }
 
     /// The capacities that a declared flow uses, each once.
+    #[inline]
     pub fn uses(&self, slot: u32) -> &[Use] {
         &self.flows[slot as usize].uses
     }
 
     /// Forgets what the flow in `slot` uses, if it was declared at all; it does not share at the moment.
+    #[inline]
     pub fn forget(&mut self, slot: u32) {
         if let Some(flow) = self.flows.get_mut(slot as usize) {
             debug_assert!(flow.position == GONE);
@@ -222,6 +227,7 @@ impl Solver {
     }
 
     /// Lets the flow in `slot` share from now on, with `work` left.
+    #[inline]
     pub fn enter(&mut self, slot: u32, weight: f64, bound: f64, work: f64, now: f64) {
         self.changed = true;
         let flow = &mut self.flows[slot as usize];
@@ -259,6 +265,7 @@ impl Solver {
     }
 
     /// Ends the sharing of the flow in `slot`; returns the work that is left.
+    #[inline]
     pub fn leave(&mut self, slot: u32, now: f64) -> f64 {
         self.changed = true;
         let flow = &mut self.flows[slot as usize];
@@ -292,6 +299,7 @@ impl Solver {
     }
 
     /// Changes weight and bound of a flow that shares.
+    #[inline]
     pub fn update(&mut self, slot: u32, weight: f64, bound: f64, now: f64) {
         self.changed = true;
         let flow = &mut self.flows[slot as usize];
@@ -309,6 +317,7 @@ impl Solver {
     }
 
     /// Changes a capacity, for all flows that use it.
+    #[inline]
     pub fn set_capacity(&mut self, number: u32, capacity: f64, now: f64) {
         self.changed = true;
         self.capacities[number as usize].value = capacity;
@@ -323,6 +332,7 @@ impl Solver {
     }
 
     /// Shares anew if anything has changed, and finds the dates.
+    #[inline]
     pub fn solve(&mut self, now: f64) {
         if !std::mem::replace(&mut self.changed, false) {
             return;
@@ -404,18 +414,21 @@ impl Solver {
     }
 
     /// Whether anything has changed since the last solve.
+    #[inline]
     #[must_use]
     pub const fn is_changed(&self) -> bool {
         self.changed
     }
 
     /// How many flows share a capacity.
+    #[inline]
     #[must_use]
     pub fn users(&self, number: u32) -> u32 {
         self.capacities[number as usize].flows()
     }
 
     /// The work that a flow that shares has left.
+    #[inline]
     pub fn remaining(&mut self, slot: u32, now: f64) -> f64 {
         let flow = &self.flows[slot as usize];
         if flow.position == LONE || self.way == Way::Plain {
@@ -426,6 +439,7 @@ impl Solver {
     }
 
     /// The rate of a flow that shares, after a solve.
+    #[inline]
     #[must_use]
     pub fn rate(&self, slot: u32) -> f64 {
         let flow = &self.flows[slot as usize];
@@ -437,6 +451,7 @@ impl Solver {
     }
 
     /// The first date at which a flow ends, after a solve.
+    #[inline]
     #[must_use]
     pub fn next(&self) -> Option<f64> {
         let first = self.next_s();
@@ -444,6 +459,7 @@ impl Solver {
     }
 
     /// The same, infinite if there is none.
+    #[inline]
     pub fn next_s(&self) -> f64 {
         let coupled = match self.way {
             Way::Plain => self.plain.next_s(),
@@ -453,6 +469,7 @@ impl Solver {
     }
 
     /// Appends the flows that end up to `last`, after a solve; they have to leave then.
+    #[inline]
     pub fn due(&mut self, last: f64, flows: &mut Vec<u32>) {
         while let Some(slot) = self.lone.pop_until(last) {
             self.flows[slot as usize].progress = Progress::NONE;

@@ -26,6 +26,7 @@ use sim_core::{
     ActorId, Blocked, Branch, Choosing, Device, DevicePort, End, Kernel, QueueHead, Received,
 };
 
+use crate::deliveries::Delivery;
 use crate::flow::{begins, message};
 use crate::knowledge::Knowledge;
 use crate::lanes::{AllTopics, Lane, Topic, WORLD};
@@ -311,14 +312,24 @@ impl Device for Ideal {
     fn deliver(&self, kernel: &mut Kernel, queue: u32) {
         let mut queues = self.queues.borrow_mut();
         let record = &mut queues.all[queue as usize];
-        let (Some(key), Some(Waiting { packet, reason, .. })) =
-            (record.key, record.packets.pop_front())
-        else {
+        let (Some(key), Some(waiting)) = (record.key, record.packets.pop_front()) else {
             return;
         };
+        let Waiting {
+            packet,
+            reason,
+            call,
+            ..
+        } = waiting;
         record.delivered += 1;
         record.known = record.known.max(reason.known);
         drop(queues);
+        self.knowledge.deliveries.push(Delivery {
+            step: kernel.present_step(),
+            source: key.source,
+            reason,
+            call,
+        });
         self.ranks
             .bring(kernel, key.source, key.destination, packet);
     }

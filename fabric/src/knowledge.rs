@@ -3,6 +3,7 @@
 //! See [`mpi::causes`]. The steps are those of the explorer ([`sim_core::Kernel::present_step`]).
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::panic::Location;
 use std::rc::Rc;
 
@@ -10,6 +11,7 @@ use mpi::Buffer;
 use mpi::causes::{Causes, Reason};
 use sim_core::{Choosing, DevicePort, Digest, SendCall};
 
+use crate::deliveries::Deliveries;
 use crate::ranks::actor;
 use crate::sends::ChosenSends;
 
@@ -21,6 +23,8 @@ struct Known {
     /// Why it posts the next packets, if not because its program does.
     reason: Cell<Option<Reason>>,
     chose: Cell<Choosing>,
+    /// Number of receives that it has posted.
+    receives: Cell<u32>,
     deferred: Cell<bool>,
 }
 
@@ -33,6 +37,7 @@ pub(crate) struct Knowledge {
     pub(crate) call: Cell<Option<&'static Location<'static>>>,
     /// A fingerprint of what was sent last, where runs are compared.
     contents: Cell<u64>,
+    pub(crate) deliveries: Deliveries,
     /// Where the explorer chooses which sends are buffered.
     pub(crate) sends: Option<ChosenSends>,
 }
@@ -46,6 +51,7 @@ impl Knowledge {
             ranks: all,
             call: Cell::new(None),
             contents: Cell::new(0),
+            deliveries: Deliveries::default(),
             sends: chooses_sends.then(|| ChosenSends::new(ranks)),
         })
     }
@@ -55,10 +61,12 @@ impl Knowledge {
         for known in &mut self.ranks {
             known.learnt.get_mut().clear();
             (known.reason, known.chose, known.deferred) = Default::default();
+            known.receives.set(0);
         }
         if let Some(sends) = &mut self.sends {
             sends.clear();
         }
+        self.deliveries.clear();
         self.port = port;
     }
 
@@ -76,17 +84,23 @@ impl Knowledge {
         known.reason.get().unwrap_or_else(|| Reason {
             known: known.count(),
             arrival: Reason::NONE,
+            receives: known.receives.get(),
         })
     }
 
     /// Adds the steps that a reason of a rank needs, but for the first of those that its program waited for.
     pub(crate) fn causes(&self, rank: u32, reason: Reason, without: u32, into: &mut Vec<u32>) {
-        let learnt = self.ranks[rank as usize].learnt.borrow();
-        let new = learnt.get(without as usize..reason.known as usize);
-        into.extend_from_slice(new.unwrap_or(&[]));
+        self.add_learnt(rank, without..reason.known, into);
         if reason.arrival != Reason::NONE {
             into.push(reason.arrival);
         }
+    }
+
+    /// Adds the steps of some of the arrivals that the program of a rank has waited for.
+    fn add_learnt(&self, rank: u32, range: Range<u32>, into: &mut Vec<u32>) {
+        let learnt = self.ranks[rank as usize].learnt.borrow();
+        let new = learnt.get(range.start as usize..range.end as usize);
+        into.extend_from_slice(new.unwrap_or(&[]));
     }
 
     /// Notes what is being sent, until the call is known.
@@ -151,6 +165,24 @@ impl Causes for RankCauses {
 
     fn known(&self) -> u32 {
         self.own().count()
+    }
+
+    fn post_receive(&self) -> u32 {
+        let receives = &self.own().receives;
+        receives.set(receives.get() + 1);
+        receives.get()
+    }
+
+    fn is_posted_before(&self, receive: u32, arrival: u32) -> bool {
+        let Knowledge {
+            ranks, deliveries, ..
+        } = &*self.all;
+        let add = |rank: u32, range, into: &mut Vec<u32>| self.all.add_learnt(rank, range, into);
+        deliveries.is_posted_before((self.rank, receive), arrival, ranks.len(), add)
+    }
+
+    fn call_of(&self, arrival: u32) -> Option<&'static Location<'static>> {
+        self.all.deliveries.call_of(arrival)
     }
 
     fn because(&self, reason: Option<Reason>) {

@@ -4,6 +4,7 @@
 //! processors and adapters instead of links: for very large runs. [`Ideal`] has no network at all: for model checkers. A device decides no protocol; what a packet means is the
 //! message layer's business.
 
+mod deliveries;
 mod flow;
 mod ideal;
 mod knowledge;

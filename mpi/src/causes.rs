@@ -23,6 +23,8 @@ pub struct Reason {
     pub known: u32,
     /// The step of one more arrival; [`Reason::NONE`] if there is none.
     pub arrival: u32,
+    /// Number of receives that the rank had posted before the packet, as far as the packet shows it.
+    pub receives: u32,
 }
 
 impl Reason {
@@ -40,6 +42,16 @@ pub trait Causes {
 
     /// How many arrivals the program has waited for.
     fn known(&self) -> u32;
+
+    /// Counts a receive that is posted now. Returns its number among those of the rank, from 1.
+    fn post_receive(&self) -> u32;
+
+    /// Returns true if the posting of a receive of the rank happens before the send of the message that
+    /// arrived in this step.
+    fn is_posted_before(&self, receive: u32, arrival: u32) -> bool;
+
+    /// The call that sent the message that arrived in this step.
+    fn call_of(&self, arrival: u32) -> Option<&'static Location<'static>>;
 
     /// Why the next packets leave; `None` if the program posts them.
     fn because(&self, reason: Option<Reason>);

@@ -482,7 +482,11 @@ impl Engine {
         content: Content,
     ) -> Option<(Token, Content)> {
         if envelope.ready && channel.settings().strict_ready {
-            return self.matching.arrive_ready(envelope, content);
+            let (receive, content) = self.matching.arrive_ready(envelope, content)?;
+            if self.may_meet_ready(channel, receive) {
+                return Some((receive, content));
+            }
+            return Some((receive, Content::Unready(Box::new(content))));
         }
         self.matching.arrive(envelope, content)
     }

@@ -1,6 +1,7 @@
 //! What a call of the message layer can refuse, and why.
 
 use std::fmt;
+use std::panic::Location;
 
 use crate::TAG_UB;
 use crate::connection::Failure;
@@ -19,13 +20,17 @@ pub enum Error {
         /// The length of the buffer in bytes.
         buffer: u64,
     },
-    /// The message came from a ready send before its receive was posted (`MPI_ERR_OTHER`), and is lost; only where that is a
-    /// mistake ([`Settings::strict_ready`](crate::Settings::strict_ready)).
+    /// The message came from a ready send that was started before its receive was posted
+    /// (`MPI_ERR_OTHER`), and is lost; only where that is an error
+    /// ([`Settings::strict_ready`](crate::Settings::strict_ready)). Under a model checker also if
+    /// nothing orders the receive before the send.
     NotReady {
         /// The sending rank.
         source: usize,
         /// The tag.
         tag: u32,
+        /// The calls of the receive and of the send, where a model checker knows them.
+        calls: Option<[&'static Location<'static>; 2]>,
     },
     /// There is no such rank (`MPI_ERR_RANK`).
     Rank {
@@ -199,6 +204,24 @@ impl fmt::Display for ErrorClass {
     }
 }
 
+fn not_ready(
+    f: &mut fmt::Formatter<'_>,
+    (source, tag): (usize, u32),
+    calls: Option<[&Location<'_>; 2]>,
+) -> fmt::Result {
+    write!(
+        f,
+        "ready send without a posted receive: a message from rank {source} with tag {tag}"
+    )?;
+    calls.map_or(Ok(()), |calls| {
+        let [receive, send] = calls.map(|at| format!("{}:{}", at.file(), at.line()));
+        write!(
+            f,
+            "; nothing orders the receive at {receive} before the send at {send}"
+        )
+    })
+}
+
 /// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -216,10 +239,7 @@ impl fmt::Display for Error {
                     "message truncated: {length} bytes from rank {source} with tag {tag}, buffer of {buffer} bytes"
                 )
             }
-            Self::NotReady { source, tag } => write!(
-                f,
-                "ready send without a posted receive: a message from rank {source} with tag {tag}"
-            ),
+            Self::NotReady { source, tag, calls } => not_ready(f, (*source, *tag), *calls),
             Self::Rank { rank, size } => {
                 write!(f, "invalid rank {rank}: expected 0 to {}", size - 1)
             }

@@ -210,9 +210,10 @@ impl Members {
     /// The same error with ranks of the group.
     pub(crate) fn told_error(&self, error: Error) -> Error {
         match error {
-            Error::NotReady { source, tag } => Error::NotReady {
+            Error::NotReady { source, tag, calls } => Error::NotReady {
                 source: self.source(source),
                 tag,
+                calls,
             },
             Error::Truncated {
                 source,

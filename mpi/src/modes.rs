@@ -2,11 +2,13 @@
 //!
 //! * *Synchronous*: when a receive has met the message, however short it is. It goes by rendezvous at every length.
 //! * *Ready*: the program promises that the receive is posted. MPI allows to send as in the standard mode then, which is
-//!   what happens here.
+//!   what happens here. Where [`Settings::strict_ready`](crate::Settings::strict_ready) is set, a receive that gets
+//!   such a message and was not posted before is told so ([`Error::NotReady`]); a model checker also tells receives
+//!   that nothing orders before the send.
 //! * *Buffered*: at once, after the time that copying it takes (`copy_bandwidth`). The message takes room in the buffer that the program has attached until it has left, and is
 //!   refused where there is not enough.
 //!
-//! *Not modelled*: a ready send without a receive is not recognised as the mistake it is. A buffered message takes room of
+//! *Not modelled*: elsewhere a ready send without a receive is not recognised as the error that it is. A buffered message takes room of
 //! its own length only; other libraries want `MPI_BSEND_OVERHEAD` bytes more.
 
 use std::future::Future;

@@ -1,7 +1,7 @@
 //! Promise: deliveries to a rank that never asks for the order of arrivals are not told apart, and nothing is lost by that.
 //!
 //! Random rank programs mix receives by name and from any source, tags, probes, tests, waits for any, futures that wait in two places,
-//! sends of three modes, blocking and not. The judge runs every interleaving and uses no dependency relation: what it compares is what
+//! sends of four modes, blocking and not. The judge runs every interleaving and uses no dependency relation: what it compares is what
 //! each rank was told, call by call. The reductions must find the same, `odpor` without running a class twice.
 
 use std::cell::RefCell;
@@ -13,7 +13,9 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use explore::{Class, End, Mutant, Observer, Options, Reduction, Run, Statistics, explore};
-use mpi::{ANY_SOURCE, ANY_TAG, Buffer, Comm, Request, Result, Source, Tag, waitall, waitany};
+use mpi::{
+    ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, Request, Result, Source, Tag, waitall, waitany,
+};
 use run::{RankProgram, SendMode, explorable};
 use sim_core::Stream;
 
@@ -29,6 +31,7 @@ struct From(Option<usize>, Option<u32>);
 enum Mode {
     Standard,
     Synchronous,
+    Ready,
     Buffered,
 }
 
@@ -74,7 +77,8 @@ fn program(number: u64) -> Program {
             Mode::Standard,
             Mode::Synchronous,
             Mode::Buffered,
-        ][below(stream, 4)];
+            Mode::Ready,
+        ][below(stream, 5)];
         let send = [Op::Send, Op::Isend][below(stream, 2)](to, tag, mode);
         put(&mut program[from], send, stream);
         if below(stream, 8) > 0 {
@@ -148,9 +152,19 @@ fn pattern(From(source, tag): From) -> (Source, Tag) {
 async fn receive(world: &Comm, from: From) -> Result<()> {
     let (source, tag) = pattern(from);
     let mut buffer = world.buffer(8);
-    let status = world.recv(&mut buffer, source, tag).await?;
-    tell_message(world, status.source, &buffer);
+    if let Some(status) = unless_ready(world, world.recv(&mut buffer, source, tag).await)? {
+        tell_message(world, status.source, &buffer);
+    }
     Ok(())
+}
+
+/// A receive may meet the message of a ready send that could start before it.
+fn unless_ready<T>(world: &Comm, result: Result<T>) -> Result<Option<T>> {
+    if let Err(Error::NotReady { source, .. }) = result {
+        tell(world, 90 + source as u64);
+        return Ok(None);
+    }
+    result.map(Some)
 }
 
 /// Both futures at once, as `join!` does it.
@@ -202,7 +216,11 @@ async fn probe(world: &Comm, op: Op) -> Result<()> {
 async fn complete(world: &Comm, op: Op, receives: &mut Vec<Request>) -> Result<()> {
     match op {
         Op::Test if !receives.is_empty() => {
-            let tested = receives[0].test().await?;
+            let tested = unless_ready(world, receives[0].test().await)?;
+            let Some(tested) = tested else {
+                drop(receives.remove(0));
+                return Ok(());
+            };
             tell(world, 40 + u64::from(tested.is_some()));
             if let Some(done) = tested {
                 tell_message(world, done.status.source, &done.buffer);
@@ -210,18 +228,22 @@ async fn complete(world: &Comm, op: Op, receives: &mut Vec<Request>) -> Result<(
             }
         }
         Op::Wait if !receives.is_empty() => {
-            let done = receives.remove(0).wait().await?;
-            tell_message(world, done.status.source, &done.buffer);
+            let done = receives.remove(0).wait().await;
+            if let Some(done) = unless_ready(world, done)? {
+                tell_message(world, done.status.source, &done.buffer);
+            }
         }
         Op::WaitAny if !receives.is_empty() => {
-            if let Some((position, done)) = waitany(receives).await? {
+            if let Some((position, done)) = unless_ready(world, waitany(receives).await)?.flatten()
+            {
                 tell(world, 50 + position as u64);
                 tell_message(world, done.status.source, &done.buffer);
                 drop(receives.remove(position));
             }
         }
         Op::WaitAll => {
-            for done in waitall(receives).await?.into_iter().flatten() {
+            let all = unless_ready(world, waitall(receives).await)?;
+            for done in all.into_iter().flatten().flatten() {
                 tell_message(world, done.status.source, &done.buffer);
             }
             receives.clear();
@@ -250,6 +272,7 @@ async fn play(world: Comm, program: Rc<Program>) -> Result<()> {
             Op::Send(to, tag, mode) => match mode {
                 Mode::Standard => world.send(&message, to, tag).await?,
                 Mode::Synchronous => world.ssend(&message, to, tag).await?,
+                Mode::Ready => world.rsend(&message, to, tag).await?,
                 Mode::Buffered => {
                     let sent = world.bsend(&message, to, tag).await;
                     tell(&world, 10 + u64::from(sent.is_ok()));
@@ -257,6 +280,7 @@ async fn play(world: Comm, program: Rc<Program>) -> Result<()> {
             },
             Op::Isend(to, tag, mode) => sends.push(match mode {
                 Mode::Synchronous => world.issend(message, to, tag)?,
+                Mode::Ready => world.irsend(message, to, tag)?,
                 _ => world.isend(message, to, tag)?,
             }),
             Op::Recv(from) => receive(&world, from).await?,

@@ -1,6 +1,6 @@
 //! Which arrivals ended operations, where somebody wants to know it: see [`crate::causes`].
 
-use super::{Engine, State};
+use super::{Engine, Place, State};
 use crate::causes::Reason;
 use crate::channel::{Channel, Token};
 use crate::matching::Unexpected;
@@ -13,6 +13,10 @@ struct Origin {
     arrival: u32,
     /// How many arrivals the program knew when it posted it.
     known: u32,
+    /// Its number among the receives of the rank, from 1, if it is a posted receive.
+    receive: u32,
+    /// The call of the ready send whose message it should not have met, if it is a receive.
+    unready: Option<Place>,
     /// The message that it has met, if it is a receive.
     met: Option<Envelope>,
     /// The number of its message, if it is a send that a model checker may call unbuffered.
@@ -22,6 +26,8 @@ struct Origin {
 const UNKNOWN: Origin = Origin {
     arrival: Reason::NONE,
     known: 0,
+    receive: 0,
+    unready: None,
     met: None,
     message: None,
 };
@@ -114,7 +120,8 @@ impl Engine {
         if let Some(provenance) = self.provenance()
             && let Some(causes) = channel.causes()
         {
-            provenance.origins[receive as usize].known = causes.known();
+            let origin = &mut provenance.origins[receive as usize];
+            (origin.known, origin.receive) = (causes.known(), causes.post_receive());
         }
     }
 
@@ -125,7 +132,11 @@ impl Engine {
         {
             let arrival = causes.step();
             provenance.arrival = arrival;
-            causes.because(Some(Reason { known: 0, arrival }));
+            causes.because(Some(Reason {
+                known: 0,
+                arrival,
+                receives: 0,
+            }));
             self.matching.arrival = arrival;
         }
     }
@@ -142,12 +153,41 @@ impl Engine {
         if let Some(provenance) = self.provenance()
             && let Some(causes) = channel.causes()
         {
-            provenance.origins[receive as usize].met = Some(met);
+            let origin = &mut provenance.origins[receive as usize];
+            origin.met = Some(met);
             causes.because(Some(Reason {
-                known: provenance.origins[receive as usize].known,
+                known: origin.known,
                 arrival: provenance.arrival,
+                receives: origin.receive,
             }));
         }
+    }
+
+    /// Returns true if the message of a ready send that arrives now may meet a posted receive: the receive
+    /// is posted before the send in every run of the same order, as far as this can be known.
+    pub(super) fn may_meet_ready(&mut self, channel: &dyn Channel, receive: Token) -> bool {
+        let Some((provenance, causes)) = self.provenance().zip(channel.causes()) else {
+            return true;
+        };
+        let number = provenance.origins[receive as usize].receive;
+        causes.is_posted_before(number, provenance.arrival)
+    }
+
+    /// A receive meets the message of a ready send that could start before it was posted.
+    pub(super) fn note_unready(&mut self, channel: &dyn Channel, receive: Token) {
+        if let Some(provenance) = self.provenance()
+            && let Some(causes) = channel.causes()
+        {
+            provenance.origins[receive as usize].unready = causes.call_of(provenance.arrival);
+        }
+    }
+
+    /// The calls of a receive and of the ready send whose message it should not have met, where they are
+    /// remembered.
+    pub(super) fn unready_calls(&self, receive: Token) -> Option<[Place; 2]> {
+        let provenance = self.rare.as_ref()?.provenance.as_ref()?;
+        let send = provenance.origins[receive as usize].unready?;
+        Some([self.operations[receive as usize].location, send])
     }
 
     /// No arrival is being handled any more.

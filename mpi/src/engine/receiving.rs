@@ -90,6 +90,7 @@ impl Engine {
             content = match content {
                 Content::Unready(message) => {
                     self.operations[receive as usize].unready = true;
+                    self.note_unready(channel, receive);
                     *message
                 }
                 Content::Synchronous { send, message } => {
@@ -208,8 +209,11 @@ impl Engine {
         let length = message.len();
         let source = envelope.source as usize;
         let result = if self.operations[receive as usize].unready {
-            let tag = envelope.tag;
-            Err(Error::NotReady { source, tag })
+            Err(Error::NotReady {
+                source,
+                tag: envelope.tag,
+                calls: self.unready_calls(receive),
+            })
         } else if length > buffer.len() {
             Err(Error::Truncated {
                 source,

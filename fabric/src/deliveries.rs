@@ -1,0 +1,150 @@
+//! Deliveries of one run, for model checkers: which calls of a rank happen before a send of another.
+//!
+//! A packet that the program of a rank posts happens after the arrivals that the program had waited
+//! for; an answer of the protocol after the message that it answers and after the posting of the
+//! receive. A posting happens before a send if such a chain leads from one to the other.
+//!
+//! *Not modelled*: order by other means than messages, such as memory that simulated ranks share.
+//! The messages of collective operations count, so an algorithm may order more than MPI promises.
+
+use std::cell::RefCell;
+use std::ops::Range;
+use std::panic::Location;
+
+use mpi::causes::Reason;
+
+/// A packet that has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    /// The step of its arrival.
+    pub(crate) step: u32,
+    pub(crate) source: u32,
+    /// What its sender knew.
+    pub(crate) reason: Reason,
+    /// The call that sent it, if it is a message.
+    pub(crate) call: Option<&'static Location<'static>>,
+}
+
+/// The deliveries of one run, in the order of their steps.
+#[derive(Debug, Default)]
+pub(crate) struct Deliveries(RefCell<Vec<Delivery>>);
+
+impl Deliveries {
+    pub(crate) fn clear(&mut self) {
+        self.0.get_mut().clear();
+    }
+
+    pub(crate) fn push(&self, delivery: Delivery) {
+        self.0.borrow_mut().push(delivery);
+    }
+
+    /// The call that sent what arrived in a step.
+    pub(crate) fn call_of(&self, step: u32) -> Option<&'static Location<'static>> {
+        let all = self.0.borrow();
+        all[position(&all, step)?].call
+    }
+
+    /// Returns true if the posting of a receive of a rank, given by its number from 1, happens before
+    /// the send of what arrived in a step. `learnt` adds the steps of the arrivals that a rank has
+    /// waited for, from one to another in their order.
+    pub(crate) fn is_posted_before(
+        &self,
+        (rank, receive): (u32, u32),
+        step: u32,
+        ranks: usize,
+        learnt: impl Fn(u32, Range<u32>, &mut Vec<u32>),
+    ) -> bool {
+        let all = self.0.borrow();
+        let mut is_visited = vec![false; all.len()];
+        // By rank: the number of its first arrivals that have been added.
+        let mut added = vec![0; ranks];
+        let mut pending = vec![step];
+        while let Some(step) = pending.pop() {
+            // Choices of the explorer are learnt, too, and are no deliveries.
+            let Some(position) = position(&all, step) else {
+                continue;
+            };
+            if std::mem::replace(&mut is_visited[position], true) {
+                continue;
+            }
+            let Delivery { source, reason, .. } = all[position];
+            if source == rank && reason.receives >= receive {
+                return true;
+            }
+            if reason.arrival != Reason::NONE {
+                pending.push(reason.arrival);
+            }
+            let added = &mut added[source as usize];
+            if *added < reason.known {
+                learnt(source, *added..reason.known, &mut pending);
+                *added = reason.known;
+            }
+        }
+        false
+    }
+}
+
+fn position(all: &[Delivery], step: u32) -> Option<usize> {
+    all.binary_search_by_key(&step, |delivery| delivery.step)
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn posted(step: u32, source: u32, (known, receives): (u32, u32)) -> Delivery {
+        Delivery {
+            step,
+            source,
+            reason: Reason {
+                known,
+                arrival: Reason::NONE,
+                receives,
+            },
+            call: None,
+        }
+    }
+
+    /// Rank 2 posts its second receive and sends to rank 1, which sends to rank 0, which sends the message.
+    #[test]
+    fn knowledge_is_relayed() {
+        let deliveries = Deliveries::default();
+        deliveries.push(posted(3, 2, (0, 2)));
+        deliveries.push(posted(5, 1, (1, 0)));
+        deliveries.push(posted(8, 0, (1, 0)));
+        deliveries.push(posted(9, 0, (0, 0)));
+        let learnt = |rank: u32, range: Range<u32>, into: &mut Vec<u32>| {
+            let all: [&[u32]; 3] = [&[5], &[3], &[8, 9]];
+            into.extend(&all[rank as usize][range.start as usize..range.end as usize]);
+        };
+        let before = |receive, step| deliveries.is_posted_before((2, receive), step, 3, learnt);
+        assert!(
+            before(1, 8) && before(2, 8),
+            "posted before the first message"
+        );
+        assert!(!before(3, 8), "posted after it");
+        assert!(!before(1, 9), "sent before anything was known");
+    }
+
+    #[test]
+    fn an_answer_shows_the_receive_that_it_answers() {
+        let deliveries = Deliveries::default();
+        deliveries.push(posted(1, 0, (0, 0)));
+        let answer = Reason {
+            known: 0,
+            arrival: 1,
+            receives: 4,
+        };
+        deliveries.push(Delivery {
+            reason: answer,
+            ..posted(2, 1, (0, 0))
+        });
+        deliveries.push(posted(3, 0, (1, 0)));
+        let learnt = |rank: u32, _: Range<u32>, into: &mut Vec<u32>| {
+            into.extend((rank == 0).then_some(2));
+        };
+        assert!(deliveries.is_posted_before((1, 4), 3, 2, learnt));
+        assert!(!deliveries.is_posted_before((1, 5), 3, 2, learnt));
+    }
+}

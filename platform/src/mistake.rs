@@ -9,7 +9,8 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use crate::overrides::OverrideError;
 pub(crate) use source::Source;
@@ -147,6 +148,25 @@ impl Mistake {
     pub fn expected(&self) -> &str {
         &self.expected
     }
+
+    /// Returns the mistake with its line and those around it, without a newline at the end.
+    fn shown(&self, source: &Source, renderer: &Renderer) -> String {
+        let span = source.on_first_line(&self.span);
+        let (lines, first) = source.around(&span, 1);
+        let label = Some(self.expected.as_str()).filter(|label| !label.is_empty());
+        let inside = span.start - lines.start..span.end - lines.start;
+        let snippet = Snippet::source(source.text(lines))
+            .line_start(first + 1)
+            .path(source.name())
+            .fold(false)
+            .annotation(AnnotationKind::Primary.span(inside).label(label));
+        let title = Level::ERROR.primary_title(self.problem.as_str());
+        let mut group = title.element(snippet);
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        renderer.render(&[group])
+    }
 }
 
 impl LoadError {
@@ -155,35 +175,27 @@ impl LoadError {
     /// With `colour` the report contains terminal colours; without, it is plain text for a pipe.
     #[must_use]
     pub fn report(&self, colour: bool) -> String {
-        let theme = if colour {
-            GraphicalTheme::unicode()
+        let renderer = if colour {
+            Renderer::styled()
         } else {
-            GraphicalTheme::unicode_nocolor()
+            Renderer::plain()
         };
-        let handler = GraphicalReportHandler::new_themed(theme)
-            .with_width(100)
-            .with_links(false)
-            .with_context_lines(1)
-            .without_syntax_highlighting();
+        let renderer = renderer.decor_style(DecorStyle::Unicode);
         let mistakes = match self {
-            Self::Unreadable(unreadable) => return format!("{unreadable}\n"),
-            Self::Override(error) => return format!("{error}\n"),
+            Self::Unreadable(unreadable) => return format!("error: {unreadable}\n"),
+            Self::Override(error) => return format!("error: {error}\n"),
             Self::Mistakes(mistakes) => mistakes,
         };
         let source = &mistakes.source;
         let mut report = String::new();
         for mistake in mistakes.list.iter().take(SHOWN_MAX) {
-            let shown = Shown {
-                mistake,
-                source,
-                span: source.on_first_line(&mistake.span),
-            };
-            if source.longest(mistake.span.start, 2) > LENGTH_MAX
-                || handler.render_report(&mut report, &shown).is_err()
-            {
+            if source.longest(mistake.span.start, 2) > LENGTH_MAX {
+                report.push_str("error: ");
                 report.push_str(&mistakes.line(mistake));
-                report.push('\n');
+            } else {
+                report.push_str(&mistake.shown(source, &renderer));
             }
+            report.push('\n');
         }
         report.push_str(&match mistakes.list.len() {
             1 => "1 mistake\n".to_owned(),
@@ -247,37 +259,3 @@ impl fmt::Display for LoadError {
 }
 
 impl std::error::Error for LoadError {}
-
-/// A mistake with its source, as miette wants it.
-#[derive(Debug)]
-struct Shown<'m> {
-    mistake: &'m Mistake,
-    source: &'m Source,
-    /// The part of the place that is underlined.
-    span: Range<usize>,
-}
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.mistake.problem)
-    }
-}
-
-impl std::error::Error for Shown<'_> {}
-
-impl Diagnostic for Shown<'_> {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        let help = self.mistake.help.as_deref()?;
-        Some(Box::new(help))
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(self.source)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let label = Some(self.mistake.expected.clone()).filter(|label| !label.is_empty());
-        let span = LabeledSpan::new_with_span(label, self.span.clone());
-        Some(Box::new(std::iter::once(span)))
-    }
-}

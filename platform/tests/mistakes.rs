@@ -379,32 +379,31 @@ to = "alce"
 links = ["wan"]
 "#;
     let report = error(text).report(false);
-    let wanted = r#"  × unknown unit "Gflip" in "16Gflip"
-   ╭─[p.toml:4:9]
- 3 │ [hosts.alice]
- 4 │ speed = "16Gflip"
-   ·         ────┬────
-   ·             ╰── expected a speed, such as "16Gf" (flop/s)
- 5 │ 
-   ╰────
-  help: did you mean "16Gflops"?
-  × wrong type: the number 10
-   ╭─[p.toml:7:13]
- 6 │ [links.wan]
- 7 │ bandwidth = 10
-   ·             ─┬
-   ·              ╰── expected a bandwidth in quotes, such as "100Gbps" (bits/s) or "12.5GBps" (bytes/s)
- 8 │ latency = "20ms"
-   ╰────
-  × unknown host or cluster "alce"
-    ╭─[p.toml:12:6]
- 11 │ from = "alice"
- 12 │ to = "alce"
-    ·      ───┬──
-    ·         ╰── expected the name of a [hosts.NAME] or [clusters.NAME] table
- 13 │ links = ["wan"]
-    ╰────
-  help: did you mean "alice"?
+    let wanted = r#"error: unknown unit "Gflip" in "16Gflip"
+  ╭▸ p.toml:4:9
+  │
+3 │ [hosts.alice]
+4 │ speed = "16Gflip"
+  │         ━━━━━━━━━ expected a speed, such as "16Gf" (flop/s)
+  │
+  ╰ help: did you mean "16Gflops"?
+error: wrong type: the number 10
+  ╭▸ p.toml:7:13
+  │
+6 │ [links.wan]
+7 │ bandwidth = 10
+  │             ━━ expected a bandwidth in quotes, such as "100Gbps" (bits/s) or "12.5GBps" (bytes/s)
+8 │ latency = "20ms"
+  ╰╴
+error: unknown host or cluster "alce"
+   ╭▸ p.toml:12:6
+   │
+11 │ from = "alice"
+12 │ to = "alce"
+   │      ━━━━━━ expected the name of a [hosts.NAME] or [clusters.NAME] table
+13 │ links = ["wan"]
+   │
+   ╰ help: did you mean "alice"?
 3 mistakes
 "#;
     assert_eq!(report, wanted);

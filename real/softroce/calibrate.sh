@@ -35,12 +35,12 @@ for ranks in "$@"; do
 done
 need cargo=cargo stat=coreutils awk=mawk strip=binutils
 "$here/image.sh" >/dev/null
-cargo build --manifest-path "$root/Cargo.toml" --quiet --release -p simrun -p ring --features simrun/verbs
+cargo build --manifest-path "$root/Cargo.toml" --quiet --release -p cli -p tools -p ring --features simrun/verbs
 built=${CARGO_TARGET_DIR:-$root/target}/release
 # A guest has its programs in its memory.
 bare=$cache/calibrate-programs
 mkdir -p "$bare"
-for program in simrun ring; do strip -o "$bare/$program" "$built/$program"; done
+for program in simrun simrun-tools ring; do strip -o "$bare/$program" "$built/$program"; done
 
 # ---- limits ----
 declare -A unseen=([2]='median=5%,p90=12%,worst=20%' [4]='median=5%,p90=12%,worst=20%')
@@ -109,7 +109,7 @@ session() {
   from="$(worked) $(cut -d ' ' -f 1 /proc/uptime)"
   rm -rf "$dir"
   mkdir -p "$dir"
-  "$here/run.sh" -n 2 -t 900 -s "$dir" -f "$bare/simrun" -f "$bare/ring" -f "$here/calibrate-guest.sh" \
+  "$here/run.sh" -n 2 -t 900 -s "$dir" -f "$bare/simrun" -f "$bare/simrun-tools" -f "$bare/ring" -f "$here/calibrate-guest.sh" \
     "RANKS=$ranks WAIT=$wait MEASURE='$measure' COMPARE='$compare' ROUNDS=$rounds; . ./calibrate-guest.sh" >"$dir/guests.txt" 2>&1 &
   guests=$!
   # Whatever happens here, the guests end.

@@ -1,20 +1,68 @@
 //! Pictures of platforms, of state machines, of explored runs and of measurements, for people.
 //!
-//! This crate draws and never simulates.
+//! This crate draws and never simulates. Without the feature `pictures` it has only the contents of
+//! pictures, [`Figure`], and their form for Graphviz: a program hands them to the command `simrun`,
+//! which draws, so that it need not link what draws.
 
+#[cfg(feature = "pictures")]
 mod canvas;
+#[cfg(feature = "pictures")]
 mod curves;
+#[cfg(feature = "pictures")]
 mod layout;
+#[cfg(feature = "pictures")]
 mod scatter;
 mod states;
 mod timeline;
+#[cfg(feature = "pictures")]
 mod topology;
 
-pub use canvas::PlotError;
-pub use curves::{Curve, Curves, growth, plot_curves};
-pub use scatter::{Mark, Scatter, Series, plot_scatter, svg_of_scatter};
-pub use states::{StateGraph, svg_of_states};
-pub use timeline::{
-    Timeline, TimelineEnd, TimelineStep, dot_of_timeline, plot_timeline, svg_of_timeline,
+use serde::{Deserialize, Serialize};
+
+pub use states::StateGraph;
+pub use timeline::{Timeline, TimelineEnd, TimelineStep, dot_of_timeline};
+
+#[cfg(feature = "pictures")]
+pub use {
+    canvas::PlotError,
+    curves::{Curve, Curves, growth, plot_curves},
+    scatter::{Mark, Scatter, Series, plot_scatter, svg_of_scatter},
+    states::picture::svg_of_states,
+    timeline::picture::{plot_timeline, svg_of_timeline},
+    topology::plot_topology,
 };
-pub use topology::plot_topology;
+
+/// The content of a picture, as one program hands it to another.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Figure {
+    /// A happened-before diagram.
+    Timeline(Timeline),
+    /// A state machine.
+    States(StateGraph),
+}
+
+#[cfg(feature = "pictures")]
+impl Figure {
+    /// Draws into the file at `path`: `.svg` or `.png`.
+    ///
+    /// # Errors
+    /// [`PlotError`] if the ending is unknown, or drawing or writing fails.
+    pub fn plot(&self, path: &std::path::Path) -> Result<(), PlotError> {
+        match self {
+            Self::Timeline(timeline) => plot_timeline(timeline, path),
+            Self::States(graph) => states::picture::plot_states(graph, path),
+        }
+    }
+
+    /// Returns the text of an SVG picture.
+    ///
+    /// # Errors
+    /// [`PlotError`] if it cannot be drawn.
+    pub fn svg(&self) -> Result<String, PlotError> {
+        match self {
+            Self::Timeline(timeline) => svg_of_timeline(timeline),
+            Self::States(graph) => svg_of_states(graph),
+        }
+    }
+}

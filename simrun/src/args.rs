@@ -13,7 +13,7 @@ use crate::Size;
 
 /// How results are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum Format {
+pub enum Format {
     /// For people.
     #[default]
     Text,
@@ -23,7 +23,7 @@ pub(crate) enum Format {
 
 /// Whether messages carry bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum Payload {
+pub enum Payload {
     /// Buffers hold bytes.
     #[default]
     Real,
@@ -32,23 +32,23 @@ pub(crate) enum Payload {
 }
 
 /// What the exit statuses mean, for the end of help texts.
-pub(crate) const EXIT_STATUS: &str = "\
+pub const EXIT_STATUS: &str = "\
 Exit status: 0 finished, 1 the program failed, 2 bad usage or input, 3 stopped by a limit, 130 interrupted.";
 
 /// The options of a run.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct RunArgs {
+pub struct RunArgs {
     /// The machine to simulate: a TOML file, or SimGrid's XML
     #[arg(short, long, value_name = "FILE")]
-    pub(crate) platform: Option<PathBuf>,
+    pub platform: Option<PathBuf>,
 
     /// Change the platform: PATH=VALUE or PATH*=FACTOR, as 'links.*.latency*=2'; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE")]
-    pub(crate) changes: Vec<Override>,
+    pub changes: Vec<Override>,
 
     /// Number of ranks; without it one per host, or those of the mapping file
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks)]
-    pub(crate) ranks: Option<u32>,
+    pub ranks: Option<u32>,
 
     /// Host of each rank: block, cyclic, random, or a file with lines HOST
     /// or HOST:COUNT
@@ -58,16 +58,16 @@ pub(crate) struct RunArgs {
         default_value = "block",
         verbatim_doc_comment
     )]
-    pub(crate) map: PathBuf,
+    pub map: PathBuf,
 
     /// Seed of all random streams
     #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
+    pub seed: u64,
 
     /// When a send waits for its receive: eager (never), rendezvous (always) or
     /// threshold=SIZE (from SIZE on); without it as the platform says
     #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
-    pub(crate) send_mode: Option<SendMode>,
+    pub send_mode: Option<SendMode>,
 
     /// Whether messages carry bytes, or only a length (to save memory)
     #[arg(
@@ -77,23 +77,23 @@ pub(crate) struct RunArgs {
         default_value_t,
         hide_possible_values = true
     )]
-    pub(crate) payload: Payload,
+    pub payload: Payload,
 
     /// Stop at this simulated time, such as 10s or 5ms
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
-    pub(crate) until: Option<Duration>,
+    pub until: Option<Duration>,
 
     /// Stop after this real time, such as 10s or 5min
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
-    pub(crate) max_time: Option<Duration>,
+    pub max_time: Option<Duration>,
 
     /// Stop when a rank has not awaited for this real time; 1min with --until
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
-    pub(crate) max_busy: Option<Duration>,
+    pub max_busy: Option<Duration>,
 
     /// Stop after so many events
     #[arg(long, value_name = "N", help_heading = "Limits")]
-    pub(crate) max_events: Option<u64>,
+    pub max_events: Option<u64>,
 
     /// Form of the results; with json the program's own output goes to standard
     /// error
@@ -106,19 +106,19 @@ pub(crate) struct RunArgs {
         hide_possible_values = true,
         help_heading = "Output"
     )]
-    pub(crate) format: Format,
+    pub format: Format,
 
     /// Write a record of the run to this folder, from which it can be made again
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    pub(crate) out: Option<PathBuf>,
+    pub out: Option<PathBuf>,
 
     /// Replace the record that the folder of --out holds
     #[arg(long, requires = "out", help_heading = "Output")]
-    pub(crate) force: bool,
+    pub force: bool,
 
     /// Begin each line of the program's output with its rank
     #[arg(long, help_heading = "Output")]
-    pub(crate) prefix: bool,
+    pub prefix: bool,
 
     /// Log lines to show: off, error, warn, info, debug or trace, and per rank,
     /// as in info,3=debug,8-15=off
@@ -129,19 +129,19 @@ pub(crate) struct RunArgs {
         verbatim_doc_comment,
         help_heading = "Output"
     )]
-    pub(crate) log: LogFilter,
+    pub log: LogFilter,
 
     /// Show the parameters in force before the run
     #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]
-    pub(crate) verbose: bool,
+    pub verbose: bool,
 
     /// Show only the program's own output and errors
     #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    pub quiet: bool,
 
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGUMENTS OF APP", hide = true)]
-    pub(crate) arguments: Vec<OsString>,
+    pub arguments: Vec<OsString>,
 }
 
 /// Real time in seconds for which a rank may keep the processor under `--until`. Our choice: simulated programs compute in
@@ -150,18 +150,26 @@ const BUSY: f64 = 60.0;
 
 impl RunArgs {
     /// Real time in seconds for which a rank may keep the processor, if that is limited.
-    pub(crate) fn max_busy(&self) -> Option<f64> {
+    pub fn max_busy(&self) -> Option<f64> {
         let asked = self.max_busy.as_ref().map(Duration::as_secs);
         asked.or(self.until.as_ref().map(|_| BUSY))
     }
 }
 
-pub(crate) fn ranks(text: &str) -> Result<u32, String> {
+/// Parses a number of ranks.
+///
+/// # Errors
+/// What was expected.
+pub fn ranks(text: &str) -> Result<u32, String> {
     let ranks = text.parse().ok().filter(|&ranks| ranks > 0);
     ranks.ok_or_else(|| format!("expected a whole number from 1 to {}", u32::MAX))
 }
 
-pub(crate) fn send_mode(text: &str) -> Result<SendMode, String> {
+/// Parses when a send waits for its receive.
+///
+/// # Errors
+/// What was expected.
+pub fn send_mode(text: &str) -> Result<SendMode, String> {
     match text {
         "eager" => Ok(SendMode::Eager),
         "rendezvous" => Ok(SendMode::Rendezvous),
@@ -177,7 +185,10 @@ pub(crate) fn send_mode(text: &str) -> Result<SendMode, String> {
 }
 
 /// The mapping that `--map` names.
-pub(crate) fn mapping(map: &Path) -> Result<Mapping, run::MappingError> {
+///
+/// # Errors
+/// If it is a file that cannot be read, or names no hosts.
+pub fn mapping(map: &Path) -> Result<Mapping, run::MappingError> {
     match map.to_str() {
         Some("block") => Ok(Mapping::Block),
         Some("cyclic") => Ok(Mapping::Cyclic),

@@ -9,7 +9,7 @@ use platform::units;
 
 /// How ranks come.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct ArrivalArgs {
+pub struct ArrivalArgs {
     /// How long ranks may take to come; also --startup-timeout
     #[arg(
         long,
@@ -30,7 +30,7 @@ pub(crate) struct ArrivalArgs {
         verbatim_doc_comment,
         help_heading = "Launch"
     )]
-    pub(crate) network_timeout: Silence,
+    pub network_timeout: Silence,
 
     /// Where ranks come to: an address, host (that of this machine's name), or
     /// without it the loopback, which only this machine reaches
@@ -41,17 +41,17 @@ pub(crate) struct ArrivalArgs {
         verbatim_doc_comment,
         help_heading = "Launch"
     )]
-    pub(crate) listen: Option<SocketAddr>,
+    pub listen: Option<SocketAddr>,
 }
 
 impl ArrivalArgs {
     /// How long ranks may take to come.
-    pub(crate) fn patience(&self) -> Duration {
+    pub fn patience(&self) -> Duration {
         Duration::from_secs_f64(self.arrival.as_secs())
     }
 
     /// How long a rank may be silent; `None` for ever.
-    pub(crate) fn silence(&self) -> Option<Duration> {
+    pub fn silence(&self) -> Option<Duration> {
         let Silence(after) = &self.network_timeout;
         after
             .as_ref()
@@ -59,13 +59,13 @@ impl ArrivalArgs {
     }
 
     /// Where they come to.
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
         self.listen.unwrap_or(loopback)
     }
 
     /// The same on a command line.
-    pub(crate) fn as_arguments(&self) -> Vec<OsString> {
+    pub fn as_arguments(&self) -> Vec<OsString> {
         let Silence(after) = &self.network_timeout;
         let after = after
             .as_ref()
@@ -81,7 +81,7 @@ impl ArrivalArgs {
 
 /// The value of `--network-timeout`.
 #[derive(Clone, Debug)]
-pub(crate) struct Silence(Option<units::Duration>);
+pub struct Silence(Option<units::Duration>);
 
 fn silence(text: &str) -> Result<Silence, String> {
     if text == "never" {

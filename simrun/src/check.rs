@@ -27,7 +27,7 @@ use platform::Platform;
 use run::{Output, Program, QueueNumbers, RunError, SendMode, Stream};
 use sim_core::{ActorId, Console, Level, LogLine, Progress, Schedule, Stepper, WaitGraph};
 
-pub(crate) use self::args::{CheckArgs, EXIT_STATUS, quoted};
+pub use self::args::{CheckArgs, EXIT_STATUS, quoted};
 use crate::args::Format;
 use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
@@ -86,7 +86,7 @@ impl Found {
         let title = format!("{name}: {}", self.kind());
         let (steps, critical) = (&self.finding.steps, Some(self.critical));
         let picture = timeline::of(title, steps, &self.states, critical);
-        timeline::write(path, &picture).map_err(status::refuse)
+        timeline::write(path, picture)
     }
 
     /// What is wrong, in one paragraph.
@@ -408,7 +408,7 @@ fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCo
                 let title = format!("{}: a replay", subject.name);
                 let none = WaitGraph::default();
                 let picture = timeline::of(title, &followed.steps, &none, None);
-                timeline::write(path, &picture).map_err(status::refuse)?;
+                timeline::write(path, picture)?;
             }
         }
     }

@@ -18,7 +18,6 @@ use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
 use crate::check::{self, CheckArgs};
 use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
-use crate::platform_command::warn;
 use crate::real_command::{self, RealArgs};
 use crate::{App, REVISION, handshake, progress, rerun, status, summary};
 
@@ -26,9 +25,7 @@ use crate::{App, REVISION, handshake, progress, rerun, status, summary};
 #[must_use]
 pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let [only] = &arguments[..]
-        && only == handshake::ARGUMENT
-    {
+    if handshake::is_asked(&arguments) {
         return handshake::answer();
     }
     if let [first, rest @ ..] = &arguments[..]
@@ -115,18 +112,21 @@ fn command<Options: clap::Args>(
 }
 
 /// The version with the revision, such as `0.1.0 (0123456789ab)`.
-pub(crate) const VERSION: &str = concat!(
+pub const VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     " (",
     env!("SIMRUN_REVISION"),
     ")"
 );
 
-/// Reads a platform and changes it, or prints what is wrong with it.
-pub(crate) fn load(path: &Path, changes: &[Override]) -> Result<Platform, ExitCode> {
+/// Reads a platform and changes it.
+///
+/// # Errors
+/// The status of bad input, after the mistakes have been printed.
+pub fn load(path: &Path, changes: &[Override]) -> Result<Platform, ExitCode> {
     let platform = Platform::load_with(path, changes)
-        .map_err(|error| status::refuse(error.report(io::stderr().is_terminal()).trim_end()))?;
-    warn(platform.notes());
+        .map_err(|error| status::refuse_with(&error.report(io::stderr().is_terminal())))?;
+    status::warn_all(platform.notes());
     Ok(platform)
 }
 
@@ -337,7 +337,10 @@ impl Start {
 }
 
 /// A flag that becomes true at the first Ctrl-C, termination or loss of the terminal; the second one ends the process at once.
-pub(crate) fn watch_signals() -> io::Result<Arc<AtomicBool>> {
+///
+/// # Errors
+/// If the system refuses.
+pub fn watch_signals() -> io::Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let stop = Arc::new(AtomicBool::new(false));
     // Under nohup, the loss of the terminal goes on being ignored.

@@ -5,6 +5,7 @@
 //! arguments does its work once; no result of it counts. A file that gives the right answer
 //! without being such a program is believed.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
@@ -19,7 +20,7 @@ use crate::entry::VERSION;
 use crate::status;
 
 /// The argument that asks a program for its answer.
-pub(crate) const ARGUMENT: &str = "--simrun-handshake";
+const ARGUMENT: &str = "--simrun-handshake";
 
 /// The beginning of the answer; the version follows.
 const ANSWER: &str = "simrun-program ";
@@ -31,8 +32,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LENGTH_MAX: u64 = 4096;
 
 /// Gives the answer of a program.
-pub(crate) fn answer() -> ExitCode {
+pub fn answer() -> ExitCode {
     status::print(format_args!("{ANSWER}{VERSION}"))
+}
+
+/// Returns true for the arguments that ask a program for its answer.
+#[must_use]
+pub fn is_asked(arguments: &[OsString]) -> bool {
+    matches!(arguments, [only] if only == ARGUMENT)
 }
 
 /// Starts a file and makes sure that it is a program of this version of simrun.
@@ -40,6 +47,20 @@ pub(crate) fn answer() -> ExitCode {
 /// # Errors
 /// A text that says what was found instead, without the name of the file.
 pub(crate) fn ask(program: &Path) -> Result<(), String> {
+    let version = version(program)?;
+    if number(&version) == number(VERSION) {
+        return Ok(());
+    }
+    Err(format!(
+        "it is built with simrun {version}, and this is simrun {VERSION}: build it again"
+    ))
+}
+
+/// Starts a file and returns the version of simrun that it is built with, and the revision.
+///
+/// # Errors
+/// A text that says what was found instead, without the name of the file.
+pub(crate) fn version(program: &Path) -> Result<String, String> {
     let mut child = Command::new(program)
         .arg(ARGUMENT)
         .stdin(Stdio::null())
@@ -61,10 +82,7 @@ pub(crate) fn ask(program: &Path) -> Result<(), String> {
         return Err(stranger(&format!("did not answer within {seconds} s"), ""));
     };
     match (line.strip_prefix(ANSWER).map(str::trim_end), signal) {
-        (Some(version), _) if number(version) == number(VERSION) => Ok(()),
-        (Some(version), _) => Err(format!(
-            "it is built with simrun {version}, and this is simrun {VERSION}: build it again"
-        )),
+        (Some(version), _) => Ok(version.to_owned()),
         (None, Some(signal)) if signal != SIGKILL => {
             let ended = format!("ended with signal {signal}");
             Err(stranger(&ended, &damage(program)))

@@ -39,40 +39,34 @@
 
 mod allocator;
 mod app;
-mod args;
-mod arrival_args;
-mod calibrate;
+pub mod args;
+pub mod arrival_args;
 mod check;
-mod cli;
-mod compare;
+pub mod drawing;
 mod entry;
 mod given_up;
-mod graph;
 mod guard;
 mod handshake;
-mod limits;
-mod measure;
-mod measure_real;
 mod memory;
-mod new;
-mod package;
-mod platform_command;
+pub mod package;
 mod process_hooks;
 mod progress;
 mod real_command;
 mod rerun;
 mod size;
-mod statics;
-mod status;
+pub mod status;
 mod summary;
-mod tcp_args;
-mod verbs_args;
-mod way;
+pub mod tcp_args;
+pub mod verbs_args;
+pub mod way;
 
 pub use allocator::Allocator;
 pub use app::App;
-pub use cli::simrun;
-pub use entry::run_app;
+pub use check::{CheckArgs, EXIT_STATUS as CHECK_EXIT_STATUS, quoted};
+pub use entry::{VERSION, load, run_app, watch_signals};
+pub use handshake::{answer as answer_handshake, is_asked as answers_handshake};
+pub use real_command::{EXIT_STATUS as REAL_EXIT_STATUS, RealArgs, ended};
+pub use rerun::sha256_of;
 pub use size::{BadSize, Size};
 
 /// The revision of simrun, as `--version` and records say it.

@@ -8,11 +8,12 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+use crate::entry::VERSION;
 use crate::handshake;
 
 /// Why there is no program.
 #[derive(Debug)]
-pub(crate) struct NoProgram(String);
+pub struct NoProgram(String);
 
 impl std::fmt::Display for NoProgram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -22,7 +23,10 @@ impl std::fmt::Display for NoProgram {
 
 /// The program that APP names, built if need be with these cargo features; cargo shows its progress on a terminal unless `quiet`.
 /// It has said that it is a program of this version of simrun.
-pub(crate) fn program(app: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgram> {
+///
+/// # Errors
+/// Why there is no program.
+pub fn program(app: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgram> {
     let program = found(app, quiet, features)?;
     let named = |problem| NoProgram(format!("{}: {problem}", app.display()));
     handshake::ask(&program).map_err(named)?;
@@ -90,28 +94,55 @@ fn build(folder: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoPro
             "{name}: no Cargo.toml in this folder: expected the folder of a package"
         )));
     }
+    let mut options: Vec<OsString> = vec!["--release".into()];
+    for feature in features {
+        options.extend(["--features".into(), feature.into()]);
+    }
+    cargo_build(&name.to_string(), &manifest, &options, quiet)
+}
+
+/// Builds simrun's own tools into the folder `target`, as the command that needs them was built.
+///
+/// # Errors
+/// Why there is no program.
+pub fn build_tools(manifest: &Path, target: &Path, is_release: bool) -> Result<PathBuf, NoProgram> {
+    let mut options: Vec<OsString> = vec!["--target-dir".into(), target.into()];
+    options.extend(is_release.then(|| OsString::from("--release")));
+    cargo_build("simrun-tools", manifest, &options, false)
+}
+
+/// Returns true for a program that was built from the same revision as this one.
+#[must_use]
+pub fn is_of_this_revision(program: &Path) -> bool {
+    handshake::version(program).is_ok_and(|version| version == VERSION)
+}
+
+/// Builds the package of a manifest, which is called `name` in messages; returns its only program.
+fn cargo_build(
+    name: &str,
+    manifest: &Path,
+    options: &[OsString],
+    quiet: bool,
+) -> Result<PathBuf, NoProgram> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
-    command.args([
-        "build",
-        "--release",
-        "--message-format=json-render-diagnostics",
-        "--manifest-path",
-    ]);
     command
-        .arg(&manifest)
+        .args([
+            "build",
+            "--message-format=json-render-diagnostics",
+            "--manifest-path",
+        ])
+        .arg(manifest)
+        .args(options)
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
-    for feature in features {
-        command.args(["--features", feature]);
-    }
     let output = if quiet || io::stderr().is_terminal() {
         command
             .args(quiet.then_some("--quiet"))
             .stderr(Stdio::inherit())
             .output()
     } else {
-        output_in_short(command.stderr(Stdio::piped()), &name.to_string())
+        output_in_short(command.stderr(Stdio::piped()), name)
     };
     let output = output.map_err(|error| {
         NoProgram(format!(
@@ -124,7 +155,9 @@ fn build(folder: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoPro
         )));
     }
     let messages = String::from_utf8_lossy(&output.stdout);
-    let manifest = manifest.canonicalize().unwrap_or(manifest);
+    let manifest = manifest
+        .canonicalize()
+        .unwrap_or_else(|_| manifest.to_owned());
     let mut programs: Vec<PathBuf> = messages
         .lines()
         .filter_map(|line| executable(line, &manifest))
@@ -178,9 +211,7 @@ impl Told {
             )),
             "Compiling" if !self.starts => {
                 self.starts = true;
-                Some(format!(
-                    "building {name} and what it needs, with optimisation"
-                ))
+                Some(format!("building {name} and what it needs"))
             }
             "Compiling" | "Finished" | "Downloading" | "Downloaded" | "Locking" | "Updating"
             | "Adding" | "Fresh" | "Building" | "Removing" => None,
@@ -211,7 +242,7 @@ mod tests {
         let waits = "waiting to build apps/ring: another cargo has the lock of its target folder";
         let blocking = "    Blocking waiting for file lock on build directory";
         assert_eq!(line(blocking).as_deref(), Some(waits));
-        let starts = "building apps/ring and what it needs, with optimisation";
+        let starts = "building apps/ring and what it needs";
         assert_eq!(line("   Compiling libc v0.2.0").as_deref(), Some(starts));
         assert_eq!(line("   Compiling ring v0.1.0 (/a/ring)"), None);
         assert_eq!(line("    Finished `release` profile in 3s"), None);

@@ -25,12 +25,12 @@ use crate::way::{self, Network};
 use crate::{REVISION, entry, status, summary};
 
 /// What the exit statuses mean, for the end of help texts.
-pub(crate) const EXIT_STATUS: &str = "\
+pub const EXIT_STATUS: &str = "\
 Exit status: 0 finished, 1 a rank failed or died, 2 bad usage or input, or ranks that did not come or cannot begin, 3 stopped by a limit, 130 interrupted.";
 
 /// What happens when a rank dies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum OnLossArg {
+pub enum OnLossArg {
     /// The run ends.
     #[default]
     End,
@@ -40,7 +40,7 @@ pub(crate) enum OnLossArg {
 
 /// How a rank waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum WaitArg {
+pub enum WaitArg {
     /// Asleep.
     #[default]
     Block,
@@ -59,7 +59,7 @@ impl From<WaitArg> for Wait {
 
 /// How computations pass the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum ComputeArg {
+pub enum ComputeArg {
     /// On the core.
     #[default]
     Burn,
@@ -69,7 +69,7 @@ pub(crate) enum ComputeArg {
 
 /// When the lines of a rank are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum PrintArg {
+pub enum PrintArg {
     /// At once.
     #[default]
     Now,
@@ -79,7 +79,7 @@ pub(crate) enum PrintArg {
 
 /// How ranks get connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum ConnectArg {
+pub enum ConnectArg {
     /// A pair at its first message.
     #[default]
     OnDemand,
@@ -92,7 +92,7 @@ pub(crate) const EAGER_THRESHOLD: u64 = 16 * 1024;
 
 /// The options of a real run.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct RealArgs {
+pub struct RealArgs {
     /// What carries packets: tcp, or verbs (an adapter for InfiniBand or RoCE)
     #[arg(
         long,
@@ -101,22 +101,24 @@ pub(crate) struct RealArgs {
         default_value_t,
         hide_possible_values = true
     )]
-    pub(crate) backend: Network,
+    pub backend: Network,
 
     /// Number of ranks
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks)]
-    pub(crate) ranks: Option<u32>,
+    pub ranks: Option<u32>,
 
     /// When a send waits for its receive: eager (never), rendezvous (always) or
     /// threshold=SIZE (from SIZE on); without it threshold=16KiB
     #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
-    pub(crate) send_mode: Option<SendMode>,
+    pub send_mode: Option<SendMode>,
 
+    /// Options of TCP.
     #[command(flatten)]
-    pub(crate) tcp: TcpArgs,
+    pub tcp: TcpArgs,
 
+    /// Options of adapters.
     #[command(flatten)]
-    pub(crate) verbs: VerbsArgs,
+    pub verbs: VerbsArgs,
 
     /// How a rank waits: block (asleep) or spin (looking again and again, which is
     /// faster if each rank has a core)
@@ -128,7 +130,7 @@ pub(crate) struct RealArgs {
         hide_possible_values = true,
         verbatim_doc_comment
     )]
-    pub(crate) wait: WaitArg,
+    pub wait: WaitArg,
 
     /// When ranks get connected: on-demand (at their first message) or static (all
     /// pairs before the program begins)
@@ -140,7 +142,7 @@ pub(crate) struct RealArgs {
         hide_possible_values = true,
         verbatim_doc_comment
     )]
-    pub(crate) connect: ConnectArg,
+    pub connect: ConnectArg,
 
     /// How a computation passes its time: burn (on the core, where nothing else goes
     /// on) or sleep
@@ -152,15 +154,15 @@ pub(crate) struct RealArgs {
         hide_possible_values = true,
         verbatim_doc_comment
     )]
-    pub(crate) compute: ComputeArg,
+    pub compute: ComputeArg,
 
     /// How much a host computes, which says how long a computation takes
     #[arg(long, value_name = "SPEED", value_parser = host_speed, default_value = "1Gf")]
-    pub(crate) host_speed: units::Speed,
+    pub host_speed: units::Speed,
 
     /// Keep each rank to a core of its own
     #[arg(long)]
-    pub(crate) pin: bool,
+    pub pin: bool,
 
     /// What happens when a rank dies: end (the run ends) or tell (the others get an
     /// error when they wait for it)
@@ -172,11 +174,11 @@ pub(crate) struct RealArgs {
         hide_possible_values = true,
         verbatim_doc_comment
     )]
-    pub(crate) on_loss: OnLossArg,
+    pub on_loss: OnLossArg,
 
     /// Start the ranks on the hosts of a file with lines HOST or HOST:COUNT
     #[arg(long, value_name = "FILE", help_heading = "Launch")]
-    pub(crate) hosts: Option<PathBuf>,
+    pub hosts: Option<PathBuf>,
 
     /// The command that starts a line of the shell on a host; without it ssh -o
     /// BatchMode=yes, with a ServerAliveInterval according to --network-timeout
@@ -186,14 +188,15 @@ pub(crate) struct RealArgs {
         verbatim_doc_comment,
         help_heading = "Launch"
     )]
-    pub(crate) ssh: Option<String>,
+    pub ssh: Option<String>,
 
+    /// Where ranks connect, and how long that may take.
     #[command(flatten)]
-    pub(crate) arrival: ArrivalArgs,
+    pub arrival: ArrivalArgs,
 
     /// Stop so long after the start
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
-    pub(crate) until: Option<units::Duration>,
+    pub until: Option<units::Duration>,
 
     /// Form of the results; with json the program's own output goes to standard
     /// error
@@ -206,15 +209,15 @@ pub(crate) struct RealArgs {
         hide_possible_values = true,
         help_heading = "Output"
     )]
-    pub(crate) format: Format,
+    pub format: Format,
 
     /// Write a record of the run to this folder
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    pub(crate) out: Option<PathBuf>,
+    pub out: Option<PathBuf>,
 
     /// Replace the record that the folder of --out holds
     #[arg(long, requires = "out", help_heading = "Output")]
-    pub(crate) force: bool,
+    pub force: bool,
 
     /// Begin each line of the program's output with its rank; false to leave it as
     /// it is
@@ -230,7 +233,7 @@ pub(crate) struct RealArgs {
         hide_possible_values = true,
         help_heading = "Output"
     )]
-    pub(crate) prefix: bool,
+    pub prefix: bool,
 
     /// When the lines of a rank are printed: now, or end (when the rank ends, so that
     /// printing takes no time from what is measured; a rank that is killed takes its
@@ -244,7 +247,7 @@ pub(crate) struct RealArgs {
         verbatim_doc_comment,
         help_heading = "Output"
     )]
-    pub(crate) print: PrintArg,
+    pub print: PrintArg,
 
     /// Log lines to show: off, error, warn, info, debug or trace, and per rank,
     /// as in info,3=debug,8-15=off
@@ -255,15 +258,15 @@ pub(crate) struct RealArgs {
         verbatim_doc_comment,
         help_heading = "Output"
     )]
-    pub(crate) log: LogFilter,
+    pub log: LogFilter,
 
     /// Show only the program's own output and errors
     #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    pub quiet: bool,
 
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGUMENTS OF APP", hide = true)]
-    pub(crate) arguments: Vec<OsString>,
+    pub arguments: Vec<OsString>,
 }
 
 /// Runs a program for real, or one rank of it.
@@ -317,7 +320,7 @@ fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
 }
 
 /// The status of a process that was a rank.
-pub(crate) fn ended(rank: u32, finished: io::Result<bool>) -> ExitCode {
+pub fn ended(rank: u32, finished: io::Result<bool>) -> ExitCode {
     match finished {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(status::FAILED),

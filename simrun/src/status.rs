@@ -7,47 +7,61 @@ use std::process::ExitCode;
 use sim_core::Outcome;
 
 /// Everything is as it should be.
-pub(crate) const SUCCESS: u8 = 0;
+pub const SUCCESS: u8 = 0;
 /// The program or the property under study failed.
-pub(crate) const FAILED: u8 = 1;
+pub const FAILED: u8 = 1;
 /// Bad usage or bad input.
-pub(crate) const USAGE: u8 = 2;
+pub const USAGE: u8 = 2;
 /// A limit stopped the run: no verdict.
-pub(crate) const LIMIT: u8 = 3;
+pub const LIMIT: u8 = 3;
 /// A bug of ours: the status of a process that panics.
-pub(crate) const BUG: u8 = 101;
+pub const BUG: u8 = 101;
 /// Interrupted: 128 and the number of SIGINT.
-pub(crate) const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 /// Prints `error: …` to standard error; the status of bad usage and bad input.
-pub(crate) fn refuse(message: impl fmt::Display) -> ExitCode {
+pub fn refuse(message: impl fmt::Display) -> ExitCode {
     // Nobody can be told that standard error is closed.
     let _ = writeln!(io::stderr().lock(), "error: {message}");
     ExitCode::from(USAGE)
 }
 
+/// Prints a report that says itself that it is about errors; the status of bad input.
+pub fn refuse_with(report: &str) -> ExitCode {
+    // Nobody can be told that standard error is closed.
+    let _ = write!(io::stderr().lock(), "{report}");
+    ExitCode::from(USAGE)
+}
+
 /// Prints `warning: …` to standard error.
-pub(crate) fn warn(message: impl fmt::Display) {
+pub fn warn(message: impl fmt::Display) {
     // Nobody can be told that standard error is closed.
     let _ = writeln!(io::stderr().lock(), "warning: {message}");
 }
 
+/// Prints a warning per note to standard error, such as what is not carried over from SimGrid's XML.
+pub fn warn_all(notes: &[impl fmt::Display]) {
+    for note in notes {
+        warn(note);
+    }
+}
+
 /// Prints what failed to standard error; the status of a study that failed.
-pub(crate) fn failed(message: impl fmt::Display) -> ExitCode {
+pub fn failed(message: impl fmt::Display) -> ExitCode {
     // Nobody can be told that standard error is closed.
     let _ = writeln!(io::stderr().lock(), "failed: {message}");
     ExitCode::from(FAILED)
 }
 
 /// Prints which limit was reached to standard error; the status of a limit.
-pub(crate) fn limited(message: impl fmt::Display) -> ExitCode {
+pub fn limited(message: impl fmt::Display) -> ExitCode {
     // Nobody can be told that standard error is closed.
     let _ = writeln!(io::stderr().lock(), "{message}: no verdict");
     ExitCode::from(LIMIT)
 }
 
 /// Shows what is wrong with a command line, or the help that was asked for.
-pub(crate) fn show(error: &clap::Error) -> ExitCode {
+pub fn show(error: &clap::Error) -> ExitCode {
     match error.print() {
         Err(problem) if !error.use_stderr() => output_failed(&problem).unwrap_or(ExitCode::SUCCESS),
         _ if error.use_stderr() => ExitCode::from(USAGE),
@@ -56,7 +70,7 @@ pub(crate) fn show(error: &clap::Error) -> ExitCode {
 }
 
 /// Prints a result to standard output.
-pub(crate) fn print(result: impl fmt::Display) -> ExitCode {
+pub fn print(result: impl fmt::Display) -> ExitCode {
     let mut stdout = io::stdout().lock();
     let written = writeln!(stdout, "{result}").and_then(|()| stdout.flush());
     match written {
@@ -66,7 +80,7 @@ pub(crate) fn print(result: impl fmt::Display) -> ExitCode {
 }
 
 /// Prints a result to standard output, or to standard error where `output` has streamed to standard output.
-pub(crate) fn print_beside(output: &files::Output, result: impl fmt::Display) -> ExitCode {
+pub fn print_beside(output: &files::Output, result: impl fmt::Display) -> ExitCode {
     if !output.is_stdout() {
         return print(result);
     }
@@ -76,13 +90,13 @@ pub(crate) fn print_beside(output: &files::Output, result: impl fmt::Display) ->
 }
 
 /// Says that results could not be written. A reader that has gone away, as in `… | head`, is no failure.
-pub(crate) fn output_failed(problem: &io::Error) -> Option<ExitCode> {
+pub fn output_failed(problem: &io::Error) -> Option<ExitCode> {
     (problem.kind() != ErrorKind::BrokenPipe)
         .then(|| refuse(format_args!("standard output: cannot write: {problem}")))
 }
 
 /// The status of a run that ended like this.
-pub(crate) fn of(outcome: &Outcome) -> u8 {
+pub fn of(outcome: &Outcome) -> u8 {
     match outcome {
         Outcome::Finished => 0,
         Outcome::Deadlock(_) | Outcome::Failed(_) | Outcome::ForeignFuture(_) => FAILED,

@@ -7,11 +7,11 @@ use real::{Backend, congestion_control};
 
 /// What can be chosen about sockets.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct TcpArgs {
+pub struct TcpArgs {
     /// How the sockets between ranks control congestion, such as cubic or reno; without
     /// it as the system says
     #[arg(long, value_name = "NAME", help_heading = "TCP", verbatim_doc_comment)]
-    pub(crate) tcp_congestion: Option<String>,
+    pub tcp_congestion: Option<String>,
 }
 
 impl TcpArgs {
@@ -19,7 +19,7 @@ impl TcpArgs {
     ///
     /// # Errors
     /// If one was given.
-    pub(crate) fn check_absent(&self, backend: &str) -> Result<(), String> {
+    pub fn check_absent(&self, backend: &str) -> Result<(), String> {
         self.tcp_congestion.as_ref().map_or(Ok(()), |name| {
             Err(format!(
                 "--tcp-congestion {name} with --backend {backend}: expected it with --backend tcp alone"
@@ -31,7 +31,7 @@ impl TcpArgs {
     ///
     /// # Errors
     /// That, and what they can.
-    pub(crate) fn check_here(&self) -> Result<(), String> {
+    pub fn check_here(&self) -> Result<(), String> {
         let Some(name) = &self.tcp_congestion else {
             return Ok(());
         };
@@ -40,14 +40,14 @@ impl TcpArgs {
     }
 
     /// TCP with these options.
-    pub(crate) fn backend(&self) -> Backend {
+    pub fn backend(&self) -> Backend {
         Backend::Tcp {
             congestion: self.tcp_congestion.clone(),
         }
     }
 
     /// The same options on another command line.
-    pub(crate) fn as_arguments(&self) -> Vec<OsString> {
+    pub fn as_arguments(&self) -> Vec<OsString> {
         let name = self.tcp_congestion.as_ref();
         let two = name.map(|name| [OsString::from("--tcp-congestion"), name.into()]);
         two.into_iter().flatten().collect()

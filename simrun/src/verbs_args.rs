@@ -10,11 +10,11 @@ use real::Backend;
 use crate::size::Size;
 
 /// What is said where verbs were not built.
-pub(crate) const NO_VERBS: &str = "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature verbs of simrun, as `cargo build --release -p simrun --features verbs` makes; docs/verbs.md tells which system libraries that needs";
+pub const NO_VERBS: &str = "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature simrun/verbs, as `cargo build --release -p tools --features verbs` makes for measuring; docs/verbs.md tells which system libraries that needs";
 
 /// How long messages travel over an adapter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum RendezvousArg {
+pub enum RendezvousArg {
     /// The sender writes.
     #[default]
     Write,
@@ -24,7 +24,7 @@ pub(crate) enum RendezvousArg {
 
 impl RendezvousArg {
     /// Its name on a command line.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Write => "write",
             Self::Read => "read",
@@ -34,10 +34,10 @@ impl RendezvousArg {
 
 /// What can be chosen about an adapter.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct VerbsArgs {
+pub struct VerbsArgs {
     /// Adapter, as ibv_devices lists them; without it the first one
     #[arg(long, value_name = "NAME", help_heading = "Verbs")]
-    pub(crate) device: Option<String>,
+    pub device: Option<String>,
 
     /// Port of the adapter
     #[arg(
@@ -47,17 +47,17 @@ pub(crate) struct VerbsArgs {
         value_parser = clap::value_parser!(u8).range(1..),
         help_heading = "Verbs"
     )]
-    pub(crate) port: u8,
+    pub port: u8,
 
     /// Which of the port's global identifiers; without it the first of RoCE v2 over
     /// IPv4, else of RoCE v2, else the first
     #[arg(long, value_name = "N", help_heading = "Verbs", verbatim_doc_comment)]
-    pub(crate) gid_index: Option<u8>,
+    pub gid_index: Option<u8>,
 
     /// Largest payload of the network's packets: 256, 512, 1024, 2048 or 4096 bytes;
     /// without it what both ports can
     #[arg(long, value_name = "BYTES", value_parser = path_mtu, help_heading = "Verbs", verbatim_doc_comment)]
-    pub(crate) path_mtu: Option<u32>,
+    pub path_mtu: Option<u32>,
 
     /// How long to wait for an acknowledgement: 4.096 us times 2^N, 0 for ever
     #[arg(
@@ -67,7 +67,7 @@ pub(crate) struct VerbsArgs {
         value_parser = clap::value_parser!(u8).range(0..32),
         help_heading = "Verbs"
     )]
-    pub(crate) ack_timeout: u8,
+    pub ack_timeout: u8,
 
     /// How often to send again what was not acknowledged
     #[arg(
@@ -77,7 +77,7 @@ pub(crate) struct VerbsArgs {
         value_parser = clap::value_parser!(u8).range(0..8),
         help_heading = "Verbs"
     )]
-    pub(crate) retries: u8,
+    pub retries: u8,
 
     /// How long messages travel: write (the sender writes them) or read (the receiver
     /// reads them)
@@ -90,7 +90,7 @@ pub(crate) struct VerbsArgs {
         help_heading = "Verbs",
         verbatim_doc_comment
     )]
-    pub(crate) rendezvous: RendezvousArg,
+    pub rendezvous: RendezvousArg,
 
     /// How often to send again what met no posted receive; 7 for ever. Credits see to it
     /// that there always is one
@@ -102,7 +102,7 @@ pub(crate) struct VerbsArgs {
         help_heading = "Verbs",
         verbatim_doc_comment
     )]
-    pub(crate) rnr_retries: u8,
+    pub rnr_retries: u8,
 
     /// How long the other side waits before that: a place in the table of the InfiniBand
     /// specification, 12 for 0.64 ms
@@ -114,7 +114,7 @@ pub(crate) struct VerbsArgs {
         help_heading = "Verbs",
         verbatim_doc_comment
     )]
-    pub(crate) rnr_timer: u8,
+    pub rnr_timer: u8,
 
     /// Reads of a connection that may be under way; less if an adapter can do less
     #[arg(
@@ -124,7 +124,7 @@ pub(crate) struct VerbsArgs {
         value_parser = clap::value_parser!(u8).range(1..),
         help_heading = "Verbs"
     )]
-    pub(crate) reads: u8,
+    pub reads: u8,
 
     /// Packets to a rank that it has not used up; for each there are two receives
     #[arg(
@@ -134,7 +134,7 @@ pub(crate) struct VerbsArgs {
         value_parser = clap::value_parser!(u32).range(2..=16384),
         help_heading = "Verbs"
     )]
-    pub(crate) credits: u32,
+    pub credits: u32,
 
     /// Those of the credits that only control packets may use
     #[arg(
@@ -144,7 +144,7 @@ pub(crate) struct VerbsArgs {
         value_parser = clap::value_parser!(u32).range(1..16384),
         help_heading = "Verbs"
     )]
-    pub(crate) reserved_credits: u32,
+    pub reserved_credits: u32,
 
     /// Packet buffers of a rank for what it sends and is not inline
     #[arg(
@@ -154,7 +154,7 @@ pub(crate) struct VerbsArgs {
         value_parser = clap::value_parser!(u32).range(1..=65536),
         help_heading = "Verbs"
     )]
-    pub(crate) send_buffers: u32,
+    pub send_buffers: u32,
 
     /// Requests outstanding on the send queue of a connection
     #[arg(
@@ -164,7 +164,7 @@ pub(crate) struct VerbsArgs {
         value_parser = clap::value_parser!(u32).range(2..=65536),
         help_heading = "Verbs"
     )]
-    pub(crate) send_queue: u32,
+    pub send_queue: u32,
 
     /// Completions that a completion queue can hold; when its connections could fill one,
     /// another is made
@@ -176,7 +176,7 @@ pub(crate) struct VerbsArgs {
         help_heading = "Verbs",
         verbatim_doc_comment
     )]
-    pub(crate) completion_queue: u32,
+    pub completion_queue: u32,
 
     /// One of so many requests of which nobody has to know the end is signalled
     #[arg(
@@ -186,7 +186,7 @@ pub(crate) struct VerbsArgs {
         value_parser = clap::value_parser!(u32).range(1..=65536),
         help_heading = "Verbs"
     )]
-    pub(crate) signal_every: u32,
+    pub signal_every: u32,
 
     /// Packets up to so many bytes, with their head, are given to the adapter inline; less
     /// if it can do less
@@ -198,7 +198,7 @@ pub(crate) struct VerbsArgs {
         help_heading = "Verbs",
         verbatim_doc_comment
     )]
-    pub(crate) inline: u32,
+    pub inline: u32,
 
     /// Registrations of messages that are kept after they have left; 0 for none
     #[arg(
@@ -208,7 +208,7 @@ pub(crate) struct VerbsArgs {
         value_parser = clap::value_parser!(u32).range(0..=1_048_576),
         help_heading = "Verbs"
     )]
-    pub(crate) cached_regions: u32,
+    pub cached_regions: u32,
 
     /// The most bytes of them
     #[arg(
@@ -217,7 +217,7 @@ pub(crate) struct VerbsArgs {
         default_value = "64MiB",
         help_heading = "Verbs"
     )]
-    pub(crate) cached_bytes: Size,
+    pub cached_bytes: Size,
 
     /// Long messages up to this size are copied through memory that stays registered,
     /// where their own is not
@@ -228,7 +228,7 @@ pub(crate) struct VerbsArgs {
         help_heading = "Verbs",
         verbatim_doc_comment
     )]
-    pub(crate) copied: Size,
+    pub copied: Size,
 }
 
 fn path_mtu(text: &str) -> Result<u32, String> {
@@ -247,7 +247,7 @@ impl VerbsArgs {
     ///
     /// # Errors
     /// That, and what is expected.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         if self.reserved_credits >= self.credits {
             return Err(format!(
                 "--reserved-credits {} of --credits {}: expected fewer, so that there are some for messages",
@@ -259,7 +259,7 @@ impl VerbsArgs {
 
     /// Verbs with these options, if they were built; messages of `eager_threshold` bytes and more go by rendezvous.
     #[cfg(not(feature = "verbs"))]
-    pub(crate) const fn backend(&self, _eager_threshold: u64) -> Option<Backend> {
+    pub const fn backend(&self, _eager_threshold: u64) -> Option<Backend> {
         None
     }
 
@@ -269,7 +269,7 @@ impl VerbsArgs {
         clippy::unnecessary_wraps,
         reason = "without the feature there is nothing"
     )]
-    pub(crate) fn backend(&self, eager_threshold: u64) -> Option<Backend> {
+    pub fn backend(&self, eager_threshold: u64) -> Option<Backend> {
         let mut options = mpi::packet_channel::Options {
             rendezvous: match self.rendezvous {
                 RendezvousArg::Write => mpi::packet_channel::Rendezvous::Write,
@@ -304,7 +304,7 @@ impl VerbsArgs {
     }
 
     /// The same options on another command line.
-    pub(crate) fn as_arguments(&self) -> Vec<OsString> {
+    pub fn as_arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |name: &str, value: &dyn ToString| {
             arguments.push(OsString::from(name));
@@ -345,15 +345,18 @@ impl VerbsArgs {
 /// # Errors
 /// What a user can do about it.
 #[cfg(feature = "verbs")]
-pub(crate) fn look_for_device(args: &VerbsArgs) -> Result<(), String> {
+pub fn look_for_device(args: &VerbsArgs) -> Result<(), String> {
     args.check()?;
     let opened = real::verbs::LibVerbs::open(args.device.as_deref());
     opened.map(drop).map_err(|error| error.to_string())
 }
 
-/// Nothing can be looked for.
+/// Refuses adapters, which this build does not know.
+///
+/// # Errors
+/// That, and what to build instead.
 #[cfg(not(feature = "verbs"))]
-pub(crate) fn look_for_device(_: &VerbsArgs) -> Result<(), String> {
+pub fn look_for_device(_: &VerbsArgs) -> Result<(), String> {
     Err(NO_VERBS.to_owned())
 }
 

@@ -17,7 +17,7 @@ use crate::verbs_args::{NO_VERBS, VerbsArgs, look_for_device};
 
 /// A network that is really there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum Network {
+pub enum Network {
     /// Sockets.
     #[default]
     Tcp,
@@ -27,7 +27,7 @@ pub(crate) enum Network {
 
 impl Network {
     /// Its name on a command line.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
             Self::Verbs => "verbs",
@@ -37,7 +37,7 @@ impl Network {
 
 /// How ranks come and wait.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct WayArgs {
+pub struct WayArgs {
     /// How a rank waits: block (asleep) or spin (looking again and again, for which each rank needs a core)
     #[arg(
         long,
@@ -46,24 +46,27 @@ pub(crate) struct WayArgs {
         default_value_t,
         hide_possible_values = true
     )]
-    pub(crate) wait: WaitArg,
+    pub wait: WaitArg,
 
     /// Keep each rank to a core of its own
     #[arg(long)]
-    pub(crate) pin: bool,
+    pub pin: bool,
 
     /// From which size on messages go by rendezvous
     #[arg(long, value_name = "SIZE", default_value = "16KiB")]
-    pub(crate) eager_threshold: Size,
+    pub eager_threshold: Size,
 
+    /// Where ranks connect, and how long that may take.
     #[command(flatten)]
-    pub(crate) arrival: ArrivalArgs,
+    pub arrival: ArrivalArgs,
 
+    /// Options of TCP.
     #[command(flatten)]
-    pub(crate) tcp: TcpArgs,
+    pub tcp: TcpArgs,
 
+    /// Options of adapters.
     #[command(flatten)]
-    pub(crate) verbs: VerbsArgs,
+    pub verbs: VerbsArgs,
 }
 
 impl WayArgs {
@@ -71,7 +74,7 @@ impl WayArgs {
     ///
     /// # Errors
     /// That, and what to do about it.
-    pub(crate) fn check(&self, network: Network) -> Result<(), String> {
+    pub fn check(&self, network: Network) -> Result<(), String> {
         match network {
             Network::Tcp => Ok(()),
             Network::Verbs => {
@@ -82,7 +85,7 @@ impl WayArgs {
     }
 
     /// Lines of the file of samples.
-    pub(crate) fn as_comments(&self, network: Network) -> String {
+    pub fn as_comments(&self, network: Network) -> String {
         let mut text = format!("# backend: {}\n", network.name());
         let _ = writeln!(text, "# wait: {}\n# pinned: {}", self.wait_name(), self.pin);
         if network == Network::Verbs {
@@ -94,7 +97,7 @@ impl WayArgs {
     }
 
     /// How a rank waits, as a word.
-    pub(crate) const fn wait_name(&self) -> &'static str {
+    pub const fn wait_name(&self) -> &'static str {
         match self.wait {
             WaitArg::Block => "block",
             WaitArg::Spin => "spin",
@@ -105,7 +108,7 @@ impl WayArgs {
     ///
     /// # Errors
     /// If that network was not built.
-    pub(crate) fn options(&self, network: Network) -> Result<RankOptions, &'static str> {
+    pub fn options(&self, network: Network) -> Result<RankOptions, &'static str> {
         let threshold = self.eager_threshold.0;
         let backend = match network {
             Network::Tcp => Some(self.tcp.backend()),
@@ -131,7 +134,7 @@ impl WayArgs {
     }
 
     /// The same way on the command line of `simrun measure`.
-    pub(crate) fn for_measure(&self, network: Network) -> Vec<OsString> {
+    pub fn for_measure(&self, network: Network) -> Vec<OsString> {
         let mut arguments = self.as_arguments(network);
         arguments.push("--eager-threshold".into());
         arguments.push(self.eager_threshold.to_string().into());
@@ -139,7 +142,7 @@ impl WayArgs {
     }
 
     /// The same way on the command line of a program's `real`.
-    pub(crate) fn for_real(&self, network: Network) -> Vec<OsString> {
+    pub fn for_real(&self, network: Network) -> Vec<OsString> {
         let mut arguments = self.as_arguments(network);
         arguments.push("--send-mode".into());
         arguments.push(format!("threshold={}", self.eager_threshold).into());
@@ -167,7 +170,7 @@ impl WayArgs {
 ///
 /// # Errors
 /// If another number of ranks was asked for than there are.
-pub(crate) fn placed(ranks: Option<u32>) -> Result<Option<Place>, String> {
+pub fn placed(ranks: Option<u32>) -> Result<Option<Place>, String> {
     let place = real::place(|name| std::env::var_os(name)?.into_string().ok());
     match (place, ranks) {
         (Some(place), Some(ranks)) if ranks != place.size => Err(format!(

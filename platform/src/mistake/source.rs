@@ -4,8 +4,6 @@
 
 use std::ops::Range;
 
-use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
-
 /// A text that knows where its lines begin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Source {
@@ -57,6 +55,21 @@ impl Source {
         lengths.max().unwrap_or_default()
     }
 
+    /// The bytes of the line of a place and of `around` lines on each side, without the last
+    /// newline, and the number, from 0, of the first of them.
+    pub(super) fn around(&self, span: &Range<usize>, around: usize) -> (Range<usize>, usize) {
+        let first = self.line(span.start).saturating_sub(around);
+        let last = self.line(span.start) + around;
+        let bytes = self.lines(first, last - first + 1);
+        let newline = usize::from(self.text[bytes.clone()].ends_with('\n'));
+        (bytes.start..(bytes.end - newline).max(span.end), first)
+    }
+
+    /// The text at a range of bytes.
+    pub(super) fn text(&self, bytes: Range<usize>) -> &str {
+        &self.text[bytes]
+    }
+
     /// The number, from 0, of the line that a byte position is on.
     fn line(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset) - 1
@@ -66,35 +79,6 @@ impl Source {
     fn lines(&self, first: usize, count: usize) -> Range<usize> {
         let start = |line: usize| self.starts.get(line).copied().unwrap_or(self.text.len());
         start(first)..start(first.saturating_add(count))
-    }
-}
-
-impl SourceCode for Source {
-    fn read_span<'a>(
-        &'a self,
-        span: &SourceSpan,
-        before: usize,
-        after: usize,
-    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
-        let end = span.offset() + span.len();
-        if end > self.text.len() {
-            return Err(MietteError::OutOfBounds);
-        }
-        let line = self.line(span.offset());
-        let (bytes, first, column) = if before == 0 {
-            let (_, column) = self.position(span.offset());
-            (span.offset()..end, line, column - 1)
-        } else {
-            let first = line.saturating_sub(before);
-            let last = self.line(end.saturating_sub(1).max(span.offset())) + after;
-            (self.lines(first, last - first + 1), first, 0)
-        };
-        let count = self.line(bytes.end) - first;
-        let shown = SourceSpan::from(bytes.clone());
-        let data = &self.text.as_bytes()[bytes];
-        let contents =
-            MietteSpanContents::new_named(self.name.clone(), data, shown, first, column, count);
-        Ok(Box::new(contents))
     }
 }
 
@@ -122,17 +106,14 @@ mod tests {
     #[test]
     fn what_is_shown_has_the_lines_around() {
         let source = Source::new("f", "one\ntwo\nthree\nfour");
-        let shown = |span: Range<usize>, around: usize| {
-            let contents = source.read_span(&span.into(), around, around).unwrap();
-            let text = String::from_utf8(contents.data().to_vec()).unwrap();
-            (text, contents.line(), contents.column())
+        let shown = |span: Range<usize>| {
+            let (bytes, first) = source.around(&span, 1);
+            (source.text(bytes), first)
         };
-        assert_eq!(shown(5..7, 0), ("wo".to_owned(), 1, 1));
-        assert_eq!(shown(5..7, 1), ("one\ntwo\nthree\n".to_owned(), 0, 0));
-        assert_eq!(shown(8..8, 1), ("two\nthree\nfour".to_owned(), 1, 0));
-        assert_eq!(shown(18..18, 1), ("three\nfour".to_owned(), 2, 0));
+        assert_eq!(shown(5..7), ("one\ntwo\nthree", 0));
+        assert_eq!(shown(8..8), ("two\nthree\nfour", 1));
+        assert_eq!(shown(18..18), ("three\nfour", 2));
         assert_eq!(source.on_first_line(&(5..12)), 5..7);
         assert_eq!(source.longest(0, 1), 4);
-        assert!(source.read_span(&(17..20).into(), 1, 1).is_err());
     }
 }

@@ -13,7 +13,7 @@ use crate::Size;
 use crate::args::{Format, ranks, send_mode};
 
 /// What the exit statuses mean, for the end of help texts.
-pub(crate) const EXIT_STATUS: &str = "\
+pub const EXIT_STATUS: &str = "\
 Exit status: 0 nothing found, 1 found, 2 bad usage or input, 3 nothing found but not all explored, 130 interrupted.";
 
 /// How many findings are kept: among so many, those that say something new are shown.
@@ -62,7 +62,7 @@ fn strategy(text: &str) -> Result<Strategy, String> {
 
 /// The options of a search.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct CheckArgs {
+pub struct CheckArgs {
     /// Number of ranks, or of whatever an actor program makes
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks, default_value_t = 2)]
     ranks: u32,
@@ -237,11 +237,11 @@ pub(crate) struct CheckArgs {
     pub(super) format: Format,
 
     /// Draw the way to the first finding, or the replay, as a happened-before diagram:
-    /// .svg, .png or .dot
+    /// .svg, .png, .dot or .json
     #[arg(
         long,
         value_name = "FILE",
-        value_parser = super::timeline::check_ending,
+        value_parser = crate::drawing::check,
         verbatim_doc_comment,
         help_heading = "Output"
     )]
@@ -260,7 +260,7 @@ pub(crate) struct CheckArgs {
 
     /// Show only findings and errors
     #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    pub quiet: bool,
 
     /// How the user called this, for commands to paste
     #[arg(long, hide = true)]
@@ -450,7 +450,8 @@ impl CheckArgs {
 }
 
 /// A word as a shell reads it back.
-pub(crate) fn quoted(word: &str) -> String {
+#[must_use]
+pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()

@@ -1,33 +1,26 @@
 //! From the steps of a finding to a happened-before diagram.
 
 use std::path::Path;
+use std::process::ExitCode;
 
 use explore::{Critical, FindingStep};
-use report::{PlotError, Timeline, TimelineEnd, TimelineStep};
+use report::{Figure, Timeline, TimelineEnd, TimelineStep};
 use sim_core::{ActorId, WaitGraph};
 
 use super::words;
+use crate::{drawing, status};
 
-/// Writes the diagram into a file: `.svg`, `.png` or `.dot`.
-pub(super) fn write(path: &Path, timeline: &Timeline) -> Result<(), String> {
-    if path.extension().is_some_and(|ending| ending == "dot") {
-        let text = report::dot_of_timeline(timeline);
-        return files::write(path, text).map_err(|error| error.to_string());
-    }
-    report::plot_timeline(timeline, path).map_err(|error: PlotError| error.to_string())
-}
-
-/// Whether such a file can be drawn.
-pub(super) fn check_ending(text: &str) -> Result<std::path::PathBuf, String> {
-    let path = std::path::PathBuf::from(text);
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    match ending {
-        Some("svg" | "png" | "dot") => {
-            let output = files::Output::new(&path);
-            output.map(|_| path).map_err(|error| error.to_string())
+/// Writes the diagram into a file: `.svg`, `.png`, `.dot` or `.json`.
+pub(super) fn write(path: &Path, timeline: Timeline) -> Result<(), ExitCode> {
+    let text = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("dot") => report::dot_of_timeline(&timeline),
+        Some("json") => {
+            let text = serde_json::to_string(&Figure::Timeline(timeline));
+            text.expect("strings and numbers are JSON") + "\n"
         }
-        _ => Err("expected a name that ends with .svg, .png or .dot".to_owned()),
-    }
+        _ => return drawing::draw(&Figure::Timeline(timeline), path),
+    };
+    files::write(path, text).map_err(status::refuse)
 }
 
 /// The diagram of steps, and of those who have not ended.

@@ -6,7 +6,7 @@ use crate::support::{CLUSTER, case, program, root, simrun};
 
 /// The place in the test program where `text` stands, as `file:line`.
 fn place(text: &str) -> String {
-    let file = "simrun/tests/programs/cases.rs";
+    let file = "cli/tests/programs/cases.rs";
     let source = fs::read_to_string(root().join(file)).unwrap();
     let line = source.lines().position(|line| line.contains(text)).unwrap();
     format!("{file}:{}", line + 1)
@@ -114,7 +114,7 @@ fn what_is_left_is_a_warning() {
         .unwrap()
         + 1;
     let expected = format!(
-        "warning: rank 1: a receive (source 0, tag 9) never got a message, posted at simrun/tests/programs/cases.rs:{line}\n"
+        "warning: rank 1: a receive (source 0, tag 9) never got a message, posted at cli/tests/programs/cases.rs:{line}\n"
     );
     assert_eq!((ran.status, ran.stderr.as_str()), (0, expected.as_str()));
     assert_eq!(case("unreceived", "-n 2 -q").stderr, "");

@@ -14,10 +14,10 @@ use real::{FailureKind, Launch, Listener, OnLoss, Place, RealOutcome, RealRun, S
 use run::{Program, RankProgram};
 use validation::{Session, Tell, measure, samples_as_csv};
 
+use simrun::way::Network;
+use simrun::{REVISION, ended, status, watch_signals};
+
 use crate::measure::MeasureCommand;
-use crate::real_command::ended;
-use crate::way::Network;
-use crate::{REVISION, entry, status};
 
 /// Where rank 0 leaves a session.
 fn left(command: &MeasureCommand, session: u32) -> PathBuf {
@@ -145,7 +145,7 @@ fn stop(ours: bool) -> Result<Arc<AtomicBool>, ExitCode> {
     if !ours {
         return Ok(Arc::default());
     }
-    entry::watch_signals()
+    watch_signals()
         .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))
 }
 

@@ -15,10 +15,10 @@ use validation::{
     Effort, Machine, MeasureOptions, Selection, Session, Tell, measure_simulated, samples_as_csv,
 };
 
-use crate::entry::load;
-use crate::size::Size;
-use crate::way::{Network, WayArgs};
-use crate::{REVISION, measure_real, status, way};
+use simrun::way::{self, Network, WayArgs};
+use simrun::{REVISION, Size, load, status};
+
+use crate::measure_real;
 
 /// What is measured, on what, and where the samples go.
 #[derive(Args, Clone, Debug)]

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::status;
+use simrun::status;
 
 const MAIN: &str = include_str!("new/main.rs.txt");
 const PLATFORM: &str = include_str!("new/platform.toml");
@@ -25,7 +25,7 @@ const TAKEN: &[&str] = &[
 ];
 
 /// The checkout that this program was built from.
-const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+pub(crate) const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Makes the package and says how to run it.
 pub(crate) fn new(folder: &Path) -> ExitCode {

@@ -11,11 +11,11 @@ use validation::{
     read, write_report,
 };
 
-use crate::args::Format;
-use crate::cli::command_line;
+use simrun::args::Format;
+use simrun::{Size, status};
+
+use crate::command_line;
 use crate::limits::{Limit, missed};
-use crate::size::Size;
-use crate::status;
 
 /// What is calibrated, and where the results go.
 #[derive(Args, Clone, Debug)]

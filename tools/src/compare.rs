@@ -14,12 +14,12 @@ use validation::{
     rounds_as_csv, sentinel_times, text_digest, write_comparison,
 };
 
-use crate::args::Format;
-use crate::cli::command_line;
+use simrun::args::Format;
+use simrun::way::{self, Network, WayArgs};
+use simrun::{Size, package, status};
+
 use crate::limits::{Limit, missed};
-use crate::size::Size;
-use crate::way::{self, Network, WayArgs};
-use crate::{package, statics, status};
+use crate::{command_line, statics};
 
 /// What is compared.
 #[derive(Args, Clone, Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct CompareCommand {
     backend: Network,
 
     /// Number of ranks; without it, as many as srun or mpirun has started
-    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = crate::args::ranks)]
+    #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = simrun::args::ranks)]
     ranks: Option<u32>,
 
     /// How often the program is run for real

@@ -1,12 +1,15 @@
 //! `simrun graph`: the protocol machines as graphs, made from the tables that run.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use mpi::machine::{self, Machine};
-use report::StateGraph;
+use report::{Figure, StateGraph};
 
-use crate::status;
+use simrun::{drawing, status};
+
+use crate::tools;
 
 /// Which machine, and in which form.
 #[derive(Args, Clone, Debug)]
@@ -48,9 +51,13 @@ pub(crate) fn run(command: &GraphCommand) -> ExitCode {
     };
     match command.format {
         GraphFormat::Dot => status::print(machine.to_dot().trim_end()),
-        GraphFormat::Svg => match report::svg_of_states(&states(&machine)) {
-            Ok(picture) => status::print(picture.trim_end()),
-            Err(error) => status::refuse(error),
+        GraphFormat::Svg => match tools::program() {
+            Ok(program) => {
+                let figure = Figure::States(states(&machine));
+                let drawn = drawing::draw_by(&program, &figure, Path::new("-"));
+                drawn.map_or_else(|code| code, |()| ExitCode::SUCCESS)
+            }
+            Err(problem) => status::refuse(problem),
         },
     }
 }

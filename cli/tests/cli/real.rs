@@ -84,7 +84,7 @@ fn failures_are_told_as_in_a_simulation() {
     assert!(
         ran.stderr.contains("rank 1 on host ")
             && ran.stderr.contains(" panicked at 2")
-            && ran.stderr.contains("the reactor is too hot (at simrun/"),
+            && ran.stderr.contains("the reactor is too hot (at cli/"),
         "{ran:?}"
     );
 }

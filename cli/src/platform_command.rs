@@ -1,7 +1,8 @@
 //! `simrun platform`: looking at platform files, and turning SimGrid's into ours.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,8 +10,9 @@ use clap::Subcommand;
 use files::Output;
 use platform::{LoadError, Override, Platform};
 
-use crate::entry::load;
-use crate::status;
+use simrun::{load, status};
+
+use crate::tools;
 
 /// What can be done with a platform file.
 #[derive(Subcommand)]
@@ -48,7 +50,7 @@ pub(crate) enum PlatformCommand {
 pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
     let done = match command {
         PlatformCommand::Check { file } => load(file, &[]).map(|platform| {
-            warn(&platform.unreachable());
+            status::warn_all(&platform.unreachable());
             summary(&platform)
         }),
         PlatformCommand::Show {
@@ -58,7 +60,9 @@ pub(crate) fn run(command: &PlatformCommand) -> ExitCode {
             changes,
         } => load(file, changes).and_then(|platform| match (route.as_deref(), plot) {
             (Some([from, to]), _) => show_route(&platform, from, to),
-            (_, Some(path)) => output_beside(path, file).and_then(|_| show_plot(&platform, path)),
+            (_, Some(path)) => {
+                output_beside(path, file).and_then(|_| Err(show_plot(file, changes, path)))
+            }
             _ => Ok(format!("{}\n{}", platform.summary(), platform.outline())),
         }),
         PlatformCommand::Import { file, out } => import(file, out.as_deref()),
@@ -73,9 +77,14 @@ fn summary(platform: &Platform) -> String {
     platform.summary().to_string()
 }
 
-fn show_plot(platform: &Platform, path: &Path) -> Result<String, ExitCode> {
-    report::plot_topology(platform, path).map_err(status::refuse)?;
-    Ok(format!("made {}", path.display()))
+/// Draws the topology by the tools, which replace this process.
+fn show_plot(file: &Path, changes: &[Override], plot: &Path) -> ExitCode {
+    let mut arguments: Vec<OsString> =
+        vec!["draw".into(), file.into(), "--out".into(), plot.into()];
+    for change in changes {
+        arguments.extend(["--set".into(), change.to_string().into()]);
+    }
+    tools::hand_over(&arguments)
 }
 
 /// The links of a route, one per line, and their sum.
@@ -169,13 +178,10 @@ fn output_beside(out: &Path, file: &Path) -> Result<Output, ExitCode> {
 }
 
 fn import(file: &Path, out: Option<&Path>) -> Result<String, ExitCode> {
-    let refuse = |error: LoadError| {
-        let report = error.report(io::stderr().is_terminal());
-        status::refuse(report.trim_end())
-    };
+    let refuse = |error: LoadError| status::refuse_with(&error.report(io::stderr().is_terminal()));
     let output = out.map(|out| output_beside(out, file)).transpose()?;
     let imported = platform::import_file(file).map_err(refuse)?;
-    warn(&imported.notes);
+    status::warn_all(&imported.notes);
     // What was made must be a platform: routes to unknown names are found here.
     let name = format!("{} as TOML", file.display());
     Platform::parse(&name, &imported.toml).map_err(refuse)?;
@@ -189,14 +195,6 @@ fn import(file: &Path, out: Option<&Path>) -> Result<String, ExitCode> {
         count => format!("{count} things are not carried over"),
     };
     Ok(format!("made {output}: {notes}"))
-}
-
-/// Prints warnings, such as what could not be carried over from SimGrid's XML.
-pub(crate) fn warn<T: std::fmt::Display>(notes: &[T]) {
-    let mut stderr = io::stderr().lock();
-    for note in notes {
-        let _ = writeln!(stderr, "warning: {note}");
-    }
 }
 
 #[cfg(test)]

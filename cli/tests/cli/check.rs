@@ -47,7 +47,7 @@ fn a_panic_is_found_and_replays() {
     assert_eq!((ran.status, ran.stderr.as_str()), (1, ""));
     let source = include_str!("../programs/checked.rs").lines();
     let at = source.zip(1..).find(|(line, _)| line.contains("assert_eq"));
-    let place = format!("(at simrun/tests/programs/checked.rs:{}:5)", at.unwrap().1);
+    let place = format!("(at cli/tests/programs/checked.rs:{}:5)", at.unwrap().1);
     assert!(ran.stdout.starts_with("panic of root: "), "{ran:?}");
     assert!(
         ran.stdout.contains("the second was faster") && ran.stdout.contains(&place),
@@ -528,7 +528,7 @@ fn diagrams_have_a_lane_for_each_actor() {
     for (file, expected) in [
         (
             "way.txt",
-            "expected a name that ends with .svg, .png or .dot",
+            "expected a name that ends with .svg, .png, .dot or .json",
         ),
         ("file/way.svg", "file/way.svg: cannot write it"),
         ("file/way.dot", "file/way.dot: cannot write it"),

@@ -8,18 +8,17 @@ use std::process::{Command, ExitCode};
 use clap::error::ErrorKind;
 use clap::{Args as _, CommandFactory, Parser, Subcommand};
 
-use crate::args::{EXIT_STATUS, RunArgs};
-use crate::calibrate::{self, CalibrateCommand};
-use crate::check::{self, CheckArgs};
-use crate::compare::{self, CompareCommand};
-use crate::entry::VERSION;
+use simrun::args::{EXIT_STATUS, RunArgs};
+use simrun::way::Network;
+use simrun::{
+    CHECK_EXIT_STATUS, CheckArgs, REAL_EXIT_STATUS, RealArgs, VERSION, drawing, package, quoted,
+    status,
+};
+
 use crate::graph::{self, GraphCommand};
-use crate::measure::{self, MeasureCommand};
 use crate::platform_command::{self, PlatformCommand};
-use crate::real_command::{self, RealArgs};
 use crate::rerun::{self, RerunCommand};
-use crate::way::Network;
-use crate::{new, package, status};
+use crate::{new, tools};
 
 const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun COMMAND";
 const ABOUT_APP: &str = "\
@@ -95,12 +94,12 @@ enum Sub {
     Run(Box<RunCommand>),
     /// Explore every order of a program's steps, and report what is wrong in them
     #[command(override_usage = "simrun check [OPTIONS] APP [-- ARGUMENTS OF APP]")]
-    #[command(before_help = ABOUT_CHECK, after_help = check::EXIT_STATUS)]
+    #[command(before_help = ABOUT_CHECK, after_help = CHECK_EXIT_STATUS)]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Check(Box<CheckCommand>),
     /// Run a program for real, over a network
     #[command(override_usage = "simrun real [OPTIONS] APP [-- ARGUMENTS OF APP]")]
-    #[command(before_help = ABOUT_REAL, after_help = real_command::EXIT_STATUS)]
+    #[command(before_help = ABOUT_REAL, after_help = REAL_EXIT_STATUS)]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Real(Box<RealCommand>),
     /// Look at platform files
@@ -109,11 +108,13 @@ enum Sub {
     /// Print a protocol machine as a graph, from the table that runs
     Graph(GraphCommand),
     /// Fit a network to measurements, and write it as a platform file
-    Calibrate(CalibrateCommand),
+    Calibrate,
     /// Measure a network with ping-pongs, streams and their kin, for `calibrate`
-    Measure(MeasureCommand),
+    Measure,
     /// Run a program for real, and tell how far its simulation is from that
-    Compare(CompareCommand),
+    Compare,
+    /// Draw a figure or a platform as SVG or PNG
+    Draw,
     /// Make a recorded run again, and compare
     Rerun(RerunCommand),
     /// Make a package of your own that runs at once
@@ -125,13 +126,16 @@ enum Sub {
 
 /// `simrun`, with the arguments of the process.
 #[must_use]
-pub fn simrun() -> ExitCode {
+pub(crate) fn simrun() -> ExitCode {
     let mut arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     // As in `simrun -q run APP`: options may stand before the command.
     if let Some(at) = first_plain(&arguments, Mode::Run)
         && is_command(&arguments[at])
     {
         arguments[..=at].rotate_right(1);
+    }
+    if tools::are_meant(&arguments) {
+        return tools::hand_over(&arguments);
     }
     let program_name = OsString::from("simrun");
     let cli = match Cli::try_parse_from(std::iter::once(&program_name).chain(&arguments)) {
@@ -168,21 +172,13 @@ pub fn simrun() -> ExitCode {
         }
         Some(Sub::Platform(command)) => platform_command::run(&command),
         Some(Sub::Graph(command)) => graph::run(&command),
-        Some(Sub::Calibrate(command)) => calibrate::run(&command),
-        Some(Sub::Measure(command)) => measure::run(&command),
-        Some(Sub::Compare(command)) => compare::run(&command),
+        Some(Sub::Calibrate | Sub::Measure | Sub::Compare | Sub::Draw) => {
+            tools::hand_over(&arguments)
+        }
         Some(Sub::Rerun(command)) => rerun::run(&command),
         Some(Sub::New { name }) => new::new(&name),
         None => start(&cli.run, &arguments),
     }
-}
-
-/// The command that makes a page again, as a shell reads it back.
-pub(crate) fn command_line() -> String {
-    let arguments = std::env::args_os().skip(1);
-    let quoted = arguments.map(|argument| check::quoted(&argument.to_string_lossy()));
-    let words: Vec<String> = std::iter::once("simrun".to_owned()).chain(quoted).collect();
-    words.join(" ")
 }
 
 fn is_command(argument: &OsStr) -> bool {
@@ -213,9 +209,12 @@ fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> Exi
         Err(error) => return status::refuse(error),
     };
     let mut command = Command::new(&program);
+    if let Ok(simrun) = std::env::current_exe() {
+        command.env(drawing::COMMAND, simrun);
+    }
     if mode == Mode::Check {
         let simrun = std::env::args().next().unwrap_or_default();
-        let called = [&simrun, "check", &app.to_string_lossy()].map(check::quoted);
+        let called = [&simrun, "check", &app.to_string_lossy()].map(quoted);
         command.args(["check", "--called-as", &called.join(" ")]);
     }
     if matches!(mode, Mode::Real(_)) {

@@ -35,13 +35,11 @@ pub(crate) fn target() -> &'static Path {
 /// A program of `tests/programs`, built as an example: `cargo test` builds them all.
 pub(crate) fn program(name: &str) -> String {
     let path = Path::new(SIMRUN).with_file_name("examples").join(name);
-    let source = root()
-        .join("simrun/tests/programs")
-        .join(format!("{name}.rs"));
+    let source = root().join("cli/tests/programs").join(format!("{name}.rs"));
     let changed = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
     assert!(
         changed(&path) >= changed(&source),
-        "build the programs of the tests first: cargo build -p simrun --examples"
+        "build the programs of the tests first: cargo build -p cli --examples"
     );
     path.to_str().unwrap().to_owned()
 }

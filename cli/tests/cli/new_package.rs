@@ -29,7 +29,7 @@ fn a_new_package_runs_at_once() {
         [1, 2, 3].map(|rank| format!("rank {rank} answered at 0.000008915 s"))
     );
     // A build in a pipe says that it starts, once.
-    let starts = "building my-app and what it needs, with optimisation\n";
+    let starts = "building my-app and what it needs\n";
     assert_eq!(ran.stderr.matches(starts).count(), 1, "{ran:?}");
     assert!(!ran.stderr.contains("Compiling"), "{ran:?}");
     assert!(

@@ -157,7 +157,7 @@ fn what_differs_from_run_to_run_is_named() {
         .zip(1..)
         .skip_while(|(line, _)| !line.contains("fetch_add"));
     let at = lines.find(|(line, _)| line.contains(".send("));
-    let place = format!("rank 0 at simrun/tests/programs/cases.rs:{}", at.unwrap().1);
+    let place = format!("rank 0 at cli/tests/programs/cases.rs:{}", at.unwrap().1);
     assert!(
         ran.stdout
             .contains(&format!("the message of {place} had other contents")),
@@ -175,7 +175,7 @@ fn who_reads_the_time_is_told_that_it_stands_still() {
     let at = source
         .zip(1..)
         .find(|(line, _)| line.contains("let before = world.wtime()"));
-    let place = format!("simrun/tests/programs/cases.rs:{}", at.unwrap().1);
+    let place = format!("cli/tests/programs/cases.rs:{}", at.unwrap().1);
     assert_eq!(found["findings"][0]["clock_reads"][0], place, "{found}");
     assert_eq!(found["warnings"][0]["kind"], "clock");
     assert_eq!(found["warnings"][0]["line"], place);

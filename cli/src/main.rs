@@ -1,0 +1,12 @@
+//! The command `simrun`.
+
+mod command_line;
+mod graph;
+mod new;
+mod platform_command;
+mod rerun;
+mod tools;
+
+fn main() -> std::process::ExitCode {
+    command_line::simrun()
+}

@@ -1,5 +1,0 @@
-//! The program `simrun`.
-
-fn main() -> std::process::ExitCode {
-    simrun::simrun()
-}

@@ -260,10 +260,14 @@ impl Ranks {
     /// Lets the processes of parked ranks handle their events.
     pub(crate) fn progress(&self) {
         loop {
-            let mut called = std::mem::take(&mut self.ends.borrow_mut().called);
-            if called.is_empty() {
-                return;
-            }
+            let mut called = {
+                let called = &mut self.ends.borrow_mut().called;
+                if called.is_empty() {
+                    // It keeps its memory.
+                    return;
+                }
+                std::mem::take(called)
+            };
             for rank in called.drain(..) {
                 let process = {
                     let endpoint = &mut self.ends.borrow_mut().endpoints[rank as usize];

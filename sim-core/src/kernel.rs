@@ -435,7 +435,13 @@ impl Kernel {
         }
         let (queues, yields) = (code.is_among(Kinds::QUEUED), code == Code::YIELD);
         let polls = code.is_among(Kinds::POLLS);
-        let enabled = (self.stepping || queues) && self.is_enabled(actor, code, false);
+        // An explorer asks itself what can happen.
+        let looks = if self.stepped {
+            polls
+        } else {
+            self.stepping || queues
+        };
+        let enabled = looks && self.is_enabled(actor, code, false);
         if polls && enabled {
             let slot = self.actors[actor as usize].slot_mut(ticket);
             slot.expect("it was just parked").state = SlotState::Fired;

@@ -194,6 +194,19 @@ impl ActorRecord {
             || more.any(|slot| slot.state == SlotState::Answered)
     }
 
+    /// The ticket of the earliest operation that has its answer.
+    #[inline]
+    pub(crate) fn answered(&self) -> Option<u32> {
+        if self.extra.is_none() {
+            return (self.first.state == SlotState::Answered).then_some(self.first.ticket);
+        }
+        if !self.is_answered() {
+            return None;
+        }
+        let earliest = self.earliest(|slot| slot.state == SlotState::Answered);
+        earliest.map(|slot| slot.ticket)
+    }
+
     /// Whether combinators keep wakers of their own.
     #[inline]
     pub(crate) fn has_wakers(&self) -> bool {

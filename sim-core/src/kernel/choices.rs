@@ -2,7 +2,7 @@
 //!
 //! A plain run never comes here; it executes the same transitions through the same functions.
 
-use super::{ActorRecord, Kernel, Slot, SlotState};
+use super::{Kernel, Slot, SlotState};
 use crate::{ActorId, Answer, Candidate, Choice};
 
 impl Kernel {
@@ -11,13 +11,9 @@ impl Kernel {
         if let Some(actor) = self.next_birth() {
             return Some(actor);
         }
-        let answered = |record: &ActorRecord| {
-            if !record.is_answered() {
-                return None;
-            }
-            let answered = record.earliest(|slot| slot.state == SlotState::Answered);
-            answered.map(|slot| slot.ticket)
-        };
+        if self.stepped {
+            return self.next_answered();
+        }
         let (position, ticket) = self
             .ready
             .iter()
@@ -25,7 +21,7 @@ impl Kernel {
             .find_map(|(position, &actor)| {
                 let record = &self.actors[actor as usize];
                 let waits = record.dead || record.suspended;
-                let ticket = answered(record).filter(|_| !waits)?;
+                let ticket = record.answered().filter(|_| !waits)?;
                 Some((position, ticket))
             })?;
         let actor = self
@@ -36,6 +32,27 @@ impl Kernel {
         record.queued = false;
         record.bring_forward(ticket);
         Some(actor)
+    }
+
+    /// [`Kernel::take_answered`] under an explorer, which asks each actor itself what it can do: all
+    /// others leave the queue.
+    fn next_answered(&mut self) -> Option<u32> {
+        while let Some(actor) = self.ready.pop_front() {
+            let record = &mut self.actors[actor as usize];
+            record.queued = false;
+            if record.dead {
+                continue;
+            }
+            if record.suspended {
+                record.deferred = true;
+                continue;
+            }
+            if let Some(ticket) = record.answered() {
+                record.bring_forward(ticket);
+                return Some(actor);
+            }
+        }
+        None
     }
 
     /// The transitions that can happen now; actors without one leave the queue.

@@ -297,6 +297,9 @@ impl Stepper {
             return Some(0);
         }
         drop(kernel);
+        if self.head(actor).is_some() {
+            return Some(0);
+        }
         let mut offers = Vec::new();
         self.offers(actor, &mut offers);
         offers.first().map(|offer| offer.choice)

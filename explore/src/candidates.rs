@@ -64,7 +64,7 @@ pub(crate) struct Candidates {
     keys: Vec<Key>,
     /// Entries that were looked at.
     #[cfg(test)]
-    pub(crate) looks: u64,
+    pub(crate) looks: usize,
 }
 
 impl Candidates {

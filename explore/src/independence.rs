@@ -315,6 +315,98 @@ impl Lists {
     }
 }
 
+/// The kinds whose events one event can depend on, as sets of bits: a quick look that spares most
+/// calls of [`dependent`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Suspects {
+    /// Whatever they are about.
+    any: u64,
+    /// If they are about the same object.
+    same_object: u64,
+    object: u32,
+}
+
+impl Suspects {
+    #[inline]
+    pub(crate) const fn of(event: &Event) -> Self {
+        let [any, same_object] = SUSPECTS[event.kind as usize];
+        let is_special = event.effects & SPECIAL != 0;
+        Self {
+            any: if is_special { u64::MAX } else { any },
+            same_object,
+            object: event.object,
+        }
+    }
+
+    /// Whether the event can depend on any of those of another actor. If not, it does not.
+    #[inline]
+    pub(crate) const fn include_any(self, touched: Touched) -> bool {
+        let same_object = touched.objects >> (self.object % u64::BITS) & 1 != 0;
+        touched.kinds & self.any != 0
+            || (same_object && touched.kinds & self.same_object != 0)
+            || touched.effects & SPECIAL != 0
+    }
+
+    /// Whether the event can depend on another one of another actor. If not, it does not.
+    #[inline]
+    pub(crate) const fn include(self, other: &Event) -> bool {
+        let set = if other.object == self.object {
+            self.any | self.same_object
+        } else {
+            self.any
+        };
+        set >> other.kind as u64 & 1 != 0 || other.effects & SPECIAL != 0
+    }
+}
+
+/// What the events of an actor are about; more than that does no harm.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Touched {
+    kinds: u64,
+    /// A bit for all objects with the same rest.
+    objects: u64,
+    effects: u8,
+}
+
+impl Touched {
+    #[inline]
+    pub(crate) const fn add(&mut self, event: &Event) {
+        self.kinds |= 1 << event.kind as u64;
+        self.objects |= 1 << (event.object % u64::BITS);
+        self.effects |= event.effects;
+    }
+}
+
+/// By kind, the sets of [`Suspects`].
+static SUSPECTS: [[u64; 2]; KINDS] = {
+    let mut table = [[0; 2]; KINDS];
+    let mut first = 1;
+    while first < KINDS {
+        let mut second = 1;
+        while second < KINDS {
+            let is_about_actor = is_about_actor(StepKind::from_number(first as u8))
+                || is_about_actor(StepKind::from_number(second as u8));
+            match TABLE[first][second] {
+                _ if is_about_actor => table[first][0] |= 1 << second,
+                Rule::Never => {}
+                Rule::SameObject
+                | Rule::SameCommunication
+                | Rule::SameEnd
+                | Rule::Arrivals
+                | Rule::SameRound
+                | Rule::InSight => table[first][1] |= 1 << second,
+                _ => table[first][0] |= 1 << second,
+            }
+            second += 1;
+        }
+        first += 1;
+    }
+    table
+};
+
+/// Effects that can make any two events dependent.
+const SPECIAL: u8 = Executed::HIDDEN | Executed::ALLOCATES | Executed::IDLE;
+
 /// Whether two events depend on each other. Events of one actor always do.
 #[must_use]
 #[inline]
@@ -322,7 +414,6 @@ pub fn dependent(first: &Event, second: &Event, lists: &Lists) -> bool {
     if first.actor == second.actor {
         return true;
     }
-    const SPECIAL: u8 = Executed::HIDDEN | Executed::ALLOCATES | Executed::IDLE;
     if (first.effects | second.effects) & SPECIAL != 0 && have_effects(first, second) {
         return true;
     }

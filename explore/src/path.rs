@@ -4,22 +4,24 @@
 //! The clock of an event says, for each actor, how many of that actor's events happen before it or are it. The *races*
 //! of an event are the earlier events that it depends on directly and no chain through a third event orders.
 //!
-//! In short runs a new event is compared with all earlier ones; in long ones, and where there are
-//! many actors, with its [`Candidates`].
+//! A new event is compared with those that are not ordered before it; where these or the actors are
+//! many, with its [`Candidates`].
 
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
+
 use crate::candidates::Candidates;
-use crate::independence::{Lists, dependent};
+use crate::independence::{Lists, Suspects, Touched, dependent};
 use crate::machine::Step;
 use crate::releases::Releases;
-use crate::vector_clocks::VectorClocks;
+use crate::vector_clocks::{VectorClocks, join_rows};
 use crate::{Class, Event};
 
-/// Number of events from which on those that a new one can depend on are looked up. Below, a look at
-/// each is cheaper.
-const LONG: usize = 128;
+/// Number of events that are not ordered before a new one from which on those that it can depend on
+/// are looked up. Below, a look at each is cheaper.
+const MANY: usize = 256;
 
 /// A run, or a beginning of one.
 #[derive(Clone, Debug, Default)]
@@ -33,13 +35,19 @@ pub struct Path {
     ranks: Vec<u32>,
     /// The positions of each actor's events.
     by_actor: Vec<Vec<u32>>,
+    /// The actors that have events, in the order of their first.
+    active: Vec<u16>,
+    /// What each actor's events have been about, in this run or in one before.
+    touched: Vec<Touched>,
     clocks: VectorClocks,
     candidates: Candidates,
+    /// Of each actor the latest event that a new one depends on.
+    found: Vec<u32>,
     releases: Releases,
     races: Vec<u32>,
     /// Where the races of each event begin.
     races_from: Vec<u32>,
-    /// Events that were looked at for those that do not happen after another.
+    /// Events that were looked at for races, or for those that do not happen after another.
     #[cfg(test)]
     looks: std::cell::Cell<usize>,
 }
@@ -110,13 +118,14 @@ impl Path {
             self.looks.set(self.looks.get() + 1);
             !self.happens_before(first, *position as usize)
         };
-        if between.len() / 8 <= self.by_actor.len() {
+        if between.len() / 8 <= self.active.len() {
             into.extend(between.map(small).filter(is_free));
             return;
         }
         // Once an event of an actor happens after the first, all later ones do.
         let start = into.len();
-        for own in &self.by_actor {
+        for &actor in &self.active {
+            let own = &self.by_actor[actor as usize];
             let from = own.partition_point(|&position| position as usize <= first);
             let free = own[from..]
                 .partition_point(|position| (*position as usize) < end && is_free(position));
@@ -141,6 +150,8 @@ impl Path {
         self.clocks.reserve(actor);
         if actor >= self.by_actor.len() {
             self.by_actor.resize(self.clocks.stride(), Vec::new());
+            self.touched
+                .resize(self.clocks.stride(), Touched::default());
         }
         let position = self.events.len();
         let own = &self.by_actor[actor];
@@ -155,35 +166,67 @@ impl Path {
             }
         }
         self.races_from.push(small(self.races.len()));
-        if position < LONG && self.clocks.rows().is_some() {
-            self.compare_with_all(&event, lists);
-        } else {
+        if self.clocks.rows().is_none() || (position >= MANY && self.unordered() >= MANY) {
             self.compare_with_candidates(&event, lists);
+        } else {
+            self.compare_with_all(&event, lists);
         }
         self.clocks.set(actor, rank);
         self.ranks.push(rank);
         self.by_actor[actor].push(small(position));
+        if rank == 1 {
+            self.active.push(event.actor);
+        }
+        self.touched[actor].add(&event);
         self.releases.push(position, &event);
         self.events.push(event);
         self.answers.push(answer);
         self.alternatives.push(alternatives);
     }
 
-    /// Finds the races of a new event among all events.
+    /// Number of events that are not ordered before a new one.
+    fn unordered(&self) -> usize {
+        let position = self.events.len();
+        let counts = self.active.iter().map(|&actor| {
+            let actor = actor as usize;
+            self.by_actor[actor].len() - self.clocks.get(position, actor) as usize
+        });
+        counts.sum()
+    }
+
+    /// Finds the races of a new event among all events. Of each actor the latest that it depends on
+    /// orders all earlier ones.
     fn compare_with_all(&mut self, event: &Event, lists: &Lists) {
         let stride = self.clocks.stride();
         let Some((earlier, clock)) = self.clocks.rows() else {
             return;
         };
-        let known = self.events.iter().zip(&self.ranks);
-        for (other, (candidate, &rank)) in known.enumerate().rev() {
-            if clock[candidate.actor as usize] >= rank || !dependent(candidate, event, lists) {
+        let suspects = Suspects::of(event);
+        self.found.clear();
+        for &actor in &self.active {
+            let actor = actor as usize;
+            let (own, ordered) = (&self.by_actor[actor], clock[actor]);
+            if own.len() == ordered as usize || !suspects.include_any(self.touched[actor]) {
                 continue;
             }
-            self.races.push(small(other));
-            let covered = &earlier[other * stride..(other + 1) * stride];
-            for (own, &theirs) in clock.iter_mut().zip(covered) {
-                *own = (*own).max(theirs);
+            for &other in own[ordered as usize..].iter().rev() {
+                let candidate = &self.events[other as usize];
+                #[cfg(test)]
+                self.looks.set(self.looks.get() + 1);
+                if suspects.include(candidate) && dependent(candidate, event, lists) {
+                    self.found.push(other);
+                    break;
+                }
+            }
+        }
+        if self.found.len() > 1 {
+            self.found.sort_unstable_by_key(|&other| Reverse(other));
+        }
+        for &other in &self.found {
+            let index = other as usize;
+            if clock[self.events[index].actor as usize] < self.ranks[index] {
+                self.races.push(other);
+                join_rows(clock, &earlier[index * stride..(index + 1) * stride]);
             }
         }
     }
@@ -218,7 +261,11 @@ impl Path {
         self.answers.pop();
         self.alternatives.pop();
         self.ranks.pop();
-        self.by_actor[event.actor as usize].pop();
+        let own = &mut self.by_actor[event.actor as usize];
+        own.pop();
+        if own.is_empty() {
+            self.active.pop();
+        }
         self.releases.pop(&event);
         if self.candidates.len() > self.events.len() {
             self.candidates.pop();

@@ -103,9 +103,7 @@ impl VectorClocks {
         if let Some(shared) = &mut self.shared {
             shared.join(event);
         } else if let Some((earlier, last)) = self.rows() {
-            for (own, &theirs) in last.iter_mut().zip(&earlier[event * stride..]) {
-                *own = (*own).max(theirs);
-            }
+            join_rows(last, &earlier[event * stride..]);
         }
     }
 
@@ -119,6 +117,14 @@ impl VectorClocks {
                 self.rows[row + actor] = count;
             }
         }
+    }
+}
+
+/// Adds what one row knows to another.
+#[inline]
+pub(crate) fn join_rows(row: &mut [u32], other: &[u32]) {
+    for (own, &theirs) in row.iter_mut().zip(other) {
+        *own = (*own).max(theirs);
     }
 }
 

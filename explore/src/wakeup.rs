@@ -10,7 +10,7 @@
 mod saved;
 
 use crate::Event;
-use crate::independence::{Lists, dependent};
+use crate::independence::{Lists, Suspects, dependent};
 
 pub(crate) use self::saved::Saved;
 
@@ -400,11 +400,12 @@ impl Trees {
 /// Whether a run could begin with the event and then still do everything of the sequence: it is the first event of its
 /// actor there and depends on nothing before it, or it is not there and depends on nothing.
 fn is_weak_initial(event: &Event, sequence: &[Event], lists: &Lists) -> bool {
+    let suspects = Suspects::of(event);
     for other in sequence {
         if other.actor == event.actor {
             return other.choice == event.choice;
         }
-        if dependent(event, other, lists) {
+        if suspects.include(other) && dependent(event, other, lists) {
             return false;
         }
     }

@@ -150,3 +150,20 @@ fn the_folder_has_the_name_of_the_package() {
         );
     }
 }
+
+/// Programs are built by everybody who tries simrun: what `ring` links stays small.
+#[test]
+fn a_program_links_at_most_60_packages() {
+    let cargo = option_env!("CARGO").unwrap_or("cargo");
+    let output = Command::new(cargo)
+        .args(["tree", "--offline", "--package", "ring"])
+        .args(["--edges", "normal,no-proc-macro", "--prefix", "none"])
+        .args(["--no-dedupe", "--format", "{p}"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let packages: BTreeSet<&str> = text.lines().collect();
+    assert!(packages.len() > 10, "{output:?}");
+    assert!(packages.len() <= 60, "{}: {packages:#?}", packages.len());
+}

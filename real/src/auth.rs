@@ -22,9 +22,8 @@
 
 use std::fmt;
 
-use hmac::{Hmac, KeyInit, Mac};
+use hmac_sha256::HMAC;
 use rustix::rand::{GetRandomFlags, getrandom};
-use sha2::Sha256;
 
 /// The first bytes from either side. The digit is the version of everything that is said on a connection.
 const MAGIC: [u8; 8] = *b"simrun 2";
@@ -225,12 +224,12 @@ impl Handshake {
         if self.side == Side::Accepts {
             self.output.extend(MAGIC);
             self.output.extend(self.nonce);
-            let code = self.code(Side::Accepts).finalize().into_bytes();
+            let code = self.code(Side::Accepts).finalize();
             self.output.extend(code);
             self.awaited = CODE;
         } else {
             self.verify(Side::Accepts, MAGIC.len() + NONCE)?;
-            let code = self.code(Side::Connects).finalize().into_bytes();
+            let code = self.code(Side::Connects).finalize();
             self.output.extend(code);
             self.awaited = 1;
         }
@@ -239,15 +238,14 @@ impl Handshake {
 
     /// Checks the other side's code.
     fn verify(&self, speaker: Side, at: usize) -> Result<(), Refused> {
-        let code = self.code(speaker);
-        code.verify_slice(&self.input[at..at + CODE])
-            .map_err(|_| Refused::Code)
+        let shown = self.input[at..].first_chunk::<CODE>();
+        let is_right = shown.is_some_and(|shown| self.code(speaker).finalize_verify(shown));
+        if is_right { Ok(()) } else { Err(Refused::Code) }
     }
 
     /// What the side that is named has to show.
-    fn code(&self, speaker: Side) -> Hmac<Sha256> {
-        let mut code =
-            Hmac::new_from_slice(&self.secret.0).expect("HMAC takes keys of every length");
+    fn code(&self, speaker: Side) -> HMAC {
+        let mut code = HMAC::new(self.secret.0);
         let (connects, accepts) = match self.side {
             Side::Connects => (&self.nonce, &self.theirs),
             Side::Accepts => (&self.theirs, &self.nonce),
@@ -256,7 +254,7 @@ impl Handshake {
             Side::Connects => b"connects",
             Side::Accepts => b"accepts.",
         });
-        code.update(&self.purpose.bytes());
+        code.update(self.purpose.bytes());
         code.update(connects);
         code.update(accepts);
         code

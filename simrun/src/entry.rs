@@ -98,7 +98,7 @@ fn command<Options: clap::Args>(
             .disable_version_flag(true)
             .help_template("{all-args}")
             .mut_args(|argument| argument.help_heading("Arguments of the program, after --"));
-        sections = format!("{}\n", own.render_help().ansi());
+        sections = format!("{}\n", own.render_help());
     }
     let command = Options::augment_args(clap::Command::new(name))
         .no_binary_name(true)

@@ -7,7 +7,6 @@ use std::io;
 use std::path::Path;
 
 use run::{Mapping, Rerun, SendMode};
-use sha2::{Digest as _, Sha256};
 
 use crate::args::{Payload, RunArgs};
 
@@ -55,6 +54,6 @@ fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
 /// # Errors
 /// If the file cannot be read.
 pub fn sha256_of(path: &Path) -> io::Result<String> {
-    let digest = Sha256::digest(std::fs::read(path)?);
+    let digest = hmac_sha256::Hash::hash(&std::fs::read(path)?);
     Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -1,6 +1,6 @@
 //! A platform file as typed data, before it becomes a [`Platform`](crate::Platform).
 //!
-//! The reader ([`read`]) turns TOML into these types and reports every mistake with its place; names are resolved later,
+//! The reader (`read`) turns TOML into these types and reports every mistake with its place; names are resolved later,
 //! by the crate's `build` module. Writing them back ([`PlatformFile::to_toml`]) keeps the texts of all quantities and
 //! spells out every default, so that the copy in the record of a run means the same when a default changes.
 
@@ -30,65 +30,83 @@ use crate::protocol::{Carriage, Preset, Ready, Synchronous};
 use crate::units::{Bandwidth, Duration, Size};
 
 pub use connection::{AtLimit, Connection, ConnectionMode};
-pub(crate) use disk::DiskEntry;
-pub(crate) use field::cut;
+pub use disk::DiskEntry;
+pub use field::cut;
 pub(crate) use names::{MemberName, Names};
 pub(crate) use network::IN_PLACE_OF_LINKS;
-pub(crate) use profile::{ProfileEntry, ProfileKind, read_events};
+pub use profile::{ProfileEntry, ProfileKind, read_events};
 pub(crate) use read::{Read, read};
 pub(crate) use section::Collector;
-pub(crate) use single::{HostOverride, LinkOverride};
-pub(crate) use speeds::{PowerState, Speeds};
-pub(crate) use wifi::{Level, WifiEntry};
+pub use single::{HostOverride, LinkOverride};
+pub use speeds::{PowerState, Speeds};
+pub use wifi::{Level, WifiEntry};
 
 /// The version of the format that this crate reads and writes.
-pub(crate) const VERSION: i64 = 1;
+pub const VERSION: i64 = 1;
 
 /// A whole platform file.
 #[derive(Clone, Serialize, Debug)]
-pub(crate) struct PlatformFile {
-    pub(crate) version: i64,
+pub struct PlatformFile {
+    /// The version of the format: [`VERSION`].
+    pub version: i64,
+    /// The name of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) name: Option<String>,
-    pub(crate) network: NetworkParameters,
-    pub(crate) protocol: Protocol,
-    pub(crate) connection: Connection,
+    pub name: Option<String>,
+    /// `[network]`
+    pub network: NetworkParameters,
+    /// `[protocol]`
+    pub protocol: Protocol,
+    /// `[connection]`
+    pub connection: Connection,
     /// The platform is the outermost zone.
     #[serde(flatten)]
-    pub(crate) root: ZoneEntry,
+    pub root: ZoneEntry,
 }
 
 /// `[zones.NAME]`, and the platform itself.
 #[derive(Clone, Default, Serialize, Debug)]
-pub(crate) struct ZoneEntry {
-    pub(crate) routing: Routing,
+pub struct ZoneEntry {
+    /// How its members reach each other.
+    pub routing: Routing,
+    /// The place where routes to and from the zone begin, or the access point.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) gateway: Option<Spanned<String>>,
+    pub gateway: Option<Spanned<String>>,
+    /// For an outer *vivaldi* zone: x, y and height, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) coordinates: Option<[f64; 3]>,
+    pub coordinates: Option<[f64; 3]>,
+    /// How its hosts reach themselves.
     #[serde(skip_serializing_if = "ToItself::is_default")]
-    pub(crate) to_itself: ToItself,
+    pub to_itself: ToItself,
+    /// The air of a Wi-Fi zone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) wifi: Option<WifiEntry>,
+    pub wifi: Option<WifiEntry>,
+    /// Names of places without a host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) routers: Vec<Spanned<String>>,
+    pub routers: Vec<Spanned<String>>,
+    /// `[hosts]`
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
-    pub(crate) hosts: Vec<Named<HostEntry>>,
+    pub hosts: Vec<Named<HostEntry>>,
+    /// `[links]`
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
-    pub(crate) links: Vec<Named<LinkEntry>>,
+    pub links: Vec<Named<LinkEntry>>,
+    /// `[clusters]`
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
-    pub(crate) clusters: Vec<Named<ClusterEntry>>,
+    pub clusters: Vec<Named<ClusterEntry>>,
+    /// `[zones]`: the inner zones.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
-    pub(crate) zones: Vec<Named<Self>>,
+    pub zones: Vec<Named<Self>>,
+    /// `[[routes]]`
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) routes: Vec<RouteEntry>,
+    pub routes: Vec<RouteEntry>,
 }
 
 /// An entry of a table of tables, with the name that is its key.
 #[derive(Clone, Debug)]
-pub(crate) struct Named<T> {
-    pub(crate) name: Spanned<String>,
-    pub(crate) entry: T,
+pub struct Named<T> {
+    /// Its key, with its place in the source.
+    pub name: Spanned<String>,
+    /// Its value.
+    pub entry: T,
 }
 
 /// `[protocol]`: what the message layer needs to know; the platform only carries it.
@@ -174,105 +192,143 @@ impl Protocol {
 
 /// `[hosts.NAME]`
 #[derive(Clone, Serialize, Debug)]
-pub(crate) struct HostEntry {
-    pub(crate) speed: Speeds,
+pub struct HostEntry {
+    /// The speed of one core, in each power state.
+    pub speed: Speeds,
+    /// The power state at the start.
     #[serde(skip_serializing_if = "PowerState::is_first")]
-    pub(crate) pstate: PowerState,
-    pub(crate) cores: u32,
+    pub pstate: PowerState,
+    /// Number of cores.
+    pub cores: u32,
     /// For *vivaldi* zones.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) coordinates: Option<[f64; 3]>,
+    pub coordinates: Option<[f64; 3]>,
+    /// Parts of the speed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) speed_profile: Option<Box<ProfileEntry>>,
+    pub speed_profile: Option<Box<ProfileEntry>>,
+    /// On and off.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) state_profile: Option<Box<ProfileEntry>>,
+    pub state_profile: Option<Box<ProfileEntry>>,
     /// For stations of Wi-Fi zones.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) wifi_level: Option<Spanned<Level>>,
+    pub wifi_level: Option<Spanned<Level>>,
+    /// `[hosts.NAME.disks]`
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
-    pub(crate) disks: Vec<Named<DiskEntry>>,
+    pub disks: Vec<Named<DiskEntry>>,
 }
 
 /// `[links.NAME]`, and the links that belong to a cluster.
 #[derive(Clone, Serialize, Debug)]
-pub(crate) struct LinkEntry {
-    pub(crate) bandwidth: Bandwidth,
-    pub(crate) latency: Duration,
-    pub(crate) sharing: Sharing,
+pub struct LinkEntry {
+    /// Its bandwidth, in each direction if it has two.
+    pub bandwidth: Bandwidth,
+    /// Its latency.
+    pub latency: Duration,
+    /// How transfers share it.
+    pub sharing: Sharing,
+    /// Bandwidths in time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) bandwidth_profile: Option<Box<ProfileEntry>>,
+    pub bandwidth_profile: Option<Box<ProfileEntry>>,
+    /// Latencies in time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) latency_profile: Option<Box<ProfileEntry>>,
+    pub latency_profile: Option<Box<ProfileEntry>>,
     /// Not of the cables of a cluster, which is called otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) state_profile: Option<Box<ProfileEntry>>,
+    pub state_profile: Option<Box<ProfileEntry>>,
 }
 
 /// `[clusters.NAME]`
 #[derive(Clone, Serialize, Debug)]
-pub(crate) struct ClusterEntry {
+pub struct ClusterEntry {
+    /// Its network.
     #[serde(flatten)]
-    pub(crate) topology: TopologyEntry,
+    pub topology: TopologyEntry,
+    /// The names of its hosts.
     #[serde(serialize_with = "pattern_text")]
-    pub(crate) hosts: HostPattern,
-    pub(crate) speed: Speeds,
+    pub hosts: HostPattern,
+    /// The speed of one core, in each power state.
+    pub speed: Speeds,
+    /// The power state of each host at the start.
     #[serde(skip_serializing_if = "PowerState::is_first")]
-    pub(crate) pstate: PowerState,
-    pub(crate) cores: u32,
+    pub pstate: PowerState,
+    /// Number of cores of each host.
+    pub cores: u32,
+    /// Each cable.
     #[serde(flatten)]
-    pub(crate) link: LinkEntry,
+    pub link: LinkEntry,
+    /// The link that all traffic crosses.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) backbone: Option<LinkEntry>,
+    pub backbone: Option<LinkEntry>,
+    /// The loopback of each host.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) loopback: Option<LinkEntry>,
+    pub loopback: Option<LinkEntry>,
+    /// The bandwidth of the limiter of each host and switch.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) limiter: Option<Bandwidth>,
+    pub limiter: Option<Bandwidth>,
+    /// How a host without loopback reaches itself.
     #[serde(skip_serializing_if = "ToItself::is_default")]
-    pub(crate) to_itself: ToItself,
+    pub to_itself: ToItself,
+    /// The host at which routes of the zone begin.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) gateway: Option<Spanned<String>>,
+    pub gateway: Option<Spanned<String>>,
     /// Of every host.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) speed_profile: Option<Box<ProfileEntry>>,
+    pub speed_profile: Option<Box<ProfileEntry>>,
     /// Of every host.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) host_state_profile: Option<Box<ProfileEntry>>,
+    pub host_state_profile: Option<Box<ProfileEntry>>,
     /// Of every cable; their other profiles are in `link`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) link_state_profile: Option<Box<ProfileEntry>>,
+    pub link_state_profile: Option<Box<ProfileEntry>>,
     /// The disks of each host.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
-    pub(crate) disks: Vec<Named<DiskEntry>>,
+    pub disks: Vec<Named<DiskEntry>>,
     /// Hosts that differ from the others.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
-    pub(crate) host_overrides: Vec<Named<HostOverride>>,
+    pub host_overrides: Vec<Named<HostOverride>>,
     /// Links that differ from the others.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
-    pub(crate) link_overrides: Vec<Named<LinkOverride>>,
+    pub link_overrides: Vec<Named<LinkOverride>>,
 }
 
 /// The network of a cluster, by the key `topology`, with the counts that it needs.
 #[derive(Clone, PartialEq, Eq, Serialize, Debug)]
 #[serde(tag = "topology", rename_all = "kebab-case")]
-pub(crate) enum TopologyEntry {
+pub enum TopologyEntry {
+    /// One switch.
     Crossbar,
+    /// One switch, and a link that all traffic crosses.
     Backbone,
+    /// Levels of switches.
     FatTree {
+        /// Children of a switch of each level, lowest first.
         down: Vec<u32>,
+        /// Parents of a node of each level.
         up: Vec<u32>,
+        /// Cables to each parent, by level.
         cables: Vec<u32>,
+        /// Whether routes are those of a version of SimGrid.
         #[serde(skip_serializing_if = "Option::is_none")]
         compat: Option<Compat>,
     },
+    /// Neighbours in each dimension.
     Torus {
+        /// Hosts in each dimension.
         dimensions: Vec<u32>,
     },
+    /// Groups of chassis of routers.
     Dragonfly {
+        /// Number of groups.
         groups: u32,
+        /// Chassis in a group.
         chassis: u32,
+        /// Routers in a chassis.
         routers: u32,
+        /// Hosts at a router.
         nodes: u32,
+        /// Cables of blue, black and green links.
         cables: [u32; 3],
+        /// Whether routes are those of a version of SimGrid.
         #[serde(skip_serializing_if = "Option::is_none")]
         compat: Option<Compat>,
     },
@@ -318,7 +374,7 @@ impl Routing {
 /// How a host without loopback reaches itself, by the key `to_itself`.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Default, Debug)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum ToItself {
+pub enum ToItself {
     /// Over the implicit loopback.
     #[default]
     Loopback,
@@ -338,32 +394,42 @@ impl ToItself {
 
 /// `[[routes]]`
 #[derive(Clone, Serialize, Debug)]
-pub(crate) struct RouteEntry {
-    pub(crate) from: Spanned<String>,
-    pub(crate) to: Spanned<String>,
-    pub(crate) links: Vec<Spanned<LinkUse>>,
-    pub(crate) symmetric: bool,
+pub struct RouteEntry {
+    /// The member where it begins.
+    pub from: Spanned<String>,
+    /// The member where it ends.
+    pub to: Spanned<String>,
+    /// The links that it crosses, in order.
+    pub links: Vec<Spanned<LinkUse>>,
+    /// Whether the way back is the same, backwards.
+    pub symmetric: bool,
     /// Whether it is taken in place of the way that the rule of the zone gives.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) bypass: bool,
+    pub bypass: bool,
+    /// Its place within `from`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) gateway_from: Option<Spanned<String>>,
+    pub gateway_from: Option<Spanned<String>>,
+    /// Its place within `to`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) gateway_to: Option<Spanned<String>>,
+    pub gateway_to: Option<Spanned<String>>,
 }
 
 /// A link in a route: its name, or a table with its direction.
 #[derive(Clone, Debug)]
-pub(crate) struct LinkUse {
-    pub(crate) link: String,
-    pub(crate) direction: Direction,
+pub struct LinkUse {
+    /// The name of the link.
+    pub link: String,
+    /// The direction of a split-duplex link.
+    pub direction: Direction,
 }
 
 /// Which of the two directions of a split-duplex link a route takes.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Direction {
+pub enum Direction {
+    /// As the route is written.
     Up,
+    /// Against it.
     Down,
 }
 
@@ -388,14 +454,14 @@ impl PlatformFile {
     ///
     /// # Panics
     /// Never: all keys are strings and all values have a TOML form.
-    pub(crate) fn to_toml(&self) -> String {
+    pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("every part of a platform file has a TOML form")
     }
 }
 
 impl LinkEntry {
     /// A link that never changes.
-    pub(crate) const fn new(bandwidth: Bandwidth, latency: Duration, sharing: Sharing) -> Self {
+    pub const fn new(bandwidth: Bandwidth, latency: Duration, sharing: Sharing) -> Self {
         Self {
             bandwidth,
             latency,
@@ -436,7 +502,7 @@ impl Default for Protocol {
 
 impl Direction {
     /// The other one.
-    pub(crate) const fn opposite(self) -> Self {
+    pub const fn opposite(self) -> Self {
         match self {
             Self::Up => Self::Down,
             Self::Down => Self::Up,

@@ -20,11 +20,10 @@ mod wifi;
 mod xml;
 mod zone;
 
-use std::fmt;
 use std::path::Path;
 
-use crate::build::finish;
-use crate::file::{PlatformFile, Read, TopologyEntry, VERSION, ZoneEntry};
+use crate::Note;
+use crate::file::{PlatformFile, TopologyEntry, VERSION, ZoneEntry};
 use crate::mistake::{LoadError, Mistakes, Source};
 use crate::platform::{Platform, read_text};
 use values::{Files, Importer};
@@ -37,23 +36,6 @@ pub struct Imported {
     pub toml: String,
     /// What could not be carried over.
     pub notes: Vec<Note>,
-}
-
-/// Something in a SimGrid platform that ours cannot say.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Note {
-    /// The file, as it was called.
-    pub file: String,
-    /// The line, from 1.
-    pub line: usize,
-    /// What is left out or different.
-    pub text: String,
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.text)
-    }
 }
 
 /// Turns the text of a SimGrid XML platform into TOML, in which profiles that are in files are named; mistakes are reported as in a file called `file_name`.
@@ -86,9 +68,7 @@ pub(crate) fn build_xml(
     folder: Option<&Path>,
 ) -> Result<Platform, Mistakes> {
     let read = read_xml(file_name, text, Files::of(folder))?;
-    let mut platform = finish(read.source, Read::of(read.file))?;
-    platform.notes = read.notes;
-    Ok(platform)
+    Platform::from_file(read.source, read.file, read.notes)
 }
 
 /// What an XML text says, in our terms; its names have places in the XML.

@@ -366,13 +366,14 @@
 mod build;
 mod cluster;
 mod disk;
-mod file;
+pub mod file;
 mod graph;
 mod import;
 mod mistake;
 mod model;
 mod names;
 mod nearest;
+mod note;
 mod overrides;
 mod pattern;
 mod platform;
@@ -387,20 +388,23 @@ mod zone;
 
 pub use disk::DiskInfo;
 pub use file::{AtLimit, Connection, ConnectionMode, Protocol, Routing, Sharing};
-pub use import::{Imported, Note, import, import_file};
-pub use mistake::{LoadError, Mistake, Mistakes, Unreadable};
+pub use import::{Imported, import, import_file};
+pub use mistake::{LoadError, Mistake, Mistakes, Source, Unreadable};
 pub use model::profile;
 pub use model::{
-    Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors, LogGops, Loopback,
-    NetworkModel, NetworkParameters, OverheadSection, Overheads, model,
+    CROSSTRAFFIC, Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors,
+    LogGops, Loopback, NetworkModel, NetworkParameters, OverheadSection, Overheads, model,
 };
 pub use names::HostNames;
+pub use note::Note;
 pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
-pub use platform::{LinkInfo, Platform};
+pub use platform::{LinkInfo, Platform, read_text};
 pub use protocol::{Carriage, Preset, Ready, Synchronous};
 pub use reach::Unreachable;
 pub use route::{Hop, LinkId, NoRoute, Route};
 pub use sim_core::{DiskId, HostId};
 pub use sketch::{ClusterSketch, MemberSketch, SKETCH_HOSTS_MAX, Shape, ZoneSketch};
 pub use summary::{Outline, Summary};
+pub use topology::Impossible;
+pub use zone::ZONE_DEPTH_MAX;

@@ -13,7 +13,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use crate::overrides::OverrideError;
-pub(crate) use source::Source;
+pub use source::Source;
 
 /// How many mistakes are shown; further ones are counted.
 const SHOWN_MAX: usize = 100;
@@ -51,13 +51,13 @@ pub struct Mistakes {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mistake {
     /// Byte positions in the text.
-    pub(crate) span: Range<usize>,
+    pub span: Range<usize>,
     /// The problem, with the value found.
-    pub(crate) problem: String,
+    pub problem: String,
     /// What was expected there.
-    pub(crate) expected: String,
+    pub expected: String,
     /// What was probably meant, or the way out.
-    pub(crate) help: Option<String>,
+    pub help: Option<String>,
 }
 
 impl Unreadable {
@@ -118,7 +118,8 @@ impl Unreadable {
 
 impl Mistakes {
     /// The mistakes of a file in the order of their places; `list` is not empty.
-    pub(crate) fn new(source: Source, mut list: Vec<Mistake>) -> Self {
+    #[must_use]
+    pub fn new(source: Source, mut list: Vec<Mistake>) -> Self {
         list.sort_by_key(|mistake| (mistake.span.start, mistake.span.end));
         Self { source, list }
     }

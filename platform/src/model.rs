@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use sim_core::Resource;
 
-pub(crate) use cm02::CROSSTRAFFIC;
+pub use cm02::CROSSTRAFFIC;
 pub use factors::{FactorStep, Factors};
 pub use fluid::FlowModel;
 pub use loggops::LogGops;

@@ -18,13 +18,14 @@ use std::path::Path;
 
 use sim_core::{DiskId, HostId, Span};
 
-use crate::build::build;
+use crate::build::{build, finish};
 use crate::disk::{DiskInfo, Disks};
-use crate::file::PlatformFile;
-use crate::import::{Note, build_xml};
-use crate::mistake::{LoadError, Unreadable};
+use crate::file::{PlatformFile, Read};
+use crate::import::build_xml;
+use crate::mistake::{LoadError, Mistakes, Source, Unreadable};
 use crate::model::profile::Profile;
 use crate::nearest::nearest;
+use crate::note::Note;
 use crate::overrides::{Override, apply, blame};
 use crate::route::{LinkId, NoRoute, Place, Route, Wire};
 use crate::summary::{Outline, Summary};
@@ -60,8 +61,8 @@ pub(crate) const FILE_MAX: u64 = 64 << 20;
 /// Reads a file as text.
 ///
 /// # Errors
-/// [`LoadError::Unreadable`] if it cannot be read, is a named pipe, is not UTF-8 or has more than [`FILE_MAX`] bytes.
-pub(crate) fn read_text(path: &Path) -> Result<String, LoadError> {
+/// [`LoadError::Unreadable`] if it cannot be read, is a named pipe, is not UTF-8 or has more than 64 MiB.
+pub fn read_text(path: &Path) -> Result<String, LoadError> {
     let unreadable = |error| LoadError::Unreadable(Unreadable::io(path, &error));
     // A pipe that is open already, such as /dev/stdin, has no name in a folder.
     let is_pipe = path
@@ -164,6 +165,21 @@ impl Platform {
         let mut platform = build(file_name, &text, None)
             .map_err(|found| LoadError::Mistakes(blame(file_name, &before, &overrides, &found)))?;
         platform.notes = self.notes;
+        Ok(platform)
+    }
+
+    /// Makes the platform of a file that another format has been turned into; the names in `file` have
+    /// their places in `source`, and `notes` say what could not be carried over.
+    ///
+    /// # Errors
+    /// All mistakes in it.
+    pub fn from_file(
+        source: Source,
+        file: PlatformFile,
+        notes: Vec<Note>,
+    ) -> Result<Self, Mistakes> {
+        let mut platform = finish(source, Read::of(file))?;
+        platform.notes = notes;
         Ok(platform)
     }
 

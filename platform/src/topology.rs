@@ -61,9 +61,11 @@ pub(crate) enum Topology {
 
 /// Numbers that make no network.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Impossible {
-    pub(crate) problem: String,
-    pub(crate) expected: String,
+pub struct Impossible {
+    /// The counts that do not match.
+    pub problem: String,
+    /// The counts that would.
+    pub expected: String,
 }
 
 /// What a cable or a switch is called, besides the name of the cluster or of a host.

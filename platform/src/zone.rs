@@ -28,7 +28,7 @@ use crate::graph::{Graph, NONE};
 use crate::route::{Entry, Place, Route, RouteTable, Wire};
 
 /// The deepest nesting of zones below the platform; platforms in use nest two or three deep.
-pub(crate) const ZONE_DEPTH_MAX: usize = 16;
+pub const ZONE_DEPTH_MAX: usize = 16;
 
 /// A zone; the first one is the platform itself.
 #[derive(Clone, Debug)]

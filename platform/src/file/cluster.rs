@@ -84,7 +84,7 @@ pub(super) fn cluster_entry(
     known.topology = topology_entry(collector, &section);
     let topology = known.topology.clone()?;
     let hosts = known.hosts.clone()?;
-    if let Err(impossible) = possible(&topology, hosts.count()) {
+    if let Err(impossible) = topology.possible(hosts.count()) {
         let place = ["topology", "hosts"]
             .iter()
             .find_map(|key| section.get(key));
@@ -114,22 +114,27 @@ pub(super) fn cluster_entry(
     })
 }
 
-/// Whether the counts make a network of `hosts` hosts.
-fn possible(topology: &TopologyEntry, hosts: u32) -> Result<(), Impossible> {
-    match topology {
-        TopologyEntry::Crossbar | TopologyEntry::Backbone => Ok(()),
-        TopologyEntry::FatTree {
-            down, up, cables, ..
-        } => FatTree::new(down, up, cables, hosts).map(|_| ()),
-        TopologyEntry::Torus { dimensions } => Torus::new(dimensions, hosts).map(|_| ()),
-        TopologyEntry::Dragonfly {
-            groups,
-            chassis,
-            routers,
-            nodes,
-            cables,
-            ..
-        } => Dragonfly::new([*groups, *chassis, *routers, *nodes], *cables, hosts).map(|_| ()),
+impl TopologyEntry {
+    /// Checks that the counts make a network of `hosts` hosts.
+    ///
+    /// # Errors
+    /// [`Impossible`] if they do not.
+    pub fn possible(&self, hosts: u32) -> Result<(), Impossible> {
+        match self {
+            Self::Crossbar | Self::Backbone => Ok(()),
+            Self::FatTree {
+                down, up, cables, ..
+            } => FatTree::new(down, up, cables, hosts).map(|_| ()),
+            Self::Torus { dimensions } => Torus::new(dimensions, hosts).map(|_| ()),
+            Self::Dragonfly {
+                groups,
+                chassis,
+                routers,
+                nodes,
+                cables,
+                ..
+            } => Dragonfly::new([*groups, *chassis, *routers, *nodes], *cables, hosts).map(|_| ()),
+        }
     }
 }
 

@@ -9,17 +9,20 @@ use crate::units::Bandwidth;
 
 /// A disk of a host.
 #[derive(Clone, Serialize, Debug)]
-pub(crate) struct DiskEntry {
-    pub(crate) read_bandwidth: Bandwidth,
-    pub(crate) write_bandwidth: Bandwidth,
+pub struct DiskEntry {
+    /// Of all that read together.
+    pub read_bandwidth: Bandwidth,
+    /// Of all that write together.
+    pub write_bandwidth: Bandwidth,
     /// The larger of both if it is not there. It is not spelled out, so that a change of one of them changes it too.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) total_bandwidth: Option<Bandwidth>,
+    pub total_bandwidth: Option<Bandwidth>,
 }
 
 impl DiskEntry {
     /// What all that use the disk share.
-    pub(crate) fn total(&self) -> &Bandwidth {
+    #[must_use]
+    pub fn total(&self) -> &Bandwidth {
         let (read, write) = (&self.read_bandwidth, &self.write_bandwidth);
         let larger = if read.bytes_per_s() >= write.bytes_per_s() {
             read

@@ -57,7 +57,8 @@ pub(crate) fn did_you_mean(near: Option<&str>) -> Option<String> {
 }
 
 /// A text short enough for a message.
-pub(crate) fn cut(text: &str) -> String {
+#[must_use]
+pub fn cut(text: &str) -> String {
     const LENGTH_MAX: usize = 80;
     if text.chars().count() <= LENGTH_MAX {
         return text.to_owned();

@@ -26,12 +26,14 @@ const FILE_MAX: u64 = 16 << 20;
 
 /// What the values of a profile are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ProfileKind {
+pub enum ProfileKind {
     /// A part of the speed.
     Speed,
     /// `"on"` or `"off"`.
     State,
+    /// A bandwidth.
     Bandwidth,
+    /// A latency.
     Latency,
 }
 
@@ -46,7 +48,7 @@ enum Value {
 
 /// A profile as the file says it.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct ProfileEntry {
+pub struct ProfileEntry {
     /// The name of a file that has not been read: only in what is imported without its folder.
     file: Option<String>,
     points: Vec<(Duration, Value)>,
@@ -55,7 +57,8 @@ pub(crate) struct ProfileEntry {
 
 impl ProfileEntry {
     /// One that is in a file, which whoever reads the platform will open.
-    pub(crate) const fn in_file(name: String) -> Self {
+    #[must_use]
+    pub const fn in_file(name: String) -> Self {
         Self {
             file: Some(name),
             points: Vec::new(),
@@ -67,7 +70,7 @@ impl ProfileEntry {
     ///
     /// # Errors
     /// The value that cannot be one of this kind.
-    pub(crate) fn of_events(events: &Events, kind: ProfileKind) -> Result<Self, String> {
+    pub fn of_events(events: &Events, kind: ProfileKind) -> Result<Self, String> {
         let mut points = Vec::new();
         for (date, value) in &events.events {
             let at = quantity(*date, "s");
@@ -143,7 +146,7 @@ fn parsed<T: std::str::FromStr>(number: f64, unit: &str) -> Result<T, String> {
 ///
 /// # Errors
 /// What is wrong with it, in words that follow its name.
-pub(crate) fn read_events(folder: &Path, name: &str) -> Result<Events, String> {
+pub fn read_events(folder: &Path, name: &str) -> Result<Events, String> {
     let path: PathBuf = folder.join(name);
     let wrong = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".to_owned(),

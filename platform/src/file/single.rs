@@ -23,32 +23,42 @@ use crate::units::{Bandwidth, Duration};
 
 /// Values of one host that take the place of those of its cluster.
 #[derive(Clone, Default, Serialize, Debug)]
-pub(crate) struct HostOverride {
+pub struct HostOverride {
+    /// The speed of one core, in each power state.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) speed: Option<Speeds>,
+    pub speed: Option<Speeds>,
+    /// The power state at the start.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) pstate: Option<PowerState>,
+    pub pstate: Option<PowerState>,
+    /// Number of cores.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cores: Option<u32>,
+    pub cores: Option<u32>,
+    /// Parts of the speed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) speed_profile: Option<Box<ProfileEntry>>,
+    pub speed_profile: Option<Box<ProfileEntry>>,
+    /// On and off.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) state_profile: Option<Box<ProfileEntry>>,
+    pub state_profile: Option<Box<ProfileEntry>>,
 }
 
 /// Values of one link, or of one direction of it, that take the place of those of its cluster.
 #[derive(Clone, Default, Serialize, Debug)]
-pub(crate) struct LinkOverride {
+pub struct LinkOverride {
+    /// Its bandwidth.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) bandwidth: Option<Bandwidth>,
+    pub bandwidth: Option<Bandwidth>,
+    /// Its latency.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) latency: Option<Duration>,
+    pub latency: Option<Duration>,
+    /// Bandwidths in time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) bandwidth_profile: Option<Box<ProfileEntry>>,
+    pub bandwidth_profile: Option<Box<ProfileEntry>>,
+    /// Latencies in time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) latency_profile: Option<Box<ProfileEntry>>,
+    pub latency_profile: Option<Box<ProfileEntry>>,
+    /// On and off.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) state_profile: Option<Box<ProfileEntry>>,
+    pub state_profile: Option<Box<ProfileEntry>>,
 }
 
 /// The hosts of a cluster that differ from the others; `None` if there is a mistake.

@@ -12,15 +12,16 @@ use crate::units::Speed;
 
 /// The speeds of one core in all power states of a host; there is at least one.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Speeds(Vec<Speed>);
+pub struct Speeds(Vec<Speed>);
 
 /// The number of a power state, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct PowerState(pub(crate) u32);
+pub struct PowerState(pub u32);
 
 impl Speeds {
     /// The speeds in this order, if one of them is above 0: a host may stand still in some power states, but not in all.
-    pub(crate) fn new(speeds: Vec<Speed>) -> Option<Self> {
+    #[must_use]
+    pub fn new(speeds: Vec<Speed>) -> Option<Self> {
         let moves = speeds.iter().any(|speed| speed.flop_per_s() > 0.0);
         moves.then_some(Self(speeds))
     }
@@ -31,7 +32,8 @@ impl Speeds {
     }
 
     /// The number of power states.
-    pub(crate) const fn count(&self) -> usize {
+    #[must_use]
+    pub const fn count(&self) -> usize {
         self.0.len()
     }
 

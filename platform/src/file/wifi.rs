@@ -10,19 +10,20 @@ use crate::units::Bandwidth;
 
 /// The air that the stations of a zone share.
 #[derive(Clone, Serialize, Debug)]
-pub(crate) struct WifiEntry {
+pub struct WifiEntry {
     /// What the air is called as a link; after the zone, if it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// The rate of a station by its level; at least one.
-    pub(crate) bandwidths: Vec<Bandwidth>,
-    pub(crate) decay: bool,
+    pub bandwidths: Vec<Bandwidth>,
+    /// Whether collisions cost something from 20 stations on.
+    pub decay: bool,
 }
 
 /// A position among the rates of a zone, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug)]
 #[serde(transparent)]
-pub(crate) struct Level(pub(crate) u32);
+pub struct Level(pub(crate) u32);
 
 impl Field for Level {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {

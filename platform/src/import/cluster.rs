@@ -7,7 +7,6 @@ use crate::Sharing;
 use crate::file::{ClusterEntry, LinkEntry, Named, ToItself, TopologyEntry, cut};
 use crate::model::Compat;
 use crate::pattern::HostPattern;
-use crate::topology::{Dragonfly, FatTree, Torus};
 
 const KNOWN: [&str; 19] = [
     "id",
@@ -218,16 +217,11 @@ impl Importer {
         hosts: u32,
     ) -> Option<TopologyEntry> {
         let zero = |numbers: &[u32]| numbers.contains(&0);
-        let (has_zero, result) = match &topology {
-            TopologyEntry::Torus { dimensions } => {
-                (zero(dimensions), Torus::new(dimensions, hosts).map(|_| ()))
-            }
+        let has_zero = match &topology {
+            TopologyEntry::Torus { dimensions } => zero(dimensions),
             TopologyEntry::FatTree {
                 down, up, cables, ..
-            } => (
-                zero(down) || zero(up) || zero(cables),
-                FatTree::new(down, up, cables, hosts).map(|_| ()),
-            ),
+            } => zero(down) || zero(up) || zero(cables),
             TopologyEntry::Dragonfly {
                 groups,
                 chassis,
@@ -235,13 +229,10 @@ impl Importer {
                 nodes,
                 cables,
                 ..
-            } => {
-                let counts = [*groups, *chassis, *routers, *nodes];
-                let result = Dragonfly::new(counts, *cables, hosts).map(|_| ());
-                (zero(&counts) || zero(cables), result)
-            }
-            TopologyEntry::Crossbar | TopologyEntry::Backbone => (false, Ok(())),
+            } => zero(&[*groups, *chassis, *routers, *nodes]) || zero(cables),
+            TopologyEntry::Crossbar | TopologyEntry::Backbone => false,
         };
+        let result = topology.possible(hosts);
         if has_zero {
             let problem = "zero in topo_parameters".to_owned();
             self.mistake(element, problem, "expected numbers of at least 1");

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// A text that knows where its lines begin.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Source {
+pub struct Source {
     name: String,
     text: String,
     /// Byte positions; the first line begins at 0.
@@ -15,7 +15,8 @@ pub(crate) struct Source {
 
 impl Source {
     /// The text of the file called `name`.
-    pub(crate) fn new(name: &str, text: &str) -> Self {
+    #[must_use]
+    pub fn new(name: &str, text: &str) -> Self {
         let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         Self {
             name: name.to_owned(),
@@ -32,7 +33,8 @@ impl Source {
     }
 
     /// Line and column, both from 1, of a byte position; the column counts characters.
-    pub(crate) fn position(&self, offset: usize) -> (usize, usize) {
+    #[must_use]
+    pub fn position(&self, offset: usize) -> (usize, usize) {
         let offset = self.text.floor_char_boundary(offset);
         let line = self.line(offset);
         let before = &self.text[self.starts[line]..offset];

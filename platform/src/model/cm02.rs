@@ -16,7 +16,7 @@ use super::flow::plain;
 use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, size};
 
 /// The share of acknowledgements: SimGrid's fixed factor of `network/crosstraffic`.
-pub(crate) const CROSSTRAFFIC: f64 = 0.05;
+pub const CROSSTRAFFIC: f64 = 0.05;
 
 /// `raw` with a window and acknowledgements.
 pub(crate) fn preset() -> NetworkParameters {

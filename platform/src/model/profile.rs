@@ -70,7 +70,7 @@ pub struct Events {
 
 /// How the events of a profile come again, in seconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Repetition {
+pub enum Repetition {
     /// Counted from the last event.
     After(f64),
     /// Counted from the date 0 of the round before.
@@ -78,7 +78,7 @@ pub(crate) enum Repetition {
 }
 
 /// What is expected of a period that ends before the last event.
-pub(crate) const SHORT_PERIOD: &str = "a period that is not shorter than the last date";
+pub const SHORT_PERIOD: &str = "a period that is not shorter than the last date";
 
 /// The shortest period in seconds: what comes again without time in between would never end.
 pub(crate) const PERIOD_MIN_S: f64 = 1e-9;
@@ -160,7 +160,7 @@ impl Events {
     ///
     /// Returns `None`, and changes nothing, if the period ends before the last event.
     #[must_use]
-    pub(crate) fn repeat(&mut self, repetition: Repetition) -> Option<()> {
+    pub fn repeat(&mut self, repetition: Repetition) -> Option<()> {
         let Some((last, _)) = self.events.last() else {
             return Some(());
         };

@@ -1,0 +1,20 @@
+//! What an import leaves out, with its place.
+
+use std::fmt;
+
+/// Something in a platform of another format that this one cannot say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    /// The file, as it was called.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is left out or different.
+    pub text: String,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.text)
+    }
+}

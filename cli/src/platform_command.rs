@@ -180,7 +180,7 @@ fn output_beside(out: &Path, file: &Path) -> Result<Output, ExitCode> {
 fn import(file: &Path, out: Option<&Path>) -> Result<String, ExitCode> {
     let refuse = |error: LoadError| status::refuse_with(&error.report(io::stderr().is_terminal()));
     let output = out.map(|out| output_beside(out, file)).transpose()?;
-    let imported = platform::import_file(file).map_err(refuse)?;
+    let imported = simgrid_import::import_file(file).map_err(refuse)?;
     status::warn_all(&imported.notes);
     // What was made must be a platform: routes to unknown names are found here.
     let name = format!("{} as TOML", file.display());

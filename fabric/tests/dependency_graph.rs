@@ -62,8 +62,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rdma", &[]),
     ("maxmin", &[]),
     ("platform", &["maxmin", "sim-core"]),
+    ("simgrid-import", &["platform"]),
     ("fabric", &["mpi", "platform", "rdma", "sim-core"]),
-    ("run", &["fabric", "files", "mpi", "platform", "sim-core"]),
+    (
+        "run",
+        &[
+            "fabric",
+            "files",
+            "mpi",
+            "platform",
+            "sim-core",
+            "simgrid-import",
+        ],
+    ),
     ("explore", &["sim-core"]),
     ("report", &["files", "platform"]),
     ("real", &["mpi", "rdma", "run", "sim-core"]),
@@ -79,7 +90,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "cli",
-        &["files", "mpi", "platform", "report", "run", "simrun"],
+        &[
+            "files",
+            "mpi",
+            "platform",
+            "report",
+            "run",
+            "simgrid-import",
+            "simrun",
+        ],
     ),
     (
         "tools",

@@ -342,12 +342,6 @@
 //! the events from a file of SimGrid's text format ([`profile`]), in the folder of the platform file. What runs on a
 //! host or over a link that goes off fails at that instant; links of both directions go together.
 //!
-//! # SimGrid's platforms
-//!
-//! A file whose name ends with `.xml` is read as a SimGrid platform of version 4 or 4.1 ([`import`]), with the same routes
-//! and the same network model: that of `<config>`, or else `lv08`, SimGrid's default. [`Platform::notes`] says, with lines,
-//! what could not be carried over.
-//!
 //! # Reachability
 //!
 //! [`Platform::unreachable`] tells which members of a zone no route joins; `simrun platform check` prints it. A run
@@ -355,7 +349,7 @@
 //!
 //! # What if
 //!
-//! [`Platform::load_with`] changes anything in a platform before it is used: `links.wan.bandwidth=10Gbps` sets a value,
+//! [`Platform::with`] changes anything in a platform before it is used: `links.wan.bandwidth=10Gbps` sets a value,
 //! `links.*.latency*=2` multiplies all that match, `hosts.node-3.speed=18Gf` and `links.node-3:up.bandwidth=50Gbps` change
 //! one host and one link of a cluster ([`Override`]).
 //!
@@ -368,7 +362,6 @@ mod cluster;
 mod disk;
 pub mod file;
 mod graph;
-mod import;
 mod mistake;
 mod model;
 mod names;
@@ -388,7 +381,6 @@ mod zone;
 
 pub use disk::DiskInfo;
 pub use file::{AtLimit, Connection, ConnectionMode, Protocol, Routing, Sharing};
-pub use import::{Imported, import, import_file};
 pub use mistake::{LoadError, Mistake, Mistakes, Source, Unreadable};
 pub use model::profile;
 pub use model::{

@@ -21,7 +21,6 @@ use sim_core::{DiskId, HostId, Span};
 use crate::build::{build, finish};
 use crate::disk::{DiskInfo, Disks};
 use crate::file::{PlatformFile, Read};
-use crate::import::build_xml;
 use crate::mistake::{LoadError, Mistakes, Source, Unreadable};
 use crate::model::profile::Profile;
 use crate::nearest::nearest;
@@ -85,12 +84,6 @@ pub fn read_text(path: &Path) -> Result<String, LoadError> {
     })
 }
 
-/// Whether a file is SimGrid's, by its name.
-pub(crate) fn is_xml(path: &Path) -> bool {
-    let ending = path.extension().unwrap_or_default();
-    ending.eq_ignore_ascii_case("xml")
-}
-
 /// A host of `[hosts]`.
 #[derive(Clone, Debug)]
 pub(crate) struct Single {
@@ -129,7 +122,7 @@ pub struct LinkInfo {
 }
 
 impl Platform {
-    /// Reads the platform file at `path`: our TOML, or SimGrid's XML if its name ends with `.xml`.
+    /// Reads the platform file at `path`.
     ///
     /// # Errors
     /// [`LoadError`] if the file cannot be read, or with all the mistakes in it.
@@ -138,17 +131,7 @@ impl Platform {
         let text = read_text(path)?;
         let name = path.display().to_string();
         let folder = path.parent();
-        let read = if is_xml(path) { build_xml } else { build };
-        read(&name, &text, folder).map_err(LoadError::Mistakes)
-    }
-
-    /// Reads the platform file at `path` and changes it.
-    ///
-    /// # Errors
-    /// [`LoadError`] as for [`Platform::load`], and if a change matches nothing or gives something that is no platform.
-    pub fn load_with(path: impl AsRef<Path>, overrides: &[Override]) -> Result<Self, LoadError> {
-        let path = path.as_ref();
-        Self::load(path)?.with(&path.display().to_string(), overrides)
+        build(&name, &text, folder).map_err(LoadError::Mistakes)
     }
 
     /// The same platform with changes; mistakes are reported at the changes, of a file called `file_name`.
@@ -183,23 +166,19 @@ impl Platform {
         Ok(platform)
     }
 
-    /// What could not be carried over from SimGrid's XML: nothing for other files.
+    /// What could not be carried over from another format.
     #[must_use]
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// Reads a platform from `text`, of which `file_name` tells the format as in [`Platform::load`]; mistakes are
-    /// reported as in a file of that name. It is no file, so it cannot name others.
+    /// Reads a platform from `text`; mistakes are reported as in a file called `file_name`. It is no file, so it cannot
+    /// name others.
     ///
     /// # Errors
     /// [`LoadError::Mistakes`] with all the mistakes in the text.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, LoadError> {
-        let read = match is_xml(Path::new(file_name)) {
-            true => build_xml,
-            false => build,
-        };
-        read(file_name, text, None).map_err(LoadError::Mistakes)
+        build(file_name, text, None).map_err(LoadError::Mistakes)
     }
 
     /// The name that the file gives to the platform.

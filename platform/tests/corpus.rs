@@ -174,7 +174,7 @@ fn our_toml_and_mutations_of_it() {
 fn xml_of_simgrid_and_mutations_of_it() {
     let mut all = files("fuzz/corpus/xml");
     all.extend(
-        files("tests/simgrid")
+        files("../simgrid-import/tests/simgrid")
             .into_iter()
             .filter(|file| file.extension().is_some_and(|ending| ending == "xml")),
     );
@@ -198,7 +198,7 @@ fn what_is_too_large_is_refused_at_once() {
         };
         let toml = platform::Platform::parse(name, &read("toml", "toml"));
         assert!(toml.is_err(), "{name}");
-        let xml = platform::import(name, &read("xml", "xml"));
+        let xml = simgrid_import::import(name, &read("xml", "xml"));
         let loads =
             xml.is_ok_and(|imported| platform::Platform::parse(name, &imported.toml).is_ok());
         assert!(!loads, "{name}");

@@ -5,8 +5,9 @@
 mod lab;
 
 use lab::Lab;
-use platform::{DiskId, DiskInfo, LoadError, Override, Platform, import};
+use platform::{DiskId, DiskInfo, LoadError, Override, Platform};
 use sim_core::{Change, End, HostId, Io, Resource, Work};
+use simgrid_import::import;
 
 const HOST: &str = r#"
 version = 1

@@ -173,7 +173,7 @@ fn mistakes_are_shown_at_the_changes_that_make_them() {
             .iter()
             .map(|change| change.parse().expect("a change"))
             .collect();
-        let platform = Platform::parse("p.xml", xml).expect("a platform");
+        let platform = simgrid_import::parse("p.xml", xml).expect("a platform");
         platform.with("p.xml", &changes).expect_err("a mistake")
     };
     // Both links are wrong by the same change: one mistake.

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use lab::{Lab, UNLIMITED};
-use platform::{Override, Platform, import_file};
+use platform::{Override, Platform};
 use sim_core::{Control, End, Resource, Span};
 
 /// A folder of files for one test.
@@ -29,7 +29,12 @@ impl Folder {
     }
 
     fn load(&self, name: &str) -> Platform {
-        Platform::load(self.0.join(name)).unwrap_or_else(|error| panic!("{error}"))
+        let path = self.0.join(name);
+        let platform = match name.ends_with(".xml") {
+            true => simgrid_import::load(path),
+            false => Platform::load(path),
+        };
+        platform.unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
@@ -210,7 +215,7 @@ fn inline_in_files_and_in_xml_are_the_same() {
     // What is written for the record, or by an import, needs no other file.
     for text in [
         folder.load("w.toml").to_toml(),
-        import_file(folder.0.join("w.xml"))
+        simgrid_import::import_file(folder.0.join("w.xml"))
             .expect("a platform")
             .toml,
     ] {
@@ -311,7 +316,11 @@ fn a_host_may_stand_still_in_a_power_state() {
         r#"<platform version="4.1"><zone id="w" routing="None"><host id="a" speed="0f,10f"/></zone></platform>"#,
     ] {
         let toml = match text.starts_with('<') {
-            true => platform::import("p.xml", text).expect("a platform").toml,
+            true => {
+                simgrid_import::import("p.xml", text)
+                    .expect("a platform")
+                    .toml
+            }
             false => text.to_owned(),
         };
         let mut lab = Lab::new(&toml);
@@ -423,7 +432,7 @@ fn power_states() {
 
     let xml = r#"<platform version="4.1"><zone id="w" routing="None"><host id="a" speed="10f, 5f,2f" pstate="1"/>
         <cluster id="c" prefix="n" suffix="" radical="0-3" speed="4f,1f" pstate="1" bw="1MBps" lat="0"/></zone></platform>"#;
-    let imported = platform::import("p.xml", xml).unwrap_or_else(|error| panic!("{error:?}"));
+    let imported = simgrid_import::import("p.xml", xml).unwrap_or_else(|error| panic!("{error:?}"));
     let platform =
         Platform::parse("p.toml", &imported.toml).unwrap_or_else(|error| panic!("{error}"));
     let host = |name| platform.host_by_name(name).expect("a host");

@@ -9,8 +9,9 @@ mod lab;
 
 use lab::Lab;
 use platform::profile::Change;
-use platform::{LoadError, MemberSketch, Override, Platform, Sharing, import};
+use platform::{LoadError, MemberSketch, Override, Platform, Sharing};
 use sim_core::End;
+use simgrid_import::import;
 
 /// 32 stations of 54 Mbit/s, number 2 of 36; hosts w (1 ms) and far (3 ms) by wire.
 fn cell(network: &str, wifi: &str) -> String {

@@ -1,6 +1,7 @@
 //! Runs a program on a platform.
 //!
 //! * [`Program`]: a rank program or an actor program, as an object.
+//! * [`load_platform`]: a platform file of any format.
 //! * [`Mapping`]: which rank runs on which host.
 //! * [`simulate`]: platform + program + options → [`Run`].
 //! * [`stepper`]: the program under a model checker, without time.
@@ -15,6 +16,7 @@ mod explorable;
 mod mapping;
 mod output;
 mod panic_hook;
+mod platform_file;
 mod program;
 mod record;
 
@@ -25,5 +27,6 @@ pub use fabric::QueueNumbers;
 pub use mapping::{MapFile, Mapping, MappingError};
 pub use output::{Around, LogFilter, Output, Stream};
 pub use panic_hook::{with_quiet_panics, with_silent_panics};
+pub use platform_file::load_platform;
 pub use program::{Program, RankFuture, RankProgram, RootProgram, Stage};
 pub use record::{BlockedRecord, FailureRecord, Folder, Origin, Record, RecordError, Rerun};

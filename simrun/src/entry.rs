@@ -124,7 +124,7 @@ pub const VERSION: &str = concat!(
 /// # Errors
 /// The status of bad input, after the mistakes have been printed.
 pub fn load(path: &Path, changes: &[Override]) -> Result<Platform, ExitCode> {
-    let platform = Platform::load_with(path, changes)
+    let platform = run::load_platform(path, changes)
         .map_err(|error| status::refuse_with(&error.report(io::stderr().is_terminal())))?;
     status::warn_all(platform.notes());
     Ok(platform)

@@ -6,7 +6,8 @@
     reason = "each program that includes this uses a part of it, and which one differs"
 )]
 
-use platform::{HostId, LoadError, Platform, import};
+use platform::{HostId, LoadError, Platform};
+use simgrid_import::import;
 
 /// Reads a text as our TOML and uses the answer, whatever it is.
 ///
@@ -34,7 +35,7 @@ pub(crate) fn toml(text: &str) {
 /// If the reader breaks a promise.
 pub(crate) fn xml(text: &str) {
     // What is not connected as we want it is refused, with its place in the XML.
-    match Platform::parse("mutated.xml", text) {
+    match simgrid_import::parse("mutated.xml", text) {
         Ok(platform) => {
             let printed = platform.to_toml();
             let again = Platform::parse("printed.toml", &printed)

@@ -274,7 +274,7 @@ pub(crate) fn serve(words: &[String]) -> ExitCode {
         return ExitCode::from(2);
     };
     let lv08 = "network.model=lv08".parse().expect("a change");
-    match Platform::load_with(&task.platform, &[lv08]) {
+    match run::load_platform(&task.platform, &[lv08]) {
         Ok(platform) => {
             run(&Arc::new(platform), &task);
             ExitCode::SUCCESS

@@ -2,7 +2,7 @@
 
 use super::values::{Importer, at};
 use super::xml::Element;
-use crate::file::{DiskEntry, Named, cut};
+use platform::file::{DiskEntry, Named, cut};
 
 impl Importer {
     /// The disks of a host.

@@ -7,7 +7,9 @@
 //! *Not compared*: ways through the router of a zone with `routing="Cluster"`, which 3.32 does not find; and what follows
 //! after the host of the program has gone off.
 
+#[path = "../../platform/tests/lab/mod.rs"]
 mod lab;
+#[path = "../../platform/tests/random/mod.rs"]
 mod random;
 
 use std::fs;
@@ -80,7 +82,10 @@ fn load(xml: &Path, text: &str, model: &str, more: &[&str]) -> Platform {
         .iter()
         .map(|change| change.parse().expect("a change"))
         .collect();
-    Platform::load_with(xml, &changes).unwrap_or_else(|error| panic!("{}", error.report(false)))
+    let platform = simgrid_import::load(xml);
+    let platform =
+        platform.and_then(|platform| platform.with(&xml.display().to_string(), &changes));
+    platform.unwrap_or_else(|error| panic!("{}", error.report(false)))
 }
 
 /// The dates of one platform under one model, with changes, that are not SimGrid's.

@@ -4,7 +4,7 @@
 
 use super::values::{Importer, at};
 use super::xml::Element;
-use crate::file::{WifiEntry, ZoneEntry, cut};
+use platform::file::{WifiEntry, ZoneEntry, cut};
 
 /// Whether a tag is a Wi-Fi link.
 fn is_air(element: &Element) -> bool {

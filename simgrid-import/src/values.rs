@@ -7,10 +7,10 @@ use toml::Spanned;
 
 use super::traces::{Quality, Traces};
 use super::xml::Element;
-use crate::Sharing;
-use crate::file::{Direction, LinkEntry, LinkUse, PowerState, Speeds, cut};
-use crate::mistake::Mistake;
-use crate::units::{Bandwidth, Duration, Kind, Quantity, Speed};
+use platform::Mistake;
+use platform::Sharing;
+use platform::file::{Direction, LinkEntry, LinkUse, PowerState, Speeds, cut};
+use platform::units::{Bandwidth, Duration, Kind, Quantity, Speed};
 
 /// The way from a deployment file of SimGrid to a mapping.
 const DEPLOYMENT: &str = "expected a platform; simrun places ranks with --map FILE, one host per \

@@ -7,12 +7,12 @@
 
 use super::values::Importer;
 use super::xml::Element;
-use crate::file::{Protocol, cut};
-use crate::model::{
+use platform::file::{Protocol, cut};
+use platform::units::Size;
+use platform::{
     CROSSTRAFFIC, FactorStep, Factors, FluidParameters, IbPenaltyFactors, NetworkModel,
     NetworkParameters, OverheadSection,
 };
-use crate::units::Size;
 
 /// The models by their names in SimGrid, in lower case.
 const MODELS: [(&str, NetworkModel); 6] = [

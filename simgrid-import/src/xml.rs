@@ -5,7 +5,7 @@ use std::ops::Range;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use crate::mistake::Mistake;
+use platform::Mistake;
 
 /// The deepest nesting of tags; platforms nest zones a few deep, and a route in a zone two deeper.
 const DEPTH_MAX: usize = 64;

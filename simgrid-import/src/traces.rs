@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use super::values::{Files, Importer, at};
 use super::xml::Element;
-use crate::file::{HostOverride, Named, ProfileEntry, ProfileKind, cut, read_events};
-use crate::model::profile::{Events, Repetition, SHORT_PERIOD};
-use crate::pattern::HostPattern;
+use platform::HostPattern;
+use platform::file::{HostOverride, Named, ProfileEntry, ProfileKind, cut, read_events};
+use platform::profile::{Events, Repetition, SHORT_PERIOD};
 
 /// What a `<trace_connect>` connects a trace with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -4,11 +4,11 @@ use toml::Spanned;
 
 use super::values::{Importer, at};
 use super::xml::Element;
-use crate::file::{
+use platform::ZONE_DEPTH_MAX;
+use platform::file::{
     Direction, HostEntry, LinkEntry, LinkUse, Named, RouteEntry, ToItself, ZoneEntry, cut,
 };
-use crate::zone::ZONE_DEPTH_MAX;
-use crate::{Routing, Sharing};
+use platform::{Routing, Sharing};
 
 /// In place of a member: the centre of a star.
 const CENTRE: &str = "*";

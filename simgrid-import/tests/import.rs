@@ -1,14 +1,17 @@
 //! Promise: SimGrid's XML platforms become ours with the same routes, what cannot be carried over is listed by line, and no XML
 //! makes the reader panic, hang or use much memory.
 
+#[path = "../../platform/tests/lab/mod.rs"]
 mod lab;
+#[path = "../../platform/tests/readers/mod.rs"]
 mod readers;
 
 use lab::Lab;
-use platform::{NetworkModel, NetworkParameters, Platform, import};
+use platform::{NetworkModel, NetworkParameters, Platform};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use readers::xml as survive;
+use simgrid_import::import;
 
 fn toml(xml: &str) -> String {
     import("p.xml", xml)
@@ -109,7 +112,7 @@ fn mistakes_name_the_line_of_the_xml() {
     fn check(from: &str, to: &str, message: &str) {
         assert!(SITES.contains(from));
         let text = SITES.replacen(from, to, 1);
-        let error = Platform::parse("sites.xml", &text).expect_err("a mistake");
+        let error = simgrid_import::parse("sites.xml", &text).expect_err("a mistake");
         let found = error.to_string();
         let at = text.rfind(to).expect("the change");
         let line = text[..=at].lines().count();
@@ -166,7 +169,7 @@ fn deployment_files_name_the_way_to_place_ranks() {
         (in_platform, "<actor>"),
         (in_zone, "<process>"),
     ] {
-        let error = Platform::parse("d.xml", &text)
+        let error = simgrid_import::parse("d.xml", &text)
             .expect_err("a mistake")
             .to_string();
         let at = text.find(&tag[..tag.len() - 1]).expect("the tag");
@@ -178,11 +181,11 @@ fn deployment_files_name_the_way_to_place_ranks() {
 }
 
 #[test]
-fn a_file_is_read_by_its_ending() {
+fn a_loaded_file_prints_as_the_same_platform() {
     let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let file = folder.join("sites.xml");
     std::fs::write(&file, SITES).expect("a temporary file");
-    let platform = Platform::load(&file).unwrap_or_else(|error| panic!("{error}"));
+    let platform = simgrid_import::load(&file).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(platform.host_count(), 9);
     assert!(platform.notes().is_empty());
     let printed = Platform::parse("again.toml", &platform.to_toml()).expect("the same platform");
@@ -610,7 +613,7 @@ fn traces_of_hosts_of_a_cluster() {
     ];
     let text = cluster("FLAT", "", "0-3", "");
     let text = text.replace("</platform>", &format!("{}</platform>", more.join("\n")));
-    let platform = Platform::parse("p.xml", &text).unwrap_or_else(|error| panic!("{error}"));
+    let platform = simgrid_import::parse("p.xml", &text).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(platform.profiles().len(), 2);
     let printed = platform.to_toml();
     assert!(
@@ -637,7 +640,7 @@ fn stochastic_profiles_are_refused() {
     let trace = "<trace id=\"t\" periodicity=\"-1\">STOCHASTIC LOOP\nDET 0 UNIF 0 1\n</trace>";
     let text = cluster("FLAT", "", "0-3", "");
     let text = text.replace("</platform>", &format!("\n{trace}\n</platform>"));
-    let error = Platform::parse("p.xml", &text).expect_err("a mistake");
+    let error = simgrid_import::parse("p.xml", &text).expect_err("a mistake");
     let error = error.to_string();
     assert_eq!(error.lines().count(), 1, "{error}");
     let place = "p.xml:3:1: trace \"t\": line 1: \"STOCHASTIC LOOP\": expected lines DATE VALUE; \
@@ -649,7 +652,9 @@ fn stochastic_profiles_are_refused() {
     let text = "<platform version=\"4.1\"><zone id=\"w\" routing=\"None\">\n\
                 <host id=\"a\" speed=\"1Gf\" speed_file=\"load.profile\"/></zone></platform>";
     std::fs::write(&file, text).expect("a file");
-    let error = Platform::load(&file).expect_err("a mistake").to_string();
+    let error = simgrid_import::load(&file)
+        .expect_err("a mistake")
+        .to_string();
     let problem =
         "profile file \"load.profile\": line 1: \"STOCHASTIC\": expected lines DATE VALUE";
     assert!(

@@ -1,4 +1,5 @@
-//! Import of SimGrid's XML platforms, versions 4 and 4.1: from XML to our TOML.
+//! SimGrid's XML platforms, versions 4 and 4.1, as platforms ([`load`]) or as TOML ([`import`]), with the same routes and
+//! the same network model: that of `<config>`, or else `lv08`, SimGrid's default.
 //!
 //! The outermost zone of the XML becomes the platform itself. What a platform file of ours cannot say is listed in
 //! [`Imported::notes`], each with its place, and left out; what cannot be understood is a mistake. Routes are those of
@@ -22,10 +23,8 @@ mod zone;
 
 use std::path::Path;
 
-use crate::Note;
-use crate::file::{PlatformFile, TopologyEntry, VERSION, ZoneEntry};
-use crate::mistake::{LoadError, Mistakes, Source};
-use crate::platform::{Platform, read_text};
+use platform::file::{PlatformFile, TopologyEntry, VERSION, ZoneEntry};
+use platform::{LoadError, Mistakes, Note, Platform, Source, read_text};
 use values::{Files, Importer};
 use xml::Element;
 
@@ -58,16 +57,28 @@ pub fn import_file(path: impl AsRef<Path>) -> Result<Imported, LoadError> {
     Ok(Imported::from(read))
 }
 
-/// Makes the platform that a SimGrid XML text describes; the files that it names are in `folder`.
+/// Reads a SimGrid XML platform, with the profiles that are in files beside it.
 ///
 /// # Errors
-/// All mistakes in the XML.
-pub(crate) fn build_xml(
-    file_name: &str,
-    text: &str,
-    folder: Option<&Path>,
-) -> Result<Platform, Mistakes> {
-    let read = read_xml(file_name, text, Files::of(folder))?;
+/// [`LoadError`] if the file cannot be read, or with all mistakes found in it.
+pub fn load(path: impl AsRef<Path>) -> Result<Platform, LoadError> {
+    let path = path.as_ref();
+    let text = read_text(path)?;
+    let name = path.display().to_string();
+    build(&name, &text, Files::of(path.parent())).map_err(LoadError::Mistakes)
+}
+
+/// Reads a platform from SimGrid's XML; mistakes are reported as in a file called `file_name`. It is no file, so it cannot
+/// name others.
+///
+/// # Errors
+/// [`LoadError::Mistakes`] with all mistakes found in the XML.
+pub fn parse(file_name: &str, text: &str) -> Result<Platform, LoadError> {
+    build(file_name, text, Files::Nowhere).map_err(LoadError::Mistakes)
+}
+
+fn build(file_name: &str, text: &str, files: Files) -> Result<Platform, Mistakes> {
+    let read = read_xml(file_name, text, files)?;
     Platform::from_file(read.source, read.file, read.notes)
 }
 
@@ -106,7 +117,7 @@ fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Mistak
         name: Some(importer.name),
         network,
         protocol,
-        connection: crate::Connection::default(),
+        connection: platform::Connection::default(),
         root: zone,
     };
     let mut notes: Vec<Note> = importer

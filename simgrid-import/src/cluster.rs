@@ -3,10 +3,10 @@
 use super::has_defects;
 use super::values::{Importer, at};
 use super::xml::Element;
-use crate::Sharing;
-use crate::file::{ClusterEntry, LinkEntry, Named, ToItself, TopologyEntry, cut};
-use crate::model::Compat;
-use crate::pattern::HostPattern;
+use platform::Compat;
+use platform::HostPattern;
+use platform::Sharing;
+use platform::file::{ClusterEntry, LinkEntry, Named, ToItself, TopologyEntry, cut};
 
 const KNOWN: [&str; 19] = [
     "id",

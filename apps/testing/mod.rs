@@ -38,6 +38,26 @@ pub(crate) fn record(program: &str, platform: &str, options: &str, arguments: &s
     serde_json::from_slice(&output.stdout).expect("the record is JSON")
 }
 
+/// Runs the app at `program` on the cluster, and replays its schedule. Returns the run and the replay.
+pub(crate) fn replayed(program: &str, options: &str, arguments: &str) -> (Output, Output) {
+    let name = format!("schedule-{}-{arguments}", std::process::id());
+    let file = std::env::temp_dir().join(name.replace(' ', ""));
+    let path = file.display();
+    let run = format!("-p platforms/cluster.toml -q {options} --schedule {path} -- {arguments}");
+    let run = output(program, &run);
+    let written = std::fs::read_to_string(&file).expect("the schedule was written");
+    let command = written
+        .strip_prefix("# ")
+        .and_then(|text| text.lines().next());
+    let replay = Command::new("sh")
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .args(["-c", command.expect("it begins with the command")])
+        .output()
+        .expect("the app starts");
+    std::fs::remove_file(&file).expect("it was just read");
+    (run, replay)
+}
+
 /// The simulated seconds of a record.
 pub(crate) fn simulated_s(record: &Value) -> f64 {
     record["simulated_s"].as_f64().expect("a number")

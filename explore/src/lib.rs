@@ -28,7 +28,8 @@
 //! assert_eq!(report.findings[0].replay.to_string(), "1;1;2;1;2;2");
 //! ```
 //!
-//! * [`check`] explores and reports [`Finding`]s; [`explore`] shows every run to an [`Observer`]; [`follow`] replays a finding.
+//! * [`check`] explores and reports [`Finding`]s; [`explore`] shows every run to an [`Observer`]; [`follow`] replays a finding;
+//!   [`retrace`] finds the schedule of a run that was simulated.
 //! * [`Reduction`]: `odpor` (each class once), `sdpor` (source sets), `none` (brute force, the judge).
 //! * [`Strategy`]: depth first through all orders, or runs drawn at random.
 //! * [`Options`]: bounds. A bound that was hit is in [`Statistics::bounds`], and the verdict says that the search was not
@@ -74,6 +75,7 @@ mod progress;
 mod races;
 mod releases;
 mod repeat;
+mod retrace;
 mod reversible;
 mod sampling;
 mod sdpor;
@@ -101,6 +103,7 @@ pub use path::Path;
 pub use player::{Played, Player};
 pub use progress::Progress;
 pub use repeat::repeat;
+pub use retrace::{NotRetraced, retrace};
 pub use reversible::{Verdict as Reversibility, reversible};
 pub use search::{
     Collector, End, Observer, Report, Run, Verdict, check, check_on_threads, explore,

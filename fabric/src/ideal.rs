@@ -29,7 +29,7 @@ use sim_core::{
 use crate::deliveries::Delivery;
 use crate::flow::{begins, message};
 use crate::knowledge::Knowledge;
-use crate::lanes::{AllTopics, Lane, Topic, WORLD};
+use crate::lanes::{AllTopics, Lane, queue_name};
 use crate::ranks::{Carrier, Ranks, actor};
 use crate::sends::ChosenSends;
 
@@ -442,19 +442,7 @@ impl Device for Ideal {
         let Some(key) = known else {
             return format!("queue {queue}");
         };
-        // Different names for different queues: a queue is found again by its name.
-        let about = |topic: Topic| match (topic.context, topic.tag) {
-            (WORLD, tag) => format!("tag {tag}"),
-            (context, tag) => format!("context {context}, tag {tag}"),
-        };
-        let what = match key.lane {
-            Lane::Messages(WORLD) => String::new(),
-            Lane::Messages(context) => format!(" (context {context})"),
-            Lane::Questions(topic) => format!(" (withdrawals, {})", about(topic)),
-            Lane::Answers(topic) => format!(" (answers, {})", about(topic)),
-            Lane::Data(topic) => format!(" (data, {})", about(topic)),
-        };
-        format!("network {} -> {}{what}", key.source, key.destination)
+        queue_name(key.source, key.destination, key.lane)
     }
 
     fn leftovers(&self) -> Vec<String> {

@@ -55,6 +55,23 @@ impl Lane {
     }
 }
 
+/// The name of the queue between two ranks that holds the packets of a lane. Different queues have
+/// different names: a queue is found again by its name.
+pub(crate) fn queue_name(source: u32, destination: u32, lane: Lane) -> String {
+    let about = |topic: Topic| match (topic.context, topic.tag) {
+        (WORLD, tag) => format!("tag {tag}"),
+        (context, tag) => format!("context {context}, tag {tag}"),
+    };
+    let what = match lane {
+        Lane::Messages(WORLD) => String::new(),
+        Lane::Messages(context) => format!(" (context {context})"),
+        Lane::Questions(topic) => format!(" (withdrawals, {})", about(topic)),
+        Lane::Answers(topic) => format!(" (answers, {})", about(topic)),
+        Lane::Data(topic) => format!(" (data, {})", about(topic)),
+    };
+    format!("network {source} -> {destination}{what}")
+}
+
 /// What the operations of a rank are about that packets name by their tokens.
 #[derive(Debug, Default)]
 struct Topics {

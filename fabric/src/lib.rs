@@ -7,6 +7,7 @@
 mod deliveries;
 mod flow;
 mod ideal;
+mod journal;
 mod knowledge;
 mod lanes;
 mod loggops;

@@ -14,9 +14,10 @@ use std::task::Waker;
 use mpi::causes::Causes;
 use mpi::channel::{Channel, Event, Header, Interest, Level, Packet, Posting, Settings, Token};
 use mpi::{Envelope, Process};
-use sim_core::{ActorId, Blocked, Device, DevicePort, Kernel, Parked, Time};
+use sim_core::{ActorId, Blocked, Device, DevicePort, Kernel, Observed, Parked, Time};
 
 use crate::flow::label;
+use crate::journal::Journal;
 use crate::knowledge::{Knowledge, RankCauses};
 use crate::slab::Slab;
 
@@ -27,6 +28,9 @@ pub trait Fabric {
 
     /// The ranks that were lost without ending the run, and when: their hosts went off.
     fn lost(&self) -> Vec<(u32, Time)>;
+
+    /// Writes each arrival, and each look of a rank into its inbox, to `steps`, in their order.
+    fn record(&self, steps: Rc<RefCell<Vec<Observed>>>);
 }
 
 impl<C: Carrier + 'static> Fabric for C {
@@ -43,6 +47,12 @@ impl<C: Carrier + 'static> Fabric for C {
 
     fn lost(&self) -> Vec<(u32, Time)> {
         self.ranks().lost()
+    }
+
+    fn record(&self, steps: Rc<RefCell<Vec<Observed>>>) {
+        let ranks = self.ranks();
+        let journal = Journal::new(ranks.size, steps);
+        ranks.journal.replace(Some(Box::new(journal)));
     }
 }
 
@@ -186,6 +196,8 @@ pub(crate) struct Ranks {
     size: u32,
     /// Where ranks get connected: those that take no packets any more, and since when they are lost if they are.
     gone: RefCell<BTreeMap<u32, Option<Time>>>,
+    /// Where a run is written down, if it is.
+    journal: RefCell<Option<Box<Journal>>>,
 }
 
 impl Ranks {
@@ -206,6 +218,7 @@ impl Ranks {
             ends: RefCell::new(Ends::new(size)),
             size,
             gone: RefCell::default(),
+            journal: RefCell::default(),
         }
     }
 
@@ -231,6 +244,9 @@ impl Ranks {
     pub(crate) fn bring(&self, kernel: &mut Kernel, source: u32, destination: u32, packet: Packet) {
         let pair = u64::from(source) << 32 | u64::from(destination);
         kernel.mix_digest(pair, label(&packet));
+        if let Some(journal) = &mut *self.journal.borrow_mut() {
+            journal.note_arrival(source, destination, &packet);
+        }
         let is_asking = matches!(packet.header, Header::Socket { .. });
         if is_asking && self.is_gone(destination) {
             let peer = destination;
@@ -431,6 +447,9 @@ impl<C: Carrier> Channel for RankChannel<C> {
     }
 
     fn may_look(&self) -> bool {
+        if let Some(journal) = &mut *self.device.ranks().journal.borrow_mut() {
+            journal.note_look(self.rank);
+        }
         self.device.may_look(self.rank)
     }
 

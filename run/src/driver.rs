@@ -11,12 +11,12 @@ use std::sync::atomic::AtomicBool;
 use fabric::{Costs, Fabric, Flow, LogGops};
 use mpi::{Limits, Overhead, Posting, Section, Settings, Variant};
 use platform::{Carriage, HostNames, NoRoute, OverheadSection, Platform, Ready, Synchronous};
-use sim_core::{ActorId, HostId, Outcome, Progress, Report, Simulation, Time};
+use sim_core::{ActorId, Console, HostId, Observed, Outcome, Progress, Report, Simulation, Time};
 
 use crate::connections::{ConnectionTotals, ConnectionWait, connections, losses, totals, waits};
 use crate::mapping::MappingError;
 use crate::program::{Program, Stage};
-use crate::{Mapping, Output, panic_hook};
+use crate::{Mapping, Output, Recording, Transcript, panic_hook};
 
 /// How messages are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,6 +139,35 @@ pub fn simulate(
     options: &Options,
     output: &Rc<Output>,
 ) -> Result<Run, RunError> {
+    run(platform, program, options, output, None)
+}
+
+/// Runs `program` on `platform`, and writes down what a model checker needs to take the same steps.
+///
+/// # Errors
+/// [`RunError`] if the options do not fit the platform.
+pub fn simulate_recorded(
+    platform: &Arc<Platform>,
+    program: &dyn Program,
+    options: &Options,
+    output: &Rc<Output>,
+    recording: &Recording,
+) -> Result<Run, RunError> {
+    let transcript = Rc::new(Transcript::of(Rc::clone(output) as Rc<dyn Console>));
+    let console = Rc::clone(&transcript) as Rc<dyn Console>;
+    let recorded = Some((recording, console));
+    let run = run(platform, program, options, output, recorded);
+    recording.lines.replace(transcript.take());
+    run
+}
+
+fn run(
+    platform: &Arc<Platform>,
+    program: &dyn Program,
+    options: &Options,
+    output: &Rc<Output>,
+    recorded: Option<(&Recording, Rc<dyn Console>)>,
+) -> Result<Run, RunError> {
     let ranks = options
         .ranks
         .unwrap_or_else(|| options.mapping.default_ranks(platform.host_count()));
@@ -159,12 +188,16 @@ pub fn simulate(
     let mut simulation =
         Simulation::new(platform::model(Arc::clone(platform)), names, options.seed);
     configure(&mut simulation, options, ranks);
-    simulation.set_console(Rc::clone(output) as Rc<dyn sim_core::Console>);
+    simulation.set_console(Rc::clone(output) as Rc<dyn Console>);
     let fabric = program.has_ranks().then(|| {
         simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
         device(&simulation, platform, ranks, options)
     });
     let device = fabric.clone();
+    if let Some((recording, transcript)) = recorded {
+        simulation.set_console(transcript);
+        record(&mut simulation, fabric.as_ref(), recording);
+    }
     let (outcome, place) = panic_hook::with_quiet_panics(|| {
         let mut stage = Stage {
             simulation: &mut simulation,
@@ -204,6 +237,17 @@ pub fn simulate(
         warnings,
         wall_s: start.elapsed().as_secs_f64(),
     })
+}
+
+/// Lets the device between ranks, or without one the kernel, write down the steps of the run.
+fn record(simulation: &mut Simulation, fabric: Option<&Rc<dyn Fabric>>, recording: &Recording) {
+    let steps = Rc::clone(&recording.steps);
+    match fabric {
+        Some(fabric) => fabric.record(steps),
+        None => simulation.set_trace(move |event| {
+            steps.borrow_mut().push(Observed::Transition(*event));
+        }),
+    }
 }
 
 /// The parameters of the message layer. A send mode that is asked for decides both when a sender goes on and when a message

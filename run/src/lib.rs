@@ -3,7 +3,8 @@
 //! * [`Program`]: a rank program or an actor program, as an object.
 //! * [`load_platform`]: a platform file of any format.
 //! * [`Mapping`]: which rank runs on which host.
-//! * [`simulate`]: platform + program + options → [`Run`].
+//! * [`simulate`]: platform + program + options → [`Run`]; [`simulate_recorded`] writes down its
+//!   steps, too.
 //! * [`stepper`]: the program under a model checker, without time.
 //! * [`Output`]: where the program's own output and log go.
 //! * [`Record`]: what a run leaves behind.
@@ -19,9 +20,10 @@ mod panic_hook;
 mod platform_file;
 mod program;
 mod record;
+mod recording;
 
 pub use connections::{ConnectionTotals, ConnectionWait};
-pub use driver::{Options, Run, RunError, SendMode, simulate};
+pub use driver::{Options, Run, RunError, SendMode, simulate, simulate_recorded};
 pub use explorable::{explorable, stepper, without_panic_messages};
 pub use fabric::QueueNumbers;
 pub use mapping::{MapFile, Mapping, MappingError};
@@ -30,3 +32,4 @@ pub use panic_hook::{with_quiet_panics, with_silent_panics};
 pub use platform_file::load_platform;
 pub use program::{Program, RankFuture, RankProgram, RootProgram, Stage};
 pub use record::{BlockedRecord, FailureRecord, Folder, Origin, Record, RecordError, Rerun};
+pub use recording::{Lines, Recording, Transcript, not_explorable};

@@ -3,16 +3,25 @@
 //! Every rank does a few calls that are drawn: sends that block or not, receives and probes with and without wildcards, tests,
 //! waits for any. Many programs end in a deadlock, which is as good an end as any.
 //!
+//! A run in simulated time is taken again step by step, with the same output and the same end.
+//!
 //! And where each send may be buffered or not, there is a deadlock exactly if there is one with some of the sends synchronous.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use explore::{Class, End, Observer, Options, Reduction, Run, Statistics, explore};
+use explore::{
+    Class, End, Observer, Options, Reduction, Run, Statistics, explore, follow, replay, retrace,
+};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Request, Result, Source, waitany};
-use run::{RankProgram, SendMode, explorable};
-use sim_core::Stream;
+use platform::Platform;
+use run::{
+    LogFilter, Output, QueueNumbers, RankProgram, Recording, SendMode, Stream as Channel,
+    Transcript, explorable, simulate_recorded, stepper,
+};
+use sim_core::{Console, Outcome, Stream};
 
 /// More runs than these, and a program is left out: brute force would take too long.
 const RUNS_MAX: u64 = 500;
@@ -86,22 +95,30 @@ async fn play(world: Comm, program: Rc<Program>, synchronous: u32) -> Result<()>
             Op::Isend(to) if waits => sends.push(world.issend(message.clone(), to, 0)?),
             Op::Send(to) => world.send(&message, to, 0).await?,
             Op::Isend(to) => sends.push(world.isend(message.clone(), to, 0)?),
-            Op::Recv(source) => drop(world.recv(&mut message, from(source), ANY_TAG).await?),
+            Op::Recv(source) => {
+                let status = world.recv(&mut message, from(source), ANY_TAG).await?;
+                world.println(format_args!("from {}", status.source));
+            }
             Op::Irecv(source) => {
                 receives.push(world.irecv(world.buffer(8), from(source), ANY_TAG)?);
             }
-            Op::Iprobe(source) => drop(world.iprobe(from(source), ANY_TAG).await?),
+            Op::Iprobe(source) => {
+                let seen = world.iprobe(from(source), ANY_TAG).await?;
+                world.println(format_args!("sees {:?}", seen.map(|status| status.source)));
+            }
             Op::Probe(source) => drop(world.probe(from(source), ANY_TAG).await?),
             Op::Test => {
                 if let Some(request) = receives.first_mut()
                     && request.test().await?.is_some()
                 {
                     drop(receives.remove(0));
+                    world.println(format_args!("has it"));
                 }
             }
             Op::Wait if !receives.is_empty() => drop(receives.remove(0).wait().await?),
             Op::WaitAny if !receives.is_empty() => {
-                drop(waitany(&mut receives).await?);
+                let first = waitany(&mut receives).await?;
+                world.println(format_args!("first is {:?}", first.map(|first| first.0)));
                 receives.clear();
             }
             Op::Wait | Op::WaitAny => {}
@@ -226,4 +243,60 @@ fn mixed_sends_deadlock_as_some_are_synchronous() {
         only_mixed += u32::from(mixed && !ways[0]);
     }
     assert!(judged > 50 && only_mixed > 5, "{judged} {only_mixed}");
+}
+
+#[test]
+fn a_simulated_run_is_taken_again() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../platforms/cluster.toml");
+    let platform = Arc::new(Platform::load(path).expect("a platform"));
+    let output = Rc::new(Output::new(Channel::Nowhere, false, LogFilter::default()));
+    let (mut deadlocks, mut refused) = (0, 0);
+    for number in 0..300 {
+        let drawn = Rc::new(program(&mut Stream::new(number, "rank programs")));
+        let ranks = u32::try_from(drawn.len()).expect("few");
+        for mode in [SendMode::Eager, SendMode::Rendezvous] {
+            let options = run::Options {
+                ranks: Some(ranks),
+                send_mode: Some(mode),
+                ..run::Options::default()
+            };
+            let moved = Rc::clone(&drawn);
+            let start = move |world| play(world, Rc::clone(&moved), 0);
+            let program: Rc<dyn run::Program> = Rc::new(RankProgram::new(start));
+            let recording = Recording::default();
+            let run = simulate_recorded(&platform, &*program, &options, &output, &recording);
+            let outcome = run.expect("it fits").report.outcome;
+            let transcript = Rc::new(Transcript::default());
+            let console = Some(Rc::clone(&transcript) as Rc<dyn Console>);
+            let numbers = QueueNumbers::default();
+            let stepper = stepper(Some(&platform), program, &options, console, &numbers);
+            let mut stepper = stepper.expect("it fits");
+            let Ok(schedule) = retrace(&mut stepper, &recording.steps.borrow()) else {
+                refused += 1;
+                continue;
+            };
+            let end = follow(&mut stepper, &schedule).end;
+            drop(transcript.take());
+            assert_eq!(replay(&mut stepper, &schedule), schedule.0.len());
+            let what = || format!("{number} {mode:?} {schedule}: {drawn:?}");
+            assert_eq!(transcript.take(), recording.lines.take(), "{}", what());
+            match outcome {
+                Outcome::Finished => {
+                    assert!(
+                        matches!(end, Some(End::Finished | End::Leftovers)),
+                        "{}",
+                        what()
+                    );
+                }
+                Outcome::Deadlock(_) => {
+                    deadlocks += 1;
+                    assert_eq!(end, Some(End::Deadlock), "{}", what());
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert!(deadlocks > 50, "{deadlocks} deadlocks");
+    // Of 600: a receive that its rank gives up has met a message that came before the rank went on.
+    assert!(refused < 20, "{refused} refused");
 }

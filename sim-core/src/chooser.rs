@@ -7,7 +7,8 @@
 //! *Not modelled*: the place of a decision inside an actor that waits for several operations at once. A plain run
 //! executes what such an actor can do within one poll, a chooser is asked for each step, so the branch of a step can
 //! differ: replaying the schedule of a plain run with `join!` or `select!` may take another order or stop. A
-//! schedule recorded under a chooser replays exactly, with any program.
+//! schedule recorded under a chooser replays exactly, with any program. (An explorer finds its own steps in the
+//! [trace](crate::TraceEvent) of a plain run, whatever the actors wait for.)
 
 use std::fmt;
 use std::str::FromStr;

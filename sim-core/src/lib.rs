@@ -106,5 +106,5 @@ pub use resource::{ActivityId, CannotStart, Change, DiskId, End, HostId, Io, Res
 pub use simulation::{ActorResult, Simulation, Stepper};
 pub use sync::{Barrier, Condvar, Mutex, Semaphore};
 pub use time::{Span, Time};
-pub use trace::TraceEvent;
+pub use trace::{Observed, TraceEvent};
 pub use transition::{ActorId, Answer, Transition};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{ActorId, Answer, Time, Transition};
+use crate::{ActorId, Answer, Footprint, Time, Transition};
 
 /// One transition that was executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,6 +15,21 @@ pub struct TraceEvent {
     pub transition: Transition,
     /// With which result.
     pub answer: Answer,
+    /// The objects that it touched, named as an explorer names them.
+    pub footprint: Footprint,
+    /// Whether it was a cancellation that came before the end of its activity.
+    pub cancelled: bool,
+}
+
+/// A step of a run, told so that an explorer finds its own step of the same meaning.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Observed {
+    /// A packet arrived from the [queue](crate::Device::queue_name) of this name.
+    Arrival(String),
+    /// An actor looked into its device, to see whether something had arrived.
+    Look(ActorId),
+    /// An actor executed a transition.
+    Transition(TraceEvent),
 }
 
 /// Where trace events go. It must not touch the simulation.

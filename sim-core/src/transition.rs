@@ -160,10 +160,11 @@ impl Answer {
         }
     }
 
-    /// The answer whose [`Answer::code`] is `code`.
+    /// The answer that is `code` in the digest and in [`Executed::answer`](crate::Executed).
     #[inline]
+    #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "numbers have 32 bits")]
-    pub(crate) const fn from_code(code: u64) -> Self {
+    pub const fn from_code(code: u64) -> Self {
         match code {
             0 => Self::Done,
             1 => Self::Bool(false),

@@ -116,6 +116,16 @@ pub struct RunArgs {
     #[arg(long, requires = "out", help_heading = "Output")]
     pub force: bool,
 
+    /// Write the order of this run's steps to FILE, for check --replay; a run that check
+    /// cannot take again is told, with the step at which it differs
+    #[arg(
+        long,
+        value_name = "FILE",
+        verbatim_doc_comment,
+        help_heading = "Output"
+    )]
+    pub(crate) schedule: Option<PathBuf>,
+
     /// Begin each line of the program's output with its rank
     #[arg(long, help_heading = "Output")]
     pub prefix: bool,

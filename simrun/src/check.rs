@@ -27,7 +27,9 @@ use platform::Platform;
 use run::{Output, Program, QueueNumbers, RunError, SendMode, Stream};
 use sim_core::{ActorId, Console, Level, LogLine, Progress, Schedule, Stepper, WaitGraph};
 
+pub(crate) use self::args::send_mode_option;
 pub use self::args::{CheckArgs, EXIT_STATUS, quoted};
+pub(crate) use self::text::clock_warning;
 use crate::args::Format;
 use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};

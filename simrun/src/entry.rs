@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use clap::FromArgMatches as _;
 use platform::units::Duration;
 use platform::{Override, Platform};
-use run::{Folder, Mapping, Options, Origin, Output, Program, Record, Run, Stream};
+use run::{Folder, Mapping, Options, Origin, Output, Program, Record, Run, RunError, Stream};
 use sim_core::{Limit, Outcome, Progress, Time};
 
 use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
@@ -19,6 +19,7 @@ use crate::check::{self, CheckArgs};
 use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
 use crate::real_command::{self, RealArgs};
+use crate::schedule::ScheduleFile;
 use crate::{App, REVISION, handshake, progress, rerun, status, summary};
 
 /// Runs a program with the arguments of the process; `main!` calls this. A model checker makes it on several threads.
@@ -43,7 +44,7 @@ pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) 
         .and_then(|matches| RunArgs::from_arg_matches(&matches))
         .and_then(|args| Ok((app.bind(name, &args.arguments)?, args)));
     match parsed {
-        Ok((program, args)) => run(name, &*program, &args, &arguments),
+        Ok((program, args)) => run(name, &Rc::from(program), &args, &arguments),
         Err(error) => status::show(&error),
     }
 }
@@ -130,10 +131,14 @@ pub fn load(path: &Path, changes: &[Override]) -> Result<Platform, ExitCode> {
     Ok(platform)
 }
 
-fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]) -> ExitCode {
+fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsString]) -> ExitCode {
     let start = match Start::new(args) {
         Ok(start) => start,
         Err(code) => return code,
+    };
+    let schedule = match ScheduleFile::asked_for(args, &start) {
+        Ok(schedule) => schedule,
+        Err(problem) => return status::refuse(problem),
     };
     if program.has_ranks()
         && let Err(code) = estimate_memory(start.ranks(), args)
@@ -173,7 +178,7 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
             summary::parameters(&start.platform, &start.options, args)
         );
     }
-    let run = run::simulate(&start.platform, program, &start.options, &output);
+    let run = simulate(&**program, start, &output, schedule.as_ref());
     let misdeed = guard.end();
     if let Some(line) = line {
         line.finish();
@@ -187,7 +192,27 @@ fn run(name: &str, program: &dyn Program, args: &RunArgs, arguments: &[OsString]
     {
         run.report.outcome = Outcome::Limit(Limit::RealTime(allowed));
     }
-    job.end(&mut run, misdeed, &output)
+    let is_whole = misdeed.is_none();
+    let code = job.end(&mut run, misdeed, &output);
+    match schedule.filter(|_| is_whole) {
+        Some(file) => file
+            .write(&job, program, &run)
+            .map_or_else(status::refuse, |()| code),
+        None => code,
+    }
+}
+
+fn simulate(
+    program: &dyn Program,
+    start: &Start,
+    output: &Rc<Output>,
+    schedule: Option<&ScheduleFile>,
+) -> Result<Run, RunError> {
+    let (platform, options) = (&start.platform, &start.options);
+    match schedule {
+        None => run::simulate(platform, program, options, output),
+        Some(file) => run::simulate_recorded(platform, program, options, output, file.recording()),
+    }
 }
 
 /// Ends a run that needs more memory than there is, before it begins.

@@ -53,6 +53,7 @@ mod process_hooks;
 mod progress;
 mod real_command;
 mod rerun;
+mod schedule;
 mod size;
 pub mod status;
 mod summary;

@@ -46,6 +46,12 @@ pub fn warn_all(notes: &[impl fmt::Display]) {
     }
 }
 
+/// Prints `note: …` to standard error.
+pub(crate) fn note(message: impl fmt::Display) {
+    // Nobody can be told that standard error is closed.
+    let _ = writeln!(io::stderr().lock(), "note: {message}");
+}
+
 /// Prints what failed to standard error; the status of a study that failed.
 pub fn failed(message: impl fmt::Display) -> ExitCode {
     // Nobody can be told that standard error is closed.

@@ -41,3 +41,17 @@ fn enough_workers_wait_for_the_master() {
         last + 1.25e-6,
     );
 }
+
+#[test]
+fn a_run_is_replayed() {
+    let program = env!("CARGO_BIN_EXE_master-worker");
+    let (run, replay) = testing::replayed(program, "-n 3", "--tasks 5");
+    assert_eq!(
+        (run.status.code(), replay.status.code()),
+        (Some(0), Some(0)),
+        "{run:?}"
+    );
+    let text = String::from_utf8_lossy(&replay.stdout);
+    assert!(text.starts_with("5 tasks dealt out at 0 s\n"), "{text}");
+    assert!(text.contains("master-worker: finished after "), "{text}");
+}

@@ -137,3 +137,20 @@ fn the_digest_is_that_of_the_run() {
     assert_ne!(digest("-n 64 --map block"), digest("-n 64 --map cyclic"));
     assert_ne!(ring("grid", "", "--rounds 2 --size 1025")["digest"], first);
 }
+
+#[test]
+fn a_run_is_replayed() {
+    for mode in ["", "--send-mode rendezvous"] {
+        let program = env!("CARGO_BIN_EXE_ring");
+        let (run, replay) = testing::replayed(program, &format!("-n 4 {mode}"), "--rounds 2");
+        assert_eq!(run.status.code(), Some(0), "{run:?}");
+        assert_eq!(replay.status.code(), Some(0), "{replay:?}");
+        let text = String::from_utf8_lossy(&replay.stdout);
+        // Simulated time, which the ring prints, stands still there.
+        assert!(
+            text.starts_with("round 0: 0.000 us\nround 1: 0.000 us\n"),
+            "{text}"
+        );
+        assert!(text.contains("ring: finished after "), "{text}");
+    }
+}

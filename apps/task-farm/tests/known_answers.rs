@@ -67,3 +67,17 @@ fn the_order_of_answers_is_a_warning() {
     );
     assert_eq!(found["warnings"].as_array().map(Vec::len), Some(1));
 }
+
+#[test]
+fn a_run_is_replayed() {
+    for mode in ["", "--send-mode rendezvous"] {
+        let program = env!("CARGO_BIN_EXE_task-farm");
+        let (run, replay) = testing::replayed(program, &format!("-n 4 {mode}"), "--tasks 7");
+        assert_eq!(
+            (run.status.code(), replay.status.code()),
+            (Some(0), Some(0))
+        );
+        let text = String::from_utf8_lossy(&replay.stdout);
+        assert!(text.contains("task-farm: finished after "), "{text}");
+    }
+}

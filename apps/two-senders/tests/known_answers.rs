@@ -37,3 +37,18 @@ fn without_a_send_mode_needing_buffers_is_a_mistake() {
     assert_eq!(found["findings"][0]["kind"], "buffering");
     assert_eq!(found["warnings"], serde_json::json!([]));
 }
+
+#[test]
+fn a_run_is_replayed_and_so_is_its_deadlock() {
+    let program = env!("CARGO_BIN_EXE_two-senders");
+    for (size, status, end) in [
+        ("1KiB", 0, "two-senders: finished after 2 steps"),
+        ("1MiB", 1, "deadlock\n"),
+    ] {
+        let (run, replay) = testing::replayed(program, "-n 2", &format!("--size {size}"));
+        assert_eq!(run.status.code(), Some(status), "{run:?}");
+        assert_eq!(replay.status.code(), Some(status), "{replay:?}");
+        let text = String::from_utf8_lossy(&replay.stdout);
+        assert!(text.contains(end), "{text}");
+    }
+}

@@ -23,5 +23,6 @@ mod real_ends;
 mod real_silence;
 mod record;
 mod resume;
+mod schedule;
 mod support;
 mod usage;

@@ -3,6 +3,9 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use futures::StreamExt as _;
+use futures::future::{Either, select};
+use futures::stream::FuturesUnordered;
 use sim_core::{Actor, HostId, Level, Span};
 
 #[derive(clap::Parser, Clone)]
@@ -40,6 +43,8 @@ enum Case {
     Hasty,
     /// Waits for an actor on the second host without a limit.
     Remote,
+    /// Waits for several messages at once, and for one that comes too late.
+    Several,
 }
 
 thread_local! {
@@ -116,6 +121,31 @@ async fn remote(me: &Actor, case: Case) {
     }
 }
 
+async fn several(me: &Actor) {
+    let boxes = [me.new_mailbox(), me.new_mailbox(), me.new_mailbox()];
+    for (number, mailbox) in (1_u32..).zip(&boxes) {
+        let mailbox = mailbox.clone();
+        let wait = Span::from_secs(f64::from(4 - number));
+        me.spawn("sender", me.host(), move |me: Actor| async move {
+            me.sleep(wait).await;
+            mailbox.put(u64::from(number), 1.0).await
+        })
+        .await;
+    }
+    let [first, second, third] = &boxes;
+    let missed = second.get_timeout(Span::from_secs(1.5)).await.is_err();
+    me.println(format_args!("missed: {missed}"));
+    match select(Box::pin(first.get()), Box::pin(third.get())).await {
+        Either::Left(_) => me.println(format_args!("first")),
+        Either::Right(_) => me.println(format_args!("third")),
+    }
+    let mut rest: FuturesUnordered<_> = [first.get(), second.get()].into_iter().collect();
+    while let Some(message) = rest.next().await {
+        let word = message.expect("it comes").word();
+        me.println(format_args!("then {word:?}"));
+    }
+}
+
 async fn checked(me: Actor, args: Args) -> Result<(), String> {
     let mutex = me.new_mutex();
     match args.case {
@@ -150,6 +180,7 @@ async fn checked(me: Actor, args: Args) -> Result<(), String> {
             me.log(Level::Warn, format_args!("chatter"));
             users(&me).await;
         }
+        Case::Several => several(&me).await,
         Case::Limit | Case::Remote => remote(&me, args.case).await,
     }
     Ok(())

@@ -2,6 +2,8 @@
 
 mod wire;
 
+pub(crate) use wire::two_hosts;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -365,7 +367,7 @@ struct Objects {
 pub(crate) fn stepper(program: &Program) -> Stepper {
     let moved = program.clone();
     let may_fail = program.iter().flatten().any(|op| *op == Op::MayFail);
-    let mut stepper = Stepper::new(wire::two_hosts, move |simulation| {
+    let mut stepper = Stepper::new(two_hosts, move |simulation| {
         start(simulation, &moved);
     });
     if may_fail {

@@ -35,7 +35,11 @@ impl Resource for Wired {
     }
 
     fn cancel(&mut self, activity: ActivityId, now: Time) {
-        self.constant.cancel(activity, now);
+        let before = self.failed.len();
+        self.failed.retain(|&failed| failed != activity);
+        if self.failed.len() == before {
+            self.constant.cancel(activity, now);
+        }
     }
 
     fn suspend(&mut self, activity: ActivityId, now: Time) {

@@ -4,7 +4,7 @@
 
 use super::{Kernel, NONE};
 use crate::code::{Code, Kinds};
-use crate::{Answer, Transition};
+use crate::{Answer, End, Transition};
 
 impl Kernel {
     /// Whether a transition can happen now. `fired` tells that its timer has expired, or that a poll may look again.
@@ -315,15 +315,36 @@ impl Kernel {
         if let Some(schedule) = &mut self.schedule {
             schedule.push(crate::Choice { actor, branch });
         }
-        let time = self.now;
+        let (time, footprint) = (self.now, self.footprint_after(actor.0, code, answer));
+        let cancelled = matches!(code.transition(), Transition::Cancel { activity }
+            if self.end_of(activity) == End::Cancelled);
         if let Some(sink) = &mut self.trace {
             (sink.0)(&crate::TraceEvent {
                 time,
                 actor,
                 transition: code.transition(),
                 answer,
+                footprint,
+                cancelled,
             });
         }
+    }
+
+    /// What a transition has touched that was just executed.
+    fn footprint_after(&self, actor: u32, code: Code, answer: Answer) -> crate::Footprint {
+        let member = match (code.transition(), answer) {
+            (Transition::WaitAny { .. }, Answer::Number(member)) => member,
+            _ => 0,
+        };
+        let mut footprint = self.footprint(actor, code, member);
+        if matches!(
+            code.transition(),
+            Transition::AsyncSend { .. } | Transition::AsyncReceive { .. }
+        ) {
+            // The footprint names the next place, and this one was just taken.
+            footprint.detail = footprint.detail.wrapping_sub(1);
+        }
+        footprint
     }
 
     /// A list of activities for a wait-any.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -118,8 +119,9 @@ pub struct CheckArgs {
     )]
     pub(super) may_fail: Vec<String>,
 
-    /// Take these steps instead of searching: ACTOR or ACTOR/BRANCH, joined by ';'
-    #[arg(long, value_name = "STEPS", value_parser = schedule)]
+    /// Take these steps instead of searching: ACTOR or ACTOR/BRANCH, joined by ';', or a
+    /// file with them, such as --schedule of a run writes
+    #[arg(long, value_name = "STEPS|FILE", value_parser = schedule, verbatim_doc_comment)]
     pub(super) replay: Option<Schedule>,
 
     /// Which orders are left out because others are the same: odpor (each class of
@@ -278,12 +280,25 @@ fn sends(text: &str) -> Result<SendMode, String> {
     }
 }
 
+/// The schedule that `text` is, or that stands in the file of this name after lines that begin with `#`.
 fn schedule(text: &str) -> Result<Schedule, String> {
-    if text.trim().is_empty() {
-        return Ok(Schedule::default());
-    }
-    text.parse()
-        .map_err(|error: sim_core::BadSchedule| error.to_string())
+    let parse = |text: &str| {
+        text.parse()
+            .map_err(|error: sim_core::BadSchedule| error.to_string())
+    };
+    let problem = match parse(text) {
+        Ok(schedule) => return Ok(schedule),
+        Err(problem) => problem,
+    };
+    let steps = match std::fs::read_to_string(text) {
+        Ok(steps) => steps,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(format!("{problem}, or the name of a file with them"));
+        }
+        Err(error) => return Err(format!("cannot read it: {error}")),
+    };
+    let lines = steps.lines().filter(|line| !line.starts_with('#'));
+    parse(&lines.collect::<String>())
 }
 
 impl CheckArgs {
@@ -422,15 +437,7 @@ impl CheckArgs {
         if self.seed != 0 {
             let _ = write!(command, " --seed {}", self.seed);
         }
-        let _ = match send_mode {
-            None => Ok(()),
-            Some(SendMode::Eager) => write!(command, " --send-mode eager"),
-            Some(SendMode::Rendezvous) => write!(command, " --send-mode rendezvous"),
-            Some(SendMode::Mixed) => write!(command, " --send-mode mixed"),
-            Some(SendMode::Threshold(bytes)) => {
-                write!(command, " --send-mode threshold={}", Size(bytes))
-            }
-        };
+        command.push_str(&send_mode_option(send_mode));
         let switches = [
             (self.transfers_are_instant(), " --transfers instant"),
             (self.timeouts, " --timeouts"),
@@ -446,6 +453,17 @@ impl CheckArgs {
             let _ = write!(command, " --may-fail {}", quoted(&self.may_fail.join(",")));
         }
         command
+    }
+}
+
+/// A send mode as an option, with a space before it; nothing for that of the platform.
+pub(crate) fn send_mode_option(send_mode: Option<SendMode>) -> String {
+    match send_mode {
+        None => String::new(),
+        Some(SendMode::Eager) => " --send-mode eager".to_owned(),
+        Some(SendMode::Rendezvous) => " --send-mode rendezvous".to_owned(),
+        Some(SendMode::Mixed) => " --send-mode mixed".to_owned(),
+        Some(SendMode::Threshold(bytes)) => format!(" --send-mode threshold={}", Size(bytes)),
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         "warnings": warnings
             .iter()
             .map(warning)
-            .chain(clock_reads.iter().map(|place| clock(place)))
+            .chain(clock_reads.iter().map(clock))
             .collect::<Vec<Value>>(),
         "unbuffered": pass(passes, SendMode::Rendezvous),
         "mixed": pass(passes, SendMode::Mixed),
@@ -158,11 +158,11 @@ fn warning(warning: &Warning) -> Value {
 }
 
 /// A call that reads the time.
-fn clock(place: &str) -> Value {
+fn clock(place: &String) -> Value {
     json!({
         "kind": "clock",
         "severity": "warning",
-        "message": text::clock_warning(place),
+        "message": text::clock_warning(std::slice::from_ref(place)),
         "line": place,
     })
 }

@@ -15,7 +15,7 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
     let mut text = format!(
         "{}{}{name}: {}\n{}",
         findings(&searched.found, searched.is_cut),
-        warnings(&searched.warnings) + &clock_warnings(&searched.clock_reads),
+        warnings(&searched.warnings, &searched.clock_reads),
         verdict(searched),
         counts(&searched.report.statistics)
     );
@@ -129,21 +129,17 @@ pub(super) fn findings(found: &[Found], is_cut: bool) -> String {
 }
 
 /// The calls that read the time, which stands still.
-fn clock_warnings(places: &[String]) -> String {
-    let mut text = String::new();
-    for place in places {
-        let _ = writeln!(text, "warning: {}\n", clock_warning(place));
-    }
-    text
-}
-
-/// One of these calls.
-pub(super) fn clock_warning(place: &str) -> String {
-    format!("time stands still here, and {place} reads it: what depends on it is not checked")
+pub(crate) fn clock_warning(places: &[String]) -> String {
+    let (places, reads) = match places {
+        [place] => (place.clone(), "reads it"),
+        [most @ .., last] => (format!("{} and {last}", most.join(", ")), "read it"),
+        [] => return String::new(),
+    };
+    format!("time stands still here, and {places} {reads}: what depends on it is not checked")
 }
 
 /// What is no mistake by itself.
-fn warnings(warnings: &[Warning]) -> String {
+fn warnings(warnings: &[Warning], clock_reads: &[String]) -> String {
     let mut text = String::new();
     for warning in warnings {
         let _ = writeln!(text, "warning: {}", warning.message());
@@ -158,6 +154,9 @@ fn warnings(warnings: &[Warning]) -> String {
             let _ = writeln!(text, "  from {}:\n    {command}", names.join(", "));
         }
         text.push('\n');
+    }
+    if !clock_reads.is_empty() {
+        let _ = writeln!(text, "warning: {}\n", clock_warning(clock_reads));
     }
     text
 }
@@ -194,8 +193,9 @@ fn finding(found: &Found) -> String {
     if !tells_states && !found.states.blocked.is_empty() {
         let _ = write!(text, "\nthe others then\n{}", found.states);
     }
-    for place in &found.clock_reads {
-        let _ = write!(text, "\nthis may be no mistake: {}", clock_warning(place));
+    if !found.clock_reads.is_empty() {
+        let warning = clock_warning(&found.clock_reads);
+        let _ = write!(text, "\nthis may be no mistake: {warning}");
     }
     let _ = writeln!(
         text,

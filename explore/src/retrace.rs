@@ -1,0 +1,212 @@
+//! The schedule that takes the steps of a run which no explorer has driven.
+//!
+//! The run is given as what was [`Observed`] in it. An arrival is the delivery from the queue of the same name; a look is the next
+//! step of its actor; a transition is the step of its actor with the same kind, objects and answer. A test in vain that an
+//! explorer does not repeat is left out, with what its actor waits for until it tests again.
+//!
+//! *Not modelled*: dates. Where a run depends on them, a step is not possible or answers otherwise, and that is told; a run that
+//! takes another course by chance, and through the same steps, is not noticed here: compare what is printed.
+
+use std::collections::BTreeSet;
+
+use sim_core::{
+    ActorId, Answer, Choice, Executed, Footprint, Observed, Offer, Schedule, StepKind, Stepper,
+    TraceEvent,
+};
+
+/// Why a run cannot be taken again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotRetraced {
+    /// Which of its steps, from 0.
+    pub position: usize,
+    /// The problem, in words.
+    pub problem: String,
+}
+
+/// Finds the schedule whose steps are those of a run, for a program that is begun for the first time.
+///
+/// # Errors
+/// [`NotRetraced`] for the first step that an explorer cannot take.
+pub fn retrace(stepper: &mut Stepper, run: &[Observed]) -> Result<Schedule, NotRetraced> {
+    stepper.restart();
+    let mut retrace = Retrace {
+        stepper,
+        schedule: Schedule::default(),
+        in_vain: BTreeSet::new(),
+    };
+    for (position, step) in run.iter().enumerate() {
+        if !retrace.stepper.failures().is_empty() {
+            break;
+        }
+        let taken = match step {
+            Observed::Arrival(queue) => retrace.arrival(queue),
+            Observed::Look(actor) => retrace.look(actor.number() - 1),
+            Observed::Transition(event) => retrace.transition(event),
+        };
+        taken.map_err(|problem| NotRetraced { position, problem })?;
+    }
+    retrace.let_rest_arrive();
+    Ok(retrace.schedule)
+}
+
+struct Retrace<'a> {
+    stepper: &'a mut Stepper,
+    schedule: Schedule,
+    /// Actors in a test that the run repeated and an explorer does not.
+    in_vain: BTreeSet<u32>,
+}
+
+impl Retrace<'_> {
+    fn take(&mut self, actor: u32, choice: u32) -> Option<Executed> {
+        let branch = self.stepper.branch_of(actor, choice)?;
+        let executed = self.stepper.execute(actor, choice)?;
+        let actor = ActorId::from_number(actor + 1);
+        self.schedule.0.push(Choice { actor, branch });
+        Some(executed)
+    }
+
+    fn arrival(&mut self, queue: &str) -> Result<(), String> {
+        let mut next = self.stepper.next_able(self.stepper.actors());
+        while let Some(able) = next {
+            if self.stepper.name_of(able) == queue {
+                self.take(able, 0);
+                return Ok(());
+            }
+            next = self.stepper.next_able(able + 1);
+        }
+        Err(format!(
+            "a packet arrived ({queue}), and under check none is on its way there"
+        ))
+    }
+
+    /// A look in vain that was due to the end of a send, or of a computation, has no counterpart.
+    fn look(&mut self, actor: u32) -> Result<(), String> {
+        if let Some(choice) = self.stepper.first_choice(actor) {
+            self.take(actor, choice);
+        }
+        Ok(())
+    }
+
+    fn transition(&mut self, event: &TraceEvent) -> Result<(), String> {
+        let actor = event.actor.number() - 1;
+        let Footprint { kind, .. } = event.footprint;
+        let mut offers = Vec::new();
+        self.stepper.offers(actor, &mut offers);
+        offers.retain(|offer| is_same(event, offer));
+        let Some(offer) = offers.iter().max_by_key(|offer| fits(event, offer)) else {
+            let is_no = is_test(kind) && event.answer == Answer::Bool(false);
+            if is_no || (self.in_vain.contains(&actor) && is_silent(event.footprint)) {
+                self.in_vain.insert(actor);
+                return Ok(());
+            }
+            return Err(self.other_step(event));
+        };
+        self.in_vain.remove(&actor);
+        let before = self.stepper.failures().len();
+        let Some(executed) = self.take(actor, offer.choice) else {
+            return Err(self.other_step(event));
+        };
+        let has_answer = !matches!(kind, StepKind::AsyncSend | StepKind::AsyncReceive);
+        if has_answer
+            && self.stepper.failures().len() == before
+            && Answer::from_code(u64::from(executed.answer)) != event.answer
+        {
+            let name = self.stepper.name_of(actor);
+            let other = Answer::from_code(u64::from(executed.answer));
+            return Err(format!(
+                "{kind:?} of {name} answered {:?}, and under check {other:?}",
+                event.answer
+            ));
+        }
+        Ok(())
+    }
+
+    fn other_step(&self, event: &TraceEvent) -> String {
+        let actor = event.actor.number() - 1;
+        let (kind, name) = (event.footprint.kind, self.stepper.name_of(actor));
+        let timed_out = if event.answer == Answer::Timeout {
+            ", whose time was up,"
+        } else {
+            ""
+        };
+        let instead = match self.stepper.next_footprint(actor) {
+            Some(next) => format!("it stands before {:?}", next.kind),
+            None => "it has ended".to_owned(),
+        };
+        format!("{kind:?} of {name}{timed_out} is not possible under check: {instead}")
+    }
+
+    /// What was on its way when all actors had ended arrives as well: nothing else is left to do.
+    fn let_rest_arrive(&mut self) {
+        if !self.stepper.failures().is_empty() || !self.stepper.is_finished() {
+            return;
+        }
+        while let Some(queue) = self.stepper.first_able() {
+            if self.take(queue, 0).is_none() {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether a step that is possible is of the kind of a transition, and about the same.
+fn is_same(event: &TraceEvent, offer: &Offer) -> bool {
+    let Footprint { kind, object, .. } = event.footprint;
+    let of_kind = match offer.footprint.kind {
+        StepKind::TestEnded => kind == StepKind::Test,
+        StepKind::TestAnyEnded => kind == StepKind::TestAny,
+        StepKind::TimeUp => matches!(kind, StepKind::Wait | StepKind::WaitAny),
+        StepKind::Withdraw => kind == StepKind::Wait,
+        StepKind::TimedJoin => kind == StepKind::Join,
+        StepKind::TimedSemaphoreWait => kind == StepKind::SemaphoreWait,
+        StepKind::TimedCondvarWait => kind == StepKind::CondvarWait,
+        other => other == kind,
+    };
+    let is_up = matches!(offer.footprint.kind, StepKind::TimeUp | StepKind::Withdraw);
+    let may_be_up = matches!(kind, StepKind::Wait | StepKind::WaitAny);
+    let ends_so = !may_be_up || is_up == (event.answer == Answer::Timeout);
+    let about = match kind {
+        // A list is made anew for each call.
+        StepKind::TestAny => true,
+        // What was cancelled has no place any more.
+        StepKind::Cancel | StepKind::Wait | StepKind::Test if object == Footprint::NOTHING => true,
+        // The footprint of a limit that is up names nothing.
+        _ => is_up || offer.footprint.object == object,
+    };
+    of_kind && ends_so && about
+}
+
+/// How well one of several steps of the same kind fits a transition: the higher the better.
+fn fits(event: &TraceEvent, offer: &Offer) -> (bool, bool) {
+    let branch = offer.choice & Offer::TIME_UP;
+    let fits = match (event.footprint.kind, event.answer) {
+        (StepKind::Random | StepKind::WaitAny, Answer::Number(number)) => branch == number,
+        (StepKind::TestAny, Answer::Number(number)) => branch == number + 1,
+        (StepKind::Test, Answer::Bool(yes)) => (offer.footprint.kind == StepKind::TestEnded) == yes,
+        (StepKind::Cancel, _) => (branch == 1) == event.cancelled,
+        _ => branch == 0,
+    };
+    (offer.footprint.detail == event.footprint.detail, fits)
+}
+
+/// Whether a step of this kind asks, and does not wait.
+const fn is_test(kind: StepKind) -> bool {
+    matches!(
+        kind,
+        StepKind::Probe
+            | StepKind::Test
+            | StepKind::TestAny
+            | StepKind::MutexTest
+            | StepKind::MutexTryLock
+    )
+}
+
+/// Whether a step only lets time pass.
+const fn is_silent(footprint: Footprint) -> bool {
+    match footprint.kind {
+        StepKind::Yield | StepKind::Sleep => true,
+        // For a computation.
+        StepKind::Wait => footprint.object == Footprint::NOTHING,
+        _ => false,
+    }
+}

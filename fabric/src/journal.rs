@@ -1,0 +1,74 @@
+//! A run written down as a checker's steps: what arrived, and where ranks looked, in their order.
+//!
+//! An arrival is named by the queue of the [ideal device](crate::Ideal) that holds the same packet. A message that its
+//! sender has copied and that leaves later than its announcement is one packet there, so its announcement is its
+//! arrival and the packets that follow are left out.
+//!
+//! *Not modelled*: the ends of sends and of computations, which under a checker come at once. A user may see a
+//! run with tests of its own sends that no checker's schedule expresses.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::rc::Rc;
+
+use mpi::channel::{Header, Packet, Token};
+use sim_core::Observed;
+
+use crate::lanes::{AllTopics, queue_name};
+use crate::ranks::actor;
+
+/// What has been written down, and what the packets to come refer to.
+pub(crate) struct Journal {
+    topics: AllTopics,
+    /// Sends that were copied, by rank and token.
+    copied: BTreeSet<(u32, Token)>,
+    /// Receives whose data are a step of their own, by rank and token.
+    cleared: BTreeSet<(u32, Token)>,
+    steps: Rc<RefCell<Vec<Observed>>>,
+}
+
+impl Journal {
+    pub(crate) fn new(ranks: u32, steps: Rc<RefCell<Vec<Observed>>>) -> Self {
+        Self {
+            topics: AllTopics::new(ranks),
+            copied: BTreeSet::new(),
+            cleared: BTreeSet::new(),
+            steps,
+        }
+    }
+
+    /// Notes that a packet arrives.
+    pub(crate) fn note_arrival(&mut self, source: u32, destination: u32, packet: &Packet) {
+        match packet.header {
+            Header::Rts {
+                send,
+                detached: true,
+                ..
+            } => {
+                self.copied.insert((source, send));
+            }
+            Header::Cts { send, .. } if self.copied.remove(&(destination, send)) => return,
+            Header::Cts { receive, .. } => {
+                self.cleared.insert((source, receive));
+            }
+            Header::Data { receive } if !self.cleared.remove(&(destination, receive)) => return,
+            _ => {}
+        }
+        let lane = self.topics.lane(source, destination, packet);
+        let name = queue_name(source, destination, lane);
+        self.steps.borrow_mut().push(Observed::Arrival(name));
+    }
+
+    /// Notes that a rank looks whether something has arrived.
+    pub(crate) fn note_look(&mut self, rank: u32) {
+        let look = Observed::Look(actor(rank));
+        self.steps.borrow_mut().push(look);
+    }
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Journal").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,84 @@
+//! A run written down for a model checker: its steps in their order, and what its actors printed.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+
+use platform::{ConnectionMode, Platform};
+use sim_core::{ActorId, Console, Level, LogLine, Observed};
+
+/// The lines that each actor has printed.
+pub type Lines = BTreeMap<ActorId, Vec<String>>;
+
+/// A console that keeps what is printed, and hands it on.
+#[derive(Default)]
+pub struct Transcript {
+    lines: RefCell<Lines>,
+    next: Option<Rc<dyn Console>>,
+}
+
+impl Transcript {
+    /// A transcript of what goes to `next`.
+    #[must_use]
+    pub fn of(next: Rc<dyn Console>) -> Self {
+        Self {
+            lines: RefCell::default(),
+            next: Some(next),
+        }
+    }
+
+    /// The lines so far, which are forgotten.
+    #[must_use]
+    pub fn take(&self) -> Lines {
+        self.lines.take()
+    }
+}
+
+impl Console for Transcript {
+    fn print(&self, actor: ActorId, text: fmt::Arguments<'_>) {
+        let mut lines = self.lines.borrow_mut();
+        lines.entry(actor).or_default().push(text.to_string());
+        if let Some(next) = &self.next {
+            next.print(actor, text);
+        }
+    }
+
+    fn wants(&self, level: Level, actor: ActorId) -> bool {
+        let next = self.next.as_ref();
+        next.is_some_and(|next| next.wants(level, actor))
+    }
+
+    fn log(&self, line: &LogLine<'_>) {
+        if let Some(next) = &self.next {
+            next.log(line);
+        }
+    }
+}
+
+impl fmt::Debug for Transcript {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transcript").finish_non_exhaustive()
+    }
+}
+
+/// What [`simulate_recorded`](crate::simulate_recorded) writes down.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// The steps, in their order.
+    pub steps: Rc<RefCell<Vec<Observed>>>,
+    /// What was printed.
+    pub lines: RefCell<Lines>,
+}
+
+/// Why runs on a platform are not what a model checker explores; `None` if they are.
+#[must_use]
+pub fn not_explorable(platform: &Platform) -> Option<&'static str> {
+    if platform.protocol().is_limited() {
+        return Some("the platform limits packets or credits, and check knows no limits");
+    }
+    if platform.connection().mode != ConnectionMode::Free {
+        return Some("the platform makes connections, and under check all ranks are connected");
+    }
+    None
+}

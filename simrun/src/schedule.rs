@@ -1,0 +1,254 @@
+//! `--schedule FILE`: the order of a run's steps, for `check --replay FILE`.
+//!
+//! The run is taken again as a model checker takes it, step by step, and the schedule is followed once more as a replay
+//! follows it: the file is written only if each step was possible, the program printed the same, and the run
+//! ended in the same way. Otherwise the first difference is told.
+//!
+//! *Not modelled*: what a checker does not know, which is dates, failures of hosts and links from a profile,
+//! limits of packets and credits, and connections. Programs that read the time may print other times.
+
+use std::fmt::Write as _;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use explore::{End, Followed};
+use platform::Platform;
+use run::{Lines, Options, Program, QueueNumbers, Recording, Run, SendMode, Transcript};
+use sim_core::{ActorId, Answer, Console, Observed, Outcome, Schedule, Stepper};
+
+use crate::args::RunArgs;
+use crate::check::{clock_warning, quoted, send_mode_option};
+use crate::entry::{Job, Start};
+use crate::{status, summary};
+
+/// The file, and what is written down for it.
+pub(crate) struct ScheduleFile {
+    file: files::Output,
+    recording: Recording,
+}
+
+impl ScheduleFile {
+    /// Finds the file of `--schedule`, and refuses what a checker could not take again in any case.
+    pub(crate) fn asked_for(args: &RunArgs, start: &Start) -> Result<Option<Self>, String> {
+        let Some(path) = args.schedule.as_deref() else {
+            return Ok(None);
+        };
+        let file = files::Output::new(path).map_err(|error| error.to_string())?;
+        if file.is_stdout() {
+            return Err(format!("--schedule {file}: expected the name of a file"));
+        }
+        let inputs = args.platform.iter().map(|path| &**path);
+        let inputs = inputs.chain([&*args.map]);
+        file.differs_from(inputs)
+            .map_err(|error| error.to_string())?;
+        if let Some(reason) = run::not_explorable(&start.platform) {
+            return Err(format!("--schedule: {reason}"));
+        }
+        let recording = Recording::default();
+        Ok(Some(Self { file, recording }))
+    }
+
+    /// Where the run is written down.
+    pub(crate) const fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
+    /// Writes the schedule of a run, and tells how to replay it.
+    pub(crate) fn write(
+        &self,
+        job: &Job,
+        program: &Rc<dyn Program>,
+        run: &Run,
+    ) -> Result<(), String> {
+        let has_timeouts = self.recording.steps.borrow().iter().any(is_timeout);
+        let checked = Checked {
+            platform: &job.start.platform,
+            program,
+            options: Options {
+                ranks: Some(run.ranks),
+                seed: job.args.seed,
+                send_mode: send_mode(&job.args, &job.start.platform),
+                ..Options::default()
+            },
+            has_timeouts,
+        };
+        let schedule = checked.schedule(&self.recording, &run.report.outcome);
+        let schedule = schedule.map_err(|problem| {
+            format!("--schedule: check cannot take this run again: {problem}")
+        })?;
+        let command = command(job, &checked, &self.file);
+        let text = format!("# {command}\n{schedule}\n");
+        self.file.write(text).map_err(|error| error.to_string())?;
+        if !job.args.quiet {
+            let steps = summary::count(schedule.0.len() as u64, "step");
+            status::note(format_args!(
+                "the schedule has {steps}; again with\n  {command}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The send mode under which a checker sends as the run did; `None` if that is what the platform's file says.
+fn send_mode(args: &RunArgs, platform: &Platform) -> Option<SendMode> {
+    let changed = || SendMode::Threshold(platform.protocol().eager_threshold.bytes());
+    args.send_mode
+        .or_else(|| (!args.changes.is_empty()).then(changed))
+}
+
+/// Whether a step is the end of a time limit.
+fn is_timeout(step: &Observed) -> bool {
+    matches!(step, Observed::Transition(event) if event.answer == Answer::Timeout)
+}
+
+/// The command that replays a schedule.
+fn command(job: &Job, checked: &Checked<'_>, file: &files::Output) -> String {
+    let program = std::env::args().next().unwrap_or_default();
+    let ranks = checked.options.ranks.unwrap_or(1);
+    let mut command = format!("{} check -n {ranks}", quoted(&program));
+    if let Some(platform) = &job.args.platform {
+        let platform = platform.to_string_lossy();
+        let _ = write!(command, " --platform {}", quoted(&platform));
+    }
+    if job.args.seed != 0 {
+        let _ = write!(command, " --seed {}", job.args.seed);
+    }
+    command.push_str(&send_mode_option(checked.options.send_mode));
+    if checked.has_timeouts {
+        command.push_str(" --timeouts");
+    }
+    let _ = write!(command, " --replay {}", quoted(&file.to_string()));
+    if !job.args.arguments.is_empty() {
+        command.push_str(" --");
+    }
+    for argument in &job.args.arguments {
+        let _ = write!(command, " {}", quoted(&argument.to_string_lossy()));
+    }
+    command
+}
+
+/// The program as a checker takes it.
+struct Checked<'a> {
+    platform: &'a Arc<Platform>,
+    program: &'a Rc<dyn Program>,
+    options: Options,
+    has_timeouts: bool,
+}
+
+impl Checked<'_> {
+    fn stepper(&self) -> Result<(Stepper, Rc<Transcript>), String> {
+        let transcript = Rc::new(Transcript::default());
+        let console = Some(Rc::clone(&transcript) as Rc<dyn Console>);
+        let (program, numbers) = (Rc::clone(self.program), QueueNumbers::default());
+        let stepper = run::stepper(
+            Some(self.platform),
+            program,
+            &self.options,
+            console,
+            &numbers,
+        );
+        let mut stepper = stepper.map_err(|error| error.to_string())?;
+        if self.has_timeouts {
+            stepper.allow_timeouts();
+        }
+        Ok((stepper, transcript))
+    }
+
+    /// The schedule of a recorded run, or why there is none.
+    fn schedule(&self, recording: &Recording, outcome: &Outcome) -> Result<Schedule, String> {
+        let (retraced, _) = run::with_silent_panics(|| -> Result<_, String> {
+            let (mut stepper, transcript) = self.stepper()?;
+            let schedule = retrace(&mut stepper, &transcript, recording, outcome);
+            let reads = stepper.clock_reads();
+            schedule.map_err(|problem| match reads.is_empty() {
+                true => problem,
+                false => format!("{problem}; {}", clock_warning(&reads)),
+            })
+        });
+        retraced
+    }
+}
+
+/// The schedule of a recorded run, which is followed as a replay follows it.
+fn retrace(
+    stepper: &mut Stepper,
+    transcript: &Transcript,
+    recording: &Recording,
+    outcome: &Outcome,
+) -> Result<Schedule, String> {
+    let steps = recording.steps.borrow();
+    let schedule = explore::retrace(stepper, &steps).map_err(|not| {
+        let (step, all) = (not.position + 1, steps.len());
+        format!("step {step} of {all}: {}", not.problem)
+    })?;
+    check_end(outcome, &explore::follow(stepper, &schedule))?;
+    drop(transcript.take());
+    explore::replay(stepper, &schedule);
+    // Programs that read the time may print it.
+    if stepper.clock_reads().is_empty() {
+        let name = |actor: ActorId| stepper.name_of(actor.number() - 1);
+        check_lines(&recording.lines.borrow(), &transcript.take(), name)?;
+    }
+    Ok(schedule)
+}
+
+/// Makes sure that a replay ends as the run did.
+fn check_end(outcome: &Outcome, followed: &Followed) -> Result<(), String> {
+    let expected = match outcome {
+        Outcome::Finished => "finished",
+        Outcome::Deadlock(_) => "deadlocked",
+        Outcome::Failed(_) | Outcome::ForeignFuture(_) | Outcome::BadInput(_) => "failed",
+        Outcome::Limit(_) | Outcome::Interrupted | Outcome::Stopped => return Ok(()),
+    };
+    let found = match followed.end {
+        Some(End::Finished | End::Leftovers) => "finished",
+        Some(End::Deadlock | End::Livelock) => "deadlocked",
+        Some(End::Failed) => "failed",
+        _ => "goes on",
+    };
+    if expected == found {
+        return Ok(());
+    }
+    let steps = followed.steps.len();
+    let why = followed.finding.as_ref();
+    let why = why.map_or(String::new(), |finding| format!(": {}", finding.message));
+    Err(format!(
+        "the run {expected}, but under check it {found} after {steps} steps{why}"
+    ))
+}
+
+/// Makes sure that the program has printed the same.
+fn check_lines(
+    run: &Lines,
+    replay: &Lines,
+    name: impl Fn(ActorId) -> String,
+) -> Result<(), String> {
+    let nothing = Vec::new();
+    for (&actor, replayed) in replay {
+        let printed = run.get(&actor).unwrap_or(&nothing);
+        if printed != replayed {
+            return Err(other_line(&name(actor), printed, replayed));
+        }
+    }
+    let silent = run.iter().find(|(actor, _)| !replay.contains_key(actor));
+    silent.map_or(Ok(()), |(&actor, printed)| {
+        Err(other_line(&name(actor), printed, &nothing))
+    })
+}
+
+/// The first line of an actor that differs, in words.
+fn other_line(name: &str, run: &[String], replay: &[String]) -> String {
+    let longest = run.len().max(replay.len());
+    let differs = |&line: &usize| run.get(line) != replay.get(line);
+    let line = (0..longest).find(differs).unwrap_or(0);
+    let text = |lines: &[String]| match lines.get(line) {
+        Some(text) => format!("\"{text}\""),
+        None => "nothing".to_owned(),
+    };
+    format!(
+        "line {} of {name} is {} in the run, and {} under check",
+        line + 1,
+        text(run),
+        text(replay)
+    )
+}

@@ -73,7 +73,7 @@ pub fn stepper<W: World + 'static>(make: impl Fn() -> W + 'static) -> (Stepper, 
         for process in 0..world.borrow().processes() {
             let port = port.clone();
             let name = format!("process {process}");
-            let actor = simulation.spawn(&name, 0, move |_| waits(port));
+            let actor = simulation.spawn(&name, 0, move |_| stand(port));
             // A run is over when nobody can do anything any more; that is no deadlock.
             actor.daemonize();
         }
@@ -81,8 +81,8 @@ pub fn stepper<W: World + 'static>(make: impl Fn() -> W + 'static) -> (Stepper, 
     (stepper, shared)
 }
 
-/// Stands before the branches of its process, again and again.
-async fn waits(port: DevicePort) {
+/// The whole life of an actor whose steps are the [branches](Device::branches) of a device.
+pub async fn stand(port: DevicePort) {
     let mut parked: Option<Parked> = None;
     poll_fn(|_| {
         if parked.is_none_or(|parked| port.is_woken(parked)) {

@@ -9,14 +9,11 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::future::poll_fn;
 use std::ops::ControlFlow;
-use std::panic::Location;
 use std::rc::Rc;
-use std::task::Poll;
 
-use explore::{Observer, Options, Reduction, Run, explore};
-use sim_core::{ActorId, Blocked, Branch, Device, End, Kernel, Parked, QueueHead, Stepper, Stream};
+use explore::{Observer, Options, Reduction, Run, explore, worlds};
+use sim_core::{ActorId, Blocked, Branch, Device, End, Kernel, QueueHead, Stepper, Stream};
 
 /// The steps of one actor: each may touch another actor too.
 type Steps = Vec<Option<u32>>;
@@ -143,16 +140,7 @@ fn explored(program: &Program, reduction: Reduction) -> (BTreeSet<Lists>, u64) {
         port.attach(Rc::new(Noting(Rc::clone(&shared))));
         for _ in &program.steps {
             let port = port.clone();
-            let actor = simulation.spawn_anonymous(0, |_| async move {
-                let mut parked: Option<Parked> = None;
-                poll_fn(|_| {
-                    if parked.is_none_or(|parked| port.is_woken(parked)) {
-                        parked = Some(port.park(Location::caller()));
-                    }
-                    Poll::<()>::Pending
-                })
-                .await;
-            });
+            let actor = simulation.spawn_anonymous(0, |_| worlds::stand(port));
             // All has been done when nothing is left to do.
             actor.daemonize();
         }

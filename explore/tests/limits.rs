@@ -1,43 +1,20 @@
 //! Promise: with time limits and failures allowed, exactly what can happen by them is found, and nothing without asking for
 //! it.
 
-use std::cell::RefCell;
+mod explored;
+
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use explore::{Options, Reduction, Report, Verdict, check};
+use explore::{Options, Report, Verdict, check};
+use explored::{Seen, set};
 use sim_core::{ActivityError, Actor, Simulation, Span, Stepper};
 
-/// What actors have seen, over all runs.
-type Seen = Rc<RefCell<BTreeSet<String>>>;
-
-/// Explores with all searches, which must agree; the report of the optimal one and what the actors noted.
 fn explored(
     allow: fn(&mut Stepper),
     program: impl Fn(&mut Simulation, &Seen) + Clone + 'static,
 ) -> (Report, BTreeSet<String>) {
-    let search = |reduction| {
-        let (seen, program) = (Seen::default(), program.clone());
-        let notes = Rc::clone(&seen);
-        let build = || Simulation::with_constant_model(2);
-        let mut stepper = Stepper::new(build, move |simulation| program(simulation, &notes));
-        allow(&mut stepper);
-        let options = Options {
-            reduction,
-            ..Options::default()
-        };
-        let report = check(stepper, &options);
-        assert!(!matches!(report.verdict, Verdict::Broken(_)), "{report:?}");
-        (report, seen.take())
-    };
-    let (report, seen) = search(Reduction::Odpor);
-    for judge in [Reduction::None, Reduction::Sleep, Reduction::Sdpor] {
-        let (other, all) = search(judge);
-        assert_eq!(all, seen, "{judge:?}");
-        assert_eq!(other.verdict, report.verdict, "{judge:?}");
-    }
-    assert_eq!(report.statistics.blocked, 0);
-    (report, seen)
+    explored::explored(|| Simulation::with_constant_model(2), allow, program)
 }
 
 /// Counts of runs that finish and that end in a deadlock.
@@ -46,10 +23,6 @@ const fn ends(report: &Report) -> (u64, u64) {
 }
 
 fn nothing(_: &mut Stepper) {}
-
-fn set(all: &[&str]) -> BTreeSet<String> {
-    all.iter().map(|&text| text.to_owned()).collect()
-}
 
 fn a_get_with_a_limit(simulation: &mut Simulation, seen: &Seen) {
     let mailbox = simulation.new_mailbox();

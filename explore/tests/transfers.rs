@@ -1,54 +1,25 @@
 //! Promise: work takes time that the search does not know. What meets it comes before or after its
 //! end, in each way that a run could show; with instant transfers only after.
 
+mod explored;
 #[path = "random/wire.rs"]
 mod wire;
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use explore::{Options, Reduction, Report, Verdict, check};
+use explore::{Report, Verdict};
+use explored::{Seen, set};
 use sim_core::{Activity, Mailbox, Simulation, Stepper};
 
-type Seen = Rc<RefCell<BTreeSet<String>>>;
-
-/// Explores with every reduction, which must see the same, and gives the optimal report and what
-/// was seen.
 fn explored(
     allow: impl Fn(&mut Stepper),
     program: impl Fn(&mut Simulation, &Seen) + Clone + 'static,
 ) -> (Report, BTreeSet<String>) {
-    let search = |reduction| {
-        let (seen, program) = (Seen::default(), program.clone());
-        let notes = Rc::clone(&seen);
-        let mut stepper = Stepper::new(wire::two_hosts, move |simulation| {
-            program(simulation, &notes);
-        });
-        allow(&mut stepper);
-        let options = Options {
-            reduction,
-            ..Options::default()
-        };
-        let report = check(stepper, &options);
-        assert!(!matches!(report.verdict, Verdict::Broken(_)), "{report:?}");
-        assert!(report.statistics.bounds.is_empty());
-        (report, seen.take())
-    };
-    let (report, seen) = search(Reduction::Odpor);
-    for judge in [Reduction::None, Reduction::Sleep, Reduction::Sdpor] {
-        let (other, all) = search(judge);
-        assert_eq!((other.verdict, all), (report.verdict.clone(), seen.clone()));
-    }
-    assert_eq!(report.statistics.blocked, 0);
-    (report, seen)
+    explored::explored(wire::two_hosts, allow, program)
 }
 
 fn lasting(_: &mut Stepper) {}
-
-fn set(all: &[&str]) -> BTreeSet<String> {
-    all.iter().map(|&text| text.to_owned()).collect()
-}
 
 /// One actor puts and the other gets; when both have posted that, each does something more.
 fn pair<P, G>(put: P, get: G) -> impl Fn(&mut Simulation, &Seen) + Clone + 'static

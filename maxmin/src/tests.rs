@@ -381,6 +381,27 @@ fn a_link_that_gets_room_before_it_is_solved() {
 }
 
 #[test]
+fn a_link_that_shrinks_below_what_others_take() {
+    // Flow 0 has 4 through link 1, and flow 1 the other 6 of link 0. Then link 0 has 1 for both.
+    let mut solver = Solver::new(2);
+    solver.forced = Some(Way::Incremental);
+    for slot in 0..2 {
+        solver.declare(slot);
+        solver.cross(slot, 0, 10.0, 1.0);
+    }
+    solver.cross(0, 1, 4.0, 1.0);
+    for slot in 0..2 {
+        solver.enter(slot, 1.0, f64::INFINITY, 100.0, 0.0);
+    }
+    solver.solve(0.0);
+    assert_eq!((solver.rate(0), solver.rate(1)), (4.0, 6.0));
+    solver.set_capacity(0, 1.0, 0.0);
+    solver.solve(0.0);
+    solver.check(1e-15);
+    assert_eq!((solver.rate(0), solver.rate(1)), (0.5, 0.5));
+}
+
+#[test]
 fn a_flow_without_links_has_its_bound() {
     for way in WAYS {
         let mut solver = Solver::new(0);

@@ -114,4 +114,24 @@ mod tests {
         assert!(rest / 0.2 < 3.3);
         assert_eq!(level(capacity, &mut caps), 3.3);
     }
+
+    #[test]
+    fn rounding_leaves_no_level_of_the_sweep_below_a_frozen_one() {
+        // As above, one user a round, up to the last round. That freezes one just below the level.
+        let capped = (0..11).map(|user| Cap {
+            level: 99.0 + f64::from(user),
+            share: 1.0 / f64::from(2_u32 << user),
+        });
+        let frozen = 115.999_999_999_978;
+        let last = [(frozen, 1e-4), (f64::INFINITY, 7e-6)];
+        let last = last.map(|(level, share)| Cap { level, share });
+        let mut caps: Vec<Cap> = capped.chain(last).collect();
+        let capacity = 99.958_212_781_25;
+        let left = caps[..12]
+            .iter()
+            .fold(capacity, |left, cap| left - cap.share * cap.level);
+        assert!(left / 7e-6 < frozen);
+        assert_eq!(level(capacity, &mut caps), frozen);
+        assert_eq!(caps.len(), 1, "the rounds have left one to the sweep");
+    }
 }

@@ -230,3 +230,20 @@ fn an_actor_may_be_killed_while_others_wait_for_its_work() {
     });
     assert_eq!(simulation.run().outcome, Outcome::Finished);
 }
+
+#[test]
+fn an_actor_that_returns_the_end_of_an_activity_fails_in_its_words() {
+    let ends = [
+        (ActivityError::TimedOut, "the time of the wait was up"),
+        (ActivityError::Failed, "a host or a link failed"),
+        (ActivityError::Cancelled, "the activity was cancelled"),
+    ];
+    for (error, text) in ends {
+        let mut simulation = Simulation::with_constant_model(1);
+        simulation.spawn("actor", 0, move |_| async move { Err::<(), _>(error) });
+        let Outcome::Failed(failure) = simulation.run().outcome else {
+            panic!("it returned {error:?}");
+        };
+        assert_eq!(failure.message, text);
+    }
+}

@@ -3,9 +3,12 @@
 //! The model is the constant one, wrapped: computations on a host that goes off fail, and so do transfers from or to
 //! it; host 1 goes off by itself at 10 s and comes back at 20 s.
 
+mod hand_on;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use hand_on::hand_on;
 use sim_core::{
     ActivityError, ActivityId, CannotStart, Change, Constant, End, HostId, Outcome, Resource,
     Simulation, Span, Time, Work,
@@ -65,21 +68,7 @@ impl Resource for Failing {
         self.inner.cancel(activity, now);
     }
 
-    fn suspend(&mut self, activity: ActivityId, now: Time) {
-        self.inner.suspend(activity, now);
-    }
-
-    fn resume(&mut self, activity: ActivityId, now: Time) {
-        self.inner.resume(activity, now);
-    }
-
-    fn update(&mut self, activity: ActivityId, change: Change, now: Time) {
-        self.inner.update(activity, change, now);
-    }
-
-    fn remaining(&mut self, activity: ActivityId, now: Time) -> f64 {
-        self.inner.remaining(activity, now)
-    }
+    hand_on!(inner);
 
     fn next_date(&mut self, now: Time) -> Option<Time> {
         let event = self

@@ -1,11 +1,13 @@
 //! Mailboxes: sends and receives meet first in, first out; nothing dangles.
 
 mod common;
+mod hand_on;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use common::{Log, secs};
+use hand_on::hand_on;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sim_core::{
@@ -477,21 +479,7 @@ impl Resource for Recorded {
         self.constant.cancel(activity, now);
     }
 
-    fn suspend(&mut self, activity: ActivityId, now: Time) {
-        self.constant.suspend(activity, now);
-    }
-
-    fn resume(&mut self, activity: ActivityId, now: Time) {
-        self.constant.resume(activity, now);
-    }
-
-    fn update(&mut self, activity: ActivityId, change: Change, now: Time) {
-        self.constant.update(activity, change, now);
-    }
-
-    fn remaining(&mut self, activity: ActivityId, now: Time) -> f64 {
-        self.constant.remaining(activity, now)
-    }
+    hand_on!(constant);
 
     fn next_date(&mut self, now: Time) -> Option<Time> {
         self.constant.next_date(now)

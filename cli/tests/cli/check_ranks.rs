@@ -181,7 +181,7 @@ fn who_reads_the_time_is_told_that_it_stands_still() {
     assert_eq!(found["warnings"][0]["line"], place);
     let ran = simrun(&format!("check -n 2 {ranks} -- --case clock"));
     // Both calls are told together.
-    let text = format!("this may be no mistake: time stands still here, and {place} and simrun/");
+    let text = format!("this may be no mistake: time stands still here, and {place} and cli/");
     assert!(ran.stdout.contains(&text), "{ran:?}");
     let warnings = ran.stdout.matches("warning: time stands still").count();
     assert_eq!(warnings, 1, "{ran:?}");

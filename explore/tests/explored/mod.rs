@@ -1,0 +1,45 @@
+//! A search by each reduction, with what actors note in all runs.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use explore::{Options, Reduction, Report, Verdict, check};
+use sim_core::{Simulation, Stepper};
+
+/// What actors have seen, over all runs.
+pub(crate) type Seen = Rc<RefCell<BTreeSet<String>>>;
+
+/// Explores with all searches, which must agree; the report of the optimal one and what the actors noted.
+pub(crate) fn explored(
+    build: fn() -> Simulation,
+    allow: impl Fn(&mut Stepper),
+    program: impl Fn(&mut Simulation, &Seen) + Clone + 'static,
+) -> (Report, BTreeSet<String>) {
+    let search = |reduction| {
+        let (seen, program) = (Seen::default(), program.clone());
+        let notes = Rc::clone(&seen);
+        let mut stepper = Stepper::new(build, move |simulation| program(simulation, &notes));
+        allow(&mut stepper);
+        let options = Options {
+            reduction,
+            ..Options::default()
+        };
+        let report = check(stepper, &options);
+        assert!(!matches!(report.verdict, Verdict::Broken(_)), "{report:?}");
+        assert!(report.statistics.bounds.is_empty(), "{report:?}");
+        (report, seen.take())
+    };
+    let (report, seen) = search(Reduction::Odpor);
+    for judge in [Reduction::None, Reduction::Sleep, Reduction::Sdpor] {
+        let (other, all) = search(judge);
+        assert_eq!(all, seen, "{judge:?}");
+        assert_eq!(other.verdict, report.verdict, "{judge:?}");
+    }
+    assert_eq!(report.statistics.blocked, 0);
+    (report, seen)
+}
+
+pub(crate) fn set(all: &[&str]) -> BTreeSet<String> {
+    all.iter().map(|&text| text.to_owned()).collect()
+}

@@ -247,3 +247,30 @@ impl fmt::Debug for Mailbox {
         write!(f, "Mailbox({})", self.number)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Outcome, Simulation};
+
+    /// A thousand messages need no more activities than one: each is given back once both sides have it.
+    #[test]
+    fn a_blocking_transfer_gives_its_activity_back() {
+        let mut simulation = Simulation::with_constant_model(2);
+        let mailbox = simulation.new_mailbox();
+        let receiving = mailbox.clone();
+        simulation.spawn_anonymous(0, move |_| async move {
+            for round in 0..1000_u32 {
+                mailbox.put((), 1.0).await.expect("it arrives");
+                let in_use = mailbox.kernel.borrow().activities.slots().count();
+                assert!(in_use <= 2, "{in_use} activities after round {round}");
+            }
+        });
+        simulation.spawn_anonymous(1, move |_| async move {
+            for _ in 0..1000 {
+                receiving.get().await.expect("it arrives");
+            }
+        });
+        let report = simulation.run();
+        assert!(matches!(report.outcome, Outcome::Finished), "{report:?}");
+    }
+}

@@ -102,7 +102,7 @@ impl Activities {
     }
 
     /// The slots of all activities.
-    pub(super) fn slots(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
         let in_use = (0..).zip(&self.records);
         let in_use = in_use.filter(|(_, record)| record.status != Status::Free);
         in_use.map(|(slot, _)| slot)

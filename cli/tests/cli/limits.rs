@@ -83,8 +83,10 @@ struct Running {
 impl Running {
     /// Starts a case that prints `running`, and waits for that line: signals are watched for by then.
     fn start(case: &str, options: &str) -> Self {
-        let mut command = command(SIMRUN);
+        // The tests may run under nohup, and what is ignored there is ignored in all children.
+        let mut command = command("env");
         command
+            .args(["--default-signal=HUP", SIMRUN])
             .args(format!("-p {CLUSTER} -n 2 {options} {}", program("cases")).split_whitespace())
             .args(["--", "--case", case])
             .stdout(Stdio::piped())

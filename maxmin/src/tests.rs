@@ -458,3 +458,26 @@ fn what_is_overdue_has_nothing_left_and_ends_now() {
         assert_eq!(bounded.remaining(0, 20.0), 0.0, "{way:?}");
     }
 }
+
+/// Flows come and go a thousand times while two stay: the list of coupled flows does not grow with that.
+#[test]
+fn flows_that_have_left_take_no_memory() {
+    let mut solver = two_flows(Way::Plain);
+    solver.declare(2);
+    solver.cross(2, 0, 10.0, 1.0);
+    for round in 0..1000 {
+        let now = f64::from(round) * 1e-6;
+        solver.enter(2, 1.0, f64::INFINITY, 30.0, now);
+        solver.solve(now);
+        assert_eq!(solver.rate(0), 10.0 / 3.0, "round {round}");
+        solver.leave(2, now);
+        let most = 2 * solver.count + crate::BATCH_MIN;
+        assert!(
+            solver.coupled.len() <= most,
+            "{} in round {round}",
+            solver.coupled.len()
+        );
+    }
+    solver.solve(1e-3);
+    assert_eq!((solver.rate(0), solver.rate(1)), (5.0, 5.0));
+}

@@ -403,6 +403,11 @@ fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCo
             schedule, position, &followed,
         )));
     }
+    let text = match args.format {
+        Format::Json => json::of_replay(subject.name, &followed, found.as_ref()),
+        Format::Text => text::of_replay(subject.name, &followed, found.as_ref()),
+    };
+    print(&text)?;
     if let Some(path) = &args.timeline {
         match &found {
             Some(found) => found.draw(subject.name, path)?,
@@ -414,11 +419,6 @@ fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCo
             }
         }
     }
-    let text = match args.format {
-        Format::Json => json::of_replay(subject.name, &followed, found.as_ref()),
-        Format::Text => text::of_replay(subject.name, &followed, found.as_ref()),
-    };
-    print(&text)?;
     Ok(ExitCode::from(match followed.end {
         Some(End::Finished) => 0,
         Some(_) => status::FAILED,

@@ -505,6 +505,18 @@ fn diagrams_have_a_lane_for_each_actor() {
     ] {
         assert!(picture.contains(word), "{word}");
     }
+    // A program that finds no command that draws has searched all the same.
+    let mut alone = command(program("checked"));
+    alone.env("PATH", folder.path("")).env_remove("SIMRUN");
+    alone.args(["check", "--timeline", &folder.path("none.svg"), "--"]);
+    let ran = run(alone.args(["--case", "panic"]));
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stdout.contains("panic"), "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("which is not found: expected it in PATH"),
+        "{ran:?}"
+    );
     // The same from the replay that was offered, as a graph.
     let dot = folder.path("way.dot");
     let command = commands(&ran)[0].replace(" --replay", &format!(" --timeline {dot} --replay"));

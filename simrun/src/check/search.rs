@@ -173,15 +173,15 @@ fn part_of(report: &Report, numbers: QueueNumbers) -> Option<Part> {
 
 fn show(subject: &Subject<'_>, searched: &Searched) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
-    if let (Some(path), Some(first)) = (&args.timeline, searched.found.first()) {
-        first.draw(subject.name, path)?;
-    }
     let text = match args.format {
         Format::Json => json::of_search(subject.name, searched),
         Format::Text if args.quiet => text::findings(&searched.found, searched.is_cut),
         Format::Text => text::of_search(subject.name, searched),
     };
     print(&text)?;
+    if let (Some(path), Some(first)) = (&args.timeline, searched.found.first()) {
+        first.draw(subject.name, path)?;
+    }
     Ok(ExitCode::from(status_of(searched)))
 }
 

@@ -53,3 +53,20 @@ fn a_slot_is_used_again_for_another_flow() {
     solver.solve(4.0);
     assert_eq!(solver.rate(0), 4.0);
 }
+
+#[test]
+fn a_solver_tells_changes_and_users() {
+    let mut solver = twice_over_the_first();
+    assert!(!solver.is_changed());
+    enter(&mut solver, 0);
+    assert!(solver.is_changed());
+    solver.solve(0.0);
+    assert!(!solver.is_changed());
+    let uses: Vec<Use> = solver.uses(0).to_vec();
+    for slot in 1..4 {
+        solver.declare(slot);
+        solver.declare_like(slot, &uses);
+        enter(&mut solver, slot);
+    }
+    assert_eq!((solver.users(0), solver.users(1)), (4, 4));
+}

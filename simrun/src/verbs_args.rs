@@ -265,10 +265,6 @@ impl VerbsArgs {
 
     /// Verbs with these options; messages of `eager_threshold` bytes and more go by rendezvous. An eager message has to fit into a packet.
     #[cfg(feature = "verbs")]
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "without the feature there is nothing"
-    )]
     pub fn backend(&self, eager_threshold: u64) -> Option<Backend> {
         let mut options = mpi::packet_channel::Options {
             rendezvous: match self.rendezvous {

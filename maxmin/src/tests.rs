@@ -481,3 +481,31 @@ fn flows_that_have_left_take_no_memory() {
     solver.solve(1e-3);
     assert_eq!((solver.rate(0), solver.rate(1)), (5.0, 5.0));
 }
+
+#[test]
+fn weights_and_bounds_in_closed_form() {
+    for way in [Way::Plain, Way::Incremental] {
+        // A link of 10: one flow bounded by 2, and weights of 1 and 3 for the other 8.
+        let mut solver = Solver::new(1);
+        solver.forced = Some(way);
+        for (slot, weight, bound, work) in [
+            (0, 1.0, 2.0, 100.0),
+            (1, 1.0, f64::INFINITY, 10.0),
+            (2, 3.0, f64::INFINITY, 60.0),
+        ] {
+            solver.declare(slot);
+            solver.cross(slot, 0, 10.0, 1.0);
+            solver.enter(slot, weight, bound, work, 0.0);
+        }
+        solver.solve(0.0);
+        let rates = [0, 1, 2].map(|slot| solver.rate(slot));
+        assert_eq!(rates, [2.0, 2.0, 6.0], "{way:?}");
+        let left = [0, 1, 2].map(|slot| solver.remaining(slot, 4.0));
+        assert_eq!(left, [92.0, 2.0, 36.0], "{way:?}");
+        assert_eq!(solver.next(), Some(5.0), "{way:?}");
+        solver.leave(1, 5.0);
+        solver.solve(5.0);
+        // 30 left of 60, at 8 per second.
+        assert_eq!(solver.next(), Some(8.75), "{way:?}");
+    }
+}

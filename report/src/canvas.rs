@@ -44,6 +44,11 @@ impl fmt::Display for PlotError {
 
 impl std::error::Error for PlotError {}
 
+/// Returns the text of an error of a canvas; each kind of canvas has errors of its own.
+pub(crate) fn text(error: impl fmt::Display) -> String {
+    error.to_string()
+}
+
 /// A drawing that works on every canvas.
 pub(crate) trait Drawing {
     /// Draws on an empty area.

@@ -7,7 +7,7 @@ use std::path::Path;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::canvas::{Drawing, PlotError, write};
+use crate::canvas::{Drawing, PlotError, text, write};
 
 /// Width and height, in pixels.
 const SIZE: (u32, u32) = (1000, 640);
@@ -160,10 +160,6 @@ impl Drawing for Curves {
             .draw()
             .map_err(text)
     }
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 #[cfg(test)]

@@ -27,8 +27,6 @@ pub use {
     canvas::PlotError,
     curves::{Curve, Curves, growth, plot_curves},
     scatter::{Mark, Scatter, Series, plot_scatter, svg_of_scatter},
-    states::picture::svg_of_states,
-    timeline::picture::{plot_timeline, svg_of_timeline},
     topology::plot_topology,
 };
 
@@ -50,7 +48,7 @@ impl Figure {
     /// [`PlotError`] if the ending is unknown, or drawing or writing fails.
     pub fn plot(&self, path: &std::path::Path) -> Result<(), PlotError> {
         match self {
-            Self::Timeline(timeline) => plot_timeline(timeline, path),
+            Self::Timeline(timeline) => timeline::picture::plot_timeline(timeline, path),
             Self::States(graph) => states::picture::plot_states(graph, path),
         }
     }
@@ -61,8 +59,8 @@ impl Figure {
     /// [`PlotError`] if it cannot be drawn.
     pub fn svg(&self) -> Result<String, PlotError> {
         match self {
-            Self::Timeline(timeline) => svg_of_timeline(timeline),
-            Self::States(graph) => svg_of_states(graph),
+            Self::Timeline(timeline) => timeline::picture::svg_of_timeline(timeline),
+            Self::States(graph) => states::picture::svg_of_states(graph),
         }
     }
 }

@@ -8,7 +8,7 @@ use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
 
-use crate::canvas::{Drawing, PlotError, svg, write};
+use crate::canvas::{Drawing, PlotError, svg, text, write};
 
 /// Width and height, in pixels.
 const SIZE: (u32, u32) = (1000, 560);
@@ -250,10 +250,6 @@ fn label_of_decade(number: &f64) -> String {
     } else {
         String::new()
     }
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use platform::{Platform, SKETCH_HOSTS_MAX};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::canvas::{Drawing, PlotError, write};
+use crate::canvas::{Drawing, PlotError, text, write};
 use crate::layout::{NodeKind, Picture, zone};
 
 /// The longer side of a picture, in pixels.
@@ -151,10 +151,6 @@ impl Drawing for Scaled {
         let title = shortened(&self.title, 120.0);
         area.draw(&Text::new(title, (10, 8), style)).map_err(text)
     }
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 /// The beginning of a text, up to a number of letters.

@@ -9,7 +9,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::StateGraph;
-use crate::canvas::{Drawing, PlotError, svg, write};
+use crate::canvas::{Drawing, PlotError, svg, text, write};
 
 /// The height of a line of text, in pixels.
 const LINE: i32 = 22;
@@ -39,7 +39,7 @@ const LANES: [RGBColor; 6] = [
 ///
 /// # Errors
 /// [`PlotError`] if it cannot be drawn.
-pub fn svg_of_states(graph: &StateGraph) -> Result<String, PlotError> {
+pub(crate) fn svg_of_states(graph: &StateGraph) -> Result<String, PlotError> {
     let layout = Layout::new(graph);
     svg(layout.size(), &layout)
 }
@@ -171,10 +171,6 @@ impl Drawing for Layout<'_> {
         }
         Ok(())
     }
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 #[cfg(test)]

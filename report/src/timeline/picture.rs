@@ -14,7 +14,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::Timeline;
-use crate::canvas::{Drawing, PlotError, svg, write};
+use crate::canvas::{Drawing, PlotError, svg, text, write};
 
 /// The height of a row, in pixels.
 const ROW: i32 = 24;
@@ -38,7 +38,7 @@ const GREY: RGBColor = RGBColor(170, 170, 170);
 ///
 /// # Errors
 /// [`PlotError`] if the ending is unknown, or drawing or writing fails.
-pub fn plot_timeline(timeline: &Timeline, path: &Path) -> Result<(), PlotError> {
+pub(crate) fn plot_timeline(timeline: &Timeline, path: &Path) -> Result<(), PlotError> {
     let layout = Layout::new(timeline);
     write(path, layout.size(), &layout)
 }
@@ -47,7 +47,7 @@ pub fn plot_timeline(timeline: &Timeline, path: &Path) -> Result<(), PlotError> 
 ///
 /// # Errors
 /// [`PlotError`] if it cannot be drawn.
-pub fn svg_of_timeline(timeline: &Timeline) -> Result<String, PlotError> {
+pub(crate) fn svg_of_timeline(timeline: &Timeline) -> Result<String, PlotError> {
     let layout = Layout::new(timeline);
     svg(layout.size(), &layout)
 }
@@ -265,10 +265,6 @@ impl Drawing for Layout<'_> {
         }
         Ok(())
     }
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 #[cfg(test)]

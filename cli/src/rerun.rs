@@ -35,7 +35,7 @@ pub(crate) fn run(command: &RerunCommand) -> ExitCode {
     }
 }
 
-/// What came of it.
+/// The result of making a run again.
 struct Again {
     text: String,
     is_same: bool,

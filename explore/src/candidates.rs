@@ -1,4 +1,4 @@
-//! Which events of a long run can depend on a new one, without a look at all of them.
+//! Finds the events of a long run that can depend on a new one, without a look at all of them.
 //!
 //! Events are listed by what the [rules](crate::independence) compare: their kind together with
 //! their object, their detail, or both. A new event looks at the lists that its rules name, and at
@@ -19,7 +19,7 @@ use crate::independence::{Rule, is_about_actor, is_global, order_of_arrivals_mat
 /// No entry.
 const NONE: u32 = u32::MAX;
 
-/// What the events of a list have in common.
+/// A property that all events of a list share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Key {
     All,
@@ -153,7 +153,7 @@ impl Candidates {
     }
 }
 
-/// Whether an event can depend on others of whatever kind and object.
+/// Returns true if an event can depend on others of any kind and object.
 const fn is_wide(event: &Event) -> bool {
     const SPECIAL: u8 = Executed::HIDDEN | Executed::ALLOCATES | Executed::IDLE;
     event.effects & SPECIAL != 0

@@ -338,7 +338,7 @@ impl Suspects {
         }
     }
 
-    /// Whether the event can depend on any of those of another actor. If not, it does not.
+    /// Returns false only if the event depends on none of the events of another actor.
     #[inline]
     pub(crate) const fn include_any(self, touched: Touched) -> bool {
         let same_object = touched.objects >> (self.object % u64::BITS) & 1 != 0;
@@ -347,7 +347,7 @@ impl Suspects {
             || touched.effects & SPECIAL != 0
     }
 
-    /// Whether the event can depend on another one of another actor. If not, it does not.
+    /// Returns false only if the event does not depend on another one of another actor.
     #[inline]
     pub(crate) const fn include(self, other: &Event) -> bool {
         let set = if other.object == self.object {
@@ -359,7 +359,7 @@ impl Suspects {
     }
 }
 
-/// What the events of an actor are about; more than that does no harm.
+/// The kinds and objects of the events of an actor. A superset is sound, and only slower.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Touched {
     kinds: u64,
@@ -544,7 +544,7 @@ pub(crate) const CROWDED: u32 = 1 << 31;
 /// The actor asks whether it is the last, or the barrier is crowded.
 const ORDER_MATTERS: u32 = CROWDED | 1;
 
-/// Whether an event is an arrival at a barrier whose place among the others can be seen.
+/// Returns true for an arrival at a barrier whose position among the others can be seen.
 pub(crate) fn order_of_arrivals_matters(event: &Event) -> bool {
     event.kind == StepKind::BarrierAsyncLock && event.detail & ORDER_MATTERS != 0
 }

@@ -37,7 +37,7 @@ pub struct Path {
     by_actor: Vec<Vec<u32>>,
     /// The actors that have events, in the order of their first.
     active: Vec<u16>,
-    /// What each actor's events have been about, in this run or in one before.
+    /// Kinds and objects of each actor's events, in this run and in those before.
     touched: Vec<Touched>,
     clocks: VectorClocks,
     candidates: Candidates,

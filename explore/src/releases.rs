@@ -5,7 +5,7 @@ use sim_core::{Executed, StepKind};
 
 use crate::Event;
 
-/// What has happened at a semaphore.
+/// The events of a semaphore so far.
 #[derive(Clone, Copy, Default, Debug)]
 struct Semaphore {
     released: u32,

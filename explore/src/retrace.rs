@@ -17,7 +17,7 @@ use sim_core::{
 /// Why a run cannot be taken again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotRetraced {
-    /// Which of its steps, from 0.
+    /// Index of the step in the run, from 0.
     pub position: usize,
     /// The problem, in words.
     pub problem: String,
@@ -136,7 +136,7 @@ impl Retrace<'_> {
         format!("{kind:?} of {name}{timed_out} is not possible under check: {instead}")
     }
 
-    /// What was on its way when all actors had ended arrives as well: nothing else is left to do.
+    /// Delivers the messages in flight when all actors have ended: no other steps are left.
     fn let_rest_arrive(&mut self) {
         if !self.stepper.failures().is_empty() || !self.stepper.is_finished() {
             return;
@@ -149,7 +149,7 @@ impl Retrace<'_> {
     }
 }
 
-/// Whether a step that is possible is of the kind of a transition, and about the same.
+/// Returns true if an enabled step has the kind and the object of a transition.
 fn is_same(event: &TraceEvent, offer: &Offer) -> bool {
     let Footprint { kind, object, .. } = event.footprint;
     let of_kind = match offer.footprint.kind {
@@ -176,7 +176,7 @@ fn is_same(event: &TraceEvent, offer: &Offer) -> bool {
     of_kind && ends_so && about
 }
 
-/// How well one of several steps of the same kind fits a transition: the higher the better.
+/// Ranks the enabled steps of one kind by how well they fit a transition; the highest fits best.
 fn fits(event: &TraceEvent, offer: &Offer) -> (bool, bool) {
     let branch = offer.choice & Offer::TIME_UP;
     let fits = match (event.footprint.kind, event.answer) {
@@ -189,7 +189,7 @@ fn fits(event: &TraceEvent, offer: &Offer) -> (bool, bool) {
     (offer.footprint.detail == event.footprint.detail, fits)
 }
 
-/// Whether a step of this kind asks, and does not wait.
+/// Returns true for a step that tests without waiting.
 const fn is_test(kind: StepKind) -> bool {
     matches!(
         kind,
@@ -201,7 +201,7 @@ const fn is_test(kind: StepKind) -> bool {
     )
 }
 
-/// Whether a step only lets time pass.
+/// Returns true for a step that only lets time pass.
 const fn is_silent(footprint: Footprint) -> bool {
     match footprint.kind {
         StepKind::Yield | StepKind::Sleep => true,

@@ -19,7 +19,7 @@ pub(crate) struct Delivery {
     /// The step of its arrival.
     pub(crate) step: u32,
     pub(crate) source: u32,
-    /// What its sender knew.
+    /// The causes that its sender knew.
     pub(crate) reason: Reason,
     /// The call that sent it, if it is a message.
     pub(crate) call: Option<&'static Location<'static>>,

@@ -18,7 +18,7 @@ use sim_core::Observed;
 use crate::lanes::{AllTopics, queue_name};
 use crate::ranks::actor;
 
-/// What has been written down, and what the packets to come refer to.
+/// The record so far, and the state that later packets refer to.
 pub(crate) struct Journal {
     topics: AllTopics,
     /// Sends that were copied, by rank and token.

@@ -53,7 +53,7 @@ fn name(value: &Value) -> &str {
     value["name"].as_str().expect("a name")
 }
 
-/// What each crate may depend on. Programs link `simrun` and what is below it; only the commands are above.
+/// The packages that each package may depend on. Programs link `simrun` and what is below it; only the commands are above.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("files", &[]),
     ("sim-core", &[]),

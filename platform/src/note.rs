@@ -1,4 +1,4 @@
-//! What an import leaves out, with its place.
+//! A part of a foreign file that an import leaves out, with its place.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub struct Note {
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is left out or different.
+    /// The part that is left out, or the difference.
     pub text: String,
 }
 

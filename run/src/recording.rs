@@ -62,12 +62,12 @@ impl fmt::Debug for Transcript {
     }
 }
 
-/// What [`simulate_recorded`](crate::simulate_recorded) writes down.
+/// The record that [`simulate_recorded`](crate::simulate_recorded) makes.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// The steps, in their order.
     pub steps: Rc<RefCell<Vec<Observed>>>,
-    /// What was printed.
+    /// The lines that were printed.
     pub lines: RefCell<Lines>,
 }
 

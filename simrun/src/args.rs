@@ -169,7 +169,7 @@ impl RunArgs {
 /// Parses a number of ranks.
 ///
 /// # Errors
-/// What was expected.
+/// A sentence that says what was expected.
 pub fn ranks(text: &str) -> Result<u32, String> {
     let ranks = text.parse().ok().filter(|&ranks| ranks > 0);
     ranks.ok_or_else(|| format!("expected a whole number from 1 to {}", u32::MAX))
@@ -178,7 +178,7 @@ pub fn ranks(text: &str) -> Result<u32, String> {
 /// Parses when a send waits for its receive.
 ///
 /// # Errors
-/// What was expected.
+/// A sentence that says what was expected.
 pub fn send_mode(text: &str) -> Result<SendMode, String> {
     match text {
         "eager" => Ok(SendMode::Eager),

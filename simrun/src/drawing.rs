@@ -62,7 +62,7 @@ pub fn draw_by(command: &Path, figure: &Figure, out: &Path) -> Result<(), ExitCo
 /// Makes sure that a file can be written that is to get a figure.
 ///
 /// # Errors
-/// What was expected instead.
+/// A sentence that says what was expected instead.
 pub(crate) fn check(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let ending = path.extension().and_then(|ending| ending.to_str());

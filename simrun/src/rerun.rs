@@ -1,4 +1,4 @@
-//! What a record needs, so that `simrun rerun` can make its run again.
+//! The part of a record from which `simrun rerun` makes the run again.
 //!
 //! *Not recorded*: the environment, and files that a program reads by itself. A user would see another digest.
 

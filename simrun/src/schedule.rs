@@ -21,7 +21,7 @@ use crate::check::{clock_warning, quoted, send_mode_option};
 use crate::entry::{Job, Start};
 use crate::{status, summary};
 
-/// The file, and what is written down for it.
+/// The file, and the recording of the run for it.
 pub(crate) struct ScheduleFile {
     file: files::Output,
     recording: Recording,
@@ -96,7 +96,7 @@ fn send_mode(args: &RunArgs, platform: &Platform) -> Option<SendMode> {
         .or_else(|| (!args.changes.is_empty()).then(changed))
 }
 
-/// Whether a step is the end of a time limit.
+/// Returns true if a step is the end of a time limit.
 fn is_timeout(step: &Observed) -> bool {
     matches!(step, Observed::Transition(event) if event.answer == Answer::Timeout)
 }

@@ -46,7 +46,7 @@ pub(super) fn lines(zone: &ZoneEntry) -> Vec<String> {
     lines
 }
 
-/// What one host of a cluster has of its own.
+/// The values of one host of a cluster that differ from the others, a line each.
 fn host_override(named: &Named<HostOverride>) -> Vec<String> {
     let (name, entry) = (named.name.get_ref(), &named.entry);
     let values = [
@@ -62,7 +62,7 @@ fn host_override(named: &Named<HostOverride>) -> Vec<String> {
     lines.chain(profiles.into_iter().flatten()).collect()
 }
 
-/// What one link of a cluster has of its own.
+/// The values of one link of a cluster that differ from the others, a line each.
 fn link_override(named: &Named<LinkOverride>) -> Vec<String> {
     let (name, entry) = (named.name.get_ref(), &named.entry);
     let bandwidth = entry.bandwidth.as_ref();

@@ -1,4 +1,4 @@
-//! What a resource that wraps another leaves to it.
+//! Delegation from a resource to the one that it wraps.
 
 /// The methods of `Resource` that go to the wrapped resource in this field.
 macro_rules! hand_on {

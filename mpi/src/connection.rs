@@ -22,6 +22,7 @@
 
 mod accept;
 mod close;
+pub(crate) mod connecting_channel;
 mod descriptors;
 mod group;
 mod handshake;
@@ -40,7 +41,7 @@ pub use handshake::{MESSAGE_LENGTH, Message};
 
 /// The machine of a connection, and the close protocol, that of a virtual connection.
 #[must_use]
-pub fn machines() -> [crate::machine::Machine; 2] {
+pub fn machines() -> [crate::protocol::machine::Machine; 2] {
     [socket::TABLE.machine(), virtual_connection::TABLE.machine()]
 }
 

@@ -21,7 +21,7 @@
 //!
 //! # Layers
 //!
-//! 1. The API: [`Comm`], [`Group`], [`Request`], [`Message`], [`waitall`] and its kin, collectives.
+//! 1. The API (`api`, `collectives`): [`Comm`], [`Group`], [`Request`], [`Message`], [`waitall`] and its kin, collectives.
 //! 2. Matching: which receive gets which message.
 //! 3. The protocols: eager and rendezvous, without I/O and without a clock. Where [`Limits`] are set, every packet goes through the
 //!    tables of [`machine`]: packet buffers, credits, bounded memory for unexpected messages.
@@ -50,58 +50,37 @@
 //!
 //! *Not modelled* here: how long a message travels. That is the channel's business.
 
-mod barrier;
-mod buffer;
+mod api;
 pub mod causes;
 pub mod channel;
-mod comm;
-mod communicators;
-mod connected;
+mod collectives;
 pub mod connection;
-mod datatype;
-mod defect;
-mod engine;
-mod envelope;
-mod error;
-mod flow_control;
-mod forward;
-mod group;
-mod leftovers;
-mod limits;
-pub mod machine;
-mod matched_probe;
 mod matching;
-mod modes;
-mod overhead;
 pub mod packet_channel;
-mod persistent;
-mod process;
-mod request;
-mod several;
-pub mod table;
-mod typed;
-mod view;
-mod waiting;
+mod protocol;
 pub mod wire;
 
-pub use buffer::Buffer;
+pub use api::buffer::Buffer;
+pub use api::comm::{Comm, Recv, Send};
+pub use api::datatype::Datatype;
+pub use api::error::{Error, ErrorClass, Result};
+pub use api::forward::Placement;
+pub use api::group::{Comparison, Group};
+pub use api::matched_probe::Message;
+pub use api::modes::SendMode;
+pub use api::persistent::start_all;
+pub use api::request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waitall, waitany};
+pub use api::several::{Completed, testall, testany, testsome, waitsome};
+pub use api::typed::Scalar;
 pub use channel::{Channel, Level, Posting, Settings, Variant};
-pub use comm::{Comm, Recv, Send};
-pub use connected::{ConnectionStatistics, Connections};
-pub use datatype::Datatype;
-pub use engine::Status;
-pub use envelope::{ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag};
-pub use error::{Error, ErrorClass, Result};
-pub use flow_control::{ConnectionReport, FlowReport, Taken};
-pub use forward::Placement;
-pub use group::{Comparison, Group};
-pub use limits::Limits;
-pub use matched_probe::Message;
-pub use modes::SendMode;
-pub use overhead::{Overhead, Section};
-pub use persistent::start_all;
-pub use process::{Call, Process};
-pub use request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waitall, waitany};
-pub use several::{Completed, testall, testany, testsome, waitsome};
-pub use typed::Scalar;
-pub use waiting::Waiting;
+pub use connection::connecting_channel::{ConnectionStatistics, Connections};
+pub use matching::envelope::{
+    ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag,
+};
+pub use protocol::engine::Status;
+pub use protocol::flow_control::{ConnectionReport, FlowReport, Taken};
+pub use protocol::limits::Limits;
+pub use protocol::overhead::{Overhead, Section};
+pub use protocol::process::{Call, Process};
+pub use protocol::waiting::Waiting;
+pub use protocol::{machine, table};

@@ -7,6 +7,7 @@
 //! Cost: a queue of few entries is searched from its beginning; one of many has an index by context, source and tag, with and
 //! without wildcards, in which every operation takes constant time. An empty queue takes no memory of its own.
 
+pub(crate) mod envelope;
 #[cfg(test)]
 mod linear;
 mod posted;

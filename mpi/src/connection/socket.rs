@@ -15,7 +15,7 @@
 //! asked for.
 
 use super::accept::Verdict;
-use crate::table::{Impossible, Numbered, Table, Transition, index, never, when};
+use crate::protocol::table::{Impossible, Numbered, Table, Transition, index, never, when};
 
 /// Where a connection is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -8,7 +8,7 @@
 //! the two cannot disagree (N-1).
 
 use super::socket;
-use crate::table::{Impossible, Numbered, Table, Transition, index, never, when};
+use crate::protocol::table::{Impossible, Numbered, Table, Transition, index, never, when};
 
 /// Where a virtual connection is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -424,7 +424,7 @@ fn f6_graphs_come_from_the_tables_that_run() {
     let [connection, close] = machines();
     assert_eq!((connection.name, close.name), ("connection", "close"));
     // Each row is an edge, in the order of the table, and there is no other.
-    let names = |machine: &crate::machine::Machine| {
+    let names = |machine: &crate::protocol::machine::Machine| {
         let edges = machine.transitions.iter();
         let edges = edges.map(|edge| format!("{} {} {}", edge.from, edge.event, edge.to));
         edges.collect::<Vec<String>>()

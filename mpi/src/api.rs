@@ -1,0 +1,20 @@
+//! The calls of a program: communicators and their groups, buffers and datatypes, sends, receives, requests and
+//! probes, errors.
+//!
+//! *Not decided here*: which message a receive gets ([`matching`](crate::matching)) and when an operation is over
+//! ([`protocol`](crate::protocol)).
+
+pub(crate) mod buffer;
+pub(crate) mod comm;
+pub(crate) mod communicators;
+pub(crate) mod datatype;
+pub(crate) mod error;
+pub(crate) mod forward;
+pub(crate) mod group;
+pub(crate) mod matched_probe;
+pub(crate) mod modes;
+pub(crate) mod persistent;
+pub(crate) mod request;
+pub(crate) mod several;
+pub(crate) mod typed;
+mod view;

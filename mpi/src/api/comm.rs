@@ -1,0 +1,702 @@
+//! Communicators: the calls that a program makes.
+//!
+//! Calls that do not wait (`isend`, `irecv`) act at once; those that may wait are futures that act when they are
+//! first polled. A blocking send keeps a share of the buffer, so nothing that the program does later can change the
+//! message; a receive borrows its buffer until it is over.
+//!
+//! Ranks in calls and in what they answer are those of the communicator; reports of deadlocks and warnings name the ranks of
+//! the world.
+
+use std::fmt;
+use std::future::Future;
+use std::iter::once;
+use std::panic::Location;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use crate::api::group::Members;
+use crate::channel::{Channel, Interest, Level, Token};
+use crate::protocol::engine::{Engine, SendCall};
+use crate::protocol::process::{Call, Process, Question};
+use crate::protocol::waiting::Waits;
+use crate::{
+    ANY_SOURCE, Buffer, Envelope, Error, PROC_NULL, Pattern, Request, Result, SendMode, Source,
+    Status, TAG_UB, Tag,
+};
+
+/// The context of a communicator's point-to-point messages; collectives use the next one.
+const POINT_TO_POINT: u32 = 0;
+pub(crate) const COLLECTIVE: u32 = 1;
+
+/// A group of ranks that exchange messages.
+///
+/// ```no_run
+/// # use mpi::{Comm, Result};
+/// async fn hello(world: Comm) -> Result<()> {
+///     let mut token = world.buffer(8);
+///     if world.rank() == 0 {
+///         world.send(&token, 1, 0).await?;
+///     } else if world.rank() == 1 {
+///         let status = world.recv(&mut token, mpi::ANY_SOURCE, mpi::ANY_TAG).await?;
+///         world.println(format_args!("{} bytes from rank {}", status.length, status.source));
+///     }
+///     Ok(())
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Comm {
+    process: Rc<Process>,
+    members: Members,
+    rank: u32,
+    context: u32,
+}
+
+impl Comm {
+    pub(crate) fn world(process: Rc<Process>) -> Self {
+        let (rank, size) = (process.channel().rank(), process.channel().size());
+        Self {
+            process,
+            members: Members::all(size),
+            rank,
+            context: POINT_TO_POINT,
+        }
+    }
+
+    /// Another communicator of this process.
+    pub(crate) fn derived(
+        &self,
+        members: Members,
+        rank: u32,
+        context: u32,
+        location: &'static Location<'static>,
+    ) -> Self {
+        let process = Rc::clone(&self.process);
+        process.contexts().begin(context);
+        if process.channel().causes().is_some() {
+            process.contexts().note_made(context, location);
+        }
+        Self {
+            process,
+            members,
+            rank,
+            context,
+        }
+    }
+
+    /// The same ranks in the context of collectives.
+    pub(crate) fn collective(&self) -> Result<Self> {
+        self.check_context()?;
+        let mut inner = self.clone();
+        inner.context += COLLECTIVE;
+        Ok(inner)
+    }
+
+    pub(crate) const fn process(&self) -> &Rc<Process> {
+        &self.process
+    }
+
+    pub(crate) const fn members(&self) -> &Members {
+        &self.members
+    }
+
+    pub(crate) const fn context(&self) -> u32 {
+        self.context
+    }
+
+    pub(crate) const fn rank_in_32_bits(&self) -> u32 {
+        self.rank
+    }
+
+    /// The number that this rank has in the world.
+    pub(crate) fn world_rank(&self) -> u32 {
+        self.process.channel().rank()
+    }
+
+    /// The number of this rank, from 0.
+    #[must_use]
+    pub const fn rank(&self) -> usize {
+        self.rank as usize
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.members.count() as usize
+    }
+
+    /// The time in seconds since the start.
+    #[must_use]
+    #[track_caller]
+    pub fn wtime(&self) -> f64 {
+        if let Some(causes) = self.process.channel().causes() {
+            causes.note_clock(Location::caller());
+        }
+        self.process.now()
+    }
+
+    /// The name of the host on which the rank runs: `MPI_Get_processor_name`.
+    #[must_use]
+    pub fn host_name(&self) -> String {
+        self.process.channel().host_name()
+    }
+
+    /// A buffer of `length` bytes, real and zero or phantom as the run wants.
+    #[must_use]
+    pub fn buffer(&self, length: u64) -> Buffer {
+        if self.process.channel().settings().phantom {
+            Buffer::phantom(length)
+        } else {
+            Buffer::zeroed(length)
+        }
+    }
+
+    /// A buffer with these bytes, or a phantom of their length if the run wants.
+    #[must_use]
+    pub fn buffer_from(&self, bytes: &[u8]) -> Buffer {
+        if self.process.channel().settings().phantom {
+            Buffer::phantom(bytes.len() as u64)
+        } else {
+            Buffer::from(bytes.to_vec())
+        }
+    }
+
+    fn check_context(&self) -> Result<()> {
+        if self.process.is_freed(self.context) {
+            return Err(Error::Comm {
+                context: self.context,
+            });
+        }
+        Ok(())
+    }
+
+    /// The world rank of a rank.
+    pub(crate) fn peer(&self, rank: usize) -> Result<u32> {
+        let size = self.size();
+        if rank >= size {
+            return Err(Error::Rank { rank, size });
+        }
+        let rank = u32::try_from(rank).expect("ranks are counted in 32 bits");
+        Ok(self.members.world(rank))
+    }
+
+    /// The rank that the source of a message has here; what is not the end of a message names none.
+    fn told(&self, status: Status) -> Status {
+        self.members.told(status)
+    }
+
+    pub(crate) fn envelope(&self, tag: u32) -> Result<Envelope> {
+        self.check_context()?;
+        if tag > TAG_UB {
+            return Err(Error::Tag(tag));
+        }
+        Ok(Envelope {
+            context: self.context,
+            source: self.process.channel().rank(),
+            tag,
+            ready: false,
+        })
+    }
+
+    fn pattern(&self, source: Source, tag: Tag) -> Result<Pattern> {
+        let source = match source {
+            Source::Rank(rank) => Some(self.peer(rank)?),
+            Source::Any => None,
+        };
+        let tag = match tag {
+            Tag::Is(tag) => Some(self.envelope(tag)?.tag),
+            Tag::Any => None,
+        };
+        self.check_context()?;
+        Ok(Pattern {
+            context: self.context,
+            source,
+            tag,
+        })
+    }
+
+    /// What a receive or a probe accepts; `None` for the null process.
+    pub(crate) fn pattern_or_null(&self, source: Source, tag: Tag) -> Result<Option<Pattern>> {
+        if source == Source::Rank(PROC_NULL) {
+            return self.pattern(ANY_SOURCE, tag).map(|_| None);
+        }
+        self.pattern(source, tag).map(Some)
+    }
+
+    fn start_send(
+        &self,
+        buffer: Buffer,
+        destination: usize,
+        tag: u32,
+        (mode, blocks, location): (SendMode, bool, &'static Location<'static>),
+    ) -> Result<Token> {
+        let mut envelope = self.envelope(tag)?;
+        envelope.ready = mode == SendMode::Ready;
+        if destination == PROC_NULL {
+            let nothing = |engine: &mut Engine, _: &dyn Channel| {
+                engine.finished(Status::PROC_NULL, buffer, location)
+            };
+            return Ok(self.process.with_engine(nothing));
+        }
+        let peer = self.peer(destination)?;
+        let call = SendCall {
+            blocks,
+            synchronous: mode == SendMode::Synchronous,
+            location,
+        };
+        if mode == SendMode::Buffered {
+            return self.start_buffered(buffer, peer, envelope, call);
+        }
+        let start = |engine: &mut Engine, channel: &dyn Channel| {
+            engine.send(channel, peer, envelope, buffer, call)
+        };
+        Ok(self.process.with_engine(start))
+    }
+
+    pub(crate) fn isend_at(
+        &self,
+        buffer: Buffer,
+        destination: usize,
+        tag: u32,
+        location: &'static Location<'static>,
+    ) -> Result<Request> {
+        self.isend_in(SendMode::Standard, buffer, destination, tag, location)
+    }
+
+    pub(crate) fn isend_in(
+        &self,
+        mode: SendMode,
+        buffer: Buffer,
+        destination: usize,
+        tag: u32,
+        location: &'static Location<'static>,
+    ) -> Result<Request> {
+        let token = self.start_send(buffer, destination, tag, (mode, false, location))?;
+        Ok(Request::new(self, token))
+    }
+
+    pub(crate) fn send_in(
+        &self,
+        mode: SendMode,
+        buffer: &Buffer,
+        destination: usize,
+        tag: u32,
+        location: &'static Location<'static>,
+    ) -> Send<'_> {
+        Send {
+            comm: self,
+            message: Some((buffer.clone(), destination, tag)),
+            mode,
+            token: None,
+            location,
+        }
+    }
+
+    pub(crate) fn irecv_at(
+        &self,
+        buffer: Buffer,
+        source: Source,
+        tag: Tag,
+        location: &'static Location<'static>,
+    ) -> Result<Request> {
+        self.irecv_and((buffer, false), source, tag, location)
+    }
+
+    /// Starts a receive, and whether what comes is unpacked.
+    pub(crate) fn irecv_and(
+        &self,
+        (buffer, unpacks): (Buffer, bool),
+        source: Source,
+        tag: Tag,
+        location: &'static Location<'static>,
+    ) -> Result<Request> {
+        let Some(pattern) = self.pattern_or_null(source, tag)? else {
+            let nothing = |engine: &mut Engine, _: &dyn Channel| {
+                engine.finished(Status::PROC_NULL, buffer, location)
+            };
+            let token = self.process.with_engine(nothing);
+            return Ok(Request::new(self, token));
+        };
+        let start = |engine: &mut Engine, channel: &dyn Channel| {
+            engine.receive_and(channel, pattern, (buffer, unpacks), location)
+        };
+        let token = self.process.with_engine(start);
+        Ok(Request::new(self, token))
+    }
+
+    /// Starts a send: `MPI_Isend`.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    #[track_caller]
+    pub fn isend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
+        self.isend_at(buffer, destination, tag, Location::caller())
+    }
+
+    /// Starts a receive of at most the length of `buffer`: `MPI_Irecv`.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    #[track_caller]
+    pub fn irecv(
+        &self,
+        buffer: Buffer,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Request> {
+        self.irecv_at(buffer, source.into(), tag.into(), Location::caller())
+    }
+
+    /// Sends a message: `MPI_Send`. Over when the buffer could be used again: at once if the message is eager, when
+    /// the data have left if it goes by rendezvous.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    #[track_caller]
+    pub fn send(&self, buffer: &Buffer, destination: usize, tag: u32) -> Send<'_> {
+        let location = Location::caller();
+        self.send_in(SendMode::Standard, buffer, destination, tag, location)
+    }
+
+    /// Receives a message of at most the length of `buffer`: `MPI_Recv`.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`] if the message is longer; [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    #[track_caller]
+    pub fn recv<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Recv<'a> {
+        Recv {
+            comm: self,
+            buffer,
+            pattern: self.pattern_or_null(source.into(), tag.into()),
+            token: None,
+            location: Location::caller(),
+        }
+    }
+
+    /// Sends one message and receives another at the same time: `MPI_Sendrecv`.
+    ///
+    /// # Errors
+    /// As [`Comm::send`] and [`Comm::recv`].
+    #[track_caller]
+    pub fn sendrecv<'a>(
+        &'a self,
+        send: &Buffer,
+        destination: usize,
+        send_tag: u32,
+        recv: &'a mut Buffer,
+        source: impl Into<Source>,
+        recv_tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Status>> + 'a {
+        let send = (send.clone(), destination, send_tag);
+        let accepted = (source.into(), recv_tag.into());
+        self.sendrecv_at(send, recv, accepted, Location::caller())
+    }
+
+    async fn sendrecv_at(
+        &self,
+        (message, destination, send_tag): (Buffer, usize, u32),
+        recv: &mut Buffer,
+        (source, recv_tag): (Source, Tag),
+        location: &'static Location<'static>,
+    ) -> Result<Status> {
+        // Nothing is sent if the receive is refused, and both are over when the call is, also after an error.
+        let pattern = Ok(self.pattern_or_null(source, recv_tag)?);
+        let mut sending = self.isend_at(message, destination, send_tag, location)?;
+        let receiving = Recv {
+            comm: self,
+            buffer: recv,
+            pattern,
+            token: None,
+            location,
+        };
+        let received = receiving.await;
+        sending.wait_in("sendrecv, for its send", location).await?;
+        received
+    }
+
+    /// Sends a message and receives another into the same buffer: `MPI_Sendrecv_replace`.
+    ///
+    /// # Errors
+    /// As [`Comm::sendrecv`].
+    #[track_caller]
+    pub fn sendrecv_replace<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+        destination: usize,
+        send_tag: u32,
+        source: impl Into<Source>,
+        recv_tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Status>> + 'a {
+        // The message keeps its own share of the bytes.
+        let message = (buffer.clone(), destination, send_tag);
+        let accepted = (source.into(), recv_tag.into());
+        self.sendrecv_at(message, buffer, accepted, Location::caller())
+    }
+
+    /// Waits until a message could be received, without receiving it: `MPI_Probe`.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    #[track_caller]
+    pub fn probe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Status>> + '_ {
+        let location = Location::caller();
+        let pattern = self.pattern_or_null(source.into(), tag.into());
+        async move {
+            let Some(pattern) = pattern? else {
+                return Ok(Status::PROC_NULL);
+            };
+            let mut seen = None;
+            let attempt = move |process: &Process, engine: &mut Engine| {
+                seen = seen.or_else(|| engine.probe(&pattern));
+                let status = seen?;
+                // Other messages may arrive before the program goes on.
+                let may_go_on = pattern.source.is_some() || process.channel().may_look();
+                may_go_on.then_some(status)
+            };
+            let status = Call::new(&self.process, location, Waits::Probe(pattern), attempt).await;
+            self.process.note_source(&pattern, status.source, location);
+            Ok(self.told(status))
+        }
+    }
+
+    /// What a receive would get, if there is a message: `MPI_Iprobe`. The first *no* comes at once; asking again
+    /// without anything having happened at this rank waits for its next event.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    #[track_caller]
+    pub fn iprobe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Option<Status>>> + '_ {
+        let location = Location::caller();
+        let pattern = self.pattern_or_null(source.into(), tag.into());
+        async move {
+            let Some(pattern) = pattern? else {
+                return Ok(Some(Status::PROC_NULL));
+            };
+            let attempt = move |process: &Process, engine: &mut Engine| match engine.probe(&pattern)
+            {
+                Some(status) => {
+                    process.said_yes();
+                    Some(Some(status))
+                }
+                None => process
+                    .may_say_no(engine.changes(), Question::Probe(pattern))
+                    .then_some(None),
+            };
+            let found = Call::new(&self.process, location, Waits::Iprobe(pattern), attempt).await;
+            if let Some(status) = &found {
+                self.process.note_source(&pattern, status.source, location);
+            }
+            Ok(found.map(|status| self.told(status)))
+        }
+    }
+
+    /// Sleeps for so many seconds; messages go on arriving.
+    ///
+    /// # Panics
+    /// If `seconds` is negative or not a number.
+    #[track_caller]
+    pub fn sleep(&self, seconds: f64) -> impl Future<Output = ()> + '_ {
+        assert!(
+            seconds >= 0.0,
+            "a duration must be at least 0 s, not {seconds}"
+        );
+        self.elapse("sleep", Location::caller(), move |process, token| {
+            process.channel().timer(seconds, token);
+        })
+    }
+
+    /// Computes so many flop on the rank's host; messages go on arriving.
+    ///
+    /// # Panics
+    /// If `flops` is negative or not finite.
+    #[track_caller]
+    pub fn compute(&self, flops: f64) -> impl Future<Output = ()> + '_ {
+        assert!(
+            flops >= 0.0 && flops.is_finite(),
+            "an amount of flop must be finite and at least 0, not {flops}"
+        );
+        self.elapse("compute", Location::caller(), move |process, token| {
+            process.channel().compute(flops, token);
+        })
+    }
+
+    async fn elapse(
+        &self,
+        name: &'static str,
+        location: &'static Location<'static>,
+        start: impl FnOnce(&Process, Token),
+    ) {
+        self.process.catch_up(name, location).await;
+        let token = self
+            .process
+            .with_engine(|engine, _| engine.elapse(location));
+        start(&self.process, token);
+        let mut request = Request::new(self, token);
+        let _ = request.wait_in(name, location).await;
+    }
+
+    /// Prints a line of the program's own output, such as `world.println(format_args!("{x}"))`.
+    pub fn println(&self, text: fmt::Arguments<'_>) {
+        self.process.channel().print(text);
+    }
+
+    /// Writes a line to the log, stamped with the time, the rank and its host. Nothing is formatted if the level is
+    /// filtered out.
+    pub fn log(&self, level: Level, text: fmt::Arguments<'_>) {
+        self.process.channel().log(level, text);
+    }
+
+    /// Ends the whole run: `MPI_Abort`. Does not return.
+    pub async fn abort(&self, code: i32) -> ! {
+        self.process.channel().abort(code);
+        let park = |context: &mut Context<'_>| {
+            self.process.channel().park(context.waker(), Interest::All);
+            Poll::Pending
+        };
+        std::future::poll_fn(park).await
+    }
+}
+
+impl fmt::Debug for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Comm(rank {} of {}, context {})",
+            self.rank(),
+            self.size(),
+            self.context
+        )
+    }
+}
+
+/// The future of [`Comm::send`]. Dropped before its end, the message still goes out.
+#[must_use = "an operation does nothing until it is awaited"]
+#[derive(Debug)]
+pub struct Send<'a> {
+    comm: &'a Comm,
+    message: Option<(Buffer, usize, u32)>,
+    mode: SendMode,
+    token: Option<Token>,
+    location: &'static Location<'static>,
+}
+
+impl Future for Send<'_> {
+    type Output = Result<()>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let this = self.get_mut();
+        let process = &this.comm.process;
+        let begins = this.message.take();
+        let has_begun = begins.is_none();
+        if let Some((buffer, destination, tag)) = begins {
+            let call = (this.mode, true, this.location);
+            match this.comm.start_send(buffer, destination, tag, call) {
+                Ok(token) => this.token = Some(token),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        let Some(token) = this.token else {
+            return Poll::Ready(Err(Error::Request));
+        };
+        let waits = Waits::Operation(token);
+        let over = |engine: &mut Engine, channel: &dyn Channel| {
+            let is_over = engine.is_done(token) && !engine.holds(channel, once(token));
+            is_over.then(|| engine.take(token).0.map(drop))
+        };
+        let result = if has_begun {
+            process.poll_until(context, waits, this.location, over)
+        } else {
+            process.poll_begun(context, waits, this.location, over)
+        };
+        if result.is_ready() {
+            this.token = None;
+        }
+        result.map_err(|error| this.comm.members.told_error(error))
+    }
+}
+
+impl Drop for Send<'_> {
+    fn drop(&mut self) {
+        if let Some(token) = self.token {
+            let process = &self.comm.process;
+            process.forget(Waits::Operation(token), self.location);
+            process.release(token);
+        }
+    }
+}
+
+/// The future of [`Comm::recv`]. Dropped before its end, it is withdrawn; a message that had met it already is lost.
+#[must_use = "an operation does nothing until it is awaited"]
+#[derive(Debug)]
+pub struct Recv<'a> {
+    comm: &'a Comm,
+    buffer: &'a mut Buffer,
+    pattern: Result<Option<Pattern>>,
+    token: Option<Token>,
+    location: &'static Location<'static>,
+}
+
+impl Future for Recv<'_> {
+    type Output = Result<Status>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Status>> {
+        let this = self.get_mut();
+        let pattern = match this.pattern {
+            Ok(Some(pattern)) => pattern,
+            Ok(None) => return Poll::Ready(Ok(Status::PROC_NULL)),
+            Err(error) => return Poll::Ready(Err(error)),
+        };
+        let process = &this.comm.process;
+        let (token, has_begun) = match this.token {
+            Some(token) => (token, true),
+            None => {
+                let buffer = std::mem::replace(this.buffer, Buffer::phantom(0));
+                let begin = |engine: &mut Engine, channel: &dyn Channel| {
+                    engine.receive(channel, pattern, buffer, this.location)
+                };
+                (process.with_engine(begin), false)
+            }
+        };
+        this.token = Some(token);
+        let waits = Waits::Operation(token);
+        let over = |engine: &mut Engine, channel: &dyn Channel| {
+            let is_over = engine.is_done(token) && !engine.pay(channel, token);
+            is_over.then(|| engine.take(token))
+        };
+        let done = if has_begun {
+            process.poll_until(context, waits, this.location, over)
+        } else {
+            process.poll_begun(context, waits, this.location, over)
+        };
+        done.map(|(result, buffer)| {
+            this.token = None;
+            // A second poll after the end would be a new receive; futures must not be polled again.
+            this.pattern = Err(Error::Request);
+            *this.buffer = buffer;
+            this.comm.members.told_result(result)
+        })
+    }
+}
+
+impl Drop for Recv<'_> {
+    fn drop(&mut self) {
+        if let Some(token) = self.token {
+            let process = &self.comm.process;
+            process.forget(Waits::Operation(token), self.location);
+            *self.buffer = process.cancel_receive(token);
+        }
+    }
+}

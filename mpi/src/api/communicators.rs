@@ -1,0 +1,377 @@
+//! New communicators from old ones: `dup`, `split`, `create`, and their end, `free`.
+//!
+//! All ranks of a communicator make one together, with real messages in its context of collectives, so it takes the time
+//! that these messages take:
+//!
+//! * The *context*, which keeps the messages of different communicators apart, is chosen by rank 0 and told along a
+//!   binomial tree of ceil(log2 n) levels. It is made of the number that rank 0 has in the world and of a counter there,
+//!   so two communicators that have both not been freed never have the same one, whoever makes them at the same time.
+//! * `split` first gathers the colours and keys along the same tree, 8 bytes per rank. Rank 0 sorts them and sends the
+//!   groups down as one table of at least 8 bytes per rank. Ranks share the table where the channel hands over memory, as
+//!   a simulated one does: all groups of one `split` cost memory once, not once per rank.
+//!
+//! Real MPI libraries agree in other ways (MPICH with an allreduce of a bit mask, 256 bytes), so their dates differ by a
+//! few message times.
+//!
+//! *Not modelled*: that ranks make different calls together, which is a mistake of the program, is not recognised; such
+//! ranks wait for each other or take one table for another.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::panic::Location;
+use std::rc::Rc;
+
+use crate::api::group::{Listed, Members, order_of, table, word};
+use crate::{Buffer, Comm, Comparison, Error, Group, Result, Tag};
+
+/// The colour of a rank that takes no part in any group, in a record.
+const UNDEFINED: u32 = u32::MAX;
+
+/// Bytes of a record of `split`: colour and key.
+const RECORD: usize = 8;
+
+/// Tags in the context of collectives; those of the barrier are below.
+const UP: u32 = 100;
+const DOWN: u32 = 101;
+
+/// The contexts that one rank knows about.
+#[derive(Debug, Default)]
+pub(crate) struct Contexts {
+    /// How many this rank has given out as rank 0 of a communicator.
+    given: u32,
+    /// Those of communicators that have been freed here.
+    freed: BTreeSet<u32>,
+    /// Where the others were made; only under a model checker.
+    made: BTreeMap<u32, &'static Location<'static>>,
+}
+
+impl Contexts {
+    /// A context that no other communicator has: bit 0 is for collectives, the upper bits name this rank, the ones between
+    /// count. Number 0 of rank 0 is the world. A number is used again only when all have been.
+    fn choose(&mut self, me: u32, size: u32) -> Result<u32> {
+        let rank_bits = u32::BITS - (size - 1).leading_zeros();
+        let count_bits = u32::BITS - 1 - rank_bits;
+        let prefix = u32::try_from(u64::from(me) << (u32::BITS - rank_bits)).unwrap_or(0);
+        if self.given < (u32::MAX >> (rank_bits + 1)) {
+            self.given += 1;
+            return Ok(prefix | self.given << 1);
+        }
+        let last = u32::try_from(u64::from(prefix) + (1_u64 << (count_bits + 1)) - 1);
+        let again = self.freed.range(prefix..=last.unwrap_or(u32::MAX)).next();
+        let again = again
+            .copied()
+            .ok_or(Error::Contexts { given: self.given })?;
+        self.freed.remove(&again);
+        Ok(again)
+    }
+
+    /// A communicator with this context is there from now on.
+    pub(crate) fn begin(&mut self, context: u32) {
+        self.freed.remove(&context);
+    }
+
+    /// Notes where a communicator was made.
+    pub(crate) fn note_made(&mut self, context: u32, location: &'static Location<'static>) {
+        self.made.insert(context, location);
+    }
+
+    /// The communicators that were never freed, in words.
+    pub(crate) fn unfreed(&self) -> Vec<String> {
+        let word = |(context, at): (&u32, &&Location<'_>)| {
+            let (file, line) = (at.file(), at.line());
+            format!("a communicator (context {context}) was never freed, made at {file}:{line}")
+        };
+        self.made.iter().map(word).collect()
+    }
+
+    pub(crate) fn is_freed(&self, context: u32) -> bool {
+        !self.freed.is_empty() && self.freed.contains(&context)
+    }
+}
+
+/// One step on the way of a call that all ranks make.
+#[derive(Clone, Copy)]
+struct Step {
+    name: &'static str,
+    location: &'static Location<'static>,
+}
+
+impl Comm {
+    /// The same ranks in a context of their own: `MPI_Comm_dup`. All ranks call it.
+    ///
+    /// # Errors
+    /// [`Error::Comm`] if the communicator has been freed, [`Error::Contexts`] if rank 0 has made too many.
+    #[track_caller]
+    pub fn dup(&self) -> impl Future<Output = Result<Self>> + '_ {
+        let step = Step {
+            name: "dup of a communicator",
+            location: Location::caller(),
+        };
+        async move {
+            let context = self.agree(None, step).await?;
+            let rank = self.rank_in_32_bits();
+            Ok(self.derived(self.members().clone(), rank, context, step.location))
+        }
+    }
+
+    /// Groups the ranks by colour: `MPI_Comm_split`. All ranks call it; those with the same colour get a communicator in
+    /// which they are ordered by key, and by their old rank where keys are equal. Who gives no colour (`MPI_UNDEFINED`)
+    /// gets none.
+    ///
+    /// # Errors
+    /// [`Error::Colour`] for a colour above 2^31 - 1; as [`Comm::dup`].
+    #[track_caller]
+    pub fn split(
+        &self,
+        colour: Option<u32>,
+        key: i32,
+    ) -> impl Future<Output = Result<Option<Self>>> + '_ {
+        let step = Step {
+            name: "split of a communicator",
+            location: Location::caller(),
+        };
+        async move {
+            let colour = match colour {
+                Some(colour) if i32::try_from(colour).is_err() => {
+                    return Err(Error::Colour(colour));
+                }
+                Some(colour) => colour,
+                None => UNDEFINED,
+            };
+            let mut record = colour.to_le_bytes().to_vec();
+            record.extend(key.to_le_bytes());
+            let records = self.gather(record, step).await?;
+            let groups = match records {
+                Some(records) => Some(self.groups(&records)?),
+                None => None,
+            };
+            let groups = self.broadcast(groups, step).await?;
+            Ok(self.own_group(&groups, step))
+        }
+    }
+
+    /// A communicator of some of the ranks: `MPI_Comm_create`. All ranks of this communicator call it with the same group;
+    /// those outside of it get none.
+    ///
+    /// # Errors
+    /// [`Error::Group`] if a member of the group is not a rank of this communicator; as [`Comm::dup`].
+    #[track_caller]
+    pub fn create(&self, group: &Group) -> impl Future<Output = Result<Option<Self>>> + '_ {
+        let step = Step {
+            name: "create of a communicator",
+            location: Location::caller(),
+        };
+        let group = group.clone();
+        async move {
+            if !group.is_within(&self.group()) {
+                return Err(Error::Group {
+                    members: group.size(),
+                    size: self.size(),
+                });
+            }
+            let context = self.agree(Some(&group), step).await?;
+            let members = group.members().clone();
+            let rank = members.rank_of(self.world_rank());
+            Ok(rank.map(|rank| self.derived(members, rank, context, step.location)))
+        }
+    }
+
+    /// Gives the communicator up: `MPI_Comm_free`. All ranks call it, when all messages in it have been received, and
+    /// wait for each other. Other handles of it are refused afterwards. A communicator that is dropped without this only
+    /// keeps its context for ever.
+    ///
+    /// # Errors
+    /// [`Error::Comm`] if it has been freed already, or is the world.
+    #[track_caller]
+    pub fn free(self) -> impl Future<Output = Result<()>> {
+        let location = Location::caller();
+        async move {
+            if self.context() == 0 {
+                return Err(Error::Comm { context: 0 });
+            }
+            self.barrier_in("free of a communicator", location).await?;
+            let mut contexts = self.process().contexts();
+            contexts.freed.insert(self.context());
+            contexts.made.remove(&self.context());
+            Ok(())
+        }
+    }
+
+    /// The ranks as a group: `MPI_Comm_group`.
+    #[must_use]
+    pub fn group(&self) -> Group {
+        Group::new(self.members().clone(), self.world_rank())
+    }
+
+    /// How two communicators relate: `MPI_Comm_compare`.
+    #[must_use]
+    pub fn compare(&self, other: &Self) -> Comparison {
+        match self.group().compare(&other.group()) {
+            Comparison::Identical if self.context() != other.context() => Comparison::Congruent,
+            comparison => comparison,
+        }
+    }
+
+    /// A context for a new communicator, the same at all ranks. Under a model checker rank 0 tells its group, too, and ranks
+    /// compare it with their own.
+    async fn agree(&self, group: Option<&Group>, step: Step) -> Result<u32> {
+        let compared = group.filter(|_| self.process().channel().causes().is_some());
+        let members = |group: &Group| {
+            let members = group.members();
+            let all = 0..members.count();
+            all.map(|rank| members.world(rank)).collect::<Vec<u32>>()
+        };
+        let own = compared.map(members);
+        let chosen = if self.rank() == 0 {
+            let context = [self.choose_context()?];
+            let told = own.iter().flatten().copied();
+            Some(table(context.into_iter().chain(told)))
+        } else {
+            None
+        };
+        let told = self.broadcast(chosen, step).await?;
+        if let Some(own) = own {
+            let expected = usize::try_from(told.len() / 4 - 1).expect("ranks fit into memory");
+            let others: Vec<u32> = (1..=expected).map(|at| word(&told, at)).collect();
+            // Groups without a common member make communicators of their own.
+            if own != others && own.iter().any(|member| others.contains(member)) {
+                let members = own.len();
+                return Err(Error::GroupsDiffer { members, expected });
+            }
+        }
+        Ok(word(&told, 0))
+    }
+
+    fn choose_context(&self) -> Result<u32> {
+        let size = self.process().channel().size();
+        let mut contexts = self.process().contexts();
+        contexts.choose(self.world_rank(), size)
+    }
+
+    /// Brings the records of all ranks together at rank 0, in the order of the ranks.
+    async fn gather(&self, mut records: Vec<u8>, step: Step) -> Result<Option<Vec<u8>>> {
+        let inner = self.collective()?;
+        let (rank, size) = (inner.rank(), inner.size());
+        let mut distance = 1;
+        while distance < size {
+            if rank & distance != 0 {
+                let buffer = Buffer::from(records);
+                inner.hand_over(buffer, rank - distance, UP, step).await?;
+                return Ok(None);
+            }
+            if rank + distance < size {
+                let more = inner.take_over(rank + distance, UP, step).await?;
+                records.extend_from_slice(more.bytes().expect("records are real"));
+            }
+            distance *= 2;
+        }
+        Ok(Some(records))
+    }
+
+    /// Tells all ranks what rank 0 has.
+    async fn broadcast(&self, own: Option<Buffer>, step: Step) -> Result<Buffer> {
+        let inner = self.collective()?;
+        let (rank, size) = (inner.rank(), inner.size());
+        // What the rank is below: the lowest bit of its number, or the height of the tree.
+        let mut distance = 1;
+        while distance < size && rank & distance == 0 {
+            distance *= 2;
+        }
+        let content = match own {
+            Some(content) => content,
+            None => inner.take_over(rank - distance, DOWN, step).await?,
+        };
+        distance /= 2;
+        while distance > 0 {
+            if rank + distance < size {
+                let copy = content.clone();
+                inner.hand_over(copy, rank + distance, DOWN, step).await?;
+            }
+            distance /= 2;
+        }
+        Ok(content)
+    }
+
+    async fn hand_over(&self, content: Buffer, to: usize, tag: u32, step: Step) -> Result<()> {
+        let mut sending = self.isend_at(content, to, tag, step.location)?;
+        sending.wait_in(step.name, step.location).await.map(drop)
+    }
+
+    async fn take_over(&self, from: usize, tag: u32, step: Step) -> Result<Buffer> {
+        let (buffer, tag) = (Buffer::unbounded(), Tag::Is(tag));
+        let mut receiving = self.irecv_at(buffer, from.into(), tag, step.location)?;
+        let completion = receiving.wait_in(step.name, step.location).await?;
+        Ok(completion.buffer)
+    }
+
+    /// What rank 0 makes of the records: a table of the context, the number of groups, where each begins and the last
+    /// ends, whether orders follow, the group of each rank, the members of all groups, and if needed their orders.
+    fn groups(&self, records: &[u8]) -> Result<Buffer> {
+        let mut ranks: Vec<(u32, i32, u32)> = Vec::new();
+        for (rank, record) in (0..).zip(records.chunks_exact(RECORD)) {
+            let at = |from: usize| *record[from..].first_chunk::<4>().expect("whole records");
+            let (colour, key) = (u32::from_le_bytes(at(0)), i32::from_le_bytes(at(4)));
+            if colour != UNDEFINED {
+                ranks.push((colour, key, rank));
+            }
+        }
+        ranks.sort_unstable();
+        let (mut starts, mut members, mut orders) = (Vec::new(), Vec::new(), Vec::new());
+        let mut group_of = vec![UNDEFINED; records.len() / RECORD];
+        let mut sorted = true;
+        for group in ranks.chunk_by(|a, b| a.0 == b.0) {
+            let start = members.len();
+            for &(_, _, rank) in group {
+                group_of[rank as usize] = in_32_bits(starts.len());
+                members.push(self.members().world(rank));
+            }
+            starts.push(in_32_bits(start));
+            let order = order_of(&members[start..]);
+            sorted &= order.is_none();
+            orders.extend(order.unwrap_or_else(|| (0..).take(group.len()).collect()));
+        }
+        let head = [
+            self.choose_context()?,
+            in_32_bits(starts.len()),
+            sorted.into(),
+        ];
+        starts.push(in_32_bits(members.len()));
+        if sorted {
+            orders.clear();
+        }
+        Ok(table(
+            [&head[..], &starts, &group_of, &members, &orders].concat(),
+        ))
+    }
+
+    /// The communicator that a table of groups has for this rank.
+    fn own_group(&self, groups: &Buffer, step: Step) -> Option<Self> {
+        let [context, count, sorted] = [0, 1, 2].map(|at| word(groups, at));
+        let starts = 3;
+        let group_of = starts + count as usize + 1;
+        let all = group_of + self.size();
+        let group = word(groups, group_of + self.rank());
+        if group == UNDEFINED {
+            return None;
+        }
+        let start = |group: u32| word(groups, starts + group as usize);
+        let (from, to, in_all) = (start(group), start(group + 1), start(count));
+        let members = all + from as usize;
+        let listed = Listed {
+            table: groups.clone(),
+            members,
+            order: (sorted == 0).then_some(members + in_all as usize),
+            count: to - from,
+        };
+        let members = Members::Listed(Rc::new(listed)).without_table();
+        let rank = members.rank_of(self.world_rank())?;
+        Some(self.derived(members, rank, context, step.location))
+    }
+}
+
+fn in_32_bits(count: usize) -> u32 {
+    u32::try_from(count).expect("ranks are counted in 32 bits")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! Matched probes (MPI 4.1, section 3.8.2): a message that is seen is taken, so that no other receive can get it between
+//! the probe and its receive.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+
+use crate::channel::Channel;
+use crate::matching::Unexpected;
+use crate::protocol::engine::Engine;
+use crate::protocol::process::{Call, Process, Question};
+use crate::protocol::waiting::Waits;
+use crate::{Buffer, Comm, Completion, Pattern, Request, Result, Source, Status, Tag};
+
+/// A message that a matched probe has taken. One that is dropped without being received waits again for a receive, behind
+/// the messages that have arrived by then.
+#[must_use = "a message that is dropped waits for another receive"]
+pub struct Message {
+    comm: Comm,
+    status: Status,
+    /// `None` for the null process, and when it has been received.
+    content: Option<Unexpected>,
+}
+
+impl Message {
+    /// Source, tag and length.
+    #[must_use]
+    pub const fn status(&self) -> Status {
+        self.status
+    }
+
+    fn start(mut self, buffer: Buffer, location: &'static Location<'static>) -> Request {
+        let content = self.content.take();
+        let start = |engine: &mut Engine, channel: &dyn Channel| match content {
+            Some(content) => engine.receive_extracted(channel, content, buffer, location),
+            None => engine.finished(Status::PROC_NULL, buffer, location),
+        };
+        let token = self.comm.process().with_engine(start);
+        Request::new(&self.comm, token)
+    }
+
+    /// Starts to receive the message: `MPI_Imrecv`.
+    #[track_caller]
+    pub fn irecv(self, buffer: Buffer) -> Request {
+        self.start(buffer, Location::caller())
+    }
+
+    /// Receives the message: `MPI_Mrecv`.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`](crate::Error::Truncated) if the message is longer than the buffer.
+    #[track_caller]
+    pub fn recv(self, buffer: Buffer) -> impl Future<Output = Result<Completion>> {
+        let location = Location::caller();
+        async move {
+            let mut request = self.start(buffer, location);
+            request.wait_in("mrecv", location).await
+        }
+    }
+}
+
+impl Drop for Message {
+    fn drop(&mut self) {
+        if let Some(content) = self.content.take() {
+            self.comm.process().give_back(content);
+        }
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Message({:?})", self.status)
+    }
+}
+
+impl Comm {
+    fn message(&self, content: Option<Unexpected>) -> Message {
+        let status = content.as_ref().map_or(Status::PROC_NULL, |content| {
+            self.members().told(content.status())
+        });
+        Message {
+            comm: self.clone(),
+            status,
+            content,
+        }
+    }
+
+    fn note_source(
+        &self,
+        pattern: &Pattern,
+        found: &Unexpected,
+        location: &'static Location<'static>,
+    ) {
+        let source = found.envelope.source as usize;
+        self.process().note_source(pattern, source, location);
+    }
+
+    /// Waits for a message and takes it: `MPI_Mprobe`.
+    ///
+    /// # Errors
+    /// As [`Comm::probe`].
+    #[track_caller]
+    pub fn mprobe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Message>> + '_ {
+        let location = Location::caller();
+        let pattern = self.pattern_or_null(source.into(), tag.into());
+        async move {
+            let Some(pattern) = pattern? else {
+                return Ok(self.message(None));
+            };
+            let attempt = move |_: &Process, engine: &mut Engine| engine.extract(&pattern);
+            let waits = Waits::Probe(pattern);
+            let content = Call::new(self.process(), location, waits, attempt).await;
+            self.note_source(&pattern, &content, location);
+            Ok(self.message(Some(content)))
+        }
+    }
+
+    /// Takes a message if there is one: `MPI_Improbe`. Asking again and again is as with [`Comm::iprobe`].
+    ///
+    /// # Errors
+    /// As [`Comm::probe`].
+    #[track_caller]
+    pub fn improbe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Option<Message>>> + '_ {
+        let location = Location::caller();
+        let pattern = self.pattern_or_null(source.into(), tag.into());
+        async move {
+            let Some(pattern) = pattern? else {
+                return Ok(Some(self.message(None)));
+            };
+            let attempt =
+                move |process: &Process, engine: &mut Engine| try_extract(process, engine, pattern);
+            let waits = Waits::Iprobe(pattern);
+            let content = Call::new(self.process(), location, waits, attempt).await;
+            if let Some(content) = &content {
+                self.note_source(&pattern, content, location);
+            }
+            Ok(content.map(|content| self.message(Some(content))))
+        }
+    }
+}
+
+fn try_extract(
+    process: &Process,
+    engine: &mut Engine,
+    pattern: Pattern,
+) -> Option<Option<Unexpected>> {
+    if let Some(content) = engine.extract(&pattern) {
+        process.said_yes();
+        return Some(Some(content));
+    }
+    process
+        .may_say_no(engine.changes(), Question::Probe(pattern))
+        .then_some(None)
+}

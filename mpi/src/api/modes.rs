@@ -1,0 +1,222 @@
+//! Send modes (MPI 4.1, section 3.4): when a send is over, besides the standard mode.
+//!
+//! * *Synchronous*: when a receive has met the message, however short it is. It goes by rendezvous at every length.
+//! * *Ready*: the program promises that the receive is posted. MPI allows to send as in the standard mode then, which is
+//!   what happens here. Where [`Settings::strict_ready`](crate::Settings::strict_ready) is set, a receive that gets
+//!   such a message and was not posted before is told so ([`Error::NotReady`]); a model checker also tells receives
+//!   that nothing orders before the send.
+//! * *Buffered*: at once, after the time that copying it takes (`copy_bandwidth`). The message takes room in the buffer that the program has attached until it has left, and is
+//!   refused where there is not enough.
+//!
+//! *Not modelled*: elsewhere a ready send without a receive is not recognised as the error that it is. A buffered message takes room of
+//! its own length only; other libraries want `MPI_BSEND_OVERHEAD` bytes more.
+
+use std::future::Future;
+use std::panic::Location;
+
+use crate::causes::choose;
+use crate::channel::{Channel, Token};
+use crate::protocol::engine::{Engine, SendCall, Status};
+use crate::protocol::process::{Call, Process};
+use crate::protocol::waiting::Waits;
+use crate::{Buffer, Comm, Envelope, Error, PROC_NULL, Request, Result};
+
+/// When a send is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendMode {
+    /// When its buffer could be used again.
+    Standard,
+    /// When a receive has met it.
+    Synchronous,
+    /// As in the standard mode; the receive must have been posted.
+    Ready,
+    /// At once; the message waits in the attached buffer.
+    Buffered,
+}
+
+impl Status {
+    /// What an operation with the null process says: no source, a tag that no message has, no bytes.
+    pub const PROC_NULL: Self = Self {
+        source: PROC_NULL,
+        tag: u32::MAX,
+        length: 0,
+        cancelled: false,
+    };
+}
+
+/// The buffer that a program has attached, and the messages that are in it.
+#[derive(Debug)]
+pub(crate) struct Attached {
+    buffer: Buffer,
+    free: u64,
+    /// Sends that are not known to be over, and their lengths.
+    messages: Vec<(Token, u64)>,
+}
+
+impl Attached {
+    /// Frees the room of messages that have left.
+    pub(crate) fn reap(&mut self, engine: &mut Engine) {
+        let free = &mut self.free;
+        self.messages.retain(|&(token, length)| {
+            let done = engine.is_done(token);
+            if done {
+                let (result, _) = engine.take(token);
+                debug_assert!(result.is_ok(), "sends do not fail");
+                *free += length;
+            }
+            !done
+        });
+    }
+}
+
+impl Comm {
+    /// A buffered send: a standard one that nobody waits for but the attached buffer, and an operation that is over.
+    pub(crate) fn start_buffered(
+        &self,
+        buffer: Buffer,
+        peer: u32,
+        envelope: Envelope,
+        call: SendCall,
+    ) -> Result<Token> {
+        let length = buffer.len();
+        let mut attached = self.process().attached();
+        let Some(attached) = attached.as_mut() else {
+            return Err(Error::BufferFull {
+                length,
+                free: 0,
+                attached: None,
+            });
+        };
+        self.process().with_engine(|engine, channel: &dyn Channel| {
+            attached.reap(engine);
+            if length > attached.free {
+                return Err(Error::BufferFull {
+                    length,
+                    free: attached.free,
+                    attached: Some(attached.buffer.len()),
+                });
+            }
+            engine.copy(channel, length);
+            let send = engine.send(channel, peer, envelope, buffer.clone(), call);
+            if engine.is_done(send) {
+                engine.note_buffered(send);
+                return Ok(send);
+            }
+            // Whether there is room for the next one depends on what has arrived.
+            choose(channel);
+            attached.free -= length;
+            attached.messages.push((send, length));
+            let status = Status {
+                source: envelope.source as usize,
+                tag: envelope.tag,
+                length,
+                cancelled: false,
+            };
+            Ok(engine.finished(status, buffer, call.location))
+        })
+    }
+
+    /// Attaches a buffer for buffered sends, which belongs to the rank whatever the communicator: `MPI_Buffer_attach`.
+    ///
+    /// # Errors
+    /// [`Error::BufferAttached`] if there is one already.
+    pub fn buffer_attach(&self, buffer: Buffer) -> Result<()> {
+        let mut attached = self.process().attached();
+        if let Some(attached) = &*attached {
+            let length = attached.buffer.len();
+            return Err(Error::BufferAttached { length });
+        }
+        *attached = Some(Box::new(Attached {
+            free: buffer.len(),
+            buffer,
+            messages: Vec::new(),
+        }));
+        Ok(())
+    }
+
+    /// Waits until all buffered messages have left and gives the attached buffer back: `MPI_Buffer_detach`.
+    ///
+    /// # Errors
+    /// [`Error::BufferFull`] if none is attached.
+    #[track_caller]
+    pub fn buffer_detach(&self) -> impl Future<Output = Result<Buffer>> + '_ {
+        let location = Location::caller();
+        let attempt = |process: &Process, engine: &mut Engine| {
+            let mut place = process.attached();
+            let Some(attached) = place.as_mut() else {
+                return Some(Err(Error::BufferFull {
+                    length: 0,
+                    free: 0,
+                    attached: None,
+                }));
+            };
+            attached.reap(engine);
+            if !attached.messages.is_empty() {
+                return None;
+            }
+            place.take().map(|attached| Ok(attached.buffer))
+        };
+        let waits = Waits::Several("buffer_detach");
+        Call::new(self.process(), location, waits, attempt)
+    }
+
+    /// Sends a message and waits until a receive has met it: `MPI_Ssend`.
+    ///
+    /// # Errors
+    /// As [`Comm::send`].
+    #[track_caller]
+    pub fn ssend(&self, buffer: &Buffer, destination: usize, tag: u32) -> crate::Send<'_> {
+        let (mode, location) = (SendMode::Synchronous, Location::caller());
+        self.send_in(mode, buffer, destination, tag, location)
+    }
+
+    /// Sends a message for which a receive is posted: `MPI_Rsend`.
+    ///
+    /// # Errors
+    /// As [`Comm::send`].
+    #[track_caller]
+    pub fn rsend(&self, buffer: &Buffer, destination: usize, tag: u32) -> crate::Send<'_> {
+        let (mode, location) = (SendMode::Ready, Location::caller());
+        self.send_in(mode, buffer, destination, tag, location)
+    }
+
+    /// Sends a message by way of the attached buffer: `MPI_Bsend`.
+    ///
+    /// # Errors
+    /// [`Error::BufferFull`] if there is no room; as [`Comm::send`].
+    #[track_caller]
+    pub fn bsend(&self, buffer: &Buffer, destination: usize, tag: u32) -> crate::Send<'_> {
+        let (mode, location) = (SendMode::Buffered, Location::caller());
+        self.send_in(mode, buffer, destination, tag, location)
+    }
+
+    /// Starts a synchronous send: `MPI_Issend`.
+    ///
+    /// # Errors
+    /// As [`Comm::isend`].
+    #[track_caller]
+    pub fn issend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
+        let (mode, location) = (SendMode::Synchronous, Location::caller());
+        self.isend_in(mode, buffer, destination, tag, location)
+    }
+
+    /// Starts a ready send: `MPI_Irsend`.
+    ///
+    /// # Errors
+    /// As [`Comm::isend`].
+    #[track_caller]
+    pub fn irsend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
+        let (mode, location) = (SendMode::Ready, Location::caller());
+        self.isend_in(mode, buffer, destination, tag, location)
+    }
+
+    /// Starts a buffered send: `MPI_Ibsend`.
+    ///
+    /// # Errors
+    /// [`Error::BufferFull`] if there is no room; as [`Comm::isend`].
+    #[track_caller]
+    pub fn ibsend(&self, buffer: Buffer, destination: usize, tag: u32) -> Result<Request> {
+        let (mode, location) = (SendMode::Buffered, Location::caller());
+        self.isend_in(mode, buffer, destination, tag, location)
+    }
+}

@@ -1,0 +1,451 @@
+//! Requests: handles of operations in progress, and the ways to wait for them.
+//!
+//! A request owns the buffer of its operation until the operation is over; waiting gives the buffer back. Dropping a
+//! request means `MPI_Request_free`: a send goes on to its end, a receive that no message has met is withdrawn. A model checker
+//! tells requests that are dropped without a call of [`Request::free`], and receives that are given up with their messages.
+//!
+//! A persistent request keeps a share of its buffer. Completing it makes it inactive, and it can be started again.
+
+use std::future::Future;
+use std::iter::once;
+use std::panic::Location;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use crate::api::group::Members;
+use crate::api::persistent::Persistent;
+use crate::api::view::Unpack;
+use crate::channel::{Channel, Token};
+use crate::protocol::engine::Engine;
+use crate::protocol::process::{Process, Question};
+use crate::protocol::waiting::Waits;
+use crate::{Buffer, Comm, Error, Result, Status};
+
+/// A completed operation: what it says about its message, and the buffer.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    /// Source, tag and length of the message.
+    pub status: Status,
+    /// The buffer that was given to the operation, filled by a receive.
+    pub buffer: Buffer,
+}
+
+/// An operation in progress.
+#[must_use = "dropping a request means not to wait for it"]
+pub struct Request {
+    process: Rc<Process>,
+    /// The ranks among which the source of a message is told.
+    members: Members,
+    token: Option<Token>,
+    /// How it is started again.
+    persistent: Option<Box<Persistent>>,
+    /// What is done with what a receive has got.
+    unpack: Option<Box<Unpack>>,
+}
+
+impl Request {
+    pub(crate) fn new(comm: &Comm, token: Token) -> Self {
+        Self {
+            process: Rc::clone(comm.process()),
+            members: comm.members().clone(),
+            token: Some(token),
+            persistent: None,
+            unpack: None,
+        }
+    }
+
+    /// A request that is started later.
+    pub(crate) fn inactive(persistent: Persistent) -> Self {
+        let comm = persistent.comm();
+        Self {
+            process: Rc::clone(comm.process()),
+            members: comm.members().clone(),
+            token: None,
+            persistent: Some(Box::new(persistent)),
+            unpack: None,
+        }
+    }
+
+    /// The same, and what comes is unpacked.
+    pub(crate) fn unpacking(mut self, unpack: Unpack) -> Self {
+        self.unpack = Some(Box::new(unpack));
+        self
+    }
+
+    pub(crate) const fn process(&self) -> &Rc<Process> {
+        &self.process
+    }
+
+    pub(crate) const fn token(&self) -> Option<Token> {
+        self.token
+    }
+
+    /// Takes the completion of an operation that is over and paid.
+    pub(crate) fn complete(
+        &mut self,
+        engine: &mut Engine,
+        channel: &dyn Channel,
+    ) -> Option<Result<Completion>> {
+        let (result, mut buffer) = engine.take(self.token.take()?);
+        if let (Some(unpack), &Ok(status)) = (self.unpack.take(), &result) {
+            match unpack.finish(&buffer, status, engine, channel) {
+                Ok(target) => buffer = target,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        if let Some(persistent) = &mut self.persistent {
+            persistent.keep(&buffer);
+        }
+        let status = self.members.told_result(result);
+        Some(status.map(|status| Completion { status, buffer }))
+    }
+
+    /// Whether there is nothing to wait for any more: `MPI_REQUEST_NULL`. A persistent request is never null.
+    #[must_use]
+    pub const fn is_null(&self) -> bool {
+        self.token.is_none() && self.persistent.is_none()
+    }
+
+    /// Whether an operation is in progress, or over and not waited for.
+    #[must_use]
+    pub const fn is_active(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// Starts a persistent request: `MPI_Start`.
+    ///
+    /// # Errors
+    /// [`Error::Active`] if it is active, [`Error::Request`] if it is not persistent; as the call that it repeats.
+    #[track_caller]
+    pub fn start(&mut self) -> Result<()> {
+        self.start_at(Location::caller())
+    }
+
+    pub(crate) fn start_at(&mut self, location: &'static Location<'static>) -> Result<()> {
+        let persistent = self.persistent.as_mut().ok_or(Error::Request)?;
+        if self.token.is_some() {
+            return Err(Error::Active);
+        }
+        let mut started = persistent.start(location)?;
+        self.token = started.token.take();
+        Ok(())
+    }
+
+    /// The buffer of a persistent request, to be read or filled before the next start; `None` while the operation has it.
+    #[must_use]
+    pub fn buffer_mut(&mut self) -> Option<&mut Buffer> {
+        let inactive = self.persistent.as_mut().filter(|_| self.token.is_none());
+        inactive.map(|persistent| persistent.buffer_mut())
+    }
+
+    /// Cancels a receive that no message has met, or a send that waits for its receive: `MPI_Cancel`. The request must be completed
+    /// as ever; [`Status::cancelled`] then says which of the two came first. A message that has been announced is asked back from the
+    /// receiver, which takes as long as two control messages, and has to be running still. An eager send that is over, or a receive that a message has
+    /// met, goes on to its normal end.
+    pub fn cancel(&mut self) {
+        if let Some(token) = self.token {
+            self.process
+                .with_engine(|engine, channel| engine.cancel(channel, token));
+        }
+    }
+
+    /// Gives the request up: `MPI_Request_free`.
+    pub fn free(mut self) {
+        if let Some(token) = self.token.take() {
+            self.process.release(token);
+        }
+    }
+
+    /// Waits for the end of the operation. Completing it makes the request null.
+    ///
+    /// # Errors
+    /// [`Error::Truncated`] for a receive; [`Error::Request`] if the request is null.
+    #[track_caller]
+    pub fn wait(&mut self) -> Wait<'_> {
+        Wait {
+            request: self,
+            location: Location::caller(),
+            call: None,
+        }
+    }
+
+    /// [`Request::wait`] as a part of a call of this name.
+    pub(crate) fn wait_in(
+        &mut self,
+        call: &'static str,
+        location: &'static Location<'static>,
+    ) -> Wait<'_> {
+        Wait {
+            request: self,
+            location,
+            call: Some(call),
+        }
+    }
+
+    /// The completion if the operation is over. The first *no* comes at once; asking again without anything having
+    /// happened at this rank waits for its next event.
+    ///
+    /// # Errors
+    /// As [`Request::wait`].
+    #[track_caller]
+    pub fn test(&mut self) -> Test<'_> {
+        Test {
+            request: self,
+            location: Location::caller(),
+        }
+    }
+
+    fn take(&mut self, engine: &mut Engine, channel: &dyn Channel) -> Option<Result<Completion>> {
+        let Some(token) = self.token else {
+            return Some(Err(Error::Request));
+        };
+        if !engine.is_done(token) || engine.pay(channel, token) {
+            return None;
+        }
+        self.complete(engine, channel)
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if let Some(token) = self.token {
+            self.process.forget_request(token);
+        }
+    }
+}
+
+impl std::fmt::Debug for Request {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Request({:?})", self.token)
+    }
+}
+
+/// The future of [`Request::wait`].
+#[must_use = "an operation does nothing until it is awaited"]
+#[derive(Debug)]
+pub struct Wait<'a> {
+    request: &'a mut Request,
+    location: &'static Location<'static>,
+    call: Option<&'static str>,
+}
+
+impl Wait<'_> {
+    fn waits(&self) -> Option<Waits> {
+        let token = self.request.token?;
+        Some(
+            self.call
+                .map_or(Waits::Operation(token), |name| Waits::Named(name, token)),
+        )
+    }
+}
+
+impl Future for Wait<'_> {
+    type Output = Result<Completion>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<Completion>> {
+        let this = self.get_mut();
+        let Some(waits) = this.waits() else {
+            return Poll::Ready(Err(Error::Request));
+        };
+        let process = Rc::clone(&this.request.process);
+        process.poll_until(context, waits, this.location, |engine, channel| {
+            let token = this.request.token?;
+            if engine.is_done(token) && engine.holds(channel, once(token)) {
+                return None;
+            }
+            this.request.take(engine, channel)
+        })
+    }
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        if let Some(waits) = self.waits() {
+            self.request.process.forget(waits, self.location);
+        }
+    }
+}
+
+/// The future of [`Request::test`].
+#[must_use = "an operation does nothing until it is awaited"]
+#[derive(Debug)]
+pub struct Test<'a> {
+    request: &'a mut Request,
+    location: &'static Location<'static>,
+}
+
+impl Future for Test<'_> {
+    type Output = Result<Option<Completion>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let Some(token) = this.request.token else {
+            return Poll::Ready(Err(Error::Request));
+        };
+        let process = Rc::clone(&this.request.process);
+        process.poll_until(
+            context,
+            Waits::Test(token),
+            this.location,
+            |engine, channel| match this.request.take(engine, channel) {
+                Some(result) => Some(result.map(Some)),
+                // It is done, and taking it costs something first.
+                None if engine.is_done(token) => None,
+                None => process
+                    .may_say_no(engine.changes(), Question::Test(token))
+                    .then_some(Ok(None)),
+            },
+        )
+    }
+}
+
+impl Drop for Test<'_> {
+    fn drop(&mut self) {
+        if let Some(token) = self.request.token {
+            self.request
+                .process
+                .forget(Waits::Test(token), self.location);
+        }
+    }
+}
+
+/// Waits for the end of all requests that are not null; the completions in their order, `None` for null requests.
+///
+/// # Errors
+/// The first error in the order of the requests; all of them are over then.
+#[track_caller]
+pub fn waitall(requests: &mut [Request]) -> WaitAll<'_> {
+    WaitAll {
+        requests,
+        over: 0,
+        location: Location::caller(),
+    }
+}
+
+/// The future of [`waitall`].
+#[must_use = "an operation does nothing until it is awaited"]
+#[derive(Debug)]
+pub struct WaitAll<'a> {
+    requests: &'a mut [Request],
+    /// So many of the first ones are known to be over, so that all polls together look at each once.
+    over: usize,
+    location: &'static Location<'static>,
+}
+
+impl Future for WaitAll<'_> {
+    type Output = Result<Vec<Option<Completion>>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let Some(first) = this.requests.first() else {
+            return Poll::Ready(Ok(Vec::new()));
+        };
+        let process = Rc::clone(&first.process);
+        process.poll_until(context, Waits::All, this.location, |engine, channel| {
+            // Paid one by one, as they come.
+            let rest = this.requests[this.over..].iter();
+            if engine.has_debts() {
+                let mut done = rest
+                    .clone()
+                    .filter_map(|request| request.token)
+                    .filter(|token| engine.is_done(*token));
+                let owing = done.find(|token| engine.owes(*token));
+                if owing.is_some_and(|token| engine.pay(channel, token)) {
+                    return None;
+                }
+            }
+            let is_over = |request: &&Request| match request.token {
+                Some(token) => engine.is_done(token),
+                None => true,
+            };
+            this.over += rest.take_while(is_over).count();
+            if this.over < this.requests.len() {
+                return None;
+            }
+            let tokens = this.requests.iter().filter_map(|request| request.token);
+            if engine.holds(channel, tokens) {
+                return None;
+            }
+            let finish = |request: &mut Request| request.complete(engine, channel);
+            let all: Vec<Option<Result<Completion>>> =
+                this.requests.iter_mut().map(finish).collect();
+            Some(all.into_iter().map(Option::transpose).collect())
+        })
+    }
+}
+
+impl Drop for WaitAll<'_> {
+    fn drop(&mut self) {
+        if let Some(first) = self.requests.first() {
+            first.process.forget(Waits::All, self.location);
+        }
+    }
+}
+
+/// Waits for the end of any request that is not null: its position and completion, the lowest position if several
+/// are over; `None` if all are null.
+///
+/// # Errors
+/// As [`Request::wait`], of the request that is over.
+#[track_caller]
+pub fn waitany(requests: &mut [Request]) -> WaitAny<'_> {
+    WaitAny {
+        requests,
+        looked: None,
+        chosen: None,
+        location: Location::caller(),
+    }
+}
+
+/// The future of [`waitany`].
+#[must_use = "an operation does nothing until it is awaited"]
+#[derive(Debug)]
+pub struct WaitAny<'a> {
+    requests: &'a mut [Request],
+    /// How many operations had ended when the requests were looked at.
+    looked: Option<u64>,
+    /// The one that is over, while its completion is paid.
+    chosen: Option<usize>,
+    location: &'static Location<'static>,
+}
+
+impl Future for WaitAny<'_> {
+    type Output = Result<Option<(usize, Completion)>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let Some(first) = this.requests.iter().find(|request| request.is_active()) else {
+            return Poll::Ready(Ok(None));
+        };
+        let process = Rc::clone(&first.process);
+        process.poll_until(context, Waits::Any, this.location, |engine, channel| {
+            if this.looked == Some(engine.ended()) {
+                return None;
+            }
+            this.looked = Some(engine.ended());
+            let done = |request: &Request| request.token.is_some_and(|token| engine.is_done(token));
+            let position = match this.chosen {
+                Some(position) => position,
+                None => this.requests.iter().position(done)?,
+            };
+            this.chosen = Some(position);
+            if let Some(token) = this.requests[position].token
+                && engine.pay(channel, token)
+            {
+                this.looked = None;
+                return None;
+            }
+            let completion = this.requests[position].complete(engine, channel)?;
+            Some(completion.map(|completion| Some((position, completion))))
+        })
+    }
+}
+
+impl Drop for WaitAny<'_> {
+    fn drop(&mut self) {
+        if let Some(first) = self.requests.first() {
+            first.process.forget(Waits::Any, self.location);
+        }
+    }
+}

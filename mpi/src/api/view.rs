@@ -1,0 +1,157 @@
+//! Messages described by derived datatypes: packed when they are sent, unpacked when they have come.
+//!
+//! Packing and unpacking take time at the rank, `copy_bandwidth` bytes of data per second ([`Settings`](crate::Settings)), which
+//! costs nothing unless the platform says otherwise. Dense data are copied like others. A call that does not block returns at
+//! once, but the message leaves after it has been packed; what a request has received is unpacked in the call that
+//! completes it, and what the rank does next happens after that. A message that came before its receive is unpacked from where it
+//! waits, and not copied besides.
+//!
+//! *Not modelled*: adapters that gather and scatter by themselves, pieces that leave while others are packed, and that
+//! small pieces are slower to copy than large ones.
+
+use std::future::Future;
+use std::panic::Location;
+
+use crate::channel::Channel;
+use crate::protocol::engine::Engine;
+use crate::{Buffer, Comm, Datatype, Request, Result, SendMode, Source, Status, Tag};
+
+/// Where a message goes that has been received in one piece.
+#[derive(Debug)]
+pub(crate) struct Unpack {
+    datatype: Datatype,
+    count: u64,
+    target: Buffer,
+}
+
+impl Unpack {
+    /// Puts what has come into its place.
+    pub(crate) fn finish(
+        mut self,
+        packed: &Buffer,
+        status: Status,
+        engine: &mut Engine,
+        channel: &dyn Channel,
+    ) -> Result<Buffer> {
+        if !status.cancelled {
+            let (count, length) = (self.count, status.length);
+            self.datatype
+                .unpack_some(count, packed, length, &mut self.target)?;
+            engine.copy(channel, length);
+        }
+        Ok(self.target)
+    }
+}
+
+impl Comm {
+    /// A buffer for the message, whatever the run wants: real if the target is.
+    fn room(&self, datatype: &Datatype, count: u64, target: &Buffer) -> Result<Buffer> {
+        let length = datatype.packed_length(count, target)?;
+        if target.is_phantom() {
+            return Ok(Buffer::phantom(length));
+        }
+        Ok(Buffer::zeroed(length))
+    }
+
+    fn pack(&self, buffer: &Buffer, datatype: &Datatype, count: u64) -> Result<Buffer> {
+        let packed = datatype.pack(count, buffer)?;
+        let copy = |engine: &mut Engine, channel: &dyn Channel| engine.copy(channel, packed.len());
+        self.process().with_engine(copy);
+        Ok(packed)
+    }
+
+    /// Sends `count` items of a datatype: `MPI_Send`.
+    ///
+    /// # Errors
+    /// As [`Comm::send`] and [`Datatype::pack`].
+    #[track_caller]
+    pub fn send_view(
+        &self,
+        buffer: &Buffer,
+        count: u64,
+        datatype: &Datatype,
+        destination: usize,
+        tag: u32,
+    ) -> impl Future<Output = Result<()>> + '_ {
+        let location = Location::caller();
+        let (buffer, datatype) = (buffer.clone(), datatype.clone());
+        async move {
+            self.process().catch_up("send", location).await;
+            let packed = self.pack(&buffer, &datatype, count)?;
+            drop(buffer);
+            let mode = SendMode::Standard;
+            self.send_in(mode, &packed, destination, tag, location)
+                .await
+        }
+    }
+
+    /// Receives at most `count` items of a datatype: `MPI_Recv`. The bytes between the data stay as they are.
+    ///
+    /// # Errors
+    /// As [`Comm::recv`] and [`Datatype::unpack`].
+    #[track_caller]
+    pub fn recv_view<'a>(
+        &'a self,
+        buffer: &'a mut Buffer,
+        count: u64,
+        datatype: &Datatype,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> impl Future<Output = Result<Status>> + 'a {
+        let location = Location::caller();
+        let (source, tag, datatype) = (source.into(), tag.into(), datatype.clone());
+        async move {
+            let room = self.room(&datatype, count, buffer)?;
+            let mut request = self.irecv_and((room, true), source, tag, location)?;
+            let done = request.wait_in("recv", location).await?;
+            let length = done.status.length;
+            datatype.unpack_some(count, &done.buffer, length, buffer)?;
+            let copy = |engine: &mut Engine, channel: &dyn Channel| engine.copy(channel, length);
+            self.process().with_engine(copy);
+            self.process().catch_up("recv", location).await;
+            Ok(done.status)
+        }
+    }
+
+    /// Starts to send `count` items of a datatype: `MPI_Isend`.
+    ///
+    /// # Errors
+    /// As [`Comm::isend`] and [`Datatype::pack`].
+    #[track_caller]
+    pub fn isend_view(
+        &self,
+        buffer: &Buffer,
+        count: u64,
+        datatype: &Datatype,
+        destination: usize,
+        tag: u32,
+    ) -> Result<Request> {
+        let location = Location::caller();
+        let packed = self.pack(buffer, datatype, count)?;
+        self.isend_at(packed, destination, tag, location)
+    }
+
+    /// Starts to receive at most `count` items of a datatype: `MPI_Irecv`. The completion has the buffer with the data in
+    /// their places.
+    ///
+    /// # Errors
+    /// As [`Comm::irecv`] and [`Datatype::unpack`].
+    #[track_caller]
+    pub fn irecv_view(
+        &self,
+        buffer: Buffer,
+        count: u64,
+        datatype: &Datatype,
+        source: impl Into<Source>,
+        tag: impl Into<Tag>,
+    ) -> Result<Request> {
+        let location = Location::caller();
+        let room = self.room(datatype, count, &buffer)?;
+        let request = self.irecv_and((room, true), source.into(), tag.into(), location)?;
+        Ok(request.unpacking(Unpack {
+            datatype: datatype.clone(),
+            count,
+            target: buffer,
+        }))
+    }
+}

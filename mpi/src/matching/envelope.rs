@@ -1,0 +1,110 @@
+//! What messages are matched by: context, source and tag, with wildcards on the receiving side (MPI 4.1, section
+//! 3.2.3 and 3.2.4).
+
+use std::fmt;
+
+/// A message's address label.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Envelope {
+    /// The communication context: messages of different contexts never meet.
+    pub context: u32,
+    /// The sending rank.
+    pub source: u32,
+    /// The tag, below [`TAG_UB`].
+    pub tag: u32,
+    /// Whether the sender has promised that a receive is posted: a ready send.
+    pub ready: bool,
+}
+
+impl Envelope {
+    /// Whether the message is a part of a collective operation.
+    #[must_use]
+    pub const fn is_collective(&self) -> bool {
+        self.context & crate::api::comm::COLLECTIVE != 0
+    }
+}
+
+/// Tags are at most this: the largest C `int`, as in Open MPI. MPI requires at least 32767 (MPI 4.1, section 9.1.2).
+pub const TAG_UB: u32 = 2_147_483_647;
+
+/// The rank that a receive accepts messages from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// One rank.
+    Rank(usize),
+    /// Every rank.
+    Any,
+}
+
+/// The null process: a send to it and a receive from it are over at once and do nothing (MPI 4.1, section 3.10).
+pub const PROC_NULL: usize = usize::MAX;
+
+/// A receive from every rank.
+pub const ANY_SOURCE: Source = Source::Any;
+
+impl From<usize> for Source {
+    fn from(rank: usize) -> Self {
+        Self::Rank(rank)
+    }
+}
+
+/// The tag that a receive accepts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tag {
+    /// One tag.
+    Is(u32),
+    /// Every tag.
+    Any,
+}
+
+/// A receive with every tag.
+pub const ANY_TAG: Tag = Tag::Any;
+
+impl From<u32> for Tag {
+    fn from(tag: u32) -> Self {
+        Self::Is(tag)
+    }
+}
+
+/// What a receive or a probe accepts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pattern {
+    /// The context.
+    pub context: u32,
+    /// The source, `None` for every rank.
+    pub source: Option<u32>,
+    /// The tag, `None` for every tag.
+    pub tag: Option<u32>,
+}
+
+impl Pattern {
+    /// What accepts only messages like this one.
+    pub(crate) const fn of(envelope: &Envelope) -> Self {
+        Self {
+            context: envelope.context,
+            source: Some(envelope.source),
+            tag: Some(envelope.tag),
+        }
+    }
+
+    /// Whether a message with this envelope is accepted.
+    #[must_use]
+    pub fn accepts(&self, envelope: &Envelope) -> bool {
+        self.context == envelope.context
+            && self.source.is_none_or(|source| source == envelope.source)
+            && self.tag.is_none_or(|tag| tag == envelope.tag)
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source {
+            Some(source) => write!(f, "source {source}")?,
+            None => f.write_str("any source")?,
+        }
+        match self.tag {
+            Some(tag) => write!(f, ", tag {tag}"),
+            None => f.write_str(", any tag"),
+        }
+    }
+}

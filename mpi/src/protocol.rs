@@ -1,0 +1,15 @@
+//! The protocols of a rank, without I/O and without a clock: eager and rendezvous sends, flow control, the operations in
+//! progress and what a blocked rank waits for.
+//!
+//! *Not modelled*: the time that a packet travels; the [`Channel`](crate::Channel) knows it.
+
+mod defect;
+pub(crate) mod engine;
+pub(crate) mod flow_control;
+mod leftovers;
+pub(crate) mod limits;
+pub mod machine;
+pub(crate) mod overhead;
+pub(crate) mod process;
+pub mod table;
+pub(crate) mod waiting;

@@ -1,0 +1,505 @@
+//! One rank's protocol state: its requests, and what the packets do to them. No I/O, no clock, no waiting.
+//!
+//! A message shorter than the threshold is *eager*: it leaves at once and the send is complete. Otherwise it goes by
+//! *rendezvous*: an RTS announces it, the receiver answers CTS once a receive has matched it, and the data follow;
+//! the send is complete when the data have left. The choice is made once per message.
+//!
+//! An eager message of at least the transfer threshold goes the same way, but its send is complete at once: it is *detached*.
+//!
+//! Calls may cost the rank time (see `overhead`): then the rank is busy until a date, and what it does is done at that date.
+//!
+//! Inputs are `send`, `receive`, `cancel` and `handle`; the packets to post come back through the channel that is passed in.
+
+mod calls;
+mod connected;
+mod forwarding;
+mod limited;
+mod provenance;
+mod questions;
+mod receiving;
+mod sending;
+mod turns;
+
+use std::panic::Location;
+
+use crate::channel::{Channel, Event, Header, Packet, Token};
+use crate::matching::{Content, Matching, Unexpected};
+use crate::protocol::defect::Defects;
+use crate::protocol::flow_control::{FlowControl, Slot};
+use crate::{Buffer, Envelope, Error, Pattern};
+pub(crate) use forwarding::Onward;
+use forwarding::{Forwards, Role};
+use provenance::Provenance;
+
+/// What a completed operation says about its message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// The sending rank.
+    pub source: usize,
+    /// The tag.
+    pub tag: u32,
+    /// The length of the message in bytes.
+    pub length: u64,
+    /// Whether the operation was cancelled, so that there is no message: `MPI_Test_cancelled`.
+    pub cancelled: bool,
+}
+
+/// How a send was called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendCall {
+    /// Whether the rank waits for its end.
+    pub(crate) blocks: bool,
+    /// Whether it is over only when a receive has met it, however short it is.
+    pub(crate) synchronous: bool,
+    pub(crate) location: Place,
+}
+
+/// Where an operation stands.
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    /// The place is not used.
+    Free { next: Option<Token> },
+    /// The rank is busy; the message leaves after that.
+    AwaitTurn {
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+        synchronous: bool,
+    },
+    /// The rank is busy; the receive is posted after that, or gets the message that a matched probe has taken.
+    AwaitPost {
+        pattern: Pattern,
+        buffer: Buffer,
+        message: Option<Box<Unexpected>>,
+    },
+    /// The RTS has left; the message waits for the CTS.
+    AwaitCts {
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    },
+    /// The message has left; its sender waits until a receive has met it.
+    AwaitAck {
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    },
+    /// The message is to leave by the machine that sends, eagerly if that is still possible when its turn comes.
+    Queued {
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    },
+    /// The data are leaving.
+    Sending {
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    },
+    /// The receive waits for a message.
+    Posted { pattern: Pattern, buffer: Buffer },
+    /// A message has matched; its data are on the way.
+    AwaitData {
+        envelope: Envelope,
+        length: u64,
+        buffer: Buffer,
+        detached: bool,
+        /// So many bytes are there, if the message comes in several packets.
+        arrived: u64,
+    },
+    /// A message that arrives or has arrived before its receive.
+    Assembly(Box<limited::Assembly>),
+    /// A message has come and is being sent on.
+    Forwarding { status: Status, buffer: Buffer },
+    /// A packet whose end matters, because it holds something.
+    Packet(Slot),
+    /// The connection to a peer waits until what it posts next is packed.
+    Packing { peer: u32 },
+    /// A timer or a computation runs.
+    Elapsing,
+    /// It is over.
+    Done {
+        result: Result<Status, Error>,
+        buffer: Buffer,
+    },
+}
+
+/// An operation and whether its program still wants to know.
+#[derive(Clone, Debug)]
+struct Operation {
+    state: State,
+    /// Where the program started it.
+    location: Place,
+    /// Nobody holds the request any more: the place is freed at the end.
+    released: bool,
+    /// It ends instead of beginning; of a send that has been announced: it has been asked back.
+    cancelled: bool,
+    /// The program has gone on, although the message waits for its receive.
+    detached: bool,
+    /// Its program unpacks what comes, wherever it has waited.
+    unpacks: bool,
+    /// The receive has met a message for which it should have been posted.
+    unready: bool,
+    /// Which end it is of a message that is being forwarded.
+    role: Role,
+    /// What completing the operation costs, in seconds, and has not been paid.
+    owed: f64,
+}
+
+/// A line of the program.
+pub(crate) type Place = &'static Location<'static>;
+
+/// The protocol state of one rank.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Engine {
+    matching: Matching,
+    operations: Vec<Operation>,
+    free: Option<Token>,
+    /// Events handled so far.
+    events: u64,
+    /// What the program did: operations started, and results taken.
+    actions: u64,
+    /// The date until which the rank is busy with what its calls cost.
+    busy_until: f64,
+    /// Operations that wait for their turn: the rank does nothing else before they have begun.
+    waiting: u32,
+    /// Operations that have ended and whose completion is not paid.
+    debts: u32,
+    /// Operations that have ended.
+    ended: u64,
+    /// Sends that are not over.
+    sends: u32,
+    /// Those of them whose program has gone on and that no receive has met.
+    detached: u32,
+    /// The date until which the message layer copies.
+    packing_until: f64,
+    /// Where limits are set.
+    flow: Option<Box<FlowControl>>,
+    /// Where ranks get connected: those that are lost.
+    lost: Option<Box<connected::Lost>>,
+    /// The messages that are being forwarded.
+    forwards: Option<Box<Forwards>>,
+    defects: Defects,
+    rare: Option<Box<Rare>>,
+}
+
+/// What few ranks have.
+#[derive(Clone, Debug, Default)]
+struct Rare {
+    /// The operation that ends when the rank is not busy any more, if anybody waits for it, and its date.
+    catching_up: Option<(f64, Token)>,
+    /// Receives whose request was dropped before they got a message: the first one, and their number.
+    withdrawn: Option<(Pattern, Place, u64)>,
+    /// Receives that were given up when they had their messages: the first message, where the receive was posted, and their number.
+    lost: Option<(Envelope, Place, u64)>,
+    /// Requests that were dropped and never waited for: where the first one was started, and their number.
+    forgotten: Option<(Place, u64)>,
+    /// Messages that a matched probe had taken and that nobody received.
+    returned: Vec<Unexpected>,
+    /// Where a model checker wants to know it: which arrivals ended operations.
+    provenance: Option<Box<Provenance>>,
+}
+
+fn status(envelope: Envelope, length: u64) -> Status {
+    Status {
+        source: envelope.source as usize,
+        tag: envelope.tag,
+        length,
+        cancelled: false,
+    }
+}
+
+const NOTHING: Status = Status {
+    source: 0,
+    tag: 0,
+    length: 0,
+    cancelled: false,
+};
+
+impl Engine {
+    /// The number of events handled so far.
+    pub(crate) const fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The number of operations that have ended: while it stands still, nobody has to look for one.
+    pub(crate) const fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    /// The number of events and of the program's own actions: while it stands still, nothing has happened.
+    pub(crate) const fn changes(&self) -> u64 {
+        self.events + self.actions
+    }
+
+    fn insert(&mut self, state: State, location: Place) -> Token {
+        self.actions += 1;
+        let operation = Operation {
+            state,
+            location,
+            released: false,
+            cancelled: false,
+            detached: false,
+            unpacks: false,
+            unready: false,
+            role: Role::None,
+            owed: 0.0,
+        };
+        if let Some(token) = self.free {
+            let place = &mut self.operations[token as usize];
+            let State::Free { next } = place.state else {
+                unreachable!("the free list holds free places")
+            };
+            self.free = next;
+            *place = operation;
+            self.note_begun(token);
+            return token;
+        }
+        if self.operations.len() == self.operations.capacity() {
+            // Most ranks of a large run have one operation at a time.
+            self.operations.reserve_exact(self.operations.len().max(1));
+        }
+        self.operations.push(operation);
+        let token = Token::try_from(self.operations.len() - 1)
+            .expect("operations at one time are counted in 32 bits");
+        self.note_begun(token);
+        token
+    }
+
+    fn remove(&mut self, token: Token) -> State {
+        let free = State::Free { next: self.free };
+        self.free = Some(token);
+        std::mem::replace(&mut self.operations[token as usize].state, free)
+    }
+
+    pub(crate) fn state(&self, token: Token) -> &State {
+        &self.operations[token as usize].state
+    }
+
+    pub(crate) fn is_done(&self, token: Token) -> bool {
+        matches!(self.state(token), State::Done { .. })
+    }
+
+    /// Takes the result of an operation that is done.
+    pub(crate) fn take(&mut self, token: Token) -> (Result<Status, Error>, Buffer) {
+        self.actions += 1;
+        debug_assert!(
+            self.operations[token as usize].owed == 0.0,
+            "what is taken is paid"
+        );
+        self.note_taken(token);
+        match self.remove(token) {
+            State::Done { result, buffer } => (result, buffer),
+            other => unreachable!("only what is done is taken, not {other:?}"),
+        }
+    }
+
+    /// Nobody will ask for the result. An unmatched receive is withdrawn; everything else runs to its end.
+    pub(crate) fn release(&mut self, token: Token) {
+        let owed = std::mem::take(&mut self.operations[token as usize].owed);
+        self.debts -= u32::from(owed > 0.0);
+        self.note_lost(token);
+        match self.state(token) {
+            State::Done { .. } => {
+                self.remove(token);
+            }
+            &State::Posted { pattern, .. } => {
+                let place = self.operations[token as usize].location;
+                self.note_withdrawn(pattern, place);
+                self.withdraw(token);
+            }
+            _ => self.operations[token as usize].released = true,
+        }
+    }
+
+    /// Notes a receive that is given up although it has its message.
+    fn note_lost(&mut self, token: Token) {
+        let Some(envelope) = self.met(token) else {
+            return;
+        };
+        let place = self.operations[token as usize].location;
+        let lost = &mut self.rare.get_or_insert_default().lost;
+        lost.get_or_insert((envelope, place, 0)).2 += 1;
+    }
+
+    /// Notes a request that is dropped and was never waited for, if that is not told anyway.
+    pub(crate) fn note_forgotten(&mut self, token: Token) {
+        let operation = &self.operations[token as usize];
+        if self.met(token).is_none() && !matches!(operation.state, State::Posted { .. }) {
+            let place = operation.location;
+            let forgotten = &mut self.rare.get_or_insert_default().forgotten;
+            forgotten.get_or_insert((place, 0)).1 += 1;
+        }
+    }
+
+    fn note_withdrawn(&mut self, pattern: Pattern, place: Place) {
+        let withdrawn = &mut self.rare.get_or_insert_default().withdrawn;
+        withdrawn.get_or_insert((pattern, place, 0)).2 += 1;
+    }
+
+    fn withdraw(&mut self, token: Token) {
+        let State::Posted { pattern, .. } = *self.state(token) else {
+            unreachable!("only posted receives are withdrawn")
+        };
+        let found = self.matching.withdraw(&pattern, token);
+        debug_assert!(found, "a posted receive is in the queue");
+        self.forget_forward(token);
+        self.remove(token);
+    }
+
+    /// Gives the buffer of a receive back whose program does not wait any more. A message that is on the way is
+    /// received and dropped.
+    pub(crate) fn cancel_receive(&mut self, token: Token) -> Buffer {
+        let place = &mut self.operations[token as usize].state;
+        let (State::Posted { buffer, .. }
+        | State::AwaitPost { buffer, .. }
+        | State::AwaitData { buffer, .. }
+        | State::Done { buffer, .. }) = place
+        else {
+            unreachable!("only receives are cancelled here")
+        };
+        let length = buffer.len();
+        let buffer = std::mem::replace(buffer, Buffer::phantom(length));
+        if matches!(self.state(token), State::Posted { .. }) {
+            self.withdraw(token);
+        } else {
+            self.release(token);
+        }
+        buffer
+    }
+
+    fn finish(&mut self, token: Token, result: Result<Status, Error>, buffer: Buffer) {
+        match self.operations[token as usize].role {
+            Role::None => {}
+            Role::Source => self.forget_forward(token),
+            Role::Sink => return self.finish_sink(token),
+        }
+        self.ended += 1;
+        self.note_end(token);
+        if self.operations[token as usize].released {
+            self.remove(token);
+        } else {
+            self.operations[token as usize].state = State::Done { result, buffer };
+        }
+    }
+
+    /// A place for a timer or a computation.
+    pub(crate) fn elapse(&mut self, location: Place) -> Token {
+        self.insert(State::Elapsing, location)
+    }
+
+    /// Moves on by one event.
+    pub(crate) fn handle(&mut self, channel: &dyn Channel, event: Event) {
+        self.events += 1;
+        match event {
+            Event::Packet { source, packet } => self.handle_packet(channel, source, packet),
+            Event::Fetched {
+                source,
+                receive,
+                message,
+            } => self.handle_fetched(channel, source, receive, &message),
+            Event::Taken {
+                peer,
+                send,
+                returned,
+                ..
+            } => self.handle_taken(channel, (peer, send), returned.as_deref()),
+            Event::Sent(token) if self.flow.is_some() => self.handle_left(channel, token),
+            Event::Sent(token) => self.handle_sent(token),
+            Event::Elapsed(token)
+                if matches!(
+                    self.state(token),
+                    State::AwaitTurn { .. } | State::AwaitPost { .. }
+                ) =>
+            {
+                self.waiting -= 1;
+                self.begin(channel, token);
+            }
+            Event::Elapsed(token) if matches!(self.state(token), State::Packing { .. }) => {
+                self.handle_packed(channel, token);
+            }
+            Event::Elapsed(token) => {
+                if let Some(rare) = &mut self.rare {
+                    rare.catching_up.take_if(|(_, other)| *other == token);
+                }
+                self.finish(token, Ok(NOTHING), Buffer::phantom(0));
+            }
+            other => self.handle_connection(channel, other),
+        }
+    }
+
+    fn handle_packet(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
+        self.note_arrival(channel);
+        if channel.settings().limits.is_some() {
+            return self.handle_limited(channel, source, packet);
+        }
+        let (envelope, content) = match packet.header {
+            Header::Eager { envelope } => (envelope, Content::Eager(packet.payload)),
+            Header::Detached { envelope } => (envelope, Content::Detached(packet.payload)),
+            Header::Rts {
+                envelope,
+                length,
+                send,
+                detached,
+            } => (
+                envelope,
+                Content::Rts {
+                    length,
+                    send,
+                    detached,
+                },
+            ),
+            Header::Cts { send, receive } => {
+                return self.handle_cts(channel, source, send, receive);
+            }
+            Header::Data { receive } => return self.handle_data(channel, receive, &packet.payload),
+            Header::Synchronous { envelope, send } => {
+                let message = Box::new(Content::Eager(packet.payload));
+                (envelope, Content::Synchronous { send, message })
+            }
+            Header::Ack { send } => return self.handle_ack(send),
+            Header::CancelRequest { envelope, send } => {
+                self.handle_cancel_request(channel, envelope, send);
+                return;
+            }
+            Header::CancelResponse { send } => return self.handle_cancel_response(send),
+            Header::EagerFirst { .. }
+            | Header::EagerNext { .. }
+            | Header::DataPart { .. }
+            | Header::Credits => unreachable!("only where limits are set"),
+            Header::Socket { .. } => unreachable!("the layer below answers"),
+        };
+        if let Some((receive, content)) = self.arrive(channel, envelope, content) {
+            self.matched(channel, receive, envelope, content);
+        }
+    }
+
+    /// A message has arrived: the receive that gets it, or the message is kept.
+    fn arrive(
+        &mut self,
+        channel: &dyn Channel,
+        envelope: Envelope,
+        content: Content,
+    ) -> Option<(Token, Content)> {
+        if envelope.ready && channel.settings().strict_ready {
+            let (receive, content) = self.matching.arrive_ready(envelope, content)?;
+            if self.may_meet_ready(channel, receive) {
+                return Some((receive, content));
+            }
+            return Some((receive, Content::Unready(Box::new(content))));
+        }
+        self.matching.arrive(envelope, content)
+    }
+}
+
+fn control(header: Header) -> Packet {
+    Packet {
+        header,
+        payload: Buffer::phantom(0),
+        notify: None,
+        returned: None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

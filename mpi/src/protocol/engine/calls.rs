@@ -1,0 +1,192 @@
+//! What the engine does for the rarer calls: operations that are cancelled, messages that a matched probe has taken, and
+//! operations that are over before they begin.
+
+use super::{Engine, NOTHING, Place, State, Status};
+use crate::causes::choose;
+use crate::channel::{Channel, Header, Token};
+use crate::matching::{Content, Unexpected};
+use crate::protocol::defect::Defect;
+use crate::{Buffer, Envelope, Pattern};
+
+impl Engine {
+    /// Makes the rank busy with copying so many bytes.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "messages of 2^53 bytes and more may be off by one"
+    )]
+    pub(crate) fn copy(&mut self, channel: &dyn Channel, length: u64) {
+        let cost = length as f64 / channel.settings().copy_bandwidth;
+        if cost > 0.0 {
+            self.busy_until = self.now(channel) + cost;
+        }
+    }
+
+    /// Ends a receive that no message has met, or a send whose message no receive has met and that waits for one: `MPI_Cancel`.
+    /// Everything else goes on as if nothing had been said.
+    ///
+    /// A message that is only announced is asked back. The receiver decides: it answers a request only if it had not answered the
+    /// announcement, and forgets the announcement then. So there is one winner (M-14).
+    pub(crate) fn cancel(&mut self, channel: &dyn Channel, token: Token) {
+        self.actions += 1;
+        choose(channel);
+        let operation = &mut self.operations[token as usize];
+        let place = &mut operation.state;
+        match place {
+            State::AwaitPost { message: None, .. } | State::AwaitTurn { .. } => {
+                operation.cancelled = true;
+            }
+            State::Posted { pattern, buffer } => {
+                let pattern = *pattern;
+                let buffer = std::mem::replace(buffer, Buffer::phantom(0));
+                let found = self.matching.withdraw(&pattern, token);
+                debug_assert!(found, "a posted receive is in the queue");
+                self.finish_cancelled(token, buffer);
+            }
+            &mut (State::Queued { peer, envelope, .. }
+            | State::AwaitCts { peer, envelope, .. }
+            | State::AwaitAck { peer, envelope, .. }) => {
+                self.cancel_send(channel, token, peer, envelope);
+            }
+            _ => {}
+        }
+    }
+
+    fn cancel_send(&mut self, channel: &dyn Channel, send: Token, peer: u32, envelope: Envelope) {
+        if self.withdraw_queued(channel, peer, send) {
+            return self.finish_cancelled_send(send);
+        }
+        let may_come_back = !matches!(self.state(send), State::Queued { .. });
+        let operation = &mut self.operations[send as usize];
+        if may_come_back && !operation.cancelled {
+            operation.cancelled = true;
+            if self.defects.has(Defect::CancelWithoutAnswer) {
+                self.finish_cancelled_send(send);
+            }
+            let header = Header::CancelRequest { envelope, send };
+            self.post_control(channel, peer, header);
+        }
+    }
+
+    /// The sender of a message wants it back.
+    pub(super) fn handle_cancel_request(
+        &mut self,
+        channel: &dyn Channel,
+        envelope: Envelope,
+        send: Token,
+    ) -> bool {
+        choose(channel);
+        self.take_back(channel);
+        let Some(message) = self.matching.withdraw_message(&envelope, send) else {
+            return false;
+        };
+        if self.defects.has(Defect::CancelKeepsMessage) {
+            let content = message.content.clone();
+            self.matching.arrive(envelope, content);
+        }
+        self.discard(channel, &message.content, envelope.source);
+        let header = Header::CancelResponse { send };
+        self.post_control(channel, envelope.source, header);
+        true
+    }
+
+    /// Frees what a message took up that nobody will receive.
+    fn discard(&mut self, channel: &dyn Channel, content: &Content, source: u32) {
+        match content {
+            Content::Eager(_) | Content::Detached(_) | Content::Rts { .. } => {}
+            Content::Held { length, assembly } => {
+                self.discard_held(channel, *assembly, source, *length);
+            }
+            Content::Synchronous { message, .. } | Content::Unready(message) => {
+                self.discard(channel, message, source);
+            }
+        }
+    }
+
+    /// The receiver has given a message back.
+    pub(super) fn handle_cancel_response(&mut self, send: Token) {
+        debug_assert!(
+            matches!(
+                self.state(send),
+                State::AwaitCts { .. } | State::AwaitAck { .. }
+            ) && self.operations[send as usize].cancelled,
+            "what was given back was asked back, and not received"
+        );
+        self.finish_cancelled_send(send);
+    }
+
+    fn finish_cancelled_send(&mut self, send: Token) {
+        let operation = &mut self.operations[send as usize];
+        let (State::Queued { buffer, .. }
+        | State::AwaitCts { buffer, .. }
+        | State::AwaitAck { buffer, .. }) =
+            std::mem::replace(&mut operation.state, State::Elapsing)
+        else {
+            unreachable!("only a send that waits is cancelled");
+        };
+        self.sends -= 1;
+        self.finish_cancelled(send, buffer);
+    }
+
+    pub(super) fn finish_cancelled(&mut self, token: Token, buffer: Buffer) {
+        let cancelled = Status {
+            cancelled: true,
+            ..NOTHING
+        };
+        self.finish(token, Ok(cancelled), buffer);
+    }
+
+    /// An operation that is over before it begins.
+    pub(crate) fn finished(&mut self, status: Status, buffer: Buffer, location: Place) -> Token {
+        let token = self.insert(State::Elapsing, location);
+        self.finish(token, Ok(status), buffer);
+        token
+    }
+
+    /// Takes the message that a receive with this pattern would get, so that no other receive gets it.
+    pub(crate) fn extract(&mut self, pattern: &Pattern) -> Option<Unexpected> {
+        let message = self.matching.extract(pattern)?;
+        self.actions += 1;
+        self.note_seen(message.arrival);
+        Some(message)
+    }
+
+    /// Receives a message that was extracted.
+    pub(crate) fn receive_extracted(
+        &mut self,
+        channel: &dyn Channel,
+        message: Unexpected,
+        buffer: Buffer,
+        location: Place,
+    ) -> Token {
+        let waits = State::AwaitPost {
+            pattern: Pattern::of(&message.envelope),
+            buffer,
+            message: Some(Box::new(message)),
+        };
+        let receive = self.insert(waits, location);
+        self.in_turn(channel, receive);
+        receive
+    }
+
+    /// A message that was extracted and not received: it waits again, behind those that have arrived.
+    pub(crate) fn give_back(&mut self, message: Unexpected) {
+        self.rare.get_or_insert_default().returned.push(message);
+    }
+
+    /// Lets messages that were given back meet receives.
+    pub(crate) fn take_back(&mut self, channel: &dyn Channel) {
+        let returned = match &mut self.rare {
+            Some(rare) if !rare.returned.is_empty() => std::mem::take(&mut rare.returned),
+            _ => return,
+        };
+        for Unexpected {
+            envelope, content, ..
+        } in returned
+        {
+            self.events += 1;
+            if let Some((receive, content)) = self.matching.arrive(envelope, content) {
+                self.matched(channel, receive, envelope, content);
+            }
+        }
+    }
+}

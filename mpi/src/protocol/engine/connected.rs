@@ -1,0 +1,168 @@
+//! What the engine does when there is no connection, or no longer: operations with a lost rank fail, those that it has begun and those to come.
+//!
+//! A receive from any source goes on to wait, because another rank may send. What had arrived before the loss can be received.
+//!
+//! *Not modelled*: a message that is being forwarded in parts when its source is lost stays unfinished at its destination, and the rank
+//! between them in its finalize.
+
+use std::collections::BTreeMap;
+
+use super::{Engine, Role, State};
+use crate::channel::{Channel, Event, Header, Packet, Token};
+use crate::connection::Failure;
+use crate::protocol::flow_control::{Hold, Slot};
+use crate::{Buffer, Error};
+
+/// The lost ranks, and why they are.
+pub(super) type Lost = BTreeMap<u32, Failure>;
+
+const fn error(peer: u32, why: Failure) -> Error {
+    Error::Connection {
+        rank: peer as usize,
+        why,
+    }
+}
+
+impl Engine {
+    /// Moves on by an event that comes only where ranks get connected.
+    pub(super) fn handle_connection(&mut self, channel: &dyn Channel, event: Event) {
+        match event {
+            Event::Lost { peer } => self.lose(channel, peer, Failure::PeerLost),
+            Event::Failed { peer, why } => self.lose(channel, peer, why),
+            Event::Refused { peer, packet, why } => self.refused(channel, peer, &packet, why),
+            other => unreachable!("the layer below answers {other:?}"),
+        }
+    }
+
+    pub(super) fn is_lost(&self, peer: u32) -> bool {
+        self.why_lost(peer).is_some()
+    }
+
+    fn why_lost(&self, peer: u32) -> Option<Failure> {
+        self.lost.as_ref()?.get(&peer).copied()
+    }
+
+    /// Everything that waits for a rank fails.
+    fn lose(&mut self, channel: &dyn Channel, peer: u32, why: Failure) {
+        // What comes later is a consequence.
+        let lost = self.lost.get_or_insert_default();
+        let why = *lost.entry(peer).or_insert(why);
+        let concerned = |state: &State| match state {
+            State::AwaitCts { peer: to, .. }
+            | State::AwaitAck { peer: to, .. }
+            | State::Queued { peer: to, .. }
+            | State::Sending { peer: to, .. } => *to == peer,
+            State::Posted { pattern, .. } => pattern.source == Some(peer),
+            State::AwaitData { envelope, .. } => envelope.source == peer,
+            _ => false,
+        };
+        let concerned: Vec<Token> = (0..)
+            .zip(&self.operations)
+            .filter(|(_, operation)| concerned(&operation.state))
+            .map(|(token, _)| token)
+            .collect();
+        self.lose_flow(channel, peer, &concerned);
+        for token in concerned {
+            self.fail(token, error(peer, why));
+        }
+    }
+
+    /// With limits: what the rank held is free again.
+    fn lose_flow(&mut self, channel: &dyn Channel, peer: u32, operations: &[Token]) {
+        if !self.is_limited() {
+            return;
+        }
+        self.flow(channel).lose(peer, operations, channel.now());
+        for token in 0..self.operations.len() {
+            let State::Packet(slot) = self.operations[token].state else {
+                continue;
+            };
+            if slot.peer != peer {
+                continue;
+            }
+            let token = Token::try_from(token).expect("operations are counted in 32 bits");
+            self.remove(token);
+            let hold = match slot.hold {
+                // The connection that kept it is forgotten.
+                Hold::Reserved => Hold::Nothing,
+                other => other,
+            };
+            let slot = Slot {
+                hold,
+                operation: None,
+                ..slot
+            };
+            self.flow(channel).left(slot, channel.now());
+        }
+        self.carry_out(channel);
+    }
+
+    /// Ends an operation that is under way.
+    fn fail(&mut self, token: Token, error: Error) {
+        if let State::Posted { pattern, .. } = *self.state(token) {
+            let found = self.matching.withdraw(&pattern, token);
+            debug_assert!(found, "a posted receive is in the queue");
+        }
+        self.sends -= u32::from(crate::protocol::waiting::is_send(self.state(token)));
+        let operation = &mut self.operations[token as usize];
+        if matches!(operation.state, State::AwaitCts { .. }) {
+            self.detached -= u32::from(operation.detached);
+        }
+        let (State::AwaitCts { buffer, .. }
+        | State::AwaitAck { buffer, .. }
+        | State::Queued { buffer, .. }
+        | State::Sending { buffer, .. }
+        | State::Posted { buffer, .. }
+        | State::AwaitData { buffer, .. }) = &mut operation.state
+        else {
+            unreachable!("only what waits for a rank fails")
+        };
+        let buffer = std::mem::replace(buffer, Buffer::phantom(0));
+        match operation.role {
+            Role::Sink => self.fail_sink(token, error),
+            _ => self.finish(token, Err(error), buffer),
+        }
+    }
+
+    /// A packet could not leave.
+    fn refused(&mut self, channel: &dyn Channel, peer: u32, packet: &Packet, why: Failure) {
+        if why == Failure::PeerLost || self.is_limited() {
+            // With limits, what a message has left behind would never come back.
+            return self.lose(channel, peer, Failure::PeerLost);
+        }
+        let token = match packet.header {
+            Header::Rts { send, .. } | Header::Synchronous { send, .. } => Some(send),
+            // The send fails by itself.
+            Header::CancelRequest { .. } => None,
+            Header::Cts { receive, .. } => Some(receive),
+            _ => packet.notify,
+        };
+        if let Some(token) = token {
+            self.fail(token, error(peer, why));
+        }
+    }
+
+    /// A send to a lost rank.
+    pub(super) fn fail_send(&mut self, send: Token, peer: u32, buffer: Buffer) {
+        self.sends -= 1;
+        let error = error(peer, self.why_lost(peer).unwrap_or(Failure::PeerLost));
+        match self.operations[send as usize].role {
+            Role::Sink => self.fail_sink(send, error),
+            _ => self.finish(send, Err(error), buffer),
+        }
+    }
+
+    /// A receive has just been posted, and may have matched: it fails if its source is lost and the message is not there.
+    pub(super) fn check_source(&mut self, receive: Token) {
+        let source = match self.state(receive) {
+            State::Posted { pattern, .. } => pattern.source,
+            State::AwaitData { envelope, .. } => Some(envelope.source),
+            _ => None,
+        };
+        if let Some(source) = source
+            && let Some(why) = self.why_lost(source)
+        {
+            self.fail(receive, error(source, why));
+        }
+    }
+}

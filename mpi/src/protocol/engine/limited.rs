@@ -1,0 +1,590 @@
+//! The engine where limits are set: every packet goes through the machines of its connection.
+//!
+//! An eager message that arrives before its receive is an [`Assembly`]: in memory for unexpected messages if there is room for all of it,
+//! else in its packets, whose credits then come back when it has met its receive.
+
+use super::{Engine, Role, State};
+use crate::channel::{Channel, Header, Packet, Returned, Token};
+use crate::matching::Content;
+use crate::protocol::flow_control::{Car, Effect, FlowControl, Kind, Slot};
+use crate::protocol::machine::receive::{Action, Event};
+use crate::{Buffer, Envelope};
+
+/// An eager message that arrives, or has arrived before its receive.
+#[derive(Clone, Debug)]
+pub(crate) struct Assembly {
+    envelope: Envelope,
+    length: u64,
+    arrived: u64,
+    buffer: Buffer,
+    place: Place,
+    receive: Option<Token>,
+}
+
+/// Where an eager message is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// In the buffer of its receive.
+    Receive,
+    /// In memory for unexpected messages.
+    Memory,
+    /// In so many packets.
+    Packets(u32),
+}
+
+impl Engine {
+    /// Whether limits are set.
+    pub(crate) const fn is_limited(&self) -> bool {
+        self.flow.is_some()
+    }
+
+    /// The connections and what they share, if limits are set and something has been sent or has come.
+    pub(crate) fn flow_control(&self) -> Option<&FlowControl> {
+        self.flow.as_deref()
+    }
+
+    pub(super) fn flow(&mut self, channel: &dyn Channel) -> &mut FlowControl {
+        let defects = self.defects;
+        let fresh = || {
+            let mut flow = Box::new(FlowControl::of(channel.settings()));
+            flow.defects = defects;
+            flow
+        };
+        self.flow.get_or_insert_with(fresh)
+    }
+
+    /// Sends an eager message by the machine.
+    pub(super) fn queue_eager(
+        &mut self,
+        channel: &dyn Channel,
+        send: Token,
+        peer: u32,
+        envelope: Envelope,
+        buffer: Buffer,
+    ) {
+        let mut car = Car::new(Kind::Eager, Header::Eager { envelope }, buffer.clone());
+        car.operation = Some(send);
+        car.told = channel.settings().tells_eager_sends;
+        self.operations[send as usize].state = State::Queued {
+            peer,
+            envelope,
+            buffer,
+        };
+        self.flow(channel).send(peer, car, channel.now());
+        self.carry_out(channel);
+    }
+
+    /// Sends a synchronous message by the machine, or announces it if it is not one packet.
+    pub(super) fn queue_synchronous(
+        &mut self,
+        channel: &dyn Channel,
+        peer: u32,
+        header: Header,
+        buffer: Buffer,
+    ) {
+        let car = Car::new(Kind::Eager, header, buffer);
+        self.flow(channel).send(peer, car, channel.now());
+        self.carry_out(channel);
+    }
+
+    /// Sends the data of a message that has been cleared by the machine.
+    pub(super) fn queue_data(
+        &mut self,
+        channel: &dyn Channel,
+        send: Token,
+        receive: Token,
+        (peer, envelope, buffer): (u32, Envelope, Buffer),
+    ) {
+        let mut car = Car::new(Kind::Data, Header::Data { receive }, buffer.clone());
+        car.operation = Some(send);
+        self.operations[send as usize].state = State::Sending {
+            peer,
+            envelope,
+            buffer,
+        };
+        self.flow(channel).send(peer, car, channel.now());
+        self.carry_out(channel);
+    }
+
+    /// Sends an announcement or an answer.
+    pub(super) fn post_control(&mut self, channel: &dyn Channel, peer: u32, header: Header) {
+        if channel.settings().limits.is_none() {
+            return channel.post(peer, super::control(header));
+        }
+        let kind = match header {
+            Header::Rts { .. } | Header::CancelRequest { .. } => Kind::Control,
+            _ => Kind::Answer,
+        };
+        let car = Car::new(kind, header, Buffer::phantom(0));
+        self.flow(channel).send(peer, car, channel.now());
+        self.carry_out(channel);
+    }
+
+    /// Does what the machines have asked for.
+    pub(super) fn carry_out(&mut self, channel: &dyn Channel) {
+        while let Some(effect) = self.flow(channel).effect() {
+            match effect {
+                Effect::Post {
+                    peer,
+                    mut packet,
+                    slot,
+                } => {
+                    packet.notify = slot.map(|slot| self.insert_packet(slot));
+                    self.provide(channel, peer, &packet.header);
+                    channel.post(peer, packet);
+                }
+                Effect::Finished(send) => self.handle_sent(send),
+                Effect::Converted(send) => self.convert(send),
+                Effect::Pack { peer, seconds } => self.pack(channel, peer, seconds),
+                Effect::Forwarded { operation, bytes } => {
+                    self.handle_forwarded(channel, operation, bytes);
+                }
+            }
+        }
+    }
+
+    /// Tells the channel what is behind an announcement or its answer, which are about to be posted.
+    fn provide(&self, channel: &dyn Channel, peer: u32, header: &Header) {
+        match *header {
+            Header::Rts { send, .. } => {
+                if let State::AwaitCts { buffer, .. } = self.state(send)
+                    && self.operations[send as usize].role != Role::Sink
+                {
+                    channel.offer(peer, send, buffer);
+                }
+            }
+            Header::Cts { send, receive } => {
+                if let State::AwaitData { length, .. } = *self.state(receive) {
+                    channel.expect(peer, send, receive, length);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn insert_packet(&mut self, slot: Slot) -> Token {
+        self.insert_inner(State::Packet(slot))
+    }
+
+    /// An operation of the message layer's own.
+    pub(super) fn insert_inner(&mut self, state: State) -> Token {
+        // No action of the program's: tests may go on to say no.
+        let actions = self.actions;
+        let token = self.insert(state, std::panic::Location::caller());
+        self.actions = actions;
+        token
+    }
+
+    /// Packs for a connection, after what is being packed for others: the rank has one processor for that, beside its program.
+    fn pack(&mut self, channel: &dyn Channel, peer: u32, seconds: f64) {
+        self.packing_until = self.packing_until.max(channel.now()) + seconds;
+        let token = self.insert_inner(State::Packing { peer });
+        channel.timer(self.packing_until - channel.now(), token);
+    }
+
+    /// What is posted next to a peer has been packed.
+    pub(super) fn handle_packed(&mut self, channel: &dyn Channel, token: Token) {
+        let State::Packing { peer } = self.remove(token) else {
+            unreachable!("only packing is over");
+        };
+        if self.lost.is_some() && self.is_lost(peer) {
+            return;
+        }
+        self.flow(channel).packed(peer, channel.now());
+        self.carry_out(channel);
+    }
+
+    /// Takes a send out of the queue of its connection; false if it has begun to leave.
+    pub(super) fn withdraw_queued(
+        &mut self,
+        channel: &dyn Channel,
+        peer: u32,
+        send: Token,
+    ) -> bool {
+        if self.flow.is_none() {
+            return false;
+        }
+        let found = self.flow(channel).withdraw(peer, send, channel.now());
+        self.carry_out(channel);
+        found
+    }
+
+    /// Frees what an eager message took up that has arrived and that nobody will receive.
+    pub(super) fn discard_held(
+        &mut self,
+        channel: &dyn Channel,
+        token: Token,
+        source: u32,
+        length: u64,
+    ) {
+        let now = channel.now();
+        let State::Assembly(assembly) = self.remove(token) else {
+            unreachable!("an assembly is expected");
+        };
+        debug_assert!(
+            assembly.arrived == length,
+            "a synchronous message is one packet"
+        );
+        self.flow(channel).met(source, length, now);
+        self.free_place(channel, assembly.place, source, length);
+    }
+
+    /// Gives back what an unexpected message took up.
+    fn free_place(&mut self, channel: &dyn Channel, place: Place, source: u32, length: u64) {
+        let now = channel.now();
+        let flow = self.flow(channel);
+        match place {
+            Place::Receive => unreachable!("a message meets one receive"),
+            Place::Memory => flow.free_memory(length),
+            Place::Packets(count) => flow.use_up(source, count, true, now),
+        }
+    }
+
+    /// An eager message goes by rendezvous.
+    fn convert(&mut self, send: Token) {
+        let place = &mut self.operations[send as usize].state;
+        let (State::Queued {
+            peer,
+            envelope,
+            buffer,
+        }
+        | State::AwaitAck {
+            peer,
+            envelope,
+            buffer,
+        }) = std::mem::replace(place, State::Elapsing)
+        else {
+            unreachable!("only what is queued is converted");
+        };
+        *place = State::AwaitCts {
+            peer,
+            envelope,
+            buffer,
+        };
+    }
+
+    /// A packet has left.
+    pub(super) fn handle_left(&mut self, channel: &dyn Channel, token: Token) {
+        let State::Packet(slot) = self.remove(token) else {
+            unreachable!("only packets are reported as sent");
+        };
+        self.flow(channel).left(slot, channel.now());
+        self.carry_out(channel);
+    }
+
+    /// Moves on by a packet.
+    pub(super) fn handle_limited(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
+        let now = channel.now();
+        let flow = self.flow(channel);
+        if let Some(returned) = &packet.returned {
+            flow.open(source, returned, now);
+        }
+        let event = event_of(&packet.header);
+        flow.step(source, event, now);
+        let uses_credit = !matches!(event, Event::Credits | Event::Eager | Event::EagerData);
+        if uses_credit && !self.keeps_credit(&packet.header) {
+            self.flow(channel).use_up(source, 1, false, now);
+        }
+        match packet.header {
+            Header::Credits | Header::Detached { .. } => {}
+            Header::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
+            Header::Data { receive } => self.handle_data(channel, receive, &packet.payload),
+            Header::DataPart {
+                receive, offset, ..
+            } => {
+                self.handle_part(channel, receive, offset, &packet.payload);
+            }
+            Header::Rts { .. } => self.handle_rts(channel, source, &packet.header),
+            Header::Eager { envelope } => {
+                let length = packet.payload.len();
+                self.handle_first(channel, envelope, (length, None), packet.payload);
+            }
+            Header::Synchronous { envelope, send } => {
+                let length = packet.payload.len();
+                self.handle_first(channel, envelope, (length, Some(send)), packet.payload);
+            }
+            Header::EagerFirst { envelope, length } => {
+                self.handle_first(channel, envelope, (length, None), packet.payload);
+            }
+            Header::Ack { send } => self.handle_ack(send),
+            Header::CancelRequest { envelope, send } => {
+                let event = if self.handle_cancel_request(channel, envelope, send) {
+                    Event::Found
+                } else {
+                    Event::NotFound
+                };
+                self.flow(channel).step(source, event, now);
+            }
+            Header::CancelResponse { send } => self.handle_cancel_response(send),
+            Header::Socket { .. } => unreachable!("the layer below answers"),
+            Header::EagerNext { offset } => {
+                self.handle_next(channel, source, offset, &packet.payload);
+            }
+        }
+        self.flow(channel).report(source, now);
+        self.carry_out(channel);
+    }
+
+    /// A message has come that the channel has fetched.
+    pub(super) fn handle_fetched(
+        &mut self,
+        channel: &dyn Channel,
+        source: u32,
+        receive: Token,
+        message: &Buffer,
+    ) {
+        let now = channel.now();
+        self.flow(channel).step(source, Event::Data, now);
+        self.handle_data(channel, receive, message);
+        self.flow(channel).report(source, now);
+        self.carry_out(channel);
+    }
+
+    /// A message was fetched that had been announced: what a CTS is, and the end of the data.
+    pub(super) fn handle_taken(
+        &mut self,
+        channel: &dyn Channel,
+        (peer, send): (u32, Token),
+        returned: Option<&Returned>,
+    ) {
+        let now = channel.now();
+        let flow = self.flow(channel);
+        if let Some(returned) = returned {
+            flow.open(peer, returned, now);
+        }
+        flow.step(peer, Event::Cts, now);
+        flow.use_up(peer, 1, false, now);
+        let operation = &mut self.operations[send as usize];
+        let State::AwaitCts {
+            envelope, buffer, ..
+        } = std::mem::replace(&mut operation.state, State::Elapsing)
+        else {
+            unreachable!("only what was announced is fetched");
+        };
+        self.detached -= u32::from(operation.detached);
+        self.sends -= 1;
+        let length = buffer.len();
+        self.finish(send, Ok(super::status(envelope, length)), buffer);
+        self.flow(channel).report(peer, now);
+        self.carry_out(channel);
+    }
+
+    /// A message has been announced.
+    fn handle_rts(&mut self, channel: &dyn Channel, source: u32, header: &Header) {
+        let &Header::Rts {
+            envelope,
+            length,
+            send,
+            detached,
+        } = header
+        else {
+            unreachable!("only announcements come here");
+        };
+        let now = channel.now();
+        let content = Content::Rts {
+            length,
+            send,
+            detached,
+        };
+        let found = self.arrive(channel, envelope, content);
+        let event = if found.is_some() {
+            Event::Found
+        } else {
+            Event::NotFound
+        };
+        self.flow(channel).step(source, event, now);
+        if let Some((receive, content)) = found {
+            self.matched(channel, receive, envelope, content);
+        }
+    }
+
+    /// The first packet of an eager message.
+    fn handle_first(
+        &mut self,
+        channel: &dyn Channel,
+        envelope: Envelope,
+        (length, synchronous): (u64, Option<Token>),
+        payload: Buffer,
+    ) {
+        let (now, source) = (channel.now(), envelope.source);
+        let arrived = payload.len();
+        let buffer = if arrived == length {
+            payload
+        } else {
+            let mut buffer = payload.of_kind(length);
+            buffer.place(0, &payload);
+            buffer
+        };
+        let state = State::Assembly(Box::new(Assembly {
+            envelope,
+            length,
+            arrived,
+            buffer,
+            place: Place::Packets(1),
+            receive: None,
+        }));
+        let assembly = self.insert_inner(state);
+        *self.flow(channel).incoming(source, now) = Some(assembly);
+        let held = Content::Held { length, assembly };
+        let content = match synchronous {
+            Some(send) => Content::Synchronous {
+                send,
+                message: Box::new(held),
+            },
+            None => held,
+        };
+        if let Some((receive, content)) = self.arrive(channel, envelope, content) {
+            self.flow(channel).step(source, Event::Found, now);
+            self.matched(channel, receive, envelope, content);
+        } else {
+            let flow = self.flow(channel);
+            flow.step(source, Event::NotFound, now);
+            let event = if flow.reserve_memory(length) {
+                Event::Room
+            } else {
+                Event::NoRoom
+            };
+            if flow.step(source, event, now) == Action::CopyOut {
+                flow.use_up(source, 1, true, now);
+                self.assembly(assembly).place = Place::Memory;
+            }
+        }
+        self.continue_eager(channel, source, assembly);
+    }
+
+    /// A further packet of an eager message.
+    fn handle_next(&mut self, channel: &dyn Channel, source: u32, offset: u64, payload: &Buffer) {
+        let now = channel.now();
+        let incoming = *self.flow(channel).incoming(source, now);
+        let token = incoming.expect("a further packet comes after the first one");
+        let assembly = self.assembly(token);
+        assembly.buffer.place(offset, payload);
+        assembly.arrived += payload.len();
+        if let Place::Packets(count) = &mut assembly.place {
+            *count += 1;
+        } else {
+            self.flow(channel).use_up(source, 1, true, now);
+        }
+        self.continue_eager(channel, source, token);
+    }
+
+    /// After a packet of an eager message: there are more, or all has been received.
+    fn continue_eager(&mut self, channel: &dyn Channel, source: u32, token: Token) {
+        let now = channel.now();
+        let assembly = self.assembly(token);
+        let complete = assembly.arrived == assembly.length;
+        let flow = self.flow(channel);
+        let event = if complete {
+            Event::AllReceived
+        } else {
+            Event::More
+        };
+        let action = flow.step(source, event, now);
+        if complete {
+            *flow.incoming(source, now) = None;
+        }
+        if action == Action::Deliver {
+            self.complete(channel, token);
+        }
+    }
+
+    fn assembly(&mut self, token: Token) -> &mut Assembly {
+        match &mut self.operations[token as usize].state {
+            State::Assembly(assembly) => assembly,
+            other => unreachable!("an assembly is expected, not {other:?}"),
+        }
+    }
+
+    /// A receive meets an eager message: what it took up comes back. The receive waits for data.
+    pub(super) fn meet(&mut self, channel: &dyn Channel, token: Token, receive: Token) {
+        let now = channel.now();
+        let assembly = self.assembly(token);
+        assembly.receive = Some(receive);
+        let place = std::mem::replace(&mut assembly.place, Place::Receive);
+        let (source, length) = (assembly.envelope.source, assembly.length);
+        let complete = assembly.arrived == length;
+        self.flow(channel).met(source, length, now);
+        self.free_place(channel, place, source, length);
+        let flow = self.flow(channel);
+        if *flow.incoming(source, now) == Some(token) {
+            // Of one that has just come, the machine knows already.
+            if flow.is_between_packets(source) {
+                flow.step(source, Event::ReceivePosted, now);
+            }
+        } else {
+            debug_assert!(complete, "only the last message is incomplete");
+            self.complete(channel, token);
+        }
+        self.flow(channel).report(source, now);
+        self.carry_out(channel);
+    }
+
+    /// A message has come and met its receive.
+    fn complete(&mut self, channel: &dyn Channel, token: Token) {
+        let State::Assembly(assembly) = self.remove(token) else {
+            unreachable!("an assembly is expected");
+        };
+        let receive = assembly.receive.expect("it has met its receive");
+        self.handle_data(channel, receive, &assembly.buffer);
+    }
+
+    /// A part of a message that was cleared.
+    fn handle_part(&mut self, channel: &dyn Channel, token: Token, offset: u64, part: &Buffer) {
+        let State::AwaitData {
+            envelope,
+            length,
+            buffer,
+            detached,
+            arrived,
+        } = &mut self.operations[token as usize].state
+        else {
+            unreachable!("data come for a receive that sent a CTS");
+        };
+        let (envelope, length, detached) = (*envelope, *length, *detached);
+        if buffer.is_unbounded() {
+            *buffer = part.of_kind(length);
+        }
+        if length <= buffer.len() {
+            buffer.place(offset, part);
+        }
+        *arrived += part.len();
+        assert!(*arrived <= length, "no byte arrives twice");
+        let complete = *arrived == length;
+        if length <= buffer.len() && self.operations[token as usize].role == Role::Source {
+            self.forward_part(channel, token, offset, part);
+        }
+        if !complete {
+            return;
+        }
+        let State::AwaitData { buffer, .. } = &mut self.operations[token as usize].state else {
+            unreachable!("a receive waits for its last part");
+        };
+        let rest = buffer.len();
+        let buffer = std::mem::replace(buffer, Buffer::phantom(rest));
+        if detached {
+            self.owe(channel, token, length);
+        }
+        // The bytes are there already.
+        self.deliver(channel, token, envelope, (buffer, &Buffer::phantom(length)));
+    }
+}
+
+/// What a packet is for the machine that receives.
+fn event_of(header: &Header) -> Event {
+    match header {
+        Header::Credits => Event::Credits,
+        Header::Cts { .. } => Event::Cts,
+        Header::Data { .. } | Header::DataPart { .. } => Event::Data,
+        Header::Rts { .. } => Event::Rts,
+        Header::Ack { .. } => Event::Ack,
+        Header::CancelRequest { .. } => Event::CancelRequest,
+        Header::CancelResponse { .. } => Event::CancelResponse,
+        Header::Eager { .. } | Header::Synchronous { .. } | Header::EagerFirst { .. } => {
+            Event::Eager
+        }
+        Header::EagerNext { .. } => Event::EagerData,
+        Header::Detached { .. } => unreachable!("only where nothing is limited"),
+        // The layer below answers these.
+        Header::Socket { .. } => unreachable!(),
+    }
+}

@@ -1,0 +1,340 @@
+//! One rank's packet buffers and connections where [limits](Limits) are set: what runs the tables of [`machine`].
+//!
+//! Inputs are what is to be sent ([`FlowControl::send`]), what has left ([`FlowControl::left`]), and what the peer tells
+//! ([`FlowControl::open`]); what is to be done comes back as [`Effect`]s, in their order. No I/O, no clock: the time is an argument.
+//!
+//! A *credit* stands for a packet buffer at the peer. Each packet but a flow-control update takes one; it comes back when the packet is
+//! used up: at once, but for an eager message that waits for its receive in its packets. The state of a connection is made when
+//! the first packet goes either way.
+
+mod connection;
+mod lost;
+mod receiving;
+mod reporting;
+mod sending;
+mod told;
+
+use std::collections::{BTreeMap, VecDeque};
+
+pub(crate) use connection::{Car, Connection, Hold, Kind, Slot};
+pub use told::{ConnectionReport, FlowReport};
+
+use crate::channel::{Packet, Posting, Returned, Settings, Token, Variant};
+use crate::protocol::defect::{Defect, Defects};
+use crate::protocol::machine;
+use crate::{Buffer, Limits};
+
+/// What the engine has to do.
+#[derive(Clone, Debug)]
+pub(crate) enum Effect {
+    /// Send a packet; if there is a slot, [`FlowControl::left`] wants to know when it has left.
+    Post {
+        peer: u32,
+        packet: Packet,
+        slot: Option<Slot>,
+    },
+    /// The message of an operation has left the program's memory.
+    Finished(Token),
+    /// The eager message of an operation goes by rendezvous.
+    Converted(Token),
+    /// Let so many seconds pass in which the packets for a peer are packed; then [`FlowControl::packed`].
+    Pack { peer: u32, seconds: f64 },
+    /// So many bytes of a message that is being forwarded have been posted.
+    Forwarded { operation: Token, bytes: u64 },
+}
+
+/// How often each transition was taken, by its place in the table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// Of [`machine::send()`].
+    pub send: Vec<u64>,
+    /// Of [`machine::receive()`].
+    pub receive: Vec<u64>,
+    /// Of [`machine::credits()`].
+    pub credits: Vec<u64>,
+}
+
+/// The connections of a rank, and what they share.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowControl {
+    limits: Limits,
+    costs: Costs,
+    shared: Shared,
+    connections: BTreeMap<u32, Box<Connection>>,
+    /// The connections that wait for packet buffers, in the order in which they began to.
+    line: VecDeque<u32>,
+    /// Memory in use for unexpected messages, in bytes, and the most of it that ever was.
+    memory: u64,
+    memory_peak: u64,
+    taken: Taken,
+    pub(crate) defects: Defects,
+}
+
+/// What it takes to post packets, in seconds.
+#[derive(Clone, Copy, Debug)]
+struct Costs {
+    posting: Posting,
+    copy_bandwidth: f64,
+}
+
+/// What the connections of a rank share.
+#[derive(Clone, Debug)]
+struct Shared {
+    /// Free packet buffers.
+    buffers: Option<u32>,
+    /// Packets and machines that each operation still waits for.
+    activities: BTreeMap<Token, u32>,
+    /// Packets that hold something until they have left.
+    under_way: u32,
+    effects: VecDeque<Effect>,
+}
+
+impl FlowControl {
+    /// What a rank has whose channel has these settings, in which limits are set.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let limits = settings.limits.as_ref().expect("limits are set");
+        let mut flow = match settings.variant {
+            Variant::Packet => Self::new(limits),
+            // The stream cuts messages up, holds senders back and keeps what was not read, by itself.
+            Variant::Stream => Self::new(&Limits {
+                packet: u64::MAX,
+                credits: None,
+                direct: true,
+                ..limits.clone()
+            }),
+        };
+        flow.costs = Costs {
+            posting: settings.posting,
+            copy_bandwidth: settings.copy_bandwidth,
+        };
+        flow
+    }
+
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let limits = Limits {
+            packet: limits.packet.max(1),
+            buffers: limits.buffers.map(|buffers| buffers.max(1)),
+            ..limits.clone()
+        };
+        Self {
+            costs: Costs {
+                posting: Posting::default(),
+                copy_bandwidth: f64::INFINITY,
+            },
+            shared: Shared {
+                buffers: limits.buffers,
+                activities: BTreeMap::new(),
+                under_way: 0,
+                effects: VecDeque::new(),
+            },
+            limits,
+            connections: BTreeMap::new(),
+            line: VecDeque::new(),
+            memory: 0,
+            memory_peak: 0,
+            taken: Taken {
+                send: vec![0; machine::send::ROWS.len()],
+                receive: vec![0; machine::receive::ROWS.len()],
+                credits: vec![0; machine::credits::ROWS.len()],
+            },
+            defects: Defects::default(),
+        }
+    }
+
+    /// The largest payload of a packet.
+    pub(crate) const fn packet(&self) -> u64 {
+        self.limits.packet
+    }
+
+    /// The most packets for which a peer waits at once.
+    pub(crate) fn batch_max(&self) -> u32 {
+        self.limits.batch_max()
+    }
+
+    /// The next thing to do.
+    pub(crate) fn effect(&mut self) -> Option<Effect> {
+        self.shared.effects.pop_front()
+    }
+
+    fn connection(&mut self, peer: u32, now: f64) -> &mut Connection {
+        let limits = &self.limits;
+        let fresh = || Box::new(Connection::new(peer, limits, now));
+        self.connections.entry(peer).or_insert_with(fresh)
+    }
+
+    /// Puts something in the queue of a connection.
+    pub(crate) fn send(&mut self, peer: u32, car: Car, now: f64) {
+        let connection = self.connection(peer, now);
+        if car.kind == Kind::Answer {
+            connection.answers.push_back(car);
+        } else {
+            connection.queue.push_back(car);
+            if self.defects.has(Defect::LatestFirst) {
+                let queue = &mut self.connection(peer, now).queue;
+                queue.rotate_right(1);
+            }
+        }
+        self.run(peer, now);
+    }
+
+    /// The peer has told what it has used up.
+    pub(crate) fn open(&mut self, peer: u32, returned: &Returned, now: f64) {
+        let limits = self.limits.clone();
+        self.connection(peer, now).open(&limits, returned);
+        self.run(peer, now);
+    }
+
+    /// A packet has left for good: what it held is free, and whoever waits for that goes on.
+    pub(crate) fn left(&mut self, slot: Slot, now: f64) {
+        self.shared.under_way -= 1;
+        match slot.hold {
+            Hold::Nothing => {}
+            Hold::Pool if self.defects.has(Defect::BufferLost) => {}
+            Hold::Pool => self.shared.give_back(1),
+            Hold::Reserved => {
+                self.connection(slot.peer, now).reserved += 1;
+                self.run(slot.peer, now);
+            }
+        }
+        if let Some(operation) = slot.operation {
+            self.shared.drop_activity(operation);
+        }
+        if !self.defects.has(Defect::NoWakeOnBuffers) {
+            self.serve(now);
+        }
+    }
+
+    /// What is posted next to a peer has been packed.
+    pub(crate) fn packed(&mut self, peer: u32, now: f64) {
+        self.connection(peer, now).packed = true;
+        self.run(peer, now);
+    }
+
+    /// Takes a message out of the queue of a connection, unless its first packet has left or is being packed.
+    pub(crate) fn withdraw(&mut self, peer: u32, send: Token, now: f64) -> bool {
+        let Some(connection) = self.connections.get_mut(&peer) else {
+            return false;
+        };
+        let is_it = |car: &Car| car.operation == Some(send) || car.waiting_send() == Some(send);
+        if let Some(position) = connection.queue.iter().position(is_it) {
+            connection.queue.remove(position);
+            return true;
+        }
+        if !connection.may_withdraw() || !connection.car.as_ref().is_some_and(is_it) {
+            return false;
+        }
+        connection.withdrawn = true;
+        self.run(peer, now);
+        self.serve(now);
+        true
+    }
+
+    /// Writes a part of a message that is being forwarded to its place in what the connection sends: all before `available` is there.
+    pub(crate) fn provide(
+        &mut self,
+        peer: u32,
+        send: Token,
+        (offset, part, available): (u64, &Buffer, u64),
+        now: f64,
+    ) {
+        let connection = self.connection(peer, now);
+        let mut cars = connection.car.iter_mut().chain(&mut connection.queue);
+        let car = cars.find(|car| car.operation == Some(send));
+        let car = car.expect("what is forwarded is queued");
+        car.payload.place(offset, part);
+        car.available = available;
+        self.run(peer, now);
+    }
+
+    /// Lets those go on that wait for buffers.
+    fn serve(&mut self, now: f64) {
+        for _ in 0..self.line.len() {
+            if self.shared.buffers == Some(0) {
+                break;
+            }
+            if let Some(peer) = self.line.pop_front() {
+                self.connection(peer, now).in_line = false;
+                self.run(peer, now);
+            }
+        }
+    }
+
+    /// Lets the machines of a connection go on as far as they can.
+    fn run(&mut self, peer: u32, now: f64) {
+        // What is sent takes along what there is to tell the peer.
+        self.run_send(peer, now);
+        self.run_credits(peer);
+        let connection = self.connection(peer, now);
+        if connection.awaits_buffer() && !connection.in_line {
+            connection.in_line = true;
+            self.line.push_back(peer);
+        }
+    }
+
+    /// Whether nothing is queued or under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        let mut all = self.connections.values();
+        self.shared.under_way == 0 && all.all(|connection| connection.is_idle())
+    }
+
+    /// The most memory that unexpected messages have ever taken, in bytes.
+    pub(crate) const fn memory_peak(&self) -> u64 {
+        self.memory_peak
+    }
+
+    pub(crate) const fn taken(&self) -> &Taken {
+        &self.taken
+    }
+
+    /// All connections, by peer.
+    pub(crate) fn connections(&self) -> impl Iterator<Item = &Connection> {
+        self.connections.values().map(|connection| &**connection)
+    }
+
+    /// What the connection to a peer waits for, in words.
+    pub(crate) fn waits_for(&self, peer: u32) -> Option<&'static str> {
+        self.connections.get(&peer)?.waits_for()
+    }
+
+    /// Everything that decides what happens next, in words; not what is only told.
+    #[cfg(test)]
+    pub(crate) fn key(&self) -> String {
+        let (shared, memory) = (&self.shared, self.memory);
+        format!("{shared:?} {:?} {:?} {memory}", self.connections, self.line)
+    }
+
+    /// The peer of a connection whose machine waits for what is there.
+    #[cfg(test)]
+    pub(crate) fn oversleeps(&self) -> Option<u32> {
+        let mut all = self.connections();
+        let found = all.find(|connection| {
+            let event = connection.observe(&self.limits, &self.costs, self.shared.buffers);
+            event.is_some()
+        });
+        found.map(|connection| connection.peer)
+    }
+
+    /// Whether everything that was taken is back.
+    fn is_settled(&self) -> bool {
+        let buffers = self.shared.buffers == self.limits.buffers;
+        buffers && self.memory == 0 && self.shared.activities.is_empty() && self.is_idle()
+    }
+}
+
+impl Shared {
+    /// One of the things that an operation waits for is over; with the last one the message has left.
+    fn drop_activity(&mut self, operation: Token) {
+        let count = self.activities.get_mut(&operation);
+        let count = count.expect("an operation with activities is known");
+        *count = count
+            .checked_sub(1)
+            .expect("activities are never below 0 (M-13)");
+        if *count == 0 {
+            self.activities.remove(&operation);
+            self.effects.push_back(Effect::Finished(operation));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,278 @@
+//! The state of a connection to one peer: its queue, its credits, and where its machines are.
+
+use std::collections::VecDeque;
+
+use crate::channel::{Header, Returned, Token};
+use crate::protocol::machine::{credits, receive, send};
+use crate::{Buffer, Limits};
+
+/// What is sent on a connection: a message, a part of one, or an answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Car {
+    pub(crate) kind: Kind,
+    /// The header of its only packet; that of several is made from it.
+    pub(crate) header: Header,
+    /// The operation that ends with it.
+    pub(crate) operation: Option<Token>,
+    pub(crate) payload: Buffer,
+    /// Whether the operation ends only when the channel says that the packets have left.
+    pub(crate) told: bool,
+    /// Bytes that have been posted.
+    pub(crate) sent: u64,
+    /// Bytes that can be posted: all, but of a message that is being forwarded.
+    pub(crate) available: u64,
+    /// Whether it has left in one packet.
+    pub(crate) whole: bool,
+    /// Whether somebody wants to know how much has been posted.
+    pub(crate) forwarded: bool,
+    /// Whether its data are sent from the program's memory.
+    pub(crate) direct: bool,
+}
+
+/// The type of a [`Car`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// A message, or the beginning of one, that nobody has asked for.
+    Eager,
+    /// What keeps its place among the messages: RTS, the request to give a message back.
+    Control,
+    /// What overtakes them: CTS, acknowledgements.
+    Answer,
+    /// A message that has been cleared.
+    Data,
+}
+
+impl Car {
+    pub(crate) const fn new(kind: Kind, header: Header, payload: Buffer) -> Self {
+        Self {
+            kind,
+            header,
+            operation: None,
+            available: payload.len(),
+            payload,
+            told: false,
+            sent: 0,
+            whole: false,
+            forwarded: false,
+            direct: matches!(kind, Kind::Data),
+        }
+    }
+
+    /// The operation that waits for an answer to it.
+    pub(super) const fn waiting_send(&self) -> Option<Token> {
+        match self.header {
+            Header::Rts { send, .. } | Header::Synchronous { send, .. } => Some(send),
+            _ => None,
+        }
+    }
+
+    /// How many packets could be posted once so many bytes have been.
+    pub(super) fn ready(&self, limits: &Limits, sent: u64) -> u64 {
+        let rest = self.available - sent;
+        if self.available == self.payload.len() {
+            limits.packets(rest)
+        } else if limits.packet == u64::MAX {
+            u64::from(rest > 0)
+        } else {
+            // Only full ones: the last one may be shorter.
+            rest / limits.packet
+        }
+    }
+
+    /// Whether its data are sent from the program's memory.
+    pub(super) fn is_direct(&self, limits: &Limits) -> bool {
+        self.direct && limits.direct
+    }
+}
+
+/// What a packet holds until it has left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hold {
+    /// No buffer.
+    Nothing,
+    /// One of the rank's buffers.
+    Pool,
+    /// One of the buffers that the connection keeps for control traffic.
+    Reserved,
+}
+
+/// A packet under way, of which the end matters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    pub(crate) peer: u32,
+    pub(crate) hold: Hold,
+    /// The operation that it is an activity of.
+    pub(crate) operation: Option<Token>,
+}
+
+/// What the peer has of our eager messages without having received them.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Outstanding {
+    pub(crate) packets: u64,
+    pub(crate) messages: u64,
+    pub(crate) bytes: u64,
+}
+
+/// A virtual connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    pub(crate) peer: u32,
+    pub(super) send: send::State,
+    /// Since when it is in that state, if it waits there.
+    pub(super) since: f64,
+    /// How long it has waited in each of [`send::WAITS`], in seconds.
+    pub(super) waited: [f64; 8],
+    /// What is being sent.
+    pub(super) car: Option<Car>,
+    /// Whether what is posted next is packed.
+    pub(super) packed: bool,
+    /// Whether what is being sent is not to be sent any more.
+    pub(super) withdrawn: bool,
+    /// The packets for which buffers or credits have been taken, and that are posted next.
+    pub(super) fixed: Option<u32>,
+    /// The buffer that is held for its first packet.
+    pub(super) hold: Hold,
+    /// What comes before the others, because nothing may hold it up.
+    pub(super) answers: VecDeque<Car>,
+    pub(super) queue: VecDeque<Car>,
+    /// Free buffers for control traffic only.
+    pub(super) reserved: u32,
+    pub(super) credits: Option<u32>,
+    pub(super) outstanding: Outstanding,
+    /// Eager messages are converted until half of what is outstanding has been received.
+    pub(super) converting: bool,
+    pub(super) receive: receive::State,
+    /// The eager message of which more packets will come.
+    pub(crate) incoming: Option<Token>,
+    pub(super) report: credits::State,
+    pub(super) returned: Returned,
+    /// Whether the peer waits for what there is to tell, however little it is.
+    pub(super) urgent: bool,
+    /// Whether it stands in the line for buffers.
+    pub(super) in_line: bool,
+}
+
+impl Connection {
+    pub(super) fn new(peer: u32, limits: &Limits, now: f64) -> Self {
+        Self {
+            peer,
+            send: send::State::AwaitCar,
+            since: now,
+            waited: [0.0; 8],
+            packed: false,
+            withdrawn: false,
+            fixed: None,
+            car: None,
+            hold: Hold::Nothing,
+            answers: VecDeque::new(),
+            queue: VecDeque::new(),
+            reserved: limits.reserved,
+            credits: limits.window(),
+            outstanding: Outstanding::default(),
+            converting: false,
+            receive: receive::State::AwaitPacket,
+            incoming: None,
+            report: credits::State::Quiet,
+            returned: Returned::NOTHING,
+            urgent: false,
+            in_line: false,
+        }
+    }
+
+    /// Takes back what the peer has used up.
+    pub(super) fn open(&mut self, limits: &Limits, returned: &Returned) {
+        if let (Some(credits), Some(window)) = (&mut self.credits, limits.window()) {
+            *credits += returned.credits;
+            assert!(
+                *credits <= window,
+                "no more credits come back than left (M-13)"
+            );
+        }
+        let Outstanding {
+            packets,
+            messages,
+            bytes,
+        } = &mut self.outstanding;
+        let subtract = |from: &mut u64, what: u64| {
+            *from = from
+                .checked_sub(what)
+                .expect("what comes back was outstanding (M-13)");
+        };
+        subtract(packets, returned.eager_packets.into());
+        subtract(messages, returned.messages.into());
+        subtract(bytes, returned.bytes);
+        self.converting = self.converting && !self.has_drained(limits);
+    }
+
+    /// Whether half of every limit for eager messages is free.
+    fn has_drained(&self, limits: &Limits) -> bool {
+        let below = |is: u64, limit: Option<u64>| limit.is_none_or(|limit| is <= limit / 2);
+        below(
+            self.outstanding.packets,
+            limits.eager_window().map(u64::from),
+        ) && below(
+            self.outstanding.messages,
+            limits.eager_messages.map(u64::from),
+        ) && below(self.outstanding.bytes, limits.eager_bytes)
+    }
+
+    /// Whether a further eager message of so many bytes would be too much.
+    pub(super) fn would_exceed(&self, limits: &Limits, length: u64) -> bool {
+        let above = |is: u64, more: u64, limit: Option<u64>| {
+            limit.is_some_and(|limit| is.saturating_add(more) > limit)
+        };
+        let packets = limits.packets(length);
+        above(
+            self.outstanding.packets,
+            packets,
+            limits.eager_window().map(u64::from),
+        ) || above(
+            self.outstanding.messages,
+            1,
+            limits.eager_messages.map(u64::from),
+        ) || above(self.outstanding.bytes, length, limits.eager_bytes)
+    }
+
+    pub(super) fn awaits_buffer(&self) -> bool {
+        matches!(
+            self.send,
+            send::State::AwaitBufCtrl | send::State::AwaitBufData
+        ) || self.report == credits::State::AwaitBuf
+    }
+
+    /// Whether what is being sent has not been posted, nor is being packed.
+    pub(super) const fn may_withdraw(&self) -> bool {
+        matches!(
+            self.send,
+            send::State::AwaitBufCtrl | send::State::AwaitFlowCtrl
+        )
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.send == send::State::AwaitCar && self.report != credits::State::AwaitBuf
+    }
+
+    pub(super) fn waits_for(&self) -> Option<&'static str> {
+        Some(match self.send {
+            send::State::AwaitBufCtrl | send::State::AwaitBufData => "a packet buffer",
+            send::State::AwaitFlowCtrl | send::State::AwaitFlowData => "credits",
+            send::State::AwaitProvided => "more of the message that it forwards",
+            send::State::AwaitPacked | send::State::AwaitPackedData => "packing",
+            _ => return None,
+        })
+    }
+
+    /// How long it has waited in each of [`send::WAITS`], in seconds, up to now.
+    pub(crate) fn waited(&self, now: f64) -> [f64; 8] {
+        let mut waited = self.waited;
+        if let Some(at) = send::WAITS.iter().position(|state| *state == self.send) {
+            waited[at] += now - self.since;
+        }
+        waited
+    }
+
+    /// Free credits, and what is to be told to the peer.
+    pub(crate) const fn counters(&self) -> (Option<u32>, Outstanding, Returned) {
+        (self.credits, self.outstanding, self.returned)
+    }
+}

@@ -1,0 +1,68 @@
+//! Running the machine that receives: its steps, and what used-up packets give back.
+
+use super::FlowControl;
+use crate::channel::Token;
+use crate::protocol::defect::Defect;
+use crate::protocol::machine::receive::{Action, Event, ROWS, State};
+use crate::protocol::machine::take;
+
+impl FlowControl {
+    /// A step of the machine of a connection: what is to be done.
+    pub(crate) fn step(&mut self, peer: u32, event: Event, now: f64) -> Action {
+        let state = self.connection(peer, now).receive;
+        let row = take(ROWS, state, event, &mut self.taken.receive);
+        self.connection(peer, now).receive = row.to;
+        row.action
+    }
+
+    /// The eager message of which more packets will come on a connection.
+    pub(crate) fn incoming(&mut self, peer: u32, now: f64) -> &mut Option<Token> {
+        &mut self.connection(peer, now).incoming
+    }
+
+    /// Whether an unexpected eager message has begun to arrive on a connection and the next packet of it has not come.
+    pub(crate) fn is_between_packets(&self, peer: u32) -> bool {
+        let connection = self.connections.get(&peer);
+        connection.is_some_and(|connection| connection.receive == State::AwaitUnexpectedData)
+    }
+
+    /// So many packets of a peer are used up.
+    pub(crate) fn use_up(&mut self, peer: u32, packets: u32, eager: bool, now: f64) {
+        let twice = self.defects.has(Defect::CreditTwice);
+        let returned = &mut self.connection(peer, now).returned;
+        returned.credits += if twice { 2 * packets } else { packets };
+        returned.eager_packets += if eager { packets } else { 0 };
+    }
+
+    /// Gives credits back that were kept although their packets were processed; the peer may be waiting for each of them.
+    pub(crate) fn return_kept(&mut self, peer: u32, packets: u32, now: f64) {
+        self.use_up(peer, packets, false, now);
+        self.connection(peer, now).urgent = true;
+        self.report(peer, now);
+    }
+
+    /// An eager message of a peer has met its receive.
+    pub(crate) fn met(&mut self, peer: u32, length: u64, now: f64) {
+        let returned = &mut self.connection(peer, now).returned;
+        returned.messages += 1;
+        returned.bytes += length;
+    }
+
+    /// Takes memory for an unexpected message; false if there is not so much.
+    pub(crate) fn reserve_memory(&mut self, length: u64) -> bool {
+        let memory = self.memory.saturating_add(length);
+        if self.limits.unexpected.is_some_and(|limit| memory > limit) {
+            return false;
+        }
+        self.memory = memory;
+        self.memory_peak = self.memory_peak.max(memory);
+        true
+    }
+
+    pub(crate) fn free_memory(&mut self, length: u64) {
+        self.memory = self
+            .memory
+            .checked_sub(length)
+            .expect("only what was taken is freed (M-13)");
+    }
+}

@@ -1,0 +1,108 @@
+//! Running the machine that tells the peer which of its packets are used up.
+
+use super::connection::{Connection, Hold, Slot};
+use super::sending::take_from;
+use super::{FlowControl, Shared};
+use crate::channel::{Header, Returned};
+use crate::protocol::defect::{Defect, Defects};
+use crate::protocol::machine::credits::{Action, Event, ROWS, State};
+use crate::protocol::machine::take;
+use crate::{Buffer, Limits};
+
+impl FlowControl {
+    /// Tells the peer if it is time to. For the end of what one event has done, so that answers may take the news along.
+    pub(crate) fn report(&mut self, peer: u32, now: f64) {
+        self.run(peer, now);
+    }
+
+    pub(super) fn run_credits(&mut self, peer: u32) {
+        let Self {
+            limits,
+            shared,
+            connections,
+            taken,
+            defects,
+            ..
+        } = self;
+        let Some(connection) = connections.get_mut(&peer) else {
+            return;
+        };
+        while let Some(event) = connection.observe_report(limits, shared.buffers, *defects) {
+            let row = take(ROWS, connection.report, event, &mut taken.credits);
+            // What is posted takes everything along: the state is the next one already.
+            connection.report = row.to;
+            if row.action == Action::PostUpdate {
+                connection.post_update(shared, &mut taken.credits);
+            }
+        }
+    }
+}
+
+impl Connection {
+    fn observe_report(
+        &self,
+        limits: &Limits,
+        free: Option<u32>,
+        defects: Defects,
+    ) -> Option<Event> {
+        let reserved = self.reserved > 0 && !defects.has(Defect::UpdatesNotReserved);
+        let has_buffer = reserved || free != Some(0);
+        let tells = !defects.has(Defect::NoUpdates);
+        match self.report {
+            State::Quiet if self.returned.is_nothing() => None,
+            State::Quiet | State::Owing if tells && self.owes_much(limits) => Some(Event::Many),
+            State::Quiet => Some(Event::Few),
+            State::Owing => None,
+            State::Report if has_buffer => Some(Event::Free),
+            State::Report => Some(Event::NoneFree),
+            State::AwaitBuf => has_buffer.then_some(Event::BuffersAvailable),
+        }
+    }
+
+    /// Whether there is so much to tell that the peer may be waiting for it.
+    fn owes_much(&self, limits: &Limits) -> bool {
+        let half =
+            |is: u64, limit: Option<u64>| limit.is_some_and(|limit| is > 0 && is >= limit / 2);
+        let credits = self.returned.credits;
+        limits.window().is_some() && (credits >= limits.report_at() || self.urgent && credits > 0)
+            || half(
+                self.returned.messages.into(),
+                limits.eager_messages.map(u64::from),
+            )
+            || half(self.returned.bytes, limits.eager_bytes)
+    }
+
+    fn post_update(&mut self, shared: &mut Shared, reports: &mut [u64]) {
+        let hold = if shared.buffers.is_none() {
+            Hold::Nothing
+        } else if self.reserved > 0 {
+            self.reserved -= 1;
+            Hold::Reserved
+        } else {
+            take_from(&mut shared.buffers, 1);
+            Hold::Pool
+        };
+        let slot = Slot {
+            peer: self.peer,
+            hold,
+            operation: None,
+        };
+        self.post(shared, Header::Credits, Buffer::phantom(0), slot, reports);
+    }
+
+    /// Takes what there is to tell, for a packet that leaves anyway.
+    pub(super) fn piggyback(&mut self, reports: &mut [u64]) -> Option<Box<Returned>> {
+        if self.returned.is_nothing() {
+            return None;
+        }
+        self.urgent = false;
+        if matches!(self.report, State::Owing | State::AwaitBuf) {
+            let row = take(ROWS, self.report, Event::PiggyBacked, reports);
+            self.report = row.to;
+        }
+        Some(Box::new(std::mem::replace(
+            &mut self.returned,
+            Returned::NOTHING,
+        )))
+    }
+}

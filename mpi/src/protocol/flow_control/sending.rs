@@ -1,0 +1,438 @@
+//! Running the machine that sends: the answers to the questions of its states, and its actions.
+
+use super::{Car, Connection, Costs, Effect, FlowControl, Hold, Kind, Shared, Slot};
+use crate::channel::{Header, Packet, Posting};
+use crate::protocol::defect::Defect;
+use crate::protocol::machine::send::{Action, Event, ROWS, State, WAITS};
+use crate::protocol::machine::take;
+use crate::{Buffer, Limits};
+
+impl FlowControl {
+    /// Runs the machine of a connection until it waits.
+    pub(super) fn run_send(&mut self, peer: u32, now: f64) {
+        let Self {
+            limits,
+            costs,
+            shared,
+            connections,
+            taken,
+            defects,
+            ..
+        } = self;
+        let Some(connection) = connections.get_mut(&peer) else {
+            return;
+        };
+        let waits = matches!(connection.send, State::AwaitFlowCtrl | State::AwaitFlowData);
+        if waits && defects.has(Defect::NoWakeOnCredits) {
+            return;
+        }
+        while let Some(event) = connection.observe(limits, costs, shared.buffers) {
+            let row = take(ROWS, connection.send, event, &mut taken.send);
+            let action = if defects.has(Defect::CreditNotTaken) && row.action == Action::TakeCredit
+            {
+                Action::Nothing
+            } else {
+                row.action
+            };
+            connection.act((limits, costs), shared, action, &mut taken.credits);
+            if let Some(at) = WAITS.iter().position(|state| *state == connection.send) {
+                connection.waited[at] += now - connection.since;
+            }
+            connection.send = row.to;
+            connection.since = now;
+        }
+    }
+}
+
+impl Connection {
+    /// What the state of the machine finds out; `None` if it waits.
+    pub(super) fn observe(
+        &self,
+        limits: &Limits,
+        costs: &Costs,
+        free: Option<u32>,
+    ) -> Option<Event> {
+        let choose = |condition, yes, no| Some(if condition { yes } else { no });
+        match self.send {
+            State::AwaitCar => self.has_more().then_some(Event::CarAvailable),
+            State::DecideType => choose(
+                self.is_too_much(limits),
+                Event::TooManyEager,
+                Event::TypeKept,
+            ),
+            State::BufCtrl => choose(
+                self.control_buffer(free).is_some(),
+                Event::Free,
+                Event::NoneFree,
+            ),
+            State::AwaitBufCtrl | State::AwaitFlowCtrl if self.withdrawn => Some(Event::Withdrawn),
+            State::AwaitBufCtrl => {
+                let found = self.control_buffer(free);
+                found.map(|_| Event::BuffersAvailable)
+            }
+            State::FlowCtrl => choose(self.has_credits(1), Event::Ok, Event::Restricted),
+            State::AwaitFlowCtrl => self.has_credits(1).then_some(Event::FlowEnabled),
+            State::Pack => choose(
+                self.cost(limits, costs, 1) > 0.0,
+                Event::Costs,
+                Event::NoCost,
+            ),
+            State::PackData => {
+                let cost = self.cost(limits, costs, self.batch(limits));
+                choose(cost > 0.0, Event::Costs, Event::NoCost)
+            }
+            State::AwaitPacked | State::AwaitPackedData => self.packed.then_some(Event::Packed),
+            State::AwaitProvided => {
+                let event = if self.current().is_direct(limits) {
+                    Event::ProvidedDirect
+                } else {
+                    Event::ProvidedBuffered
+                };
+                (self.current().ready(limits, self.current().sent) > 0).then_some(event)
+            }
+            State::PostCtrl => Some(self.after(limits, 1)),
+            State::BufData => {
+                let has = has_buffers(free, self.batch(limits));
+                choose(has, Event::Free, Event::NoneFree)
+            }
+            State::AwaitBufData => {
+                has_buffers(free, self.batch(limits)).then_some(Event::BuffersAvailable)
+            }
+            State::FlowData => {
+                let has = self.has_credits(self.batch(limits));
+                choose(has, Event::Ok, Event::Restricted)
+            }
+            State::AwaitFlowData => {
+                let has = self.has_credits(self.batch(limits));
+                has.then_some(Event::FlowEnabled)
+            }
+            State::PostData => Some(self.after(limits, self.batch(limits))),
+            State::Complete => Some(self.completion(limits)),
+            State::CheckReady => choose(self.has_more(), Event::QueueNotEmpty, Event::QueueEmpty),
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        !self.answers.is_empty() || !self.queue.is_empty()
+    }
+
+    fn current(&self) -> &Car {
+        self.car.as_ref().expect("only in states with a CAR")
+    }
+
+    /// Whether an eager message has to be converted.
+    fn is_too_much(&self, limits: &Limits) -> bool {
+        let car = self.current();
+        let eager = car.kind == Kind::Eager;
+        let several =
+            matches!(car.header, Header::Synchronous { .. }) && car.payload.len() > limits.packet;
+        several || eager && (self.converting || self.would_exceed(limits, car.payload.len()))
+    }
+
+    /// Which buffer there is for the first packet. One of the reserved ones is left for flow-control updates.
+    fn control_buffer(&self, free: Option<u32>) -> Option<Hold> {
+        match free {
+            None => Some(Hold::Nothing),
+            Some(0) => {
+                let control = matches!(self.current().kind, Kind::Control | Kind::Answer);
+                (control && self.reserved >= 2).then_some(Hold::Reserved)
+            }
+            Some(_) => Some(Hold::Pool),
+        }
+    }
+
+    fn has_credits(&self, count: u32) -> bool {
+        self.credits.is_none_or(|credits| credits >= count)
+    }
+
+    /// The number of packets that are posted next.
+    fn batch(&self, limits: &Limits) -> u32 {
+        self.fixed.unwrap_or_else(|| {
+            let ready = self.current().ready(limits, self.current().sent);
+            let ready = u32::try_from(ready).unwrap_or(u32::MAX);
+            ready.min(limits.batch_max())
+        })
+    }
+
+    /// How long it takes to pack and post so many packets, in seconds.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "messages of 2^53 bytes and more may be off by one"
+    )]
+    fn cost(&self, limits: &Limits, costs: &Costs, packets: u32) -> f64 {
+        let car = self.current();
+        let bytes = limits
+            .packet
+            .saturating_mul(packets.into())
+            .min(car.available - car.sent);
+        // The first packet of several is packed, whatever it is of.
+        let in_place = car.is_direct(limits) && (car.sent > 0 || bytes == car.payload.len());
+        let copied = if in_place { 0 } else { bytes };
+        let Posting { packet, batch } = costs.posting;
+        batch + packet * f64::from(packets) + copied as f64 / costs.copy_bandwidth
+    }
+
+    /// What comes after so many packets.
+    fn after(&self, limits: &Limits, packets: u32) -> Event {
+        let car = self.current();
+        let posted = limits
+            .packet
+            .saturating_mul(packets.into())
+            .min(car.available - car.sent);
+        let sent = car.sent + posted;
+        if sent == car.payload.len() {
+            Event::NothingMore
+        } else if car.ready(limits, sent) == 0 {
+            Event::MoreLater
+        } else if car.is_direct(limits) {
+            Event::MoreDirect
+        } else {
+            Event::MoreBuffered
+        }
+    }
+
+    /// How the operation of what has been sent ends.
+    fn completion(&self, limits: &Limits) -> Event {
+        let car = self.current();
+        match car.kind {
+            _ if car.operation.is_none() => Event::Control,
+            Kind::Control | Kind::Answer => Event::Control,
+            Kind::Eager | Kind::Data if !car.told && !car.is_direct(limits) => Event::AllPacked,
+            _ if car.whole => Event::AllDirect,
+            _ => Event::SomeDirect,
+        }
+    }
+
+    fn act(
+        &mut self,
+        (limits, costs): (&Limits, &Costs),
+        shared: &mut Shared,
+        action: Action,
+        reports: &mut [u64],
+    ) {
+        match action {
+            Action::Nothing => {}
+            Action::TakeCar => {
+                let next = self.answers.pop_front();
+                self.car = next.or_else(|| self.queue.pop_front());
+            }
+            Action::ConvertToRts => self.convert(limits, shared),
+            Action::TakeBuffer => {
+                let hold = self.control_buffer(shared.buffers);
+                self.hold = hold.expect("a buffer was seen to be free");
+                match self.hold {
+                    Hold::Nothing => {}
+                    Hold::Reserved => self.reserved -= 1,
+                    Hold::Pool => take_from(&mut shared.buffers, 1),
+                }
+            }
+            Action::TakeCredit => take_from(&mut self.credits, 1),
+            Action::DropCar => {
+                self.withdrawn = false;
+                self.car = None;
+                match std::mem::replace(&mut self.hold, Hold::Nothing) {
+                    Hold::Nothing => {}
+                    Hold::Reserved => self.reserved += 1,
+                    Hold::Pool => shared.give_back(1),
+                }
+            }
+            Action::StartPacking => {
+                let packets = match self.send {
+                    State::Pack => 1,
+                    _ => self.batch(limits),
+                };
+                let (peer, seconds) = (self.peer, self.cost(limits, costs, packets));
+                self.packed = false;
+                shared.effects.push_back(Effect::Pack { peer, seconds });
+            }
+            Action::TakeBuffers => {
+                let count = self.batch(limits);
+                take_from(&mut shared.buffers, count);
+                self.fixed = Some(count);
+            }
+            Action::TakeCredits => {
+                let count = self.batch(limits);
+                take_from(&mut self.credits, count);
+                self.fixed = Some(count);
+            }
+            Action::PostControl => self.post_first(limits, shared, reports),
+            Action::PostBatch => {
+                for _ in 0..self.batch(limits) {
+                    self.post_next(limits, shared, reports);
+                }
+                self.fixed = None;
+            }
+            Action::DropActivity => {
+                let operation = self.current().operation;
+                shared.drop_activity(operation.expect("data belong to an operation"));
+            }
+            Action::FinishMessage => {
+                let operation = self.current().operation;
+                let operation = operation.expect("a message belongs to an operation");
+                shared.effects.push_back(Effect::Finished(operation));
+            }
+        }
+    }
+
+    /// Announces an eager message instead of sending it.
+    fn convert(&mut self, limits: &Limits, shared: &mut Shared) {
+        let car = self.car.as_mut().expect("there is a CAR to decide about");
+        let ((Header::Eager { envelope }, Some(send))
+        | (Header::Synchronous { envelope, send }, _)) = (car.header, car.operation)
+        else {
+            unreachable!("only eager messages are converted");
+        };
+        let length = car.payload.len();
+        let synchronous = matches!(car.header, Header::Synchronous { .. });
+        car.kind = Kind::Control;
+        car.header = Header::Rts {
+            envelope,
+            length,
+            send,
+            detached: false,
+        };
+        car.payload = Buffer::phantom(0);
+        car.operation = None;
+        car.available = 0;
+        // A message that can never be eager says nothing about the others.
+        let never = length > limits.packet && synchronous
+            || limits
+                .eager_window()
+                .is_some_and(|window| limits.packets(length) > window.into());
+        self.converting |= !never;
+        shared.effects.push_back(Effect::Converted(send));
+    }
+
+    fn post_first(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
+        let car = self.car.as_mut().expect("there is a CAR to post");
+        let length = car.payload.len();
+        let whole = length <= limits.packet && length == car.available;
+        if car.kind == Kind::Eager {
+            self.outstanding.messages += 1;
+            self.outstanding.bytes += length;
+            self.outstanding.packets += limits.packets(length);
+        }
+        let ends_at_network = car.told || car.is_direct(limits);
+        let mut activity = None;
+        if let (true, Some(operation)) = (ends_at_network, car.operation) {
+            // Of several packets the first is packed, and the machine itself is an activity until all are posted.
+            shared.activities.insert(operation, 1);
+            activity = (whole || car.told).then_some(operation);
+            if !whole && car.told {
+                shared.activities.insert(operation, 2);
+            }
+        }
+        let header = match car.header {
+            header if whole => header,
+            Header::Eager { envelope } => Header::EagerFirst { envelope, length },
+            Header::Data { receive } => Header::DataPart {
+                receive,
+                offset: 0,
+                length,
+            },
+            header => header,
+        };
+        let payload = if whole {
+            car.payload.clone()
+        } else {
+            car.payload.part(0, limits.packet.min(car.available))
+        };
+        car.sent = payload.len();
+        car.whole = whole;
+        shared.tell_forwarded(car, payload.len());
+        let slot = Slot {
+            peer: self.peer,
+            hold: self.hold,
+            operation: activity,
+        };
+        self.hold = Hold::Nothing;
+        self.post(shared, header, payload, slot, reports);
+    }
+
+    fn post_next(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
+        let car = self.car.as_mut().expect("there is a CAR to post");
+        let offset = car.sent;
+        let payload = car
+            .payload
+            .part(offset, limits.packet.min(car.available - offset));
+        car.sent += payload.len();
+        shared.tell_forwarded(car, payload.len());
+        let header = match car.header {
+            Header::Data { receive } => Header::DataPart {
+                receive,
+                offset,
+                length: car.payload.len(),
+            },
+            _ => Header::EagerNext { offset },
+        };
+        let direct = car.is_direct(limits);
+        let activity = (direct || car.told).then_some(car.operation).flatten();
+        if let Some(operation) = activity {
+            *shared.activities.entry(operation).or_default() += 1;
+        }
+        let hold = if direct || shared.buffers.is_none() {
+            Hold::Nothing
+        } else {
+            Hold::Pool
+        };
+        let slot = Slot {
+            peer: self.peer,
+            hold,
+            operation: activity,
+        };
+        self.post(shared, header, payload, slot, reports);
+    }
+
+    /// Posts a packet, which takes along what there is to tell the peer.
+    pub(super) fn post(
+        &mut self,
+        shared: &mut Shared,
+        header: Header,
+        payload: Buffer,
+        slot: Slot,
+        reports: &mut [u64],
+    ) {
+        let matters = slot.hold != Hold::Nothing || slot.operation.is_some();
+        shared.under_way += u32::from(matters);
+        let packet = Packet {
+            header,
+            payload,
+            notify: None,
+            returned: self.piggyback(reports),
+        };
+        shared.effects.push_back(Effect::Post {
+            peer: self.peer,
+            packet,
+            slot: matters.then_some(slot),
+        });
+    }
+}
+
+impl Shared {
+    /// Puts buffers back.
+    pub(super) fn give_back(&mut self, count: u32) {
+        if let Some(free) = &mut self.buffers {
+            *free += count;
+        }
+    }
+
+    fn tell_forwarded(&mut self, car: &Car, bytes: u64) {
+        if let (true, Some(operation)) = (car.forwarded, car.operation) {
+            let effect = Effect::Forwarded { operation, bytes };
+            self.effects.push_back(effect);
+        }
+    }
+}
+
+fn has_buffers(free: Option<u32>, count: u32) -> bool {
+    free.is_none_or(|free| free >= count)
+}
+
+/// Takes from what is limited.
+pub(super) fn take_from(free: &mut Option<u32>, count: u32) {
+    if let Some(free) = free {
+        *free = free
+            .checked_sub(count)
+            .expect("only what was seen to be free is taken (M-13)");
+    }
+}

@@ -1,0 +1,52 @@
+//! Counters that would go below 0, or above what there is, end the run: they are mistakes of ours (M-13).
+
+use super::{FlowControl, Hold, Slot};
+use crate::Limits;
+use crate::channel::Returned;
+
+fn limited() -> FlowControl {
+    FlowControl::new(&Limits {
+        credits: Some(4),
+        buffers: Some(1),
+        ..Limits::NONE
+    })
+}
+
+#[test]
+#[should_panic(expected = "no more credits come back than left (M-13)")]
+fn m13_credits_never_exceed_the_window() {
+    let returned = Returned {
+        credits: 1,
+        ..Returned::NOTHING
+    };
+    limited().open(1, &returned, 0.0);
+}
+
+#[test]
+#[should_panic(expected = "what comes back was outstanding (M-13)")]
+fn m13_outstanding_messages_are_never_below_0() {
+    let returned = Returned {
+        messages: 1,
+        ..Returned::NOTHING
+    };
+    limited().open(1, &returned, 0.0);
+}
+
+#[test]
+#[should_panic(expected = "an operation with activities is known")]
+fn m13_activities_are_never_below_0() {
+    let mut flow = limited();
+    flow.shared.under_way = 1;
+    let slot = Slot {
+        peer: 1,
+        hold: Hold::Nothing,
+        operation: Some(7),
+    };
+    flow.left(slot, 0.0);
+}
+
+#[test]
+#[should_panic(expected = "does not know the event")]
+fn an_event_that_is_not_in_the_table_ends_the_run() {
+    limited().step(1, crate::protocol::machine::receive::Event::EagerData, 0.0);
+}

@@ -1,0 +1,56 @@
+//! What a rank left unfinished when it ended, in words: for warnings.
+//!
+//! One line per kind and, for messages, per sender and tag, so that a thousand forgotten messages are one line.
+
+use std::collections::BTreeMap;
+
+use crate::Envelope;
+use crate::protocol::engine::Engine;
+
+/// The lines about one rank; `undelivered` are messages that had not even arrived.
+pub(crate) fn of(engine: &Engine, undelivered: &[(Envelope, u64)]) -> Vec<String> {
+    let mut texts: Vec<String> = engine
+        .posted()
+        .map(|(pattern, at)| {
+            let (file, line) = (at.file(), at.line());
+            format!("a receive ({pattern}) never got a message, posted at {file}:{line}")
+        })
+        .collect();
+    if let Some((pattern, at, count)) = engine.withdrawn() {
+        let (file, line) = (at.file(), at.line());
+        texts.push(if count == 1 {
+            format!("a receive ({pattern}) was dropped before it got a message, posted at {file}:{line}")
+        } else {
+            format!(
+                "{count} receives were dropped before they got a message, the first ({pattern}) posted at {file}:{line}"
+            )
+        });
+    }
+    if let Some((envelope, at, count)) = engine.lost_messages() {
+        let (file, line, Envelope { source, tag, .. }) = (at.file(), at.line(), envelope);
+        texts.push(format!(
+            "{count} of the receives that were given up had their messages, the first (from rank {source}, tag {tag}) posted at {file}:{line}: these data are lost"
+        ));
+    }
+    if let Some((at, count)) = engine.forgotten() {
+        let (file, line) = (at.file(), at.line());
+        texts.push(format!(
+            "{count} of the requests were dropped and never waited for or freed, the first started at {file}:{line}"
+        ));
+    }
+    let mut messages: BTreeMap<(u32, u32, u32), (u64, u64)> = BTreeMap::new();
+    for (envelope, length) in engine.unreceived().chain(undelivered.iter().copied()) {
+        let key = (envelope.context, envelope.source, envelope.tag);
+        let (count, bytes) = messages.entry(key).or_default();
+        *count += 1;
+        *bytes += length;
+    }
+    texts.extend(messages.into_iter().map(|((_, source, tag), (count, bytes))| {
+        if count == 1 {
+            format!("a message of {bytes} bytes from rank {source} with tag {tag} was never received")
+        } else {
+            format!("{count} messages of {bytes} bytes in all from rank {source} with tag {tag} were never received")
+        }
+    }));
+    texts
+}

@@ -1,0 +1,473 @@
+//! One rank: its channel, its protocol state, and what it waits for.
+//!
+//! Progress is made whenever an operation of the rank is polled: all events of the channel are handled before the
+//! operation looks whether it is over. An operation that is not parks the rank until the next event.
+
+use std::cell::{RefCell, RefMut};
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use crate::api::communicators::Contexts;
+use crate::api::modes::Attached;
+use crate::causes::{Causes, choose};
+use crate::channel::{Channel, Event, Interest, Token};
+use crate::matching::Unexpected;
+use crate::protocol::engine::Engine;
+use crate::protocol::waiting::{Blocked, Waiting, Waits};
+use crate::{Comm, Pattern};
+
+/// After this many negative answers of tests without any change, the rank waits for one.
+const FAILURES_MAX: u32 = 1000;
+
+/// The last questions that were answered with no.
+#[derive(Clone, Debug, Default)]
+struct Failures {
+    /// The number of changes at that time.
+    changes: u64,
+    /// The question that was asked first since the latest change or positive answer.
+    first: Option<Question>,
+    /// Under a model checker: all of them.
+    asked: Vec<Question>,
+    count: u32,
+}
+
+/// What a test or a probe asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Question {
+    /// Whether an operation is over.
+    Test(Token),
+    /// What a call of this name asks about several operations, all of which make this number.
+    Several(&'static str, u64),
+    /// Whether there is a message.
+    Probe(Pattern),
+}
+
+/// What few ranks have.
+#[derive(Default)]
+struct Rare {
+    failures: Failures,
+    attached: Option<Box<Attached>>,
+    contexts: Contexts,
+}
+
+/// One rank of a running program.
+pub struct Process {
+    channel: Box<dyn Channel>,
+    engine: RefCell<Engine>,
+    blocked: RefCell<Blocked>,
+    rare: RefCell<Option<Box<Rare>>>,
+}
+
+impl Process {
+    /// The rank behind a channel.
+    #[must_use]
+    pub fn new(channel: Box<dyn Channel>) -> Rc<Self> {
+        let channel = crate::connection::connecting_channel::connect(channel);
+        let mut engine = Engine::default();
+        if channel.causes().is_some() {
+            engine.trace_causes();
+        }
+        Rc::new(Self {
+            channel,
+            engine: RefCell::new(engine),
+            blocked: RefCell::new(Blocked::default()),
+            rare: RefCell::default(),
+        })
+    }
+
+    /// The communicator of all ranks.
+    #[must_use]
+    pub fn world(self: &Rc<Self>) -> Comm {
+        Comm::world(Rc::clone(self))
+    }
+
+    fn rare(&self) -> RefMut<'_, Rare> {
+        RefMut::map(self.rare.borrow_mut(), |rare| {
+            &mut **rare.get_or_insert_default()
+        })
+    }
+
+    pub(crate) fn contexts(&self) -> RefMut<'_, Contexts> {
+        RefMut::map(self.rare(), |rare| &mut rare.contexts)
+    }
+
+    /// Whether the context is one of a communicator that has been freed.
+    pub(crate) fn is_freed(&self, context: u32) -> bool {
+        let rare = self.rare.borrow();
+        rare.as_ref()
+            .is_some_and(|rare| rare.contexts.is_freed(context))
+    }
+
+    /// The buffer of buffered sends.
+    pub(crate) fn attached(&self) -> RefMut<'_, Option<Box<Attached>>> {
+        RefMut::map(self.rare(), |rare| &mut rare.attached)
+    }
+
+    /// A matched message that nobody received.
+    pub(crate) fn give_back(&self, message: Unexpected) {
+        choose(&*self.channel);
+        self.engine.borrow_mut().give_back(message);
+    }
+
+    pub(crate) fn channel(&self) -> &dyn Channel {
+        &*self.channel
+    }
+
+    /// Calls `f` with the protocol state, after all events so far.
+    pub(crate) fn with_engine<T>(&self, f: impl FnOnce(&mut Engine, &dyn Channel) -> T) -> T {
+        let engine = &mut *self.engine.borrow_mut();
+        self.handle_events(engine);
+        f(engine, &*self.channel)
+    }
+
+    /// Handles all events so far; whether a timer or a computation was over.
+    fn handle_events(&self, engine: &mut Engine) -> bool {
+        let mut elapsed = false;
+        while let Some(event) = self.channel.poll_event() {
+            elapsed |= matches!(event, Event::Elapsed(_));
+            engine.handle(&*self.channel, event);
+        }
+        engine.take_back(&*self.channel);
+        engine.note_handled(&*self.channel);
+        elapsed
+    }
+
+    /// Nobody holds the request any more. Events are left alone: destructors run also when the run is over.
+    pub(crate) fn release(&self, token: Token) {
+        let engine = &mut *self.engine.borrow_mut();
+        if engine.gives_up(token) {
+            choose(&*self.channel);
+        }
+        engine.release(token);
+    }
+
+    /// [`Process::release`] of a request that was dropped without having been waited for, which a model checker tells.
+    pub(crate) fn forget_request(&self, token: Token) {
+        if self.channel.causes().is_some() {
+            self.engine.borrow_mut().note_forgotten(token);
+        }
+        self.release(token);
+    }
+
+    /// [`Engine::cancel_receive`], and leaves events alone: what has not been handled is not lost.
+    pub(crate) fn cancel_receive(&self, token: Token) -> crate::Buffer {
+        choose(&*self.channel);
+        self.engine.borrow_mut().cancel_receive(token)
+    }
+
+    /// Polls an operation: the attempt's result, or the rank is parked.
+    pub(crate) fn poll_until<T>(
+        &self,
+        context: &Context<'_>,
+        waits: Waits,
+        location: &'static Location<'static>,
+        attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
+    ) -> Poll<T> {
+        let engine = &mut *self.engine.borrow_mut();
+        self.handle_events(engine);
+        self.attempt(engine, context, (waits, location), attempt)
+    }
+
+    /// Polls an operation that has just begun, after all events.
+    pub(crate) fn poll_begun<T>(
+        &self,
+        context: &Context<'_>,
+        waits: Waits,
+        location: &'static Location<'static>,
+        attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
+    ) -> Poll<T> {
+        let engine = &mut *self.engine.borrow_mut();
+        self.attempt(engine, context, (waits, location), attempt)
+    }
+
+    fn attempt<T>(
+        &self,
+        engine: &mut Engine,
+        context: &Context<'_>,
+        (waits, location): (Waits, &'static Location<'static>),
+        attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
+    ) -> Poll<T> {
+        let channel = &*self.channel;
+        let causes = channel.causes();
+        if let Some(causes) = causes
+            && self.comes_too_soon(causes, engine, waits, location)
+        {
+            causes.defer();
+            self.wait_in(engine, waits, location);
+            channel.park(context.waker(), Interest::All);
+            return Poll::Pending;
+        }
+        if waits.is_look() && !channel.may_look() {
+            self.wait_in(engine, waits, location);
+            channel.park(context.waker(), Interest::All);
+            return Poll::Pending;
+        }
+        if !engine.is_busy(channel, location) {
+            if let Some(result) = attempt(engine, channel) {
+                if causes.is_some() {
+                    engine.tell_learnt(channel);
+                    self.blocked.borrow_mut().remove(waits, location);
+                }
+                return Poll::Ready(result);
+            }
+            // The attempt may cost something, and is made once more when that is paid.
+            engine.is_busy(channel, location);
+        }
+        self.wait_in(engine, waits, location);
+        channel.park(context.waker(), waits.interest(engine));
+        Poll::Pending
+    }
+
+    /// Notes what the rank waits for.
+    fn wait_in(&self, engine: &Engine, waits: Waits, location: &'static Location<'static>) {
+        let mut blocked = self.blocked.borrow_mut();
+        blocked.add(engine.events(), waits, location);
+        if blocked.only().is_none() {
+            // Which of them is over first depends on what arrives first.
+            choose(&*self.channel);
+        }
+    }
+
+    /// Whether a wait could be over at once because of what has arrived, and nobody knows yet whether the rank waits for anything
+    /// else at the same time. Notes questions whose answers depend on the order of arrivals.
+    fn comes_too_soon(
+        &self,
+        causes: &dyn Causes,
+        engine: &Engine,
+        waits: Waits,
+        location: &'static Location<'static>,
+    ) -> bool {
+        if waits.depends_on_order() {
+            causes.choose();
+        }
+        !causes.has_chosen()
+            && waits.may_be_over(engine)
+            && !self.blocked.borrow().contains(waits, location)
+    }
+
+    /// Handles the events of the channel while the rank is parked; whether the rank can go on now. Whoever drives the channel
+    /// calls it, or wakes the rank, which then does the same.
+    #[must_use]
+    pub fn progress(&self) -> bool {
+        let engine = &mut *self.engine.borrow_mut();
+        let ended = engine.ended();
+        let elapsed = self.handle_events(engine);
+        let mut blocked = self.blocked.borrow_mut();
+        let waits = blocked.only().filter(|_| !elapsed);
+        let Some(waits) = waits.filter(|waits| !waits.may_end(engine, ended)) else {
+            return true;
+        };
+        blocked.go_on(engine.events());
+        self.channel.stay_parked(waits.interest(engine));
+        false
+    }
+
+    /// A probe with this pattern has seen a message of a rank.
+    pub(crate) fn note_source(
+        &self,
+        pattern: &Pattern,
+        source: usize,
+        location: &'static Location<'static>,
+    ) {
+        if pattern.source.is_none() {
+            let source = u32::try_from(source).expect("ranks are counted in 32 bits");
+            self.channel.note_source(source, location);
+        }
+    }
+
+    /// The date at which the rank is, in seconds.
+    pub(crate) fn now(&self) -> f64 {
+        // An event that has not been handled cannot make the rank busy.
+        self.engine.borrow().now(&*self.channel)
+    }
+
+    /// Waits until the rank is not busy any more with what its calls cost.
+    pub(crate) fn catch_up(
+        &self,
+        name: &'static str,
+        location: &'static Location<'static>,
+    ) -> impl Future<Output = ()> + '_ {
+        let waits = Waits::Call(name);
+        let attempt = |_: &Self, _: &mut Engine| Some(());
+        Call::new(self, location, waits, attempt)
+    }
+
+    /// A future that may have been pending is gone: it is not what the rank waits for.
+    pub(crate) fn forget(&self, waits: Waits, location: &'static Location<'static>) {
+        if self.blocked.borrow_mut().remove(waits, location) {
+            // Nobody waits for it any more, and it may or may not be over.
+            choose(&*self.channel);
+        }
+    }
+
+    /// Whether a test may answer no at once: not if it was the same question and nothing has happened since, neither
+    /// an event nor anything that the rank did itself. Such a rank waits for its next event instead of spinning at
+    /// one date.
+    pub(crate) fn may_say_no(&self, changes: u64, question: Question) -> bool {
+        let mut rare = self.rare();
+        let last = &mut rare.failures;
+        if last.changes != changes {
+            *last = Failures {
+                changes,
+                ..Failures::default()
+            };
+        }
+        let mut again = last.first == Some(question) || last.count >= FAILURES_MAX;
+        if self.channel.causes().is_some() {
+            // A loop need not begin with the first question.
+            again |= last.asked.contains(&question);
+            last.asked.push(question);
+        }
+        last.first = last.first.or(Some(question));
+        last.count = last.count.saturating_add(1);
+        !again
+    }
+
+    /// A probe was answered with yes: the program knows something new, so it may ask everything once more.
+    pub(crate) fn said_yes(&self) {
+        if let Some(rare) = &mut *self.rare.borrow_mut() {
+            rare.failures.first = None;
+            rare.failures.asked.clear();
+        }
+    }
+
+    /// Whether ranks have to be connected before their programs begin.
+    #[must_use]
+    pub fn connects_first(&self) -> bool {
+        let connections = &self.channel.settings().connections;
+        connections.as_ref().is_some_and(|how| how.is_static)
+    }
+
+    /// Connects to all ranks if that is how they [get connected](Self::connects_first): what every rank then does before its
+    /// program begins.
+    pub fn init(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
+        let process = Rc::clone(self);
+        let location = Location::caller();
+        std::future::poll_fn(move |context| {
+            process.poll_until(context, Waits::Call("init"), location, |_, channel| {
+                channel.open().then_some(())
+            })
+        })
+    }
+
+    /// What happened to the rank's connections; `None` if none had to be made.
+    #[must_use]
+    pub fn connection_statistics(&self) -> Option<crate::ConnectionStatistics> {
+        self.channel.connected()
+    }
+
+    /// Waits for the sends that still go on: what every rank does after its program has returned. Messages that have been detached and
+    /// that nobody receives do not keep a run going.
+    pub fn finalize(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
+        let process = Rc::clone(self);
+        let location = Location::caller();
+        std::future::poll_fn(move |context| {
+            process.poll_until(context, Waits::Finalize, location, |engine, channel| {
+                if engine.only_lingers() {
+                    channel.linger();
+                }
+                (engine.has_sent_all() && channel.close()).then(|| {
+                    let mut rare = process.rare.borrow_mut();
+                    let attached = rare.as_mut().and_then(|rare| rare.attached.take());
+                    if let Some(mut attached) = attached {
+                        attached.reap(engine);
+                    }
+                })
+            })
+        })
+    }
+
+    /// What the rank left unfinished, in words: receives that never got a message, and messages that nobody received.
+    #[must_use]
+    pub fn leftovers(&self) -> Vec<String> {
+        self.with_engine(|engine, channel| {
+            crate::protocol::leftovers::of(engine, &channel.undelivered())
+        })
+    }
+
+    /// The communicators that the rank has made and never freed, in words; known only under a model checker.
+    #[must_use]
+    pub fn leaks(&self) -> Vec<String> {
+        let rare = self.rare.borrow();
+        let contexts = rare.as_ref().map(|rare| &rare.contexts);
+        contexts.map_or_else(Vec::new, Contexts::unfreed)
+    }
+
+    /// What happened on the rank's connections, without events that it has not handled; `None` if nothing is limited, or nothing
+    /// was sent.
+    #[must_use]
+    pub fn flow_report(&self) -> Option<crate::FlowReport> {
+        let engine = self.engine.borrow();
+        let flow = engine.flow_control()?;
+        Some(flow.describe(self.channel.now()))
+    }
+
+    /// What the rank waits for; `None` if it does not.
+    #[must_use]
+    pub fn waiting(&self) -> Option<Waiting> {
+        self.blocked.borrow().describe(&self.engine.borrow())
+    }
+}
+
+impl std::fmt::Debug for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (rank, size) = (self.channel.rank(), self.channel.size());
+        write!(f, "Process(rank {rank} of {size}")?;
+        if let Ok(engine) = self.engine.try_borrow() {
+            write!(f, ", {} operations", engine.in_use())?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// An operation that makes attempts until one succeeds.
+#[must_use = "an operation does nothing until it is awaited"]
+pub struct Call<'a, F> {
+    process: &'a Process,
+    location: &'static Location<'static>,
+    waits: Waits,
+    attempt: F,
+}
+
+impl<'a, F> Call<'a, F> {
+    pub(crate) const fn new(
+        process: &'a Process,
+        location: &'static Location<'static>,
+        waits: Waits,
+        attempt: F,
+    ) -> Self {
+        Self {
+            process,
+            location,
+            waits,
+            attempt,
+        }
+    }
+}
+
+impl<T, F: FnMut(&Process, &mut Engine) -> Option<T> + Unpin> Future for Call<'_, F> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let this = self.get_mut();
+        let process = this.process;
+        process.poll_until(context, this.waits, this.location, |engine, _| {
+            (this.attempt)(process, engine)
+        })
+    }
+}
+
+impl<F> Drop for Call<'_, F> {
+    fn drop(&mut self) {
+        self.process.forget(self.waits, self.location);
+    }
+}
+
+impl<F> std::fmt::Debug for Call<'_, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Call({:?} at {})", self.waits, self.location)
+    }
+}

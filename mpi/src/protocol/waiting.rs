@@ -1,0 +1,405 @@
+//! What a blocked rank waits for, in words: for reports of deadlocks.
+//!
+//! A rank may wait in several operations at once (`join!`, `select!`). Those that were pending at the latest turn are
+//! kept, one turn being what happens between two events; a future that is dropped is taken out again.
+
+use std::panic::Location;
+
+use crate::channel::{Interest, Token};
+use crate::protocol::engine::{Engine, State};
+use crate::{Error, Pattern};
+
+/// At most this many operations are listed one by one.
+const LISTED_MAX: usize = 3;
+
+/// What a pending future waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Waits {
+    /// The end of one operation.
+    Operation(Token),
+    /// The end of an operation that belongs to a call of this name.
+    Named(&'static str, Token),
+    /// To begin with the call of this name.
+    Call(&'static str),
+    /// The end of all of some operations.
+    All,
+    /// The end of any of some operations.
+    Any,
+    /// What a call of this name waits for among the operations that are not over.
+    Several(&'static str),
+    /// The end of one operation, by asking again and again.
+    Test(Token),
+    /// The end of some operations, by asking again and again with calls of this name. As with one, the rank may ask something else
+    /// in between, so any event may be what it waits for.
+    Tests(&'static str),
+    /// A message, without receiving it.
+    Probe(Pattern),
+    /// The same, by asking again and again.
+    Iprobe(Pattern),
+    /// The sends that were still going on when the program returned.
+    Finalize,
+}
+
+impl Waits {
+    /// Whether the wait may be over after some events, at whose beginning so many operations had `ended`.
+    pub(crate) fn may_end(self, engine: &Engine, ended: u64) -> bool {
+        // With limits, a rank may have something to do besides what it waits for.
+        engine.is_limited()
+            || match self {
+                Self::Operation(token) | Self::Named(_, token) => engine.is_done(token),
+                Self::All | Self::Any | Self::Several(_) => engine.ended() != ended,
+                Self::Call(_)
+                | Self::Test(_)
+                | Self::Tests(_)
+                | Self::Probe(_)
+                | Self::Iprobe(_)
+                | Self::Finalize => true,
+            }
+    }
+
+    /// Whether the answer depends on what has arrived by now, and not only on what will have at the end.
+    pub(crate) const fn is_look(self) -> bool {
+        matches!(
+            self,
+            Self::Any | Self::Several(_) | Self::Test(_) | Self::Tests(_) | Self::Iprobe(_)
+        )
+    }
+
+    /// Whether the answer depends on the order in which messages of different senders arrive.
+    pub(crate) const fn depends_on_order(self) -> bool {
+        match self {
+            Self::Probe(pattern) => pattern.source.is_none(),
+            other => other.is_look(),
+        }
+    }
+
+    /// Whether the wait may be over at once because of what has arrived.
+    pub(crate) fn may_be_over(self, engine: &Engine) -> bool {
+        match self {
+            Self::Operation(token) | Self::Named(_, token) => engine.has_come(token),
+            Self::All | Self::Probe(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Which events can end the wait.
+    pub(crate) fn interest(self, engine: &Engine) -> Interest {
+        let is_receive = match self {
+            Self::Operation(token) | Self::Named(_, token) => matches!(
+                engine.state(token),
+                State::AwaitPost { .. }
+                    | State::Posted { .. }
+                    | State::AwaitData { .. }
+                    | State::Elapsing
+            ),
+            Self::Probe(_) => true,
+            Self::Call(_)
+            | Self::All
+            | Self::Any
+            | Self::Several(_)
+            | Self::Test(_)
+            | Self::Tests(_)
+            | Self::Iprobe(_)
+            | Self::Finalize => false,
+        };
+        // With limits, the end of a packet lets others leave.
+        if is_receive && !engine.is_limited() {
+            Interest::Arrivals
+        } else {
+            Interest::All
+        }
+    }
+}
+
+/// What a rank waits for, in words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// The operation and its arguments.
+    pub operation: String,
+    /// The line of the program, as `file:line`.
+    pub location: String,
+    /// The ranks that could end the wait; empty if any could.
+    pub ranks: Vec<u32>,
+}
+
+type Entry = (Waits, &'static Location<'static>);
+
+#[derive(Debug, Default)]
+struct Others(Vec<Entry>);
+
+/// The futures of a rank that were pending at its latest turn.
+#[derive(Debug, Default)]
+pub(crate) struct Blocked {
+    /// The number of events handled at that turn.
+    turn: u64,
+    first: Option<Entry>,
+    /// The others; most ranks never have any.
+    more: Option<Box<Others>>,
+}
+
+impl Blocked {
+    fn others(&self) -> &[Entry] {
+        self.more.as_ref().map_or(&[], |more| &more.0)
+    }
+
+    /// Notes a pending future.
+    pub(crate) fn add(&mut self, turn: u64, waits: Waits, location: &'static Location<'static>) {
+        let entry = (waits, location);
+        if self.turn != turn || self.first.is_none() {
+            self.turn = turn;
+            self.first = Some(entry);
+            self.more = None;
+        } else if self.first != Some(entry) && !self.others().contains(&entry) {
+            self.more.get_or_insert_default().0.push(entry);
+        }
+    }
+
+    /// Whether a future is known to be pending.
+    pub(crate) fn contains(&self, waits: Waits, location: &'static Location<'static>) -> bool {
+        let entry = (waits, location);
+        self.first == Some(entry) || self.others().contains(&entry)
+    }
+
+    /// What the rank waits for, if that is one future alone.
+    pub(crate) fn only(&self) -> Option<Waits> {
+        let (waits, _) = self.first.filter(|_| self.others().is_empty())?;
+        Some(waits)
+    }
+
+    /// Events have been handled, and the rank waits as before.
+    pub(crate) fn go_on(&mut self, turn: u64) {
+        self.turn = turn;
+    }
+
+    /// Takes a future out that has been dropped or is over; whether it was known.
+    pub(crate) fn remove(&mut self, waits: Waits, location: &'static Location<'static>) -> bool {
+        let Some(first) = self.first else {
+            return false;
+        };
+        if first == (waits, location) {
+            let more = self.more.as_mut().filter(|more| !more.0.is_empty());
+            self.first = more.map(|more| more.0.remove(0));
+            return true;
+        }
+        let Some(more) = &mut self.more else {
+            return false;
+        };
+        let before = more.0.len();
+        more.0.retain(|&entry| entry != (waits, location));
+        more.0.len() < before
+    }
+
+    /// What the rank waits for; `None` if it does not.
+    pub(crate) fn describe(&self, engine: &Engine) -> Option<Waiting> {
+        let &(first, location) = self.first.as_ref()?;
+        if self.turn != engine.events() {
+            return None;
+        }
+        let mut all = describe(engine, first, location);
+        for &(waits, location) in self.others() {
+            let next = describe(engine, waits, location);
+            all.operation = format!("{} or {}", all.operation, next.operation);
+            // A future that any rank could end makes the whole wait one that any rank could end.
+            if all.ranks.is_empty() || next.ranks.is_empty() {
+                all.ranks.clear();
+            } else {
+                all.ranks.extend(next.ranks);
+            }
+        }
+        let mut seen = Vec::new();
+        all.ranks.retain(|rank| {
+            let new = !seen.contains(rank);
+            seen.push(*rank);
+            new
+        });
+        Some(all)
+    }
+}
+
+fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>) -> Waiting {
+    let (operation, location, ranks) = match waits {
+        Waits::Operation(token) => {
+            let state = engine.state(token);
+            (in_words(engine, state), location, partners(state))
+        }
+        Waits::Named(name, token) => (name.to_owned(), location, partners(engine.state(token))),
+        Waits::Call(name) => (name.to_owned(), location, Vec::new()),
+        Waits::Test(token) => {
+            let state = engine.state(token);
+            let text = format!("a loop of tests of {}", words(state));
+            (text, location, partners(state))
+        }
+        Waits::All => {
+            let (text, _, ranks) = several(engine, is_pending);
+            (format!("waitall ({text})"), location, ranks)
+        }
+        Waits::Any => {
+            let (text, any, ranks) = several(engine, is_pending);
+            let ranks = if any { Vec::new() } else { ranks };
+            (format!("waitany ({text})"), location, ranks)
+        }
+        Waits::Several(name) => {
+            let (text, any, ranks) = several(engine, is_pending);
+            let ranks = if any { Vec::new() } else { ranks };
+            (format!("{name} ({text})"), location, ranks)
+        }
+        Waits::Tests(name) => {
+            let (text, any, ranks) = several(engine, is_pending);
+            let ranks = if any { Vec::new() } else { ranks };
+            (format!("a loop of {name} ({text})"), location, ranks)
+        }
+        Waits::Probe(pattern) => (format!("probe ({pattern})"), location, source(&pattern)),
+        Waits::Iprobe(pattern) => {
+            let text = format!("a loop of probes ({pattern})");
+            (text, location, source(&pattern))
+        }
+        Waits::Finalize => {
+            let (text, _, ranks) = several(engine, is_send);
+            let location = engine.first(is_send).unwrap_or(location);
+            (format!("finalize, for {text}"), location, ranks)
+        }
+    };
+    Waiting {
+        operation,
+        location: format!("{}:{}", location.file(), location.line()),
+        ranks,
+    }
+}
+
+/// The operations of one kind that are not over: their words, whether any rank could end one, and their partners.
+fn several(engine: &Engine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u32>) {
+    let mut texts = Vec::new();
+    let (mut any, mut ranks, mut rest) = (false, Vec::new(), 0);
+    for state in engine.states().filter(|state| wanted(state)) {
+        let found = partners(state);
+        any |= found.is_empty();
+        ranks.extend(found);
+        if texts.len() < LISTED_MAX {
+            texts.push(in_words(engine, state));
+        } else {
+            rest += 1;
+        }
+    }
+    let mut text = texts.join(", ");
+    if rest > 0 {
+        text = format!("{text} and {rest} more");
+    }
+    (text, any, ranks)
+}
+
+pub(crate) const fn is_send(state: &State) -> bool {
+    matches!(
+        state,
+        State::AwaitTurn { .. }
+            | State::Queued { .. }
+            | State::AwaitCts { .. }
+            | State::AwaitAck { .. }
+            | State::Sending { .. }
+    )
+}
+
+pub(crate) const fn is_pending(state: &State) -> bool {
+    is_send(state)
+        || matches!(
+            state,
+            State::AwaitPost { .. }
+                | State::Posted { .. }
+                | State::AwaitData { .. }
+                | State::Forwarding { .. }
+        )
+}
+
+fn source(pattern: &Pattern) -> Vec<u32> {
+    pattern.source.into_iter().collect()
+}
+
+/// The rank that could end an operation; none if any could.
+fn partners(state: &State) -> Vec<u32> {
+    match state {
+        State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => source(pattern),
+        State::AwaitTurn { peer, .. }
+        | State::Queued { peer, .. }
+        | State::AwaitCts { peer, .. }
+        | State::AwaitAck { peer, .. }
+        | State::Packing { peer }
+        | State::Sending { peer, .. } => vec![*peer],
+        State::AwaitData { envelope, .. } => vec![envelope.source],
+        State::Elapsing
+        | State::Forwarding { .. }
+        | State::Done { .. }
+        | State::Free { .. }
+        | State::Assembly(_)
+        | State::Packet(_) => Vec::new(),
+    }
+}
+
+/// With what holds the connection up, if the message is in its queue.
+fn in_words(engine: &Engine, state: &State) -> String {
+    let text = words(state);
+    let peer = match state {
+        State::Queued { peer, .. }
+        | State::AwaitCts { peer, .. }
+        | State::AwaitAck { peer, .. }
+        | State::Sending { peer, .. } => *peer,
+        _ => return text,
+    };
+    let flow = engine.flow_control();
+    match flow.and_then(|flow| flow.waits_for(peer)) {
+        Some(what) => format!("{text}, while the connection waits for {what}"),
+        None => text,
+    }
+}
+
+fn words(state: &State) -> String {
+    match state {
+        State::AwaitPost { pattern, .. } | State::Posted { pattern, .. } => {
+            format!("recv ({pattern})")
+        }
+        State::AwaitTurn { peer, envelope, .. } => {
+            format!(
+                "send (destination {peer}, tag {}), about to leave",
+                envelope.tag
+            )
+        }
+        State::Queued { peer, envelope, .. } => {
+            format!("send (destination {peer}, tag {}), queued", envelope.tag)
+        }
+        State::AwaitCts {
+            peer,
+            envelope,
+            buffer,
+        } => format!(
+            "send (destination {peer}, tag {}, {} bytes, rendezvous)",
+            envelope.tag,
+            buffer.len()
+        ),
+        State::AwaitAck { peer, envelope, .. } => format!(
+            "send (destination {peer}, tag {}, synchronous)",
+            envelope.tag
+        ),
+        State::Sending { peer, envelope, .. } => format!(
+            "send (destination {peer}, tag {}), data leaving",
+            envelope.tag
+        ),
+        State::AwaitData { envelope, .. } => format!(
+            "recv (source {}, tag {}), data coming",
+            envelope.source, envelope.tag
+        ),
+        State::Forwarding { status, .. } => format!(
+            "a message from rank {} with tag {} to be sent on",
+            status.source, status.tag
+        ),
+        State::Elapsing | State::Assembly(_) | State::Packet(_) | State::Packing { .. } => {
+            "time to pass".to_owned()
+        }
+        State::Done { result: Ok(_), .. } => "something that is over".to_owned(),
+        State::Done {
+            result: Err(error), ..
+        } => failed(*error),
+        State::Free { .. } => "nothing".to_owned(),
+    }
+}
+
+fn failed(error: Error) -> String {
+    format!("something that has failed: {error}")
+}

@@ -61,6 +61,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("mpi", &["rdma"]),
     ("rdma", &[]),
     ("maxmin", &[]),
+    // Fixtures: only dev-dependencies name it.
+    (
+        "testing",
+        &["mpi", "platform", "rdma", "sim-core", "simgrid-import"],
+    ),
     ("platform", &["maxmin", "sim-core"]),
     ("simgrid-import", &["platform"]),
     ("fabric", &["mpi", "platform", "rdma", "sim-core"]),

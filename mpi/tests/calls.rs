@@ -1,9 +1,7 @@
 //! Promise: the calls do what their names say in MPI, and refuse arguments that make no sense before anything is sent.
 
-mod common;
-
-use common::{Order, THRESHOLD, join, pattern, world};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Error, Level, Result, TAG_UB, waitall};
+use testing::ranks::{Order, THRESHOLD, join, pattern, world};
 
 #[test]
 fn everybody_waits_for_the_last_at_a_barrier() {

@@ -1,14 +1,12 @@
 //! Promise: a send that waits for its receive can be cancelled, and whatever the order in which messages, answers and requests to give them
 //! back arrive, both sides agree on who has won (M-14).
 
-mod common;
-
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use common::exchange::{FEW, Race, race};
-use common::{Order, World, pattern, world};
 use mpi::{Comm, Limits, SendMode, Settings};
+use testing::ranks::exchange::{FEW, Race, race};
+use testing::ranks::{Order, World, pattern, world};
 
 const RENDEZVOUS: u64 = 150;
 
@@ -23,7 +21,7 @@ fn worlds(order: &Order) -> Vec<World> {
         [false, true].map(|acknowledged| Settings {
             acknowledged,
             limits: limits.clone(),
-            ..Settings::new(common::THRESHOLD)
+            ..Settings::new(testing::ranks::THRESHOLD)
         })
     });
     both.map(|settings| world(2).settings(settings).order(order.clone()))

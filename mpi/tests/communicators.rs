@@ -1,9 +1,7 @@
 //! Promise: communicators keep their messages apart, their ranks are those of MPI, and what they cost to make is messages.
 
-mod common;
-
-use common::{Order, THRESHOLD, join, pattern, world};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Comparison, Error, Result, waitall};
+use testing::ranks::{Order, THRESHOLD, join, pattern, world};
 
 #[test]
 fn messages_of_different_communicators_never_match() {

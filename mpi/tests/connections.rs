@@ -1,13 +1,11 @@
 //! Promise: with connections every message is delivered once and in order, whatever the order in which packets arrive, with few
 //! descriptors and with limits; and what programs do to each other while connections begin and end is right (F7).
 
-mod common;
-
-use common::exchange::{Receives, exchange};
-use common::{Order, pattern, world};
 use mpi::connection::{AtLimit, Settings as Connector};
 use mpi::{Comm, Connections, Limits, Result, Settings};
 use std::rc::Rc;
+use testing::ranks::exchange::{Receives, exchange};
+use testing::ranks::{Order, pattern, world};
 
 fn connecting(descriptors: Option<u32>, limits: Option<Limits>) -> Settings {
     let connector = Connector {
@@ -21,7 +19,7 @@ fn connecting(descriptors: Option<u32>, limits: Option<Limits>) -> Settings {
             ..Connections::ON_DEMAND
         }),
         limits,
-        ..Settings::new(common::THRESHOLD)
+        ..Settings::new(testing::ranks::THRESHOLD)
     }
 }
 

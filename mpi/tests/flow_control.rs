@@ -1,13 +1,11 @@
 //! Promise: the machines of a connection do what their tables say, every transition of the tables is needed, and with few
 //! buffers and credits everything still arrives, unless nothing is reserved for control traffic.
 
-mod common;
-
 use std::rc::Rc;
 
-use common::exchange::{FEW, Receives, WAYS, every_order, exchange, run, scarce};
-use common::{Order, THRESHOLD, pattern, world};
 use mpi::{ANY_TAG, Comm, Limits, Settings, machine, waitall};
+use testing::ranks::exchange::{FEW, Receives, WAYS, every_order, exchange, run, scarce};
+use testing::ranks::{Order, THRESHOLD, pattern, world};
 
 /// E1: one sender, one receiver: no deadlock and no lost wake-up in any order of delivery. All orders are tried.
 #[test]

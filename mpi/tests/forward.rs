@@ -1,13 +1,11 @@
 //! Promise: a forwarded message arrives whole at both, whatever the placement of its parts, the limits, the order of delivery, and how its
 //! receive and its send are met (M-1). Dates are in `fabric/tests/protocols.rs`.
 
-mod common;
-
 use std::rc::Rc;
 
-use common::exchange::{FEW, relay, slow};
-use common::{Order, THRESHOLD, pattern, world};
 use mpi::{ANY_SOURCE, ANY_TAG, ErrorClass, Limits, PROC_NULL, Placement, Settings, Variant};
+use testing::ranks::exchange::{FEW, relay, slow};
+use testing::ranks::{Order, THRESHOLD, pattern, world};
 
 const PLACEMENTS: [Placement; 5] = [
     Placement::Receiver,

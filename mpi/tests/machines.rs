@@ -1,13 +1,11 @@
 //! Promise: every transition of the tables is needed. The traffic of this file takes all of them; one that it does not take would be one too
 //! many, or a case that nobody tests.
 
-mod common;
-
 use std::rc::Rc;
 
-use common::exchange::{FEW, WAYS, everything, slow};
-use common::{Order, Outcome, world};
 use mpi::{Limits, Posting, Settings, machine};
+use testing::ranks::exchange::{FEW, WAYS, everything, slow};
+use testing::ranks::{Order, Outcome, world};
 
 /// From nothing scarce to hardly anything there.
 fn all_limits() -> Vec<Limits> {

@@ -1,10 +1,8 @@
 //! Promise: messages that a receive could both get are received in the order in which they were sent, across sources,
 //! tags and wildcards; and a probe tells what the next receive gets.
 
-mod common;
-
-use common::{Order, THRESHOLD, join, pattern, world};
 use mpi::{ANY_SOURCE, ANY_TAG, Comm};
+use testing::ranks::{Order, THRESHOLD, join, pattern, world};
 
 /// The lengths that rank 1 receives, in this order, of the (tag, length) that rank 0 sends.
 fn received(

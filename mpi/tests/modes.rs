@@ -1,13 +1,11 @@
 //! Promise: each send mode ends when MPI says, the null process does nothing, cancelled operations have one winner, and
 //! persistent requests can be started again and again.
 
-mod common;
-
-use common::{Order, Outcome, THRESHOLD, pattern, world};
 use mpi::{
     ANY_SOURCE, ANY_TAG, Comm, Error, ErrorClass, Overhead, PROC_NULL, Result, Section, SendMode,
     Settings, Status, start_all, testall, testany, testsome, waitall, waitany, waitsome,
 };
+use testing::ranks::{Order, Outcome, THRESHOLD, pattern, world};
 
 #[test]
 fn a_synchronous_send_waits_for_its_receive_at_every_length() {

@@ -2,13 +2,11 @@
 //! what they test; each says the same. Programs about intercommunicators, threads, Fortran, error handlers and one-sided calls have no
 //! counterpart here.
 
-mod common;
-
-use common::{Order, THRESHOLD, World, pattern, world};
 use mpi::{
     ANY_SOURCE, ANY_TAG, Comm, Datatype, Error, ErrorClass, Limits, PROC_NULL, Result, SendMode,
     Settings, start_all, testall, waitall, waitany,
 };
+use testing::ranks::{Order, THRESHOLD, World, pattern, world};
 
 /// The world as it is by default, with the explicit protocol, and with few of everything.
 fn worlds(ranks: u32) -> Vec<World> {

@@ -1,17 +1,11 @@
 //! Promise: the message layer over adapters keeps what it promises over any channel, whichever way long messages take, in any order of events that
 //! adapters allow; it keeps within what it has asked the adapter for, never finds a peer without a receive, and gives everything back.
 
-#[path = "../../rdma/tests/adapter/mod.rs"]
-mod adapter;
-mod common;
 mod packet;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use adapter::Abilities;
-use common::exchange::{Race, Receives, everything, exchange, race, relay};
-use common::pattern;
 use mpi::packet_channel::Rendezvous;
 use mpi::{
     ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, ErrorClass, Placement, Result, SendMode, Settings,
@@ -19,6 +13,9 @@ use mpi::{
 };
 use packet::{Ranks, Tells};
 use rdma::AsyncEvent;
+use testing::adapter::Abilities;
+use testing::ranks::exchange::{Race, Receives, everything, exchange, race, relay};
+use testing::ranks::pattern;
 
 const WAYS: [Rendezvous; 2] = [Rendezvous::Write, Rendezvous::Read];
 

@@ -1,10 +1,8 @@
 //! Promise: which packets a message takes. Below the threshold it is eager, from there on a rendezvous; either way the
 //! bytes arrive once and a message that is too long is consumed.
 
-mod common;
-
-use common::{Order, Outcome, THRESHOLD, pattern, world};
 use mpi::{Buffer, Comm, Error, Result};
+use testing::ranks::{Order, Outcome, THRESHOLD, pattern, world};
 
 /// Rank 0 sends a message of so many bytes, rank 1 receives it after a while if it is to be unexpected, or before.
 fn dialogue(length: u64, threshold: u64, unexpected: bool) -> Outcome {

@@ -5,18 +5,16 @@
 //! to it in each communicator: first with exact patterns, then with wildcards. For one communicator, sender and tag the
 //! receives in the order of their posting then get the messages in the order of sending, which is the whole reference.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use common::{Order, THRESHOLD, pattern, world};
 use mpi::{
     ANY_SOURCE, ANY_TAG, Comm, Completion, Overhead, Request, Result, Section, SendMode, Settings,
     Source, Tag, testany, waitall, waitsome,
 };
 use proptest::prelude::*;
+use testing::ranks::{Order, THRESHOLD, pattern, world};
 
 #[derive(Clone, Copy, Debug)]
 struct Message {

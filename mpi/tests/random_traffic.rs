@@ -6,18 +6,16 @@
 //! itself: who got what is compared with what was sent. The order is checked where the reference knows it, between two
 //! ranks.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use common::{Order, THRESHOLD, pattern, world};
 use mpi::{
     ANY_SOURCE, ANY_TAG, Comm, Completion, Limits, Overhead, Posting, Request, Result, Section,
     Settings, Source, Tag, waitall, waitany,
 };
 use proptest::prelude::*;
+use testing::ranks::{Order, THRESHOLD, pattern, world};
 
 /// A message; its number is its place in the list.
 #[derive(Clone, Copy, Debug)]

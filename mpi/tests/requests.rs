@@ -1,10 +1,8 @@
 //! Promise: requests complete once, in any order of waiting; loops of tests end at the right date and never spin; and
 //! what is dropped before its end does no harm.
 
-mod common;
-
-use common::{Either, Order, THRESHOLD, join, join_woken, pattern, select, world};
 use mpi::{ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, Request, Result, waitall, waitany};
+use testing::ranks::{Either, Order, THRESHOLD, join, join_woken, pattern, select, world};
 
 #[test]
 fn waiting_makes_a_request_null_and_null_requests_are_skipped() {

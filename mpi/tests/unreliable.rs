@@ -4,17 +4,15 @@
 //! The channel here numbers the packets of a pair, sends each again until it is acknowledged, and hands them on in their order, once each. What
 //! is below draws for every datagram whether it is lost, how often it comes, and when.
 
-mod common;
-
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use common::pattern;
 use mpi::channel::{Event, Interest, Packet, Token};
 use mpi::{Channel, Comm, Level, Limits, Process, Result, Settings, waitall};
+use testing::ranks::pattern;
 
 #[derive(Clone)]
 enum Datagram {

@@ -1,13 +1,11 @@
 //! Promise: derived datatypes travel as their data and nothing else, cost the time of packing, and leave the bytes between
 //! them alone; numbers come out as they went in.
 
-mod common;
-
-use common::{THRESHOLD, world};
 use mpi::{
     ANY_SOURCE, ANY_TAG, Buffer, Comm, Datatype, Error, ErrorClass, Overhead, Section, Settings,
     waitall,
 };
+use testing::ranks::{THRESHOLD, world};
 
 /// A square matrix of numbers in rows.
 fn matrix(side: u32) -> Buffer {

@@ -1,9 +1,7 @@
 //! Promise: what a blocked rank waits for is told in words, with the line of the program and the ranks that could help.
 
-mod common;
-
-use common::{Either, Outcome, THRESHOLD, join, pattern, select, world};
 use mpi::{ANY_SOURCE, Comm, waitall, waitany};
+use testing::ranks::{Either, Outcome, THRESHOLD, join, pattern, select, world};
 
 /// What rank 0 waits for when its program is this one and rank 1 does nothing.
 fn stuck<F, Fut>(program: F) -> Outcome

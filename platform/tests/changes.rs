@@ -1,10 +1,8 @@
 //! Promise: what changes while it runs counts from that instant, and what is off fails what runs on it.
 
-mod lab;
-
-use lab::{Lab, UNLIMITED};
 use platform::profile::{Change, Profile, Target};
 use sim_core::{End, Resource, Span};
+use testing::lab::{Lab, UNLIMITED};
 
 /// Hosts a, b, c (of 1 core, 2 cores, 1 core); a link of 100 MB/s and 1 ms from a to b, another from a to c.
 fn star(network: &str) -> Lab {

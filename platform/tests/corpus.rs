@@ -3,13 +3,10 @@
 //!
 //! What a fuzzer finds goes into `fuzz/corpus`, and so into this test.
 
-mod random;
-mod readers;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use random::Random;
+use testing::random::Random;
 
 /// Mutations of each file.
 const MUTATIONS: u64 = 300;
@@ -59,13 +56,6 @@ const PIECES: [&str; 40] = [
     "0-999999999999",
     "[0-67108863]",
 ];
-
-impl Random {
-    fn range(&mut self, length: usize) -> std::ops::Range<usize> {
-        let (a, b) = (self.below(length + 1), self.below(length + 1));
-        a.min(b)..a.max(b)
-    }
-}
 
 /// Changes a text in one way.
 fn mutate(text: &mut Vec<u8>, random: &mut Random) {
@@ -167,7 +157,7 @@ fn replay(files: &[PathBuf], survive: fn(&str)) {
 
 #[test]
 fn our_toml_and_mutations_of_it() {
-    replay(&files("fuzz/corpus/toml"), readers::toml);
+    replay(&files("fuzz/corpus/toml"), testing::readers::toml);
 }
 
 #[test]
@@ -178,7 +168,7 @@ fn xml_of_simgrid_and_mutations_of_it() {
             .into_iter()
             .filter(|file| file.extension().is_some_and(|ending| ending == "xml")),
     );
-    replay(&all, readers::xml);
+    replay(&all, testing::readers::xml);
 }
 
 #[test]
@@ -215,7 +205,7 @@ fn processor_s() -> Option<f64> {
 /// The processor time that a text takes to be read, if the system tells it.
 fn reading_s(text: &str) -> Option<f64> {
     let before = processor_s();
-    readers::toml(&format!("version = 1\n{text}"));
+    testing::readers::toml(&format!("version = 1\n{text}"));
     Some(processor_s()? - before?)
 }
 

@@ -3,10 +3,8 @@
 //! Each test names the situation; the figures were computed by runs of `SimGrid` v4.1, with 12 to 15 digits ("world one")
 //! or 6 decimals (its examples), and are re-derived in comments where there is a closed form.
 
-mod lab;
-
-use lab::{Lab, UNLIMITED};
 use sim_core::{Resource, Time};
+use testing::lab::{Lab, UNLIMITED};
 
 /// Hosts a, b, c and a link of 100 MB/s and 1 ms between a and b; a further one of 10 GB/s and 2 ms leads on to c.
 fn world_one(network: &str, sharing: &str) -> Lab {

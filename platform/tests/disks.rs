@@ -2,12 +2,10 @@
 //!
 //! The dates of sharing are those that `SimGrid` 3.32 gives for `io_init` on a disk of 2e8 and 1e8 bytes/s, and closed forms.
 
-mod lab;
-
-use lab::Lab;
 use platform::{DiskId, DiskInfo, LoadError, Override, Platform};
 use sim_core::{Change, End, HostId, Io, Resource, Work};
 use simgrid_import::import;
+use testing::lab::Lab;
 
 const HOST: &str = r#"
 version = 1

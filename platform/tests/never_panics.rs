@@ -1,11 +1,9 @@
 //! Promise: no text makes the reader panic, hang or use much memory, and every mistake can be shown.
 
-mod readers;
-
 use platform::Platform;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use readers::toml as survive;
+use testing::readers::toml as survive;
 
 const FILES: [&str; 5] = [
     include_str!("../../platforms/cluster.toml"),

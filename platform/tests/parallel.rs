@@ -3,13 +3,11 @@
 //! Rows O19 and O23 are dates of `SimGrid` 4.1; pairs of tasks were run with `host/model:ptask_L07` of 3.32, see
 //! `docs/decisions/0007-parallel-tasks.md`.
 
-mod lab;
-
 use std::rc::Rc;
 
-use lab::{Lab, UNLIMITED};
 use platform::profile::Change;
 use sim_core::{Change as Update, End, HostId, ParallelWork, Resource, Span, Work};
+use testing::lab::{Lab, UNLIMITED};
 
 /// Hosts a, b, c of 1 Gflop/s; a link of 100 MB/s and 1 ms from a to b, one more of 2 ms on to c, a long one from b to c.
 fn three(network: &str) -> Lab {

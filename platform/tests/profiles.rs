@@ -4,14 +4,12 @@
 //! The dates marked as SimGrid's were printed by programs against SimGrid 3.32 with `exec_init(..)->set_host(..)` and
 //! `Comm::sendto_async` at the dates below, on platforms with the same hosts, links and profiles.
 
-mod lab;
-
 use std::fs;
 use std::path::PathBuf;
 
-use lab::{Lab, UNLIMITED};
 use platform::{Override, Platform};
 use sim_core::{Control, End, Resource, Span};
+use testing::lab::{Lab, UNLIMITED};
 
 /// A folder of files for one test.
 struct Folder(PathBuf);

@@ -5,13 +5,11 @@
 //! `Comm::sendto(from, to, 6.75e6)` per transfer at date 0; `--cfg=network/model:CM02` where it says so. The decay is that of
 //! 4.1, which 3.32 computes differently: closed forms.
 
-mod lab;
-
-use lab::Lab;
 use platform::profile::Change;
 use platform::{LoadError, MemberSketch, Override, Platform, Sharing};
 use sim_core::End;
 use simgrid_import::import;
+use testing::lab::Lab;
 
 /// 32 stations of 54 Mbit/s, number 2 of 36; hosts w (1 ms) and far (3 ms) by wire.
 fn cell(network: &str, wifi: &str) -> String {

@@ -1,10 +1,8 @@
 //! Promise: the cases for adapters do not expect too much. They hold, without any deviation, for an adapter that draws at random what happens next: the
 //! one in memory that the tests of the message layer use.
 
-mod adapter;
-
-use adapter::{Abilities, Network};
 use rdma::conformance::{CASES, Case, MemoryLink, Side, run_pair};
+use testing::adapter::{Abilities, Network};
 
 /// Steps of the network, of which no case needs nearly so many.
 const STEPS_MAX: u32 = 3_000_000;

@@ -1,17 +1,12 @@
 //! Promise: SimGrid's XML platforms become ours with the same routes, what cannot be carried over is listed by line, and no XML
 //! makes the reader panic, hang or use much memory.
 
-#[path = "../../platform/tests/lab/mod.rs"]
-mod lab;
-#[path = "../../platform/tests/readers/mod.rs"]
-mod readers;
-
-use lab::Lab;
 use platform::{NetworkModel, NetworkParameters, Platform};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use readers::xml as survive;
 use simgrid_import::import;
+use testing::lab::Lab;
+use testing::readers::xml as survive;
 
 fn toml(xml: &str) -> String {
     import("p.xml", xml)

@@ -7,20 +7,15 @@
 //! *Not compared*: ways through the router of a zone with `routing="Cluster"`, which 3.32 does not find; and what follows
 //! after the host of the program has gone off.
 
-#[path = "../../platform/tests/lab/mod.rs"]
-mod lab;
-#[path = "../../platform/tests/random/mod.rs"]
-mod random;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use lab::Lab;
 use platform::Platform;
-use random::Random;
 use sim_core::ActivityId;
+use testing::lab::Lab;
+use testing::random::Random;
 
 /// Relative to the date.
 const LIMIT: f64 = 1e-9;
@@ -220,12 +215,6 @@ fn live(program: &Path, xml: &Path, model: &str, set_link: Option<&str>) -> Stri
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{}: {said}", xml.display());
     String::from_utf8(output.stdout).expect("text")
-}
-
-impl Random {
-    fn one_of<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len())]
-    }
 }
 
 /// A cluster with random options.

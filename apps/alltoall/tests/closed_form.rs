@@ -1,13 +1,10 @@
 //! How long an exchange lasts, against formulas; and that the same run is the same run.
 
-#[path = "../../testing/mod.rs"]
-mod testing;
-
 use serde_json::Value;
 
 /// The record of a run, given the options and the program's arguments.
 fn alltoall(options: &str, arguments: &str) -> Value {
-    testing::record(
+    testing::apps::record(
         env!("CARGO_BIN_EXE_alltoall"),
         "loggops",
         options,
@@ -17,7 +14,7 @@ fn alltoall(options: &str, arguments: &str) -> Value {
 
 #[track_caller]
 fn check(record: &Value, expected_us: f64) {
-    let found_us = testing::simulated_s(record) * 1e6;
+    let found_us = testing::apps::simulated_s(record) * 1e6;
     assert!(
         (found_us - expected_us).abs() <= 1e-9 * expected_us.max(1.0),
         "{found_us} us, but the formula says {expected_us} us"

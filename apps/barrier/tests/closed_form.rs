@@ -1,18 +1,15 @@
 //! How long barriers last, against formulas; and that the same run is the same run.
 
-#[path = "../../testing/mod.rs"]
-mod testing;
-
 use serde_json::Value;
 
 /// The record of a run, given the options and the program's arguments.
 fn barrier(options: &str, arguments: &str) -> Value {
-    testing::record(env!("CARGO_BIN_EXE_barrier"), "loggops", options, arguments)
+    testing::apps::record(env!("CARGO_BIN_EXE_barrier"), "loggops", options, arguments)
 }
 
 #[track_caller]
 fn check(record: &Value, expected_us: f64) {
-    let found_us = testing::simulated_s(record) * 1e6;
+    let found_us = testing::apps::simulated_s(record) * 1e6;
     assert!(
         (found_us - expected_us).abs() <= 1e-9 * expected_us.max(1.0),
         "{found_us} us, but the formula says {expected_us} us"

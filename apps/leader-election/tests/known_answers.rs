@@ -1,13 +1,10 @@
 //! One leader in every order, and two where two nodes have the greatest number.
 
-#[path = "../../testing/mod.rs"]
-mod testing;
-
 use serde_json::Value;
 
 fn check(nodes: u32, arguments: &[&str]) -> (Option<i32>, Value) {
     let arguments = format!("-n {nodes} -- {}", arguments.join(" "));
-    testing::check(env!("CARGO_BIN_EXE_leader-election"), &arguments)
+    testing::apps::check(env!("CARGO_BIN_EXE_leader-election"), &arguments)
 }
 
 #[test]

@@ -1,13 +1,10 @@
 //! A wake-up is lost in the orders in which it comes too early, and in no plain run.
 
-#[path = "../../testing/mod.rs"]
-mod testing;
-
 use serde_json::Value;
 
 /// The exit status, the orders in which all end, and those in which somebody sleeps for ever.
 fn check(arguments: &str) -> (Option<i32>, Value) {
-    testing::check(env!("CARGO_BIN_EXE_lost-wakeup"), arguments)
+    testing::apps::check(env!("CARGO_BIN_EXE_lost-wakeup"), arguments)
 }
 
 /// Who has the mutex first decides: two orders.
@@ -37,7 +34,7 @@ fn with_a_flag_nobody_is_late() {
 
 #[test]
 fn a_plain_run_notices_nothing() {
-    let ran = testing::output(
+    let ran = testing::apps::output(
         env!("CARGO_BIN_EXE_lost-wakeup"),
         "-q -p platforms/cluster.toml -n 4",
     );

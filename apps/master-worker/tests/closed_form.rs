@@ -1,11 +1,8 @@
 //! How long the master and its workers take, against formulas.
 
-#[path = "../../testing/mod.rs"]
-mod testing;
-
 /// The simulated seconds on `cluster.toml`: 36 Gflop/s, 1.25 µs and 12.5 GB/s between any two hosts.
 fn simulated(options: &str, arguments: &str) -> f64 {
-    testing::simulated_s(&testing::record(
+    testing::apps::simulated_s(&testing::apps::record(
         env!("CARGO_BIN_EXE_master-worker"),
         "cluster",
         options,
@@ -45,7 +42,7 @@ fn enough_workers_wait_for_the_master() {
 #[test]
 fn a_run_is_replayed() {
     let program = env!("CARGO_BIN_EXE_master-worker");
-    let (run, replay) = testing::replayed(program, "-n 3", "--tasks 5");
+    let (run, replay) = testing::apps::replayed(program, "-n 3", "--tasks 5");
     assert_eq!(
         (run.status.code(), replay.status.code()),
         (Some(0), Some(0)),

@@ -1,14 +1,11 @@
 //! How many distinguishable orders philosophers have, against formulas.
 
-#[path = "../../testing/mod.rs"]
-mod testing;
-
 use serde_json::Value;
 
 /// The exit status, and the result of a search.
 fn check(philosophers: u32, order: &str) -> (Option<i32>, Value) {
     let arguments = format!("-n {philosophers} -- --order {order}");
-    testing::check(env!("CARGO_BIN_EXE_philosophers"), &arguments)
+    testing::apps::check(env!("CARGO_BIN_EXE_philosophers"), &arguments)
 }
 
 /// Each of n forks is taken by one of its two neighbours first: 2^n ways, less the two in which they all wait in a circle.
@@ -51,7 +48,7 @@ fn with_a_waiter_all_eat() {
 fn a_plain_run_notices_nothing() {
     let status = |order| {
         let arguments = format!("-q -p platforms/cluster.toml -n 5 -- --order {order}");
-        let output = testing::output(env!("CARGO_BIN_EXE_philosophers"), &arguments);
+        let output = testing::apps::output(env!("CARGO_BIN_EXE_philosophers"), &arguments);
         output.status.code()
     };
     for order in ["ordered", "waiter", "unordered"] {

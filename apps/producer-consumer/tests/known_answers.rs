@@ -1,12 +1,9 @@
 //! How many distinguishable orders producers and consumers have, against figures of independent enumerations.
 
-#[path = "../../testing/mod.rs"]
-mod testing;
-
 #[track_caller]
 fn check(items: u32, room: u32, expected: u64) {
     let arguments = format!("-n 2 -- --items {items} --room {room}");
-    let (status, found) = testing::check(env!("CARGO_BIN_EXE_producer-consumer"), &arguments);
+    let (status, found) = testing::apps::check(env!("CARGO_BIN_EXE_producer-consumer"), &arguments);
     assert_eq!(status, Some(0), "{found}");
     assert_eq!(found["traces"], expected);
     assert_eq!(found["blocked"], 0);

@@ -4,14 +4,11 @@
 //! is. Control messages of a rendezvous cost nothing in the flow model and every rank has posted its receive long
 //! before the token comes, so eager and rendezvous take the same time.
 
-#[path = "../../testing/mod.rs"]
-mod testing;
-
 use serde_json::Value;
 
 /// The record of a run, given the options and the program's arguments.
 fn ring(platform: &str, options: &str, arguments: &str) -> Value {
-    testing::record(env!("CARGO_BIN_EXE_ring"), platform, options, arguments)
+    testing::apps::record(env!("CARGO_BIN_EXE_ring"), platform, options, arguments)
 }
 
 /// Checks the simulated time of a token of `size` bytes that goes round three times, given a round of it.
@@ -29,7 +26,7 @@ fn check(platform: &str, ranks: &str, round: impl Fn(f64) -> f64) {
                 &format!("{ranks} {mode}"),
                 &format!("--rounds 3 --size {size}"),
             );
-            let found = testing::simulated_s(&record);
+            let found = testing::apps::simulated_s(&record);
             let expected = 3.0 * round(f64::from(size));
             assert!(
                 (found - expected).abs() <= 1e-9 * expected,
@@ -142,7 +139,7 @@ fn the_digest_is_that_of_the_run() {
 fn a_run_is_replayed() {
     for mode in ["", "--send-mode rendezvous"] {
         let program = env!("CARGO_BIN_EXE_ring");
-        let (run, replay) = testing::replayed(program, &format!("-n 4 {mode}"), "--rounds 2");
+        let (run, replay) = testing::apps::replayed(program, &format!("-n 4 {mode}"), "--rounds 2");
         assert_eq!(run.status.code(), Some(0), "{run:?}");
         assert_eq!(replay.status.code(), Some(0), "{replay:?}");
         let text = String::from_utf8_lossy(&replay.stdout);

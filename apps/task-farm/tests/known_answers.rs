@@ -1,12 +1,9 @@
 //! The answers of w workers arrive in w! orders, and only one of them is that of the ranks.
 
-#[path = "../../testing/mod.rs"]
-mod testing;
-
 use serde_json::Value;
 
 fn check(arguments: &str) -> (Option<i32>, Value) {
-    testing::check(env!("CARGO_BIN_EXE_task-farm"), arguments)
+    testing::apps::check(env!("CARGO_BIN_EXE_task-farm"), arguments)
 }
 
 #[test]
@@ -48,7 +45,7 @@ fn who_believes_in_an_order_is_wrong_in_all_but_one() {
 
 #[test]
 fn a_plain_run_notices_nothing() {
-    let ran = testing::output(
+    let ran = testing::apps::output(
         env!("CARGO_BIN_EXE_task-farm"),
         "-q -p platforms/cluster.toml -n 8 -- --in-order",
     );
@@ -72,7 +69,7 @@ fn the_order_of_answers_is_a_warning() {
 fn a_run_is_replayed() {
     for mode in ["", "--send-mode rendezvous"] {
         let program = env!("CARGO_BIN_EXE_task-farm");
-        let (run, replay) = testing::replayed(program, &format!("-n 4 {mode}"), "--tasks 7");
+        let (run, replay) = testing::apps::replayed(program, &format!("-n 4 {mode}"), "--tasks 7");
         assert_eq!(
             (run.status.code(), replay.status.code()),
             (Some(0), Some(0))

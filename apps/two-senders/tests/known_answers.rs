@@ -1,12 +1,9 @@
 //! Sends that only work because they are buffered: no deadlock when eager, always one by rendezvous.
 
-#[path = "../../testing/mod.rs"]
-mod testing;
-
 use serde_json::Value;
 
 fn check(options: &str) -> (Option<i32>, Value) {
-    testing::check(env!("CARGO_BIN_EXE_two-senders"), options)
+    testing::apps::check(env!("CARGO_BIN_EXE_two-senders"), options)
 }
 
 #[test]
@@ -45,7 +42,7 @@ fn a_run_is_replayed_and_so_is_its_deadlock() {
         ("1KiB", 0, "two-senders: finished after 2 steps"),
         ("1MiB", 1, "deadlock\n"),
     ] {
-        let (run, replay) = testing::replayed(program, "-n 2", &format!("--size {size}"));
+        let (run, replay) = testing::apps::replayed(program, "-n 2", &format!("--size {size}"));
         assert_eq!(run.status.code(), Some(status), "{run:?}");
         assert_eq!(replay.status.code(), Some(status), "{replay:?}");
         let text = String::from_utf8_lossy(&replay.stdout);

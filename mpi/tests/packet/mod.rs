@@ -21,7 +21,7 @@ use mpi::packet_channel::{Introduction, Options, PacketChannel, World};
 use mpi::{Comm, Level, Process, Result, Settings};
 use rdma::{AsyncEvent, QueuePair};
 
-use crate::adapter::{Abilities, Adapter, Network};
+use testing::adapter::{Abilities, Adapter, Network};
 
 /// What the worlds of all ranks share.
 #[derive(Default)]

@@ -2,7 +2,4 @@
 
 #![no_main]
 
-#[path = "../../tests/readers/mod.rs"]
-mod readers;
-
-libfuzzer_sys::fuzz_target!(|text: &str| readers::xml(text));
+libfuzzer_sys::fuzz_target!(|text: &str| testing::readers::xml(text));

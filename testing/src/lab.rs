@@ -1,7 +1,5 @@
 //! A model with the part of a kernel that a test needs: a clock, and numbers for activities.
 
-#![expect(dead_code, reason = "each file of tests uses a part of it")]
-
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,10 +8,10 @@ use platform::{FlowModel, LinkId, Platform};
 use sim_core::{ActivityId, CannotStart, End, HostId, Io, ParallelWork, Resource, Time, Work};
 
 /// No limit of the rate.
-pub(crate) const UNLIMITED: f64 = f64::INFINITY;
+pub const UNLIMITED: f64 = f64::INFINITY;
 
 /// A platform at work. Activities are numbered from 0 in the order in which they start.
-pub(crate) struct Lab {
+pub struct Lab {
     platform: Arc<Platform>,
     model: FlowModel,
     now: Time,
@@ -22,13 +20,13 @@ pub(crate) struct Lab {
 
 impl Lab {
     /// Nothing runs yet on the platform.
-    pub(crate) fn new(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         let platform = Platform::parse("test.toml", text).unwrap_or_else(|error| panic!("{error}"));
         Self::on(platform)
     }
 
     /// Nothing runs yet on the platform.
-    pub(crate) fn on(platform: Platform) -> Self {
+    pub fn on(platform: Platform) -> Self {
         let platform = Arc::new(platform);
         Self {
             model: FlowModel::new(Arc::clone(&platform)),
@@ -39,23 +37,23 @@ impl Lab {
     }
 
     /// What the text describes.
-    pub(crate) fn platform(&self) -> &Platform {
+    pub fn platform(&self) -> &Platform {
         &self.platform
     }
 
     /// The host called so.
-    pub(crate) fn host(&self, name: &str) -> HostId {
+    pub fn host(&self, name: &str) -> HostId {
         self.platform.host_by_name(name).expect("a host")
     }
 
     /// Starts anything.
-    pub(crate) fn start(&mut self, work: &Work) -> ActivityId {
+    pub fn start(&mut self, work: &Work) -> ActivityId {
         self.try_start(work)
             .unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Starts anything that may be refused.
-    pub(crate) fn try_start(&mut self, work: &Work) -> Result<ActivityId, CannotStart> {
+    pub fn try_start(&mut self, work: &Work) -> Result<ActivityId, CannotStart> {
         let id = ActivityId {
             number: u64::from(self.count),
             slot: self.count,
@@ -66,7 +64,7 @@ impl Lab {
     }
 
     /// Starts a computation with threads, each of `flops` flop.
-    pub(crate) fn threads(&mut self, host: &str, threads: u32, flops: f64) -> ActivityId {
+    pub fn threads(&mut self, host: &str, threads: u32, flops: f64) -> ActivityId {
         let host = self.host(host);
         self.start(&Work::Exec {
             host,
@@ -78,7 +76,7 @@ impl Lab {
     }
 
     /// Starts an operation on a disk.
-    pub(crate) fn io(
+    pub fn io(
         &mut self,
         (host, disk): (&str, &str),
         operation: Io,
@@ -95,25 +93,19 @@ impl Lab {
     }
 
     /// Starts a parallel task.
-    pub(crate) fn task(&mut self, hosts: &[&str], flops: &[f64], bytes: &[f64]) -> ActivityId {
+    pub fn task(&mut self, hosts: &[&str], flops: &[f64], bytes: &[f64]) -> ActivityId {
         let hosts = hosts.iter().map(|host| self.host(host)).collect();
         let work = ParallelWork::new(hosts, flops.to_vec(), bytes.to_vec());
         self.start(&Work::Parallel(Rc::new(work.expect("a task"))))
     }
 
     /// Starts a transfer.
-    pub(crate) fn send(&mut self, from: &str, to: &str, bytes: f64) -> ActivityId {
+    pub fn send(&mut self, from: &str, to: &str, bytes: f64) -> ActivityId {
         self.send_at_most(from, to, bytes, UNLIMITED)
     }
 
     /// Starts a transfer with a limit of its own.
-    pub(crate) fn send_at_most(
-        &mut self,
-        from: &str,
-        to: &str,
-        bytes: f64,
-        rate: f64,
-    ) -> ActivityId {
+    pub fn send_at_most(&mut self, from: &str, to: &str, bytes: f64, rate: f64) -> ActivityId {
         let (from, to) = (self.host(from), self.host(to));
         self.start(&Work::Transfer {
             from,
@@ -124,7 +116,7 @@ impl Lab {
     }
 
     /// Starts a computation.
-    pub(crate) fn exec(&mut self, host: &str, flops: f64, priority: f64, bound: f64) -> ActivityId {
+    pub fn exec(&mut self, host: &str, flops: f64, priority: f64, bound: f64) -> ActivityId {
         let host = self.host(host);
         self.start(&Work::Exec {
             host,
@@ -136,33 +128,33 @@ impl Lab {
     }
 
     /// The first link between two hosts.
-    pub(crate) fn link(&self, from: &str, to: &str) -> LinkId {
+    pub fn link(&self, from: &str, to: &str) -> LinkId {
         let route = self.platform.route(self.host(from), self.host(to));
         route.expect("a route").hops[0].link
     }
 
     /// Changes something now.
-    pub(crate) fn change(&mut self, change: Change) {
+    pub fn change(&mut self, change: Change) {
         self.model.change(change, self.now);
     }
 
     /// Changes something at dates.
-    pub(crate) fn add_profile(&mut self, profile: Profile) {
+    pub fn add_profile(&mut self, profile: Profile) {
         self.model.add_profile(profile);
     }
 
     /// The model itself.
-    pub(crate) fn model(&mut self) -> (&mut FlowModel, Time) {
+    pub fn model(&mut self) -> (&mut FlowModel, Time) {
         (&mut self.model, self.now)
     }
 
     /// What is left of an activity now.
-    pub(crate) fn remaining(&mut self, id: ActivityId) -> f64 {
+    pub fn remaining(&mut self, id: ActivityId) -> f64 {
         self.model.remaining(id, self.now)
     }
 
     /// Moves to `seconds`, where nothing may end before.
-    pub(crate) fn wait_until(&mut self, seconds: f64) {
+    pub fn wait_until(&mut self, seconds: f64) {
         let target = Time::from_secs(seconds);
         while let Some(date) = self
             .model
@@ -178,14 +170,14 @@ impl Lab {
     }
 
     /// Moves to the next date at which activities end: the date, and their numbers.
-    pub(crate) fn next_end(&mut self) -> Option<(f64, Vec<u64>)> {
+    pub fn next_end(&mut self) -> Option<(f64, Vec<u64>)> {
         let (date, ended) = self.next_end_of_any_kind()?;
         assert!(ended.iter().all(|(_, end)| *end == End::Done));
         Some((date, ended.into_iter().map(|(number, _)| number).collect()))
     }
 
     /// Moves to the next date at which activities end: the date, and their numbers and ends.
-    pub(crate) fn next_end_of_any_kind(&mut self) -> Option<(f64, Vec<(u64, End)>)> {
+    pub fn next_end_of_any_kind(&mut self) -> Option<(f64, Vec<(u64, End)>)> {
         let mut ended = Vec::new();
         while ended.is_empty() {
             let date = self.model.next_date(self.now)?;
@@ -200,7 +192,7 @@ impl Lab {
     }
 
     /// Moves to the next date up to `seconds` at which activities end: the date, and their numbers.
-    pub(crate) fn next_end_until(&mut self, seconds: f64) -> Option<(f64, Vec<u64>)> {
+    pub fn next_end_until(&mut self, seconds: f64) -> Option<(f64, Vec<u64>)> {
         let mut ended = Vec::new();
         while ended.is_empty() {
             let date = self.model.next_date(self.now)?;
@@ -217,7 +209,7 @@ impl Lab {
 
     /// The next ends are these dates, up to a relative error, with these numbers; more may follow.
     #[track_caller]
-    pub(crate) fn expect_first(&mut self, ends: &[(f64, &[u64])], tolerance: f64) {
+    pub fn expect_first(&mut self, ends: &[(f64, &[u64])], tolerance: f64) {
         for (date, numbers) in ends {
             let (found, ended) = self.next_end().expect("something ends");
             assert!(
@@ -230,7 +222,7 @@ impl Lab {
 
     /// The ends of everything are these.
     #[track_caller]
-    pub(crate) fn expect(&mut self, ends: &[(f64, &[u64])], tolerance: f64) {
+    pub fn expect(&mut self, ends: &[(f64, &[u64])], tolerance: f64) {
         self.expect_first(ends, tolerance);
         assert_eq!(self.next_end(), None);
     }

@@ -5,13 +5,6 @@
 //! [`Order`] chooses. A packet takes no time: the clock moves only when nothing can be delivered and a timer is set.
 //! The transcript of a run is the list of the packets in the order of their delivery.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    clippy::allow_attributes,
-    reason = "each test file uses a part of the harness"
-)]
-
 pub mod exchange;
 
 use std::cell::RefCell;

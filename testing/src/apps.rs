@@ -1,12 +1,4 @@
 //! What the tests of apps share: a run of the app on a platform of the repository and its record, and a search through its orders.
-//!
-//! A test has it by `#[path = "../../testing/mod.rs"] mod testing;`.
-
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "each test uses a part of it"
-)]
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -14,16 +6,16 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 /// What the app at `program` does with these arguments, from the root of the repository.
-pub(crate) fn output(program: &str, arguments: &str) -> Output {
+pub fn output(program: &str, arguments: &str) -> Output {
     Command::new(program)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .args(arguments.split_whitespace())
         .output()
         .expect("the app starts")
 }
 
 /// The exit status, and the result of a search through the orders of the app at `program`.
-pub(crate) fn check(program: &str, arguments: &str) -> (Option<i32>, Value) {
+pub fn check(program: &str, arguments: &str) -> (Option<i32>, Value) {
     let output = output(program, &format!("check --format json {arguments}"));
     let found = serde_json::from_slice(&output.stdout).expect("the result is JSON");
     (output.status.code(), found)
@@ -31,7 +23,7 @@ pub(crate) fn check(program: &str, arguments: &str) -> (Option<i32>, Value) {
 
 /// The record of a run of the app at `program`, which must finish, given the platform's name, the options and the program's
 /// arguments.
-pub(crate) fn record(program: &str, platform: &str, options: &str, arguments: &str) -> Value {
+pub fn record(program: &str, platform: &str, options: &str, arguments: &str) -> Value {
     let run = format!("-p platforms/{platform}.toml -q --format json {options} -- {arguments}");
     let output = output(program, &run);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -39,7 +31,7 @@ pub(crate) fn record(program: &str, platform: &str, options: &str, arguments: &s
 }
 
 /// Runs the app at `program` on the cluster, and replays its schedule. Returns the run and the replay.
-pub(crate) fn replayed(program: &str, options: &str, arguments: &str) -> (Output, Output) {
+pub fn replayed(program: &str, options: &str, arguments: &str) -> (Output, Output) {
     let name = format!("schedule-{}-{arguments}", std::process::id());
     let file = std::env::temp_dir().join(name.replace(' ', ""));
     let path = file.display();
@@ -50,7 +42,7 @@ pub(crate) fn replayed(program: &str, options: &str, arguments: &str) -> (Output
         .strip_prefix("# ")
         .and_then(|text| text.lines().next());
     let replay = Command::new("sh")
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .args(["-c", command.expect("it begins with the command")])
         .output()
         .expect("the app starts");
@@ -59,6 +51,6 @@ pub(crate) fn replayed(program: &str, options: &str, arguments: &str) -> (Output
 }
 
 /// The simulated seconds of a record.
-pub(crate) fn simulated_s(record: &Value) -> f64 {
+pub fn simulated_s(record: &Value) -> f64 {
     record["simulated_s"].as_f64().expect("a number")
 }

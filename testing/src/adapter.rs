@@ -8,14 +8,6 @@
 //!
 //! *Not modelled*: time, loss on the wire (unless an adapter is [switched off](Network::switch_off)), packets, path MTU.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    clippy::allow_attributes,
-    clippy::unwrap_used,
-    reason = "each test file uses a part of it, and what is not there is a failed test"
-)]
-
 mod calls;
 mod steps;
 
@@ -148,7 +140,6 @@ impl Memory {
 
 #[derive(Debug)]
 struct State {
-    attributes: DeviceAttributes,
     abilities: Abilities,
     gid: Gid,
     numbers: u32,
@@ -207,7 +198,6 @@ impl Network {
         gid.0[12..].copy_from_slice(&(10 << 24 | u32::try_from(me + 1).unwrap()).to_be_bytes());
         let attributes = attributes(me, &abilities);
         net.adapters.push(State {
-            attributes: attributes.clone(),
             abilities,
             gid,
             numbers: 0,

@@ -1,11 +1,5 @@
 //! What must hold for any text that the readers of platforms are given; used by tests and by the fuzz targets.
 
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "each program that includes this uses a part of it, and which one differs"
-)]
-
 use platform::{HostId, LoadError, Platform};
 use simgrid_import::import;
 
@@ -13,7 +7,7 @@ use simgrid_import::import;
 ///
 /// # Panics
 /// If the reader breaks a promise.
-pub(crate) fn toml(text: &str) {
+pub fn toml(text: &str) {
     match Platform::parse("mutated.toml", text) {
         Ok(platform) => {
             let printed = platform.to_toml();
@@ -33,7 +27,7 @@ pub(crate) fn toml(text: &str) {
 ///
 /// # Panics
 /// If the reader breaks a promise.
-pub(crate) fn xml(text: &str) {
+pub fn xml(text: &str) {
     // What is not connected as we want it is refused, with its place in the XML.
     match simgrid_import::parse("mutated.xml", text) {
         Ok(platform) => {

@@ -1,0 +1,16 @@
+//! Fixtures that the tests of several packages share; only dev-dependencies name this package.
+//!
+//! Each part is a feature, so that the tests of a package build only what they use.
+
+#[cfg(feature = "rdma")]
+pub mod adapter;
+#[cfg(feature = "apps")]
+pub mod apps;
+#[cfg(feature = "models")]
+pub mod lab;
+#[cfg(feature = "models")]
+pub mod random;
+#[cfg(feature = "mpi")]
+pub mod ranks;
+#[cfg(feature = "models")]
+pub mod readers;

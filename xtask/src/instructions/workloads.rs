@@ -1,0 +1,80 @@
+//! The programs whose instructions are counted. Their rows in `results/instructions.md` have the
+//! goals.
+
+/// A program that runs twice, with two lengths.
+pub(super) struct Workload {
+    pub(super) name: &'static str,
+    /// Arguments of `cargo build`.
+    pub(super) build: &'static [&'static str],
+    /// In the folder of the release build.
+    pub(super) program: &'static str,
+    /// With the word LENGTH in them.
+    pub(super) arguments: &'static str,
+    pub(super) short: &'static str,
+    pub(super) long: &'static str,
+    /// By what the difference of the counts is divided.
+    pub(super) per: Per,
+}
+
+/// A number of messages, transitions or yields.
+pub(super) enum Per {
+    /// The difference of the two lengths.
+    Known(u64),
+    /// The difference of the transitions that the checker reports.
+    Transition,
+}
+
+/// 64 ranks, one message in flight; 100 rounds more.
+const fn ring(name: &'static str, arguments: &'static str) -> Workload {
+    Workload {
+        name,
+        build: &["-p", "ring"],
+        program: "ring",
+        arguments,
+        short: "20",
+        long: "120",
+        per: Per::Known(6_400),
+    }
+}
+
+pub(super) const ALL: &[Workload] = &[
+    ring(
+        "ring, flow",
+        "-p platforms/cluster.toml -n 64 -q -- --size 1KiB --rounds LENGTH",
+    ),
+    ring(
+        "ring, smpi",
+        "-p platforms/cluster.toml -n 64 -q --set network.model=smpi -- --size 1KiB --rounds LENGTH",
+    ),
+    ring(
+        "ring, loggops",
+        "-p platforms/loggops.toml -n 64 -q -- --size 1KiB --rounds LENGTH",
+    ),
+    Workload {
+        name: "yield",
+        build: &["-p", "sim-core", "--example", "yield"],
+        program: "examples/yield",
+        arguments: "LENGTH",
+        short: "1000",
+        long: "11000",
+        per: Per::Known(20_000),
+    },
+    Workload {
+        name: "check philosophers",
+        build: &["-p", "philosophers"],
+        program: "philosophers",
+        arguments: "check -q --format json -n LENGTH",
+        short: "5",
+        long: "8",
+        per: Per::Transition,
+    },
+    Workload {
+        name: "check task-farm",
+        build: &["-p", "task-farm"],
+        program: "task-farm",
+        arguments: "check -q --format json --send-mode eager -n LENGTH",
+        short: "5",
+        long: "7",
+        per: Per::Transition,
+    },
+];

@@ -1,0 +1,99 @@
+//! `cargo xtask tidy`: checks over the whole repository, one row of [`CHECKS`] each.
+//!
+//! A check returns what it finds. Most may find nothing. A check that came later than the code has
+//! a *ratchet*: counts of what was there before, in `xtask/tidy/`, which may only fall. `--bless`
+//! stores lower counts; counts may move from one folder to another, with files that move.
+
+mod columns;
+mod edges;
+mod folders;
+mod headers;
+mod linked;
+mod names;
+mod openings;
+mod ratchet;
+mod repository;
+mod reused;
+mod sizes;
+mod todos;
+
+use std::path::Path;
+
+use repository::Repository;
+
+use crate::{Verdict, print};
+
+/// Something that a check found.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    /// File and line.
+    place: String,
+    /// The thing found, and what was expected.
+    text: String,
+    /// The row of the ratchet in which it is counted: mostly the top folder.
+    key: String,
+}
+
+/// A check.
+struct Check {
+    name: &'static str,
+    find: fn(&Repository) -> Vec<Finding>,
+    /// True if it may find as much as is stored in `xtask/tidy/NAME.toml`.
+    has_ratchet: bool,
+}
+
+const fn strict(name: &'static str, find: fn(&Repository) -> Vec<Finding>) -> Check {
+    Check {
+        name,
+        find,
+        has_ratchet: false,
+    }
+}
+
+const fn ratcheted(name: &'static str, find: fn(&Repository) -> Vec<Finding>) -> Check {
+    Check {
+        name,
+        find,
+        has_ratchet: true,
+    }
+}
+
+const CHECKS: &[Check] = &[
+    strict("edges", edges::find),
+    strict("folders", folders::find),
+    strict("linked", linked::find),
+    strict("headers", headers::find),
+    strict("reused", reused::find),
+    strict("sizes", sizes::find),
+    strict("todos", todos::find),
+    ratcheted("columns", columns::find),
+    ratcheted("names", names::find),
+    ratcheted("openings", openings::find),
+];
+
+/// Findings of one check that are shown.
+const SHOWN_MAX: usize = 40;
+
+/// Runs all checks; with `bless`, stores what ratchets count now.
+pub(crate) fn run(root: &Path, bless: bool) -> Verdict {
+    let repository = Repository::read(root)?;
+    let mut is_tidy = true;
+    for check in CHECKS {
+        let found = (check.find)(&repository);
+        let (mistakes, note) = if check.has_ratchet {
+            ratchet::judge(root, check.name, found, bless)?
+        } else {
+            (found, String::new())
+        };
+        for finding in mistakes.iter().take(SHOWN_MAX) {
+            print(&format!("{}: {}", finding.place, finding.text));
+        }
+        if let Some(more) = mistakes.len().checked_sub(SHOWN_MAX + 1) {
+            print(&format!("… and {} more", more + 1));
+        }
+        let verdict = if mistakes.is_empty() { "ok" } else { "FAILED" };
+        print(&format!("tidy {}: {verdict}{note}", check.name));
+        is_tidy &= mistakes.is_empty();
+    }
+    Ok(is_tidy)
+}

@@ -1,0 +1,38 @@
+//! Comments have lines of at most 100 columns. Code is the formatter's.
+
+use super::Finding;
+use super::repository::Repository;
+
+const COLUMNS_MAX: usize = 100;
+
+pub(super) fn find(repository: &Repository) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for source in &repository.sources {
+        for (number, line) in source.lines() {
+            let columns = line.chars().count();
+            if line.trim_start().starts_with("//") && columns > COLUMNS_MAX {
+                let text = format!("a comment of {columns} columns: expected at most 100");
+                findings.push(source.finding(number, text));
+            }
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wide_comment_is_found() {
+        let wide = "x".repeat(97);
+        let text = format!(
+            "//! It decides.\n/// {wide}\n//  {}é\nlet x = \"{wide}\";",
+            &wide[2..]
+        );
+        let found = find(&Repository::of_sources(&[("mpi/src/a.rs", &text)]));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].place, "mpi/src/a.rs:2");
+        assert_eq!(found[0].key, "mpi");
+    }
+}

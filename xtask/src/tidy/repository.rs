@@ -1,0 +1,170 @@
+//! The repository as the checks see it: sources as text, packages as cargo sees them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+use super::Finding;
+
+/// Everything that the checks read.
+#[derive(Debug, Default)]
+pub(super) struct Repository {
+    /// All Rust files, by path.
+    pub(super) sources: Vec<Source>,
+    /// The page with the table of packages.
+    pub(super) architecture: String,
+    /// The packages of the workspace, by folder.
+    pub(super) packages: BTreeMap<String, Package>,
+    /// The packages that `apps/ring` links, itself among them, with their versions.
+    pub(super) linked_by_ring: BTreeSet<String>,
+}
+
+/// A Rust file.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// Relative to the root.
+    pub(super) path: String,
+    pub(super) text: String,
+}
+
+/// A package of the workspace.
+#[derive(Debug, Default)]
+pub(super) struct Package {
+    pub(super) name: String,
+    /// Folders of the packages that it depends on, not only for tests.
+    pub(super) edges: BTreeSet<String>,
+}
+
+impl Repository {
+    /// Reads the repository.
+    pub(super) fn read(root: &Path) -> Result<Self, String> {
+        Ok(Self {
+            sources: sources(root)?,
+            architecture: crate::read(root, "ARCHITECTURE.md")?,
+            packages: packages(root)?,
+            linked_by_ring: linked(root, "ring")?,
+        })
+    }
+
+    /// Makes one of these sources, paths and texts.
+    #[cfg(test)]
+    pub(super) fn of_sources(sources: &[(&str, &str)]) -> Self {
+        let source = |&(path, text): &(&str, &str)| Source {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        };
+        Self {
+            sources: sources.iter().map(source).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+impl Source {
+    /// Returns the top folder, such as `mpi` or `apps`.
+    pub(super) fn folder(&self) -> &str {
+        self.path.split('/').next().unwrap_or_default()
+    }
+
+    /// Returns the lines, numbered from 1.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        (1..).zip(self.text.lines())
+    }
+
+    /// Makes a finding in one of its lines, counted for the top folder.
+    pub(super) fn finding(&self, line: usize, text: String) -> Finding {
+        Finding {
+            place: format!("{}:{line}", self.path),
+            text,
+            key: self.folder().to_owned(),
+        }
+    }
+}
+
+/// Reads all Rust files but built ones.
+fn sources(root: &Path) -> Result<Vec<Source>, String> {
+    let mut folders = vec![root.to_owned()];
+    let mut sources = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let unreadable = |error: std::io::Error| format!("{}: {error}", folder.display());
+        for entry in fs::read_dir(&folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            let name = path.file_name().and_then(|name| name.to_str());
+            let name = name.unwrap_or_default();
+            if path.is_dir() {
+                if !name.starts_with('.') && name != "target" && name != "results" {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let relative = path.strip_prefix(root).unwrap_or(&path);
+                let path = relative.display().to_string();
+                let text = crate::read(root, &path)?;
+                sources.push(Source { path, text });
+            }
+        }
+    }
+    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(sources)
+}
+
+fn packages(root: &Path) -> Result<BTreeMap<String, Package>, String> {
+    let metadata = MetadataCommand::new()
+        .current_dir(root)
+        .no_deps()
+        .other_options(vec!["--offline".to_owned()])
+        .exec()
+        .map_err(|error| error.to_string())?;
+    let folder = |path: &Path| {
+        let folder = path.strip_prefix(&metadata.workspace_root).unwrap_or(path);
+        folder.display().to_string()
+    };
+    let package = |package: &cargo_metadata::Package| {
+        let edges = package.dependencies.iter();
+        let edges = edges.filter(|edge| edge.kind != DependencyKind::Development);
+        let ours = edges.filter_map(|edge| edge.path.as_ref());
+        let named = Package {
+            name: package.name.to_string(),
+            edges: ours.map(|path| folder(path.as_std_path())).collect(),
+        };
+        let manifest = package.manifest_path.as_std_path();
+        (folder(manifest.parent().unwrap_or(manifest)), named)
+    };
+    Ok(metadata.packages.iter().map(package).collect())
+}
+
+/// Returns the packages that a program links. Cargo's metadata cannot tell: it has the features of
+/// the whole workspace at once.
+fn linked(root: &Path, package: &str) -> Result<BTreeSet<String>, String> {
+    let output = Command::new(option_env!("CARGO").unwrap_or("cargo"))
+        .args(["tree", "--offline", "--package", package])
+        .args(["--edges", "normal,no-proc-macro", "--prefix", "none"])
+        .args(["--no-dedupe", "--format", "{p}"])
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_package_is_read() {
+        let repository = Repository::read(&crate::root()).unwrap();
+        let path = "xtask/src/tidy/repository.rs";
+        assert!(repository.sources.iter().any(|source| source.path == path));
+        assert_eq!(repository.packages["xtask"].edges, BTreeSet::new());
+        assert!(repository.packages["apps/ring"].edges.contains("mpi"));
+        // What only tests use is no edge.
+        assert!(!repository.packages["fabric"].edges.contains("run"));
+        assert!(repository.linked_by_ring.len() > 10);
+    }
+}

@@ -56,9 +56,7 @@ pub mod channel;
 mod collectives;
 pub mod connection;
 mod matching;
-pub mod packet_channel;
 mod protocol;
-pub mod wire;
 
 pub use api::buffer::Buffer;
 pub use api::comm::{Comm, Recv, Send};

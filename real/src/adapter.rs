@@ -1,4 +1,4 @@
-//! Verbs: packets travel over an adapter, through [`mpi::packet_channel`]; the sockets of the connections only bring the two sides together.
+//! Verbs: packets travel over an adapter, through [`mpi_verbs`]; the sockets of the connections only bring the two sides together.
 //!
 //! The endpoints of the queue pairs go with the request and the answer of the handshake. The close protocol stays on the sockets, where each message tells
 //! how many packets were sent before it. A rank that blocks sleeps until the adapter tells of a completion or a socket has something;
@@ -15,8 +15,8 @@ use mio::unix::SourceFd;
 use mio::{Interest, Registry};
 use mpi::channel::{Packet, Token};
 use mpi::connection::{ConnectionId, Failure};
-use mpi::packet_channel::{Device, Happening, Options};
 use mpi::{Buffer, Level};
+use mpi_verbs::{Device, Happening, Options};
 use rdma::{Verbs, VerbsError};
 
 use super::adapter_limits;

@@ -2,7 +2,7 @@
 //!
 //! *Not checked*: memory. How much may be registered is known only when it is.
 
-use mpi::packet_channel::Options;
+use mpi_verbs::Options;
 use rdma::{DeviceAttributes, PortAttributes, PortState};
 
 /// What the adapter cannot do.

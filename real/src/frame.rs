@@ -1,9 +1,9 @@
-//! What travels on a stream between two ranks: the frames of [`mpi::wire`], but for those that mean something only where ranks reach each
+//! What travels on a stream between two ranks: the frames of [`mpi_verbs::wire`], but for those that mean something only where ranks reach each
 //! other's memory.
 
 use mpi::channel::{Header, Returned};
-use mpi::wire;
-pub(super) use mpi::wire::{
+use mpi_verbs::wire;
+pub(super) use mpi_verbs::wire::{
     BadFrame, HEAD_MAX, Head, PAYLOAD_MAX, encode, encode_messages, payload_of,
 };
 

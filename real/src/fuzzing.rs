@@ -1,8 +1,9 @@
 //! What reads bytes of others, for fuzzers and for tests that replay what they found: each function takes anything, and panics only if the
 //! reader is wrong.
 
+use mpi::Buffer;
 use mpi::channel::Packet;
-use mpi::{Buffer, wire};
+use mpi_verbs::wire;
 
 use super::auth::{Handshake, Purpose, Secret, Side};
 use super::control::{self, FromRank, ToRank};

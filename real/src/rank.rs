@@ -41,7 +41,7 @@ pub enum Backend {
         /// Its name; the first one if there is none.
         device: Option<String>,
         /// What can be chosen about it.
-        options: mpi::packet_channel::Options,
+        options: mpi_verbs::Options,
     },
 }
 
@@ -184,7 +184,7 @@ pub(super) fn be(
             device,
             options: how,
         } => {
-            let how = mpi::packet_channel::Options {
+            let how = mpi_verbs::Options {
                 // Different in each run, as it should be.
                 psn: psn(&local),
                 ..how.clone()

@@ -266,10 +266,10 @@ impl VerbsArgs {
     /// Verbs with these options; messages of `eager_threshold` bytes and more go by rendezvous. An eager message has to fit into a packet.
     #[cfg(feature = "verbs")]
     pub fn backend(&self, eager_threshold: u64) -> Option<Backend> {
-        let mut options = mpi::packet_channel::Options {
+        let mut options = mpi_verbs::Options {
             rendezvous: match self.rendezvous {
-                RendezvousArg::Write => mpi::packet_channel::Rendezvous::Write,
-                RendezvousArg::Read => mpi::packet_channel::Rendezvous::Read,
+                RendezvousArg::Write => mpi_verbs::Rendezvous::Write,
+                RendezvousArg::Read => mpi_verbs::Rendezvous::Read,
             },
             eager_threshold: eager_threshold.min(PACKET_MAX),
             credits: self.credits,
@@ -282,7 +282,7 @@ impl VerbsArgs {
             cached_regions: self.cached_regions as usize,
             cached_bytes: self.cached_bytes.0,
             copied: self.copied.0,
-            ..mpi::packet_channel::Options::default()
+            ..mpi_verbs::Options::default()
         };
         let connection = &mut options.connection;
         connection.port_num = self.port;
@@ -421,9 +421,9 @@ mod tests {
     #[cfg(feature = "verbs")]
     #[test]
     fn the_defaults_are_those_of_the_packet_channel() {
-        let options = mpi::packet_channel::Options {
+        let options = mpi_verbs::Options {
             eager_threshold: 100,
-            ..mpi::packet_channel::Options::default()
+            ..mpi_verbs::Options::default()
         };
         let device = None;
         assert_eq!(

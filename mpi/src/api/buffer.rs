@@ -80,8 +80,10 @@ impl Buffer {
         self.bytes.as_deref().map(Vec::as_slice)
     }
 
-    /// The memory that the bytes are in, to be shared; `None` for a phantom.
-    pub(crate) const fn memory(&self) -> Option<&Rc<Vec<u8>>> {
+    /// Returns the memory that holds the bytes, for a device that reads it after the call without a copy; `None` for a
+    /// phantom.
+    #[must_use]
+    pub const fn memory(&self) -> Option<&Rc<Vec<u8>>> {
         self.bytes.as_ref()
     }
 

@@ -15,7 +15,7 @@
 //! The [`Annex`] is what channels say to each other that reach each other's memory: where a message can be fetched (with an RTS), where it
 //! shall go (with a CTS), that it was fetched (with a CTS), that it is where it shall go (with its data).
 //!
-//! The frame of a connection's own [messages](crate::connection::Message) has them as its payload. A *phantom* payload travels as so
+//! The frame of a connection's own [messages](mpi::connection::Message) has them as its payload. A *phantom* payload travels as so
 //! many zeros and arrives as a phantom.
 //!
 //! Reading refuses what no [`encode`] writes: unknown kinds and flags, bytes that should be zero, payloads where there is
@@ -25,8 +25,8 @@
 
 use std::fmt;
 
-use crate::Envelope;
-use crate::channel::{Header, Packet, Returned};
+use mpi::Envelope;
+use mpi::channel::{Header, Packet, Returned};
 
 /// The longest head.
 pub const HEAD_MAX: usize = PREFIX + ENVELOPE + 8 + 8 + RETURNED + MEMORY;

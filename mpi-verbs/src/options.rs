@@ -5,8 +5,9 @@
 
 use rdma::{Access, RcOptions};
 
-use crate::channel::{Settings, Variant};
-use crate::{Limits, wire};
+use crate::wire;
+use mpi::Limits;
+use mpi::channel::{Settings, Variant};
 
 /// How long messages travel, from registered memory into registered memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -118,12 +119,12 @@ impl Options {
     }
 
     /// The longest payload of a packet.
-    pub(super) const fn capacity(&self) -> u64 {
+    pub(crate) const fn capacity(&self) -> u64 {
         self.eager_threshold
     }
 
     /// The length of a packet buffer.
-    pub(super) const fn buffer(&self) -> u64 {
+    pub(crate) const fn buffer(&self) -> u64 {
         (self.eager_threshold + wire::HEAD_MAX as u64).next_multiple_of(64)
     }
 }

@@ -6,11 +6,11 @@ mod packet;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mpi::packet_channel::Rendezvous;
 use mpi::{
     ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, ErrorClass, Placement, Result, SendMode, Settings,
     waitall,
 };
+use mpi_verbs::Rendezvous;
 use packet::{Ranks, Tells};
 use rdma::AsyncEvent;
 use testing::adapter::Abilities;

@@ -8,6 +8,8 @@
     reason = "what is not there is a failed test"
 )]
 
+mod channel;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,9 +18,10 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use channel::{Introduction, PacketChannel, World};
 use mpi::channel::{Interest, Token};
-use mpi::packet_channel::{Introduction, Options, PacketChannel, World};
 use mpi::{Comm, Level, Process, Result, Settings};
+use mpi_verbs::Options;
 use rdma::{AsyncEvent, QueuePair};
 
 use testing::adapter::{Abilities, Adapter, Network};

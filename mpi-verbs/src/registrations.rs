@@ -17,11 +17,11 @@ use std::rc::{Rc, Weak};
 use rdma::{Access, MemoryRegion, ProtectionDomain, RegionMemory, RegisterError, Verbs};
 
 /// What a registration is found by: where the memory is. While it is registered nothing else can be there.
-pub(super) type Key = usize;
+pub(crate) type Key = usize;
 
 /// Where the adapter finds a message that is sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// In its own memory, which is registered.
     Own(Key),
     /// In a copy of it.
@@ -41,7 +41,7 @@ struct Entry {
 
 /// The registrations of a device.
 #[derive(Debug)]
-pub(super) struct Registrations {
+pub(crate) struct Registrations {
     pd: ProtectionDomain,
     access: Access,
     most: usize,
@@ -53,12 +53,12 @@ pub(super) struct Registrations {
     bytes: u64,
     uses: u64,
     /// How often a registration was found, and how often it had to be made.
-    pub(super) found: u64,
-    pub(super) made: u64,
+    pub(crate) found: u64,
+    pub(crate) made: u64,
 }
 
 impl Registrations {
-    pub(super) const fn new(
+    pub(crate) const fn new(
         pd: ProtectionDomain,
         access: Access,
         (most, most_bytes): (usize, u64),
@@ -78,7 +78,7 @@ impl Registrations {
     }
 
     /// Whether this memory is sent for the first time, as far as is known.
-    pub(super) fn is_new(&mut self, memory: &Rc<Vec<u8>>) -> bool {
+    pub(crate) fn is_new(&mut self, memory: &Rc<Vec<u8>>) -> bool {
         let key = Rc::as_ptr(memory).addr();
         if self.entries.contains_key(&key) || self.noted.remove(&key).is_some() {
             return false;
@@ -94,7 +94,7 @@ impl Registrations {
     }
 
     /// The registration of this memory, from now on in use.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         verbs: &dyn Verbs,
         memory: &Rc<Vec<u8>>,
@@ -129,7 +129,7 @@ impl Registrations {
     }
 
     /// One use of a registration is over.
-    pub(super) fn give_back(&mut self, verbs: &dyn Verbs, key: Key) {
+    pub(crate) fn give_back(&mut self, verbs: &dyn Verbs, key: Key) {
         if let Some(entry) = self.entries.get_mut(&key) {
             entry.users -= 1;
         }
@@ -149,7 +149,7 @@ impl Registrations {
     }
 
     /// Ends registrations that nobody uses until no more than so many and so many bytes are left, or those left are all in use. Whether any was.
-    pub(super) fn drop_idle(&mut self, verbs: &dyn Verbs, most: usize, most_bytes: u64) -> bool {
+    pub(crate) fn drop_idle(&mut self, verbs: &dyn Verbs, most: usize, most_bytes: u64) -> bool {
         let mut any = false;
         while self.entries.len() > most || self.bytes > most_bytes {
             let idle = self.entries.iter().filter(|(_, entry)| entry.users == 0);
@@ -166,7 +166,7 @@ impl Registrations {
     }
 
     /// Ends all of them, also those in use: no queue pair is left that could use them.
-    pub(super) fn drop_all(&mut self, verbs: &dyn Verbs) {
+    pub(crate) fn drop_all(&mut self, verbs: &dyn Verbs) {
         for (_, entry) in std::mem::take(&mut self.entries) {
             end(verbs, &entry.region);
         }
@@ -175,6 +175,6 @@ impl Registrations {
 }
 
 /// The adapter does not have it any more; if it says that it had not, that comes to the same.
-pub(super) fn end(verbs: &dyn Verbs, region: &MemoryRegion) {
+pub(crate) fn end(verbs: &dyn Verbs, region: &MemoryRegion) {
     let _ = verbs.dereg_mr(region);
 }

@@ -12,13 +12,13 @@ use rdma::{RegionMemory, WcOpcode, WcStatus, WorkCompletion};
 
 use super::device::{Device, Happening, Landing, Source, sent};
 use super::link::{Stage, Then};
-use crate::Buffer;
-use crate::channel::{Event, Header, Packet, Returned, Token};
-use crate::connection::Failure;
 use crate::wire::{self, Annex, Frame, HEAD_MAX};
+use mpi::Buffer;
+use mpi::channel::{Event, Header, Packet, Returned, Token};
+use mpi::connection::Failure;
 
 /// What marks the numbers of receives; those of what is sent count from 0.
-pub(super) const RECEIVE: u64 = 1 << 63;
+pub(crate) const RECEIVE: u64 = 1 << 63;
 
 /// Completions are fetched so many at a time.
 const BATCH: usize = 32;
@@ -65,7 +65,7 @@ impl Device {
     }
 
     /// A connection has failed: everything of its peer ends.
-    pub(super) fn fail(&mut self, number: u32, why: Failure, detail: String) {
+    pub(crate) fn fail(&mut self, number: u32, why: Failure, detail: String) {
         let Some(link) = self.links.get(&number) else {
             return;
         };

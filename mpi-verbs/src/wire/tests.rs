@@ -1,7 +1,7 @@
 //! Frames are read as they were written, in whatever pieces, and nothing else is read: neither damaged frames nor garbage.
 
 use super::*;
-use crate::Buffer;
+use mpi::Buffer;
 use proptest::prelude::*;
 
 fn envelope() -> impl Strategy<Value = Envelope> {

@@ -15,10 +15,10 @@ use super::device::{Device, Landing, Name, Offer, Source, sent};
 use super::link::{Job, LinkId, Stage, Then};
 use super::options::Rendezvous;
 use super::registrations::Origin;
-use crate::Buffer;
-use crate::channel::{Header, Packet, Token};
-use crate::connection::Failure;
 use crate::wire::{self, Annex, Frame, Memory};
+use mpi::Buffer;
+use mpi::channel::{Header, Packet, Token};
+use mpi::connection::Failure;
 
 impl Device {
     /// A message is about to be announced to a peer.
@@ -45,7 +45,7 @@ impl Device {
     }
 
     /// A message cannot be fetched any more.
-    pub(super) fn withdraw(&mut self, name: Name) {
+    pub(crate) fn withdraw(&mut self, name: Name) {
         if let Some((origin, _)) = self.offers.remove(&name).and_then(|offer| offer.memory) {
             self.give_back(origin);
         }
@@ -76,7 +76,7 @@ impl Device {
     }
 
     /// A message has left.
-    pub(super) fn give_back(&mut self, origin: Origin) {
+    pub(crate) fn give_back(&mut self, origin: Origin) {
         match origin {
             Origin::Own(key) => self.registrations.give_back(&*self.verbs, key),
             Origin::Copy(region) => self.copies.give_back(&*self.verbs, region),
@@ -174,7 +174,7 @@ impl Device {
     }
 
     /// Sends a frame without content, and learns of its arrival.
-    pub(super) fn say(&mut self, number: u32, frame: &Frame) {
+    pub(crate) fn say(&mut self, number: u32, frame: &Frame) {
         let job = Job::Frame {
             head: wire::encode_sign(frame),
             payload: Buffer::phantom(0),
@@ -297,7 +297,7 @@ impl Device {
     }
 
     /// Posts what waits on a connection, as far as there is room.
-    pub(super) fn run(&mut self, number: u32) {
+    pub(crate) fn run(&mut self, number: u32) {
         loop {
             let Some(link) = self.links.get_mut(&number) else {
                 return;

@@ -16,9 +16,9 @@ use super::copies::Copies;
 use super::link::{Link, LinkId, Stage, Then};
 use super::options::{Options, Rendezvous};
 use super::registrations::{Origin, Registrations};
-use crate::channel::{Event, Packet, Token};
-use crate::connection::Failure;
 use crate::wire::Memory;
+use mpi::channel::{Event, Packet, Token};
+use mpi::connection::Failure;
 
 /// What has happened at a device.
 #[derive(Debug)]
@@ -50,87 +50,87 @@ pub enum Happening {
 }
 
 /// A packet has left.
-pub(super) const fn sent(token: Token) -> Happening {
+pub(crate) const fn sent(token: Token) -> Happening {
     Happening::Event(Event::Sent(token))
 }
 
 /// Memory in which a message arrives.
 #[derive(Debug)]
-pub(super) struct Landing {
-    pub(super) region: MemoryRegion,
-    pub(super) length: u64,
+pub(crate) struct Landing {
+    pub(crate) region: MemoryRegion,
+    pub(crate) length: u64,
     /// The message is copied out of it, and it stays registered.
-    pub(super) is_copied: bool,
-    pub(super) is_phantom: bool,
+    pub(crate) is_copied: bool,
+    pub(crate) is_phantom: bool,
     /// What is answered when it is there, if it is fetched.
-    pub(super) answer: Option<Packet>,
+    pub(crate) answer: Option<Packet>,
 }
 
 /// A message that we have announced.
 #[derive(Debug)]
-pub(super) struct Offer {
+pub(crate) struct Offer {
     /// Where it is, if it may be fetched.
-    pub(super) memory: Option<(Origin, MemoryRegion)>,
-    pub(super) is_phantom: bool,
-    pub(super) length: u64,
+    pub(crate) memory: Option<(Origin, MemoryRegion)>,
+    pub(crate) is_phantom: bool,
+    pub(crate) length: u64,
 }
 
 /// A message that a peer has announced.
 #[derive(Debug)]
-pub(super) struct Source {
-    pub(super) memory: Option<Memory>,
-    pub(super) is_phantom: bool,
+pub(crate) struct Source {
+    pub(crate) memory: Option<Memory>,
+    pub(crate) is_phantom: bool,
 }
 
 /// A completion queue and how many queue pairs use it.
 #[derive(Debug)]
-pub(super) struct Shelf {
-    pub(super) cq: CompletionQueue,
+pub(crate) struct Shelf {
+    pub(crate) cq: CompletionQueue,
     users: u32,
 }
 
 /// Packet buffers of what is sent.
 #[derive(Debug)]
-pub(super) struct Buffers {
-    pub(super) region: MemoryRegion,
-    pub(super) free: Vec<u32>,
+pub(crate) struct Buffers {
+    pub(crate) region: MemoryRegion,
+    pub(crate) free: Vec<u32>,
 }
 
 /// What identifies a peer's or our operation.
-pub(super) type Name = (u32, Token);
+pub(crate) type Name = (u32, Token);
 
 /// The connections of a rank over an adapter. Calls never wait.
 pub struct Device {
-    pub(super) verbs: Rc<dyn Verbs>,
-    pub(super) options: Options,
-    pub(super) pd: ProtectionDomain,
-    pub(super) max_message: u64,
-    pub(super) shelves: Vec<Shelf>,
+    pub(crate) verbs: Rc<dyn Verbs>,
+    pub(crate) options: Options,
+    pub(crate) pd: ProtectionDomain,
+    pub(crate) max_message: u64,
+    pub(crate) shelves: Vec<Shelf>,
     /// All of them, also those that are being closed, by the number of their queue pair.
-    pub(super) links: BTreeMap<u32, Link>,
+    pub(crate) links: BTreeMap<u32, Link>,
     /// Those that are not being closed.
-    pub(super) current: BTreeMap<LinkId, u32>,
-    pub(super) buffers: Option<Buffers>,
-    pub(super) registrations: Registrations,
-    pub(super) copies: Copies,
+    pub(crate) current: BTreeMap<LinkId, u32>,
+    pub(crate) buffers: Option<Buffers>,
+    pub(crate) registrations: Registrations,
+    pub(crate) copies: Copies,
     /// Messages that we have announced, by peer and our operation.
-    pub(super) offers: BTreeMap<Name, Offer>,
+    pub(crate) offers: BTreeMap<Name, Offer>,
     /// Messages that were announced to us, by peer and its operation.
-    pub(super) sources: BTreeMap<Name, Source>,
+    pub(crate) sources: BTreeMap<Name, Source>,
     /// The lengths of messages that are about to be cleared, by peer and our operation.
-    pub(super) expected: BTreeMap<Name, u64>,
+    pub(crate) expected: BTreeMap<Name, u64>,
     /// Where messages arrive, by peer and our operation.
-    pub(super) landings: BTreeMap<Name, Landing>,
+    pub(crate) landings: BTreeMap<Name, Landing>,
     /// Where messages go that were cleared, by peer and its operation.
-    pub(super) cleared: BTreeMap<Name, Memory>,
-    pub(super) happenings: VecDeque<Happening>,
+    pub(crate) cleared: BTreeMap<Name, Memory>,
+    pub(crate) happenings: VecDeque<Happening>,
     /// Zeros: what phantoms are on the way.
-    pub(super) zeros: Rc<Vec<u8>>,
+    pub(crate) zeros: Rc<Vec<u8>>,
     /// A connection waits for a packet buffer.
-    pub(super) starved: bool,
+    pub(crate) starved: bool,
     /// Used again and again.
-    pub(super) completions: Vec<WorkCompletion>,
-    pub(super) frame: Vec<u8>,
+    pub(crate) completions: Vec<WorkCompletion>,
+    pub(crate) frame: Vec<u8>,
     /// Connections so far.
     made: u32,
 }
@@ -334,7 +334,7 @@ impl Device {
     }
 
     /// Posts receives into these buffers of a region.
-    pub(super) fn post_receives(
+    pub(crate) fn post_receives(
         &self,
         qp: QueuePair,
         region: &MemoryRegion,
@@ -400,8 +400,9 @@ impl Device {
         self.current.contains_key(&link)
     }
 
-    /// Whether a connection has failed and that has not been [taken](Self::take).
-    pub(super) fn is_breaking(&self, link: LinkId) -> bool {
+    /// Returns true if a connection has failed and that has not been [taken](Self::take).
+    #[must_use]
+    pub fn is_breaking(&self, link: LinkId) -> bool {
         let is_it = |happening: &Happening| matches!(happening, Happening::Broken { link: Some(other), .. } if *other == link);
         self.happenings.iter().any(is_it)
     }
@@ -454,7 +455,7 @@ impl Device {
     }
 
     /// Ends a connection at once.
-    pub(super) fn end(&mut self, number: u32) {
+    pub(crate) fn end(&mut self, number: u32) {
         let Some(link) = self.links.remove(&number) else {
             return;
         };
@@ -475,20 +476,20 @@ impl Device {
     }
 
     /// Something will not be posted any more.
-    pub(super) fn drop_job(&mut self, job: super::link::Job) {
+    pub(crate) fn drop_job(&mut self, job: super::link::Job) {
         if let super::link::Job::Write { source, .. } = job {
             self.give_back(source.0);
         }
     }
 
-    pub(super) fn free_buffer(&mut self, buffer: u32) {
+    pub(crate) fn free_buffer(&mut self, buffer: u32) {
         if let Some(buffers) = &mut self.buffers {
             buffers.free.push(buffer);
         }
     }
 
     /// Forgets the messages from and to a peer. Its connections have ended.
-    pub(super) fn forget_messages(&mut self, peer: u32) {
+    pub(crate) fn forget_messages(&mut self, peer: u32) {
         let of_peer = |name: &Name| name.0 == peer;
         self.sources.retain(|name, _| !of_peer(name));
         self.expected.retain(|name, _| !of_peer(name));

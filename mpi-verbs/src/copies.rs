@@ -18,7 +18,7 @@ const SHORTEST: u64 = 4096;
 
 /// Regions of a device for copies.
 #[derive(Debug)]
-pub(super) struct Copies {
+pub(crate) struct Copies {
     pd: ProtectionDomain,
     access: Access,
     /// Longer messages are not copied.
@@ -31,7 +31,7 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    pub(super) const fn new(
+    pub(crate) const fn new(
         pd: ProtectionDomain,
         access: Access,
         (longest, most_bytes): (u64, u64),
@@ -47,12 +47,12 @@ impl Copies {
     }
 
     /// Whether a message of so many bytes is copied.
-    pub(super) const fn takes(&self, length: u64) -> bool {
+    pub(crate) const fn takes(&self, length: u64) -> bool {
         length <= self.longest
     }
 
     /// A region for a message of so many bytes, and perhaps more; `None` if such a message is not copied, or the adapter has no room.
-    pub(super) fn take(&mut self, verbs: &dyn Verbs, length: u64) -> Option<MemoryRegion> {
+    pub(crate) fn take(&mut self, verbs: &dyn Verbs, length: u64) -> Option<MemoryRegion> {
         if !self.takes(length) {
             return None;
         }
@@ -66,7 +66,7 @@ impl Copies {
     }
 
     /// A region is not used any more.
-    pub(super) fn give_back(&mut self, verbs: &dyn Verbs, region: MemoryRegion) {
+    pub(crate) fn give_back(&mut self, verbs: &dyn Verbs, region: MemoryRegion) {
         if self.bytes + region.length > self.most_bytes {
             return end(verbs, &region);
         }
@@ -75,7 +75,7 @@ impl Copies {
     }
 
     /// Ends what is kept; whether there was anything.
-    pub(super) fn drop_kept(&mut self, verbs: &dyn Verbs) -> bool {
+    pub(crate) fn drop_kept(&mut self, verbs: &dyn Verbs) -> bool {
         self.bytes = 0;
         let kept = std::mem::take(&mut self.kept);
         let any = !kept.is_empty();

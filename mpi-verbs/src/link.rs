@@ -8,16 +8,16 @@ use std::collections::VecDeque;
 use rdma::{Endpoint, MemoryRegion, QueuePair};
 
 use super::registrations::Origin;
-use crate::Buffer;
-use crate::channel::Token;
 use crate::wire::{Head, Memory};
+use mpi::Buffer;
+use mpi::channel::Token;
 
 /// A connection, as who drives the device calls it; numbers may be used again after [`close`](super::Device::close).
 pub type LinkId = u32;
 
 /// Where a link stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// Receives are posted; the other side is not known.
     Prepared,
     /// Connected, but whether the other side is, is not known: nothing is sent before something has come.
@@ -28,7 +28,7 @@ pub(super) enum Stage {
 
 /// What waits to be posted.
 #[derive(Debug)]
-pub(super) enum Job {
+pub(crate) enum Job {
     /// A frame, into a receive of the other side.
     Frame {
         head: Head,
@@ -63,7 +63,7 @@ pub(super) enum Job {
 
 /// What is to be done when a request is over.
 #[derive(Debug)]
-pub(super) enum Then {
+pub(crate) enum Then {
     /// Nothing.
     Nothing,
     /// A packet buffer is free.
@@ -76,30 +76,30 @@ pub(super) enum Then {
 
 /// A connection.
 #[derive(Debug)]
-pub(super) struct Link {
-    pub(super) peer: u32,
-    pub(super) qp: QueuePair,
+pub(crate) struct Link {
+    pub(crate) peer: u32,
+    pub(crate) qp: QueuePair,
     /// The completion queue that it uses.
-    pub(super) shelf: usize,
-    pub(super) endpoint: Endpoint,
+    pub(crate) shelf: usize,
+    pub(crate) endpoint: Endpoint,
     /// The memory of its receives.
-    pub(super) receives: MemoryRegion,
-    pub(super) stage: Stage,
-    pub(super) max_inline: u32,
-    pub(super) pending: VecDeque<Job>,
+    pub(crate) receives: MemoryRegion,
+    pub(crate) stage: Stage,
+    pub(crate) max_inline: u32,
+    pub(crate) pending: VecDeque<Job>,
     /// The requests on the send queue, oldest first.
-    pub(super) posted: VecDeque<Then>,
+    pub(crate) posted: VecDeque<Then>,
     /// The number of the oldest.
-    pub(super) oldest: u64,
+    pub(crate) oldest: u64,
     /// Requests since the last one that was signalled.
-    pub(super) unsignaled: u32,
+    pub(crate) unsignaled: u32,
     /// It ends when nothing is left to be sent.
-    pub(super) is_closing: bool,
+    pub(crate) is_closing: bool,
 }
 
 impl Link {
     /// Whether everything that is to be sent has arrived.
-    pub(super) fn is_drained(&self) -> bool {
+    pub(crate) fn is_drained(&self) -> bool {
         self.pending.is_empty() && self.posted.is_empty()
     }
 }

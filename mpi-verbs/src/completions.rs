@@ -1,10 +1,12 @@
-//! What comes back from the adapter: ends of what was posted, packets and messages that have arrived, failures.
+//! What comes back from the adapter: ends of what was posted, packets and messages that have
+//! arrived, failures.
 //!
-//! A receive is posted again as soon as its packet has been copied out of it, before the message layer hears of the packet: so there is always a
-//! receive for each packet that the other side has a credit for.
+//! A receive is posted again as soon as its packet has been copied out of it, before the message
+//! layer hears of the packet: so there is always a receive for each packet that the other side has
+//! a credit for.
 //!
-//! A request that fails breaks the connection, and all others of it fail with it, as *flushed*. The status that is told is the one of the request that
-//! failed by itself, if there is one here.
+//! A request that fails breaks the connection, and all others of it fail with it, as *flushed*. The
+//! status that is told is the one of the request that failed by itself, if there is one here.
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,13 @@
 //! Registered memory through which messages are copied whose own memory is not registered.
 //!
-//! To register memory is a system call that pins its pages, at each end, for each message whose memory is new to the adapter; a copy takes as long as the
-//! memory's bandwidth says. So what is not too long is copied, through memory that stays registered, and registered itself only if it is seen
-//! again (see [`registrations`](super::registrations)). What is longer never comes here.
+//! To register memory is a system call that pins its pages, at each end, for each message whose
+//! memory is new to the adapter; a copy takes as long as the memory's bandwidth says. So what is
+//! not too long is copied, through memory that stays registered, and registered itself only if it
+//! is seen again (see [`registrations`](super::registrations)). What is longer never comes here.
 //!
-//! Regions have lengths of powers of two, and are kept for the next message that fits. A peer keeps the key of a region to which it has written, and
-//! could write there again: what others receive then, not memory that a program holds.
+//! Regions have lengths of powers of two, and are kept for the next message that fits. A peer keeps
+//! the key of a region to which it has written, and could write there again: what others receive
+//! then, not memory that a program holds.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +53,8 @@ impl Copies {
         length <= self.longest
     }
 
-    /// A region for a message of so many bytes, and perhaps more; `None` if such a message is not copied, or the adapter has no room.
+    /// A region for a message of so many bytes, and perhaps more; `None` if such a message is not
+    /// copied, or the adapter has no room.
     pub(crate) fn take(&mut self, verbs: &dyn Verbs, length: u64) -> Option<MemoryRegion> {
         if !self.takes(length) {
             return None;

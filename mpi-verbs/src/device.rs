@@ -1,7 +1,8 @@
 //! The connections of a rank over an adapter: what is made, kept and ended.
 //!
-//! Nothing is made for a peer before a connection to it is [prepared](Device::endpoint), and nothing else than that connection's queue pair,
-//! receives and place in a completion queue. Memory that is shared by all connections (packet buffers, registrations) is made with the first.
+//! Nothing is made for a peer before a connection to it is [prepared](Device::endpoint), and
+//! nothing else than that connection's queue pair, receives and place in a completion queue. Memory
+//! that is shared by all connections (packet buffers, registrations) is made with the first.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -199,8 +200,8 @@ impl Device {
         &self.options
     }
 
-    /// Prepares a connection to a peer under a number that is not in use, or finds the one that was: what the other side has to know. From
-    /// now on the other side may send.
+    /// Prepares a connection to a peer under a number that is not in use, or finds the one that
+    /// was: what the other side has to know. From now on the other side may send.
     ///
     /// # Errors
     /// What the adapter refuses.
@@ -216,7 +217,8 @@ impl Device {
         {
             return Ok(link.endpoint.to_bytes());
         }
-        // The number of a queue pair that is gone may be used again: no completion of that one may be left.
+        // The number of a queue pair that is gone may be used again: no completion of that one may
+        // be left.
         self.progress();
         self.provide_buffers()?;
         let shelf = self.provide_shelf()?;
@@ -291,7 +293,8 @@ impl Device {
         Ok(self.shelves.len() - 1)
     }
 
-    /// A queue pair, and how much it takes inline: what was asked for, or as much as the adapter can.
+    /// A queue pair, and how much it takes inline: what was asked for, or as much as the adapter
+    /// can.
     fn make_queue_pair(&self, shelf: usize) -> Result<(QueuePair, u32), VerbsError> {
         let cq = self.shelves[shelf].cq;
         let mut inline = self.options.inline;
@@ -357,8 +360,9 @@ impl Device {
         posted.map_err(|refused| refused.error)
     }
 
-    /// Connects a prepared connection with the other side's endpoint. Who `has_asked` may send at once, because the other side was
-    /// connected before it has answered; the other side when something has come.
+    /// Connects a prepared connection with the other side's endpoint. Who `has_asked` may send at
+    /// once, because the other side was connected before it has answered; the other side when
+    /// something has come.
     ///
     /// # Errors
     /// If the bytes are no endpoint, there is no such connection, or what the adapter refuses.
@@ -444,7 +448,8 @@ impl Device {
         }
     }
 
-    /// Forgets a peer that is lost: its connections, and everything that was on its way from or to it.
+    /// Forgets a peer that is lost: its connections, and everything that was on its way from or to
+    /// it.
     pub fn forget(&mut self, peer: u32) {
         let of_peer = self.links.values().filter(|link| link.peer == peer);
         let numbers: Vec<u32> = of_peer.map(|link| link.qp.qp_num).collect();
@@ -517,7 +522,8 @@ impl Device {
         self.happenings.pop_front()
     }
 
-    /// Asks the adapter to tell of the next completion; true if nothing has happened that was not looked at, so that it is right to wait.
+    /// Asks the adapter to tell of the next completion; true if nothing has happened that was not
+    /// looked at, so that it is right to wait.
     ///
     /// # Errors
     /// If the adapter is broken.
@@ -530,7 +536,8 @@ impl Device {
         Ok(self.happenings.is_empty())
     }
 
-    /// Looks at what the adapter tells without having been asked: what broke ends the connections that need it, and what may pass is told.
+    /// Looks at what the adapter tells without having been asked: what broke ends the connections
+    /// that need it, and what may pass is told.
     pub fn hear(&mut self) {
         loop {
             match self.verbs.get_async_event() {
@@ -585,7 +592,8 @@ impl Device {
         self.verbs.query_device().name.clone()
     }
 
-    /// How often the registration of a message that was sent from where it is was found, and how often it had to be made.
+    /// How often the registration of a message that was sent from where it is was found, and how
+    /// often it had to be made.
     #[must_use]
     pub const fn registrations(&self) -> (u64, u64) {
         (self.registrations.found, self.registrations.made)

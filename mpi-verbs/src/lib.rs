@@ -1,33 +1,43 @@
-//! The *packet* channel: packets over an adapter for InfiniBand or RoCE, through the trait [`Verbs`](rdma::Verbs).
+//! The *packet* channel: packets over an adapter for InfiniBand or RoCE, through the trait
+//! [`Verbs`](rdma::Verbs).
 //!
-//! A connection to a peer is a queue pair of the service *reliable connection* (RC), made at the first message of a pair. Short messages
-//! travel as packets by SEND into receives that are posted for them; there is a receive for each credit of the message layer, and for each report
-//! about credits, so that in a correct run no packet ever finds none (RNR). Long ones are cleared by the message layer's rendezvous and travel by RDMA
-//! WRITE or READ: up to [`Options::copied`] bytes through memory that stays registered, because a copy is faster than to register memory; longer ones
-//! from where they are to where the program gets them, without a copy: the sender's memory is shared with the adapter while it is read,
-//! and the receiver's is given to it and comes back as the message (see [`Device`], `sending`, `completions`, `copies`).
+//! A connection to a peer is a queue pair of the service *reliable connection* (RC), made at the
+//! first message of a pair. Short messages travel as packets by SEND into receives that are posted
+//! for them; there is a receive for each credit of the message layer, and for each report about
+//! credits, so that in a correct run no packet ever finds none (RNR). Long ones are cleared by the
+//! message layer's rendezvous and travel by RDMA WRITE or READ: up to [`Options::copied`] bytes
+//! through memory that stays registered, because a copy is faster than to register memory; longer
+//! ones from where they are to where the program gets them, without a copy: the sender's memory is
+//! shared with the adapter while it is read, and the receiver's is given to it and comes back as
+//! the message (see [`Device`], `sending`, `completions`, `copies`).
 //!
 //! # Layers
 //!
-//! * [`Device`]: connections over an adapter, packets and messages on them. It knows no ranks but numbers of peers, and nothing waits. How the two
-//!   sides of a connection get to know each other is not its business: it makes bytes for the other side and takes its bytes.
+//! * [`Device`]: connections over an adapter, packets and messages on them. It knows no ranks but
+//!   numbers of peers, and nothing waits. How the two sides of a connection get to know each other
+//!   is not its business: it makes bytes for the other side and takes its bytes.
 //!
 //! # Who gets connected
 //!
-//! The side that has something to send *asks*, with its endpoint. The other side connects its queue pair to that, *answers* with its own
-//! endpoint, and sends nothing before something has come: only then is the side that has asked known to listen. If both ask at once, the request of the
-//! higher rank counts and the other one is forgotten, as in [`connection`](mpi::connection).
+//! The side that has something to send *asks*, with its endpoint. The other side connects its queue
+//! pair to that, *answers* with its own endpoint, and sends nothing before something has come: only
+//! then is the side that has asked known to listen. If both ask at once, the request of the higher
+//! rank counts and the other one is forgotten, as in [`connection`](mpi::connection).
 //!
 //! # Failures
 //!
-//! A request that fails breaks the connection; to the message layer the peer is lost, and its operations fail with the status of the adapter:
-//! `rank 3: transport retry counter exceeded (IBV_WC_RETRY_EXC_ERR)`. So does what the adapter tells without having been asked (a queue pair, a completion
-//! queue or the whole adapter is broken); that its port went down or came back is only said, because requests outlive that for a while. A peer that is gone while nothing is on the way to it is not noticed here.
+//! A request that fails breaks the connection; to the message layer the peer is lost, and its
+//! operations fail with the status of the adapter: `rank 3: transport retry counter exceeded
+//! (IBV_WC_RETRY_EXC_ERR)`. So does what the adapter tells without having been asked (a queue pair,
+//! a completion queue or the whole adapter is broken); that its port went down or came back is only
+//! said, because requests outlive that for a while. A peer that is gone while nothing is on the way
+//! to it is not noticed here.
 //!
 //! # Not modelled
 //!
-//! Several ports, shared receive queues, dynamic connections, atomics and fences of the message layer. A message whose memory is registered is not copied, so that a program that
-//! writes to its buffer while the registration is kept makes a copy then (see `registrations`).
+//! Several ports, shared receive queues, dynamic connections, atomics and fences of the message
+//! layer. A message whose memory is registered is not copied, so that a program that writes to its
+//! buffer while the registration is kept makes a copy then (see `registrations`).
 
 mod completions;
 mod copies;

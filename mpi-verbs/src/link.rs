@@ -1,7 +1,8 @@
 //! One connection: a queue pair, its receives, what waits to be posted and what has been posted.
 //!
-//! A request on the send queue keeps its place until one at or after it has completed *and* was signalled; so the link counts places, and what
-//! finds none waits, in order. Requests complete in order: a completion says that all before it are over, too.
+//! A request on the send queue keeps its place until one at or after it has completed *and* was
+//! signalled; so the link counts places, and what finds none waits, in order. Requests complete in
+//! order: a completion says that all before it are over, too.
 
 use std::collections::VecDeque;
 
@@ -12,7 +13,8 @@ use crate::wire::{Head, Memory};
 use mpi::Buffer;
 use mpi::channel::Token;
 
-/// A connection, as who drives the device calls it; numbers may be used again after [`close`](super::Device::close).
+/// A connection, as who drives the device calls it; numbers may be used again after
+/// [`close`](super::Device::close).
 pub type LinkId = u32;
 
 /// Where a link stands.
@@ -20,7 +22,8 @@ pub type LinkId = u32;
 pub(crate) enum Stage {
     /// Receives are posted; the other side is not known.
     Prepared,
-    /// Connected, but whether the other side is, is not known: nothing is sent before something has come.
+    /// Connected, but whether the other side is, is not known: nothing is sent before something has
+    /// come.
     Listening,
     /// In use.
     Open,
@@ -47,7 +50,8 @@ pub(crate) enum Job {
         place: Memory,
         receive: Token,
         notify: Option<Token>,
-        /// The head of a frame that follows, if there is more to tell than that the message is there.
+        /// The head of a frame that follows, if there is more to tell than that the message is
+        /// there.
         head: Option<Head>,
     },
     /// A message, from the place that the other side has named.

@@ -1,7 +1,7 @@
 //! What can be chosen about the packet channel, with values that are safe on any healthy network.
 //!
-//! All ranks of a run must have the same values of what both sides of a connection have to agree about: `eager_threshold`, `credits`,
-//! `reserved`.
+//! All ranks of a run must have the same values of what both sides of a connection have to agree
+//! about: `eager_threshold`, `credits`, `reserved`.
 
 use rdma::{Access, RcOptions};
 
@@ -15,45 +15,56 @@ pub enum Rendezvous {
     /// The receiver names the place, and the sender writes there: RTS, CTS, data.
     #[default]
     Write,
-    /// The sender names the message, and the receiver reads it: RTS, data, CTS, which says that it is done. A way less before the data, but
-    /// the adapter can have only so many reads at a time.
+    /// The sender names the message, and the receiver reads it: RTS, data, CTS, which says that it
+    /// is done. A way less before the data, but the adapter can have only so many reads at a time.
     Read,
 }
 
 /// The options.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The attributes of connections: port, GID index, path MTU, local acknowledgement timeout (18, 1.07 s: the round trip of an adapter in
-    /// software may be above shorter ones), retries (7), retries when no receive is posted (for ever; there always is one) and their timer.
+    /// The attributes of connections: port, GID index, path MTU, local acknowledgement timeout (18,
+    /// 1.07 s: the round trip of an adapter in software may be above shorter ones), retries (7),
+    /// retries when no receive is posted (for ever; there always is one) and their timer.
     pub connection: RcOptions,
     /// How long messages travel.
     pub rendezvous: Rendezvous,
-    /// Messages shorter than this many bytes are sent eagerly; also the longest payload of a packet, and so what a packet buffer has to hold.
+    /// Messages shorter than this many bytes are sent eagerly; also the longest payload of a
+    /// packet, and so what a packet buffer has to hold.
     pub eager_threshold: u64,
-    /// Packets to a peer that it has not used up. For each there are two posted receives at the peer, one for the packet and one for what
-    /// tells that a packet of the other direction is used up.
+    /// Packets to a peer that it has not used up. For each there are two posted receives at the
+    /// peer, one for the packet and one for what tells that a packet of the other direction is used
+    /// up.
     pub credits: u32,
-    /// Those of them that only control traffic may use. Used-up packets are reported when so many are.
+    /// Those of them that only control traffic may use. Used-up packets are reported when so many
+    /// are.
     pub reserved: u32,
     /// Packet buffers of a rank for what it sends and is not inline.
     pub send_buffers: u32,
     /// Requests outstanding on the send queue of a connection.
     pub send_queue: u32,
-    /// Packets up to this many bytes, with their head, are given to the adapter inline; less if it can do less.
+    /// Packets up to this many bytes, with their head, are given to the adapter inline; less if it
+    /// can do less.
     pub inline: u32,
-    /// One of so many requests of which nobody has to know the end is signalled, to learn that their places in the queue are free.
+    /// One of so many requests of which nobody has to know the end is signalled, to learn that
+    /// their places in the queue are free.
     pub signal_every: u32,
-    /// Completions that a completion queue can hold. When its queue pairs could fill one, another is made.
+    /// Completions that a completion queue can hold. When its queue pairs could fill one, another
+    /// is made.
     pub completion_queue: u32,
-    /// Registrations of messages that are kept after they have left, because they may leave again; the most, and the most bytes of them.
+    /// Registrations of messages that are kept after they have left, because they may leave again;
+    /// the most, and the most bytes of them.
     pub cached_regions: usize,
-    /// See [`cached_regions`](Self::cached_regions). While a registration is kept, writing to the buffer copies it first.
+    /// See [`cached_regions`](Self::cached_regions). While a registration is kept, writing to the
+    /// buffer copies it first.
     pub cached_bytes: u64,
-    /// Long messages up to this many bytes are received through memory that stays registered, and sent through it unless their own memory is registered or has been
-    /// sent before. Without [`cached_regions`](Self::cached_regions) or [`cached_bytes`](Self::cached_bytes) none are, and no more than these bytes stay.
+    /// Long messages up to this many bytes are received through memory that stays registered, and
+    /// sent through it unless their own memory is registered or has been sent before. Without
+    /// [`cached_regions`](Self::cached_regions) or [`cached_bytes`](Self::cached_bytes) none are,
+    /// and no more than these bytes stay.
     pub copied: u64,
-    /// Packets of the first connection are numbered from here on (24 bits): should be random, so that late packets of earlier runs are
-    /// not taken for new ones.
+    /// Packets of the first connection are numbered from here on (24 bits): should be random, so
+    /// that late packets of earlier runs are not taken for new ones.
     pub psn: u32,
 }
 
@@ -81,12 +92,14 @@ impl Default for Options {
     }
 }
 
-/// Receives for what takes no credit besides the reports: the first and the last frame of a connection.
+/// Receives for what takes no credit besides the reports: the first and the last frame of a
+/// connection.
 const SIGNS: u32 = 2;
 
 impl Options {
-    /// The parameters of the message layer with what this channel needs: packets that fit into its buffers, as many at a time as receives
-    /// are posted, and long messages in one piece, which the channel divides as the adapter needs it.
+    /// The parameters of the message layer with what this channel needs: packets that fit into its
+    /// buffers, as many at a time as receives are posted, and long messages in one piece, which the
+    /// channel divides as the adapter needs it.
     #[must_use]
     pub fn settings(&self, settings: Settings) -> Settings {
         Settings {
@@ -111,8 +124,9 @@ impl Options {
         self.credits.max(1)
     }
 
-    /// The receives that are posted for a connection. Each packet but a report takes a credit, and each report gives one back at least,
-    /// so there are never more reports on the way than credits.
+    /// The receives that are posted for a connection. Each packet but a report takes a credit, and
+    /// each report gives one back at least, so there are never more reports on the way than
+    /// credits.
     #[must_use]
     pub fn receives(&self) -> u32 {
         2 * self.credits() + SIGNS

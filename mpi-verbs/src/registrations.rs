@@ -1,13 +1,17 @@
 //! Registered memory of messages that are sent from where they are, and a cache of it.
 //!
-//! To register memory takes long (the system pins its pages and the adapter learns where they are), so a registration is kept when its message
-//! has left: the same bytes may leave again. Registrations are found by the memory that they are of. What is kept is bounded, in number and bytes; the
-//! one that was used least recently goes first, and at once those whose memory nobody else has any more.
+//! To register memory takes long (the system pins its pages and the adapter learns where they are),
+//! so a registration is kept when its message has left: the same bytes may leave again.
+//! Registrations are found by the memory that they are of. What is kept is bounded, in number and
+//! bytes; the one that was used least recently goes first, and at once those whose memory nobody
+//! else has any more.
 //!
-//! Memory that is sent for the first time is only noted: it may never be sent again, and a copy takes less time (see [`copies`](super::copies)).
+//! Memory that is sent for the first time is only noted: it may never be sent again, and a copy
+//! takes less time (see [`copies`](super::copies)).
 //!
-//! A registration shares the memory with the program's buffer, so that a program that writes to a buffer that it has sent gets a
-//! copy, as while the message is on its way. Who refills its buffers before each send can switch the cache off ([`Options::cached_regions`]).
+//! A registration shares the memory with the program's buffer, so that a program that writes to a
+//! buffer that it has sent gets a copy, as while the message is on its way. Who refills its buffers
+//! before each send can switch the cache off ([`Options::cached_regions`]).
 //!
 //! [`Options::cached_regions`]: super::Options::cached_regions
 
@@ -16,7 +20,8 @@ use std::rc::{Rc, Weak};
 
 use rdma::{Access, MemoryRegion, ProtectionDomain, RegionMemory, RegisterError, Verbs};
 
-/// What a registration is found by: where the memory is. While it is registered nothing else can be there.
+/// What a registration is found by: where the memory is. While it is registered nothing else can be
+/// there.
 pub(crate) type Key = usize;
 
 /// Where the adapter finds a message that is sent.
@@ -48,7 +53,8 @@ pub(crate) struct Registrations {
     most_bytes: u64,
     /// Never iterated over for anything that depends on the order.
     entries: BTreeMap<Key, Entry>,
-    /// Memory that was sent once. It may be gone, but its number is not given to other memory as long as it stands here.
+    /// Memory that was sent once. It may be gone, but its number is not given to other memory as
+    /// long as it stands here.
     noted: BTreeMap<Key, Weak<Vec<u8>>>,
     bytes: u64,
     uses: u64,
@@ -148,7 +154,8 @@ impl Registrations {
         }
     }
 
-    /// Ends registrations that nobody uses until no more than so many and so many bytes are left, or those left are all in use. Whether any was.
+    /// Ends registrations that nobody uses until no more than so many and so many bytes are left,
+    /// or those left are all in use. Whether any was.
     pub(crate) fn drop_idle(&mut self, verbs: &dyn Verbs, most: usize, most_bytes: u64) -> bool {
         let mut any = false;
         while self.entries.len() > most || self.bytes > most_bytes {

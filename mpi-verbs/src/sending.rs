@@ -1,11 +1,15 @@
-//! What is posted: packets, messages to where the other side wants them, and the other side's messages to where we want them.
+//! What is posted: packets, messages to where the other side wants them, and the other side's
+//! messages to where we want them.
 //!
-//! * A packet is a frame in one SEND. Up to [`Options::inline`](super::Options::inline) bytes the adapter takes them at once, and the packet has
-//!   *left*; a longer one is copied into a packet buffer and has left when the other side's adapter has acknowledged it.
-//! * A message that was cleared and is longer than a packet is written from where it is: RDMA WRITE, in pieces if it is longer than the port can,
-//!   the last one with immediate data, which are the receiver's operation. If there is more to tell, a frame follows instead.
-//! * A message that can be fetched is read by RDMA READ when its receive clears it, and the CTS follows when it is there. To the message layer of the
-//!   sender that is the end: cleared, and the data have left.
+//! * A packet is a frame in one SEND. Up to [`Options::inline`](super::Options::inline) bytes the
+//!   adapter takes them at once, and the packet has *left*; a longer one is copied into a packet
+//!   buffer and has left when the other side's adapter has acknowledged it.
+//! * A message that was cleared and is longer than a packet is written from where it is: RDMA
+//!   WRITE, in pieces if it is longer than the port can, the last one with immediate data, which
+//!   are the receiver's operation. If there is more to tell, a frame follows instead.
+//! * A message that can be fetched is read by RDMA READ when its receive clears it, and the CTS
+//!   follows when it is there. To the message layer of the sender that is the end: cleared, and the
+//!   data have left.
 
 use std::rc::Rc;
 
@@ -36,7 +40,8 @@ impl Device {
                 Some(memory) => Rc::clone(memory),
                 None => self.zeros(message.len()),
             };
-            // Without a registration the message goes the other way, which will say why if that fails, too.
+            // Without a registration the message goes the other way, which will say why if that
+            // fails, too.
             offer.memory = self.source_of(&memory, message.len()).ok();
         }
         if offer.is_phantom || offer.memory.is_some() {
@@ -97,17 +102,20 @@ impl Device {
         self.expected.insert((peer, receive), length);
     }
 
-    /// Posts a packet on a connection. If that does not exist any more, the packet is lost, and has left.
+    /// Posts a packet on a connection. If that does not exist any more, the packet is lost, and has
+    /// left.
     ///
     /// # Panics
-    /// If the packet is longer than [`Options::settings`](super::Options::settings) lets the message layer send.
+    /// If the packet is longer than [`Options::settings`](super::Options::settings) lets the
+    /// message layer send.
     pub fn post(&mut self, link: LinkId, mut packet: Packet) {
         let found = self
             .current
             .get(&link)
             .and_then(|number| self.links.get(number));
         let Some((number, peer)) = found.map(|link| (link.qp.qp_num, link.peer)) else {
-            // On one that has just broken, nothing leaves: that all of its peer has failed will be told.
+            // On one that has just broken, nothing leaves: that all of its peer has failed will be
+            // told.
             let notify = packet.notify.take().filter(|_| !self.is_breaking(link));
             return self.happenings.extend(notify.map(sent));
         };

@@ -1,4 +1,5 @@
-//! How packets are written where they really travel: frames, each a head of at most [`HEAD_MAX`] bytes and a payload.
+//! How packets are written where they really travel: frames, each a head of at most [`HEAD_MAX`]
+//! bytes and a payload.
 //!
 //! The only place that forms or reads them. All numbers are little-endian and have a fixed width:
 //!
@@ -12,16 +13,18 @@
 //!     memory: address (8) key (4)                                if the flag says so
 //! ```
 //!
-//! The [`Annex`] is what channels say to each other that reach each other's memory: where a message can be fetched (with an RTS), where it
-//! shall go (with a CTS), that it was fetched (with a CTS), that it is where it shall go (with its data).
+//! The [`Annex`] is what channels say to each other that reach each other's memory: where a message
+//! can be fetched (with an RTS), where it shall go (with a CTS), that it was fetched (with a CTS),
+//! that it is where it shall go (with its data).
 //!
-//! The frame of a connection's own [messages](mpi::connection::Message) has them as its payload. A *phantom* payload travels as so
-//! many zeros and arrives as a phantom.
+//! The frame of a connection's own [messages](mpi::connection::Message) has them as its payload. A
+//! *phantom* payload travels as so many zeros and arrives as a phantom.
 //!
-//! Reading refuses what no [`encode`] writes: unknown kinds and flags, bytes that should be zero, payloads where there is
-//! none, lengths above the limits. It never panics and keeps nothing.
+//! Reading refuses what no [`encode`] writes: unknown kinds and flags, bytes that should be zero,
+//! payloads where there is none, lengths above the limits. It never panics and keeps nothing.
 //!
-//! *Not modelled*: anything that the peer could mean by tokens that do not exist. Peers are authenticated and of this program.
+//! *Not modelled*: anything that the peer could mean by tokens that do not exist. Peers are
+//! authenticated and of this program.
 
 use std::fmt;
 
@@ -31,7 +34,8 @@ use mpi::channel::{Header, Packet, Returned};
 /// The longest head.
 pub const HEAD_MAX: usize = PREFIX + ENVELOPE + 8 + 8 + RETURNED + MEMORY;
 
-/// The longest payload of a packet: what an address space of 47 bits could hold, and no length that was read wrongly.
+/// The longest payload of a packet: what an address space of 47 bits could hold, and no length that
+/// was read wrongly.
 pub const PAYLOAD_MAX: u64 = 1 << 46;
 
 /// The longest payload of a connection's own messages, with what a back end adds to them.
@@ -72,7 +76,8 @@ pub enum Frame {
     },
     /// Messages of the connection itself.
     Messages,
-    /// The first frame from the side that asked for the connection: now the other one may send, too.
+    /// The first frame from the side that asked for the connection: now the other one may send,
+    /// too.
     Hello,
     /// The last frame but for what nobody needs.
     Bye,
@@ -83,7 +88,8 @@ pub enum Frame {
 pub struct Annex {
     /// Memory of the sender of the frame: with an RTS the message, with a CTS the place for it.
     pub memory: Option<Memory>,
-    /// With a CTS: the message has been fetched. With data: they are in the place that the CTS named.
+    /// With a CTS: the message has been fetched. With data: they are in the place that the CTS
+    /// named.
     pub elsewhere: bool,
     /// With an RTS, and nothing else: the message stands only for its length.
     pub phantom: bool,
@@ -326,7 +332,8 @@ pub fn encode(packet: &Packet) -> Head {
     encode_with(packet, &Annex::default())
 }
 
-/// The head of a packet's frame, and what else is to be told. A packet whose payload is elsewhere has only the length of it.
+/// The head of a packet's frame, and what else is to be told. A packet whose payload is elsewhere
+/// has only the length of it.
 #[must_use]
 pub fn encode_with(packet: &Packet, annex: &Annex) -> Head {
     let fields = fields(&packet.header);
@@ -378,7 +385,8 @@ pub fn encode_sign(frame: &Frame) -> Head {
     head
 }
 
-/// How many bytes of payload a packet has in its frame: control packets have none, whatever they are in a simulation.
+/// How many bytes of payload a packet has in its frame: control packets have none, whatever they
+/// are in a simulation.
 #[must_use]
 pub fn payload_of(packet: &Packet) -> u64 {
     let shape = SHAPES[usize::from(fields(&packet.header).kind) - 1];
@@ -415,7 +423,8 @@ impl Reader<'_> {
     }
 }
 
-/// The head at the beginning of `bytes`: what it says, the length of its payload, and its own; `None` if it is not complete.
+/// The head at the beginning of `bytes`: what it says, the length of its payload, and its own;
+/// `None` if it is not complete.
 ///
 /// # Errors
 /// [`BadFrame`] if this can never become a head.

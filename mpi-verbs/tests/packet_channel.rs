@@ -1,5 +1,6 @@
-//! Promise: the message layer over adapters keeps what it promises over any channel, whichever way long messages take, in any order of events that
-//! adapters allow; it keeps within what it has asked the adapter for, never finds a peer without a receive, and gives everything back.
+//! Promise: the message layer over adapters keeps what it promises over any channel, whichever way
+//! long messages take, in any order of events that adapters allow; it keeps within what it has
+//! asked the adapter for, never finds a peer without a receive, and gives everything back.
 
 mod packet;
 
@@ -211,7 +212,8 @@ impl Draws {
     }
 }
 
-/// So many messages from everybody to everybody, also to itself, in all modes; each is received once, in the order of its sender and tag.
+/// So many messages from everybody to everybody, also to itself, in all modes; each is received
+/// once, in the order of its sender and tag.
 async fn traffic(world: Comm, seed: u64, count: usize) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let mut draws = Draws(seed | 1);
@@ -316,7 +318,8 @@ fn a_buffer_that_is_sent_again_is_registered_once() {
             Ok(())
         };
         let outcome = ranks.run(program).finished();
-        // Packet buffers, receives, one region for what comes or is sent for the first time, and at rank 0 the message, which it sent again.
+        // Packet buffers, receives, one region for what comes or is sent for the first time, and at
+        // rank 0 the message, which it sent again.
         assert_eq!(outcome.registrations(), [4, 3]);
     });
 }
@@ -339,7 +342,8 @@ fn who_writes_to_a_message_afterwards_does_not_change_what_was_sent() {
     });
 }
 
-/// What is received and passed on is in new memory each time: it is copied, and nothing is registered any more after the first round.
+/// What is received and passed on is in new memory each time: it is copied, and nothing is
+/// registered any more after the first round.
 #[test]
 fn memory_that_is_always_new_is_not_registered_each_time() {
     const ROUNDS: usize = 50;
@@ -362,7 +366,8 @@ fn memory_that_is_always_new_is_not_registered_each_time() {
                 Ok(())
             };
             let outcome = ranks.run(program).finished();
-            // Packet buffers and receives; one region for what comes and goes in turn, or one for each message.
+            // Packet buffers and receives; one region for what comes and goes in turn, or one for
+            // each message.
             assert_eq!(outcome.registrations(), [expected; 2]);
         });
     }
@@ -415,7 +420,8 @@ fn little_memory_for_registrations_is_used_again() {
     });
 }
 
-/// What stays registered for copies makes room for a message that is too long for them, at both ends.
+/// What stays registered for copies makes room for a message that is too long for them, at both
+/// ends.
 #[test]
 fn memory_that_is_kept_for_copies_makes_room() {
     each(2, 3, |mut ranks| {

@@ -1,12 +1,17 @@
-//! An adapter in memory, for tests of what uses the trait [`Verbs`]: several of them, one for each rank of one process, joined by a network that lets
-//! one thing happen at a time, whichever a seed chooses.
+//! An adapter in memory, for tests of what uses the trait [`Verbs`]: several of them, one for each
+//! rank of one process, joined by a network that lets one thing happen at a time, whichever a seed
+//! chooses.
 //!
-//! It promises no more than the trait does: requests of different queues, acknowledgements, ends of receives and reads come in any order that is
-//! allowed, also late (but each queue's requests are carried out one after another), and memory is read and written when a request is carried out, not when it is posted. And it checks what the user
-//! must keep to: keys, rights, bounds, states, attributes, depths of queues, that a receive is posted (RNR), that the other side is ready, that
-//! completion queues never overflow. What no correct user does is in [`Network::faults`], whatever the user is told.
+//! It promises no more than the trait does: requests of different queues, acknowledgements, ends of
+//! receives and reads come in any order that is allowed, also late (but each queue's requests are
+//! carried out one after another), and memory is read and written when a request is carried out,
+//! not when it is posted. And it checks what the user must keep to: keys, rights, bounds, states,
+//! attributes, depths of queues, that a receive is posted (RNR), that the other side is ready, that
+//! completion queues never overflow. What no correct user does is in [`Network::faults`], whatever
+//! the user is told.
 //!
-//! *Not modelled*: time, loss on the wire (unless an adapter is [switched off](Network::switch_off)), packets, path MTU.
+//! *Not modelled*: time, loss on the wire (unless an adapter is [switched
+//! off](Network::switch_off)), packets, path MTU.
 
 mod calls;
 mod steps;
@@ -90,7 +95,8 @@ struct Qp {
     silent: u32,
     receives: VecDeque<Receive>,
     receive_places: u32,
-    /// Receives that are over and of which the completion queue does not know yet, and whether they are solicited.
+    /// Receives that are over and of which the completion queue does not know yet, and whether they
+    /// are solicited.
     received: VecDeque<(WorkCompletion, bool)>,
     /// The end of draining is to be told.
     tells_drained: bool,
@@ -228,7 +234,8 @@ impl Network {
         self.0.borrow_mut().adapters[adapter.me].is_off = true;
     }
 
-    /// An adapter tells something without having been asked; what, may depend on a queue pair of it, if there is one.
+    /// An adapter tells something without having been asked; what, may depend on a queue pair of
+    /// it, if there is one.
     pub fn tell(&self, adapter: &Adapter, what: fn(Option<QueuePair>) -> Option<AsyncEvent>) {
         let state = &mut self.0.borrow_mut().adapters[adapter.me];
         let qp = state.qps.values().next().map(|qp| qp.handle);

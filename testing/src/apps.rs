@@ -1,4 +1,5 @@
-//! What the tests of apps share: a run of the app on a platform of the repository and its record, and a search through its orders.
+//! What the tests of apps share: a run of the app on a platform of the repository and its record,
+//! and a search through its orders.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -21,8 +22,8 @@ pub fn check(program: &str, arguments: &str) -> (Option<i32>, Value) {
     (output.status.code(), found)
 }
 
-/// The record of a run of the app at `program`, which must finish, given the platform's name, the options and the program's
-/// arguments.
+/// The record of a run of the app at `program`, which must finish, given the platform's name, the
+/// options and the program's arguments.
 pub fn record(program: &str, platform: &str, options: &str, arguments: &str) -> Value {
     let run = format!("-p platforms/{platform}.toml -q --format json {options} -- {arguments}");
     let output = output(program, &run);
@@ -30,7 +31,8 @@ pub fn record(program: &str, platform: &str, options: &str, arguments: &str) -> 
     serde_json::from_slice(&output.stdout).expect("the record is JSON")
 }
 
-/// Runs the app at `program` on the cluster, and replays its schedule. Returns the run and the replay.
+/// Runs the app at `program` on the cluster, and replays its schedule. Returns the run and the
+/// replay.
 pub fn replayed(program: &str, options: &str, arguments: &str) -> (Output, Output) {
     let name = format!("schedule-{}-{arguments}", std::process::id());
     let file = std::env::temp_dir().join(name.replace(' ', ""));

@@ -1,9 +1,10 @@
-//! A world of ranks in memory, for tests of the message layer without any simulator: a channel for each rank, and an
-//! executor that polls the ranks' futures.
+//! A world of ranks in memory, for tests of the message layer without any simulator: a channel for
+//! each rank, and an executor that polls the ranks' futures.
 //!
-//! Packets with an envelope keep the order of their pair; everything else may be delivered in any order, which an
-//! [`Order`] chooses. A packet takes no time: the clock moves only when nothing can be delivered and a timer is set.
-//! The transcript of a run is the list of the packets in the order of their delivery.
+//! Packets with an envelope keep the order of their pair; everything else may be delivered in any
+//! order, which an [`Order`] chooses. A packet takes no time: the clock moves only when nothing can
+//! be delivered and a timer is set. The transcript of a run is the list of the packets in the order
+//! of their delivery.
 
 pub mod exchange;
 
@@ -27,9 +28,11 @@ pub enum Order {
     Posted,
     /// At random, from a seed.
     Seeded(u64),
-    /// Pairs (from, to) in this order; pairs that are not in the list any more go on in the order of posting.
+    /// Pairs (from, to) in this order; pairs that are not in the list any more go on in the order
+    /// of posting.
     Script(VecDeque<(u32, u32)>),
-    /// The candidates with these numbers, then always the first; how many candidates there were is noted.
+    /// The candidates with these numbers, then always the first; how many candidates there were is
+    /// noted.
     Path {
         choices: Vec<usize>,
         widths: Rc<RefCell<Vec<usize>>>,
@@ -368,7 +371,8 @@ impl Outcome {
         self
     }
 
-    /// Asserts that every counter of flow control is what it was at the beginning (E6), over both ends of each connection.
+    /// Asserts that every counter of flow control is what it was at the beginning (E6), over both
+    /// ends of each connection.
     #[track_caller]
     pub fn settled(self, limits: &Limits) -> Self {
         for (rank, report) in self.flow.iter().enumerate() {

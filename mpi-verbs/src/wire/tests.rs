@@ -1,4 +1,5 @@
-//! Frames are read as they were written, in whatever pieces, and nothing else is read: neither damaged frames nor garbage.
+//! Frames are read as they were written, in whatever pieces, and nothing else is read: neither
+//! damaged frames nor garbage.
 
 use super::*;
 use mpi::Buffer;

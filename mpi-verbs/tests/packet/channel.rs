@@ -1,9 +1,9 @@
-//! The [`Channel`] of a rank over a [`Device`] and a [`World`], which has the clock and brings the endpoints of
-//! connections to the other ranks.
+//! The [`Channel`] of a rank over a [`Device`] and a [`World`], which has the clock and brings the
+//! endpoints of connections to the other ranks.
 //!
-//! The side that has something to send *asks*, with its endpoint. The other side connects its queue pair to that,
-//! *answers* with its own endpoint, and sends nothing before something has come. If both ask at once, the request of
-//! the higher rank counts.
+//! The side that has something to send *asks*, with its endpoint. The other side connects its queue
+//! pair to that, *answers* with its own endpoint, and sends nothing before something has come. If
+//! both ask at once, the request of the higher rank counts.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -56,12 +56,14 @@ pub trait World {
     /// The next introduction that has come, and from whom.
     fn introduced(&self) -> Option<(u32, Introduction)>;
 
-    /// The next rank of which is known by other means that it is lost. An adapter notices only that of a rank to which something is on the way.
+    /// The next rank of which is known by other means that it is lost. An adapter notices only that
+    /// of a rank to which something is on the way.
     fn lost(&self) -> Option<u32> {
         None
     }
 
-    /// Whether the adapter may have something to tell without having been asked, as its file descriptor says.
+    /// Whether the adapter may have something to tell without having been asked, as its file
+    /// descriptor says.
     fn is_alerted(&self) -> bool {
         true
     }
@@ -101,7 +103,8 @@ pub struct PacketChannel<W> {
 }
 
 impl<W: World> PacketChannel<W> {
-    /// The channel of a rank; the message layer's parameters are `settings` with [what the channel needs](Options::settings).
+    /// The channel of a rank; the message layer's parameters are `settings` with [what the channel
+    /// needs](Options::settings).
     ///
     /// # Errors
     /// What the adapter refuses.

@@ -1,5 +1,5 @@
-//! Ranks in memory on the packet channel: each with an adapter of its own, and a world whose introductions come late and whose clock moves only when
-//! nothing else can happen.
+//! Ranks in memory on the packet channel: each with an adapter of its own, and a world whose
+//! introductions come late and whose clock moves only when nothing else can happen.
 
 #![allow(
     unreachable_pub,
@@ -352,7 +352,8 @@ impl Outcome {
             .collect()
     }
 
-    /// Everybody has ended well, nothing was done that no correct user does, and everything was given back.
+    /// Everybody has ended well, nothing was done that no correct user does, and everything was
+    /// given back.
     #[track_caller]
     pub fn finished(self) -> Self {
         assert_eq!(self.faults, Vec::<String>::new());

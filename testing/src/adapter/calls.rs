@@ -391,7 +391,8 @@ impl Qp {
         }
     }
 
-    /// The transitions of a reliable connection, with the attributes that each needs (IBA 11.2.4.2).
+    /// The transitions of a reliable connection, with the attributes that each needs (IBA
+    /// 11.2.4.2).
     fn modify(&mut self, modify: &QpModify, peers: &[Gid]) -> Result<(), VerbsError> {
         let to = modify.qp_state.unwrap_or(self.now.qp_state);
         let missing = match (self.now.qp_state, to) {

@@ -1,5 +1,6 @@
-//! Traffic that several test files use: everybody sends to everybody, and all orders of delivery of it; a message that is asked back while
-//! it may be received; everything that the machines can do, together.
+//! Traffic that several test files use: everybody sends to everybody, and all orders of delivery of
+//! it; a message that is asked back while it may be received; everything that the machines can do,
+//! together.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -23,7 +24,8 @@ pub enum Receives {
     OneWay,
 }
 
-/// Every rank sends a message of each of these lengths to every other and receives what is sent to it.
+/// Every rank sends a message of each of these lengths to every other and receives what is sent to
+/// it.
 pub async fn exchange(world: Comm, lengths: Rc<Vec<u64>>, when: Receives) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     let is_pair = |from: usize, to: usize| from != to && (when != Receives::OneWay || from == 0);
@@ -89,7 +91,8 @@ pub const FEW: Limits = Limits {
     ..Limits::NONE
 };
 
-/// All orders of delivery of a run of two ranks, the first so many: what `check` says of each, and how many there were.
+/// All orders of delivery of a run of two ranks, the first so many: what `check` says of each, and
+/// how many there were.
 pub fn every_order(
     limits: &Limits,
     lengths: &[u64],
@@ -131,7 +134,8 @@ pub fn scarce() -> impl Iterator<Item = Limits> {
     })
 }
 
-/// What a race is about: a send in this mode of so many bytes is cancelled after a while, and its receive is posted after a while.
+/// What a race is about: a send in this mode of so many bytes is cancelled after a while, and its
+/// receive is posted after a while.
 #[derive(Clone, Copy, Debug)]
 pub struct Race {
     pub mode: SendMode,
@@ -140,7 +144,8 @@ pub struct Race {
     pub receive_after: Option<f64>,
 }
 
-/// Rank 0 sends to rank 1 and asks the message back; both must agree on who has won. True if the message was cancelled.
+/// Rank 0 sends to rank 1 and asks the message back; both must agree on who has won. True if the
+/// message was cancelled.
 pub async fn race(world: Comm, race: Race, tag: u32) -> Result<bool> {
     let content = pattern(race.length, 3);
     if world.rank() == 0 {
@@ -186,7 +191,8 @@ pub async fn race(world: Comm, race: Race, tag: u32) -> Result<bool> {
     Ok(cancelled)
 }
 
-/// A message of so many bytes from rank 0 by way of the ranks in between to the last one; each forwards as it is told.
+/// A message of so many bytes from rank 0 by way of the ranks in between to the last one; each
+/// forwards as it is told.
 pub async fn relay(world: Comm, length: u64, placement: Placement, tag: u32) -> Result<()> {
     let (rank, last) = (world.rank(), world.size() - 1);
     let content = pattern(length, 9);
@@ -233,7 +239,8 @@ pub async fn everything(
             requests.push(world.irecv(world.buffer(30), other, tag)?);
         }
     }
-    // Eager messages of several packets, before and after their receives, between which answers come.
+    // Eager messages of several packets, before and after their receives, between which answers
+    // come.
     let mut posted = Vec::new();
     let mut late = Vec::new();
     for tag in 250..256 {

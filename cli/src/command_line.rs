@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode};
 
 use clap::error::ErrorKind;
 use clap::{Args as _, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 
 use simrun::args::{EXIT_STATUS, RunArgs};
 use simrun::way::Network;
@@ -16,9 +17,11 @@ use simrun::{
 };
 
 use crate::graph::{self, GraphCommand};
+use crate::help_pages;
+use crate::new::{self, NewCommand};
 use crate::platform_command::{self, PlatformCommand};
 use crate::rerun::{self, RerunCommand};
-use crate::{new, tools};
+use crate::tools;
 
 const USAGE: &str = "simrun [OPTIONS] APP [-- ARGUMENTS OF APP]\n       simrun COMMAND";
 const ABOUT_APP: &str = "\
@@ -118,9 +121,17 @@ enum Sub {
     /// Make a recorded run again, and compare
     Rerun(RerunCommand),
     /// Make a package of your own that runs at once
-    New {
-        /// The folder to make; its last part is the name of the package
-        name: PathBuf,
+    New(NewCommand),
+    /// Print a script that completes the command line in a shell
+    Completions {
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Write the man pages of all commands
+    Man {
+        /// The folder that they go to, such as /usr/local/share/man/man1
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
     },
 }
 
@@ -176,7 +187,9 @@ pub(crate) fn simrun() -> ExitCode {
             tools::hand_over(&arguments)
         }
         Some(Sub::Rerun(command)) => rerun::run(&command),
-        Some(Sub::New { name }) => new::new(&name),
+        Some(Sub::New(command)) => new::new(&command),
+        Some(Sub::Completions { shell }) => help_pages::completions(shell, Cli::command()),
+        Some(Sub::Man { folder }) => help_pages::man(&folder, Cli::command()),
         None => start(&cli.run, &arguments),
     }
 }

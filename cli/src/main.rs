@@ -2,6 +2,7 @@
 
 mod command_line;
 mod graph;
+mod help_pages;
 mod new;
 mod platform_command;
 mod rerun;

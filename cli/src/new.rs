@@ -1,12 +1,16 @@
-//! `simrun new`: a package of one's own, outside this repository, that runs at once and needs no network.
+//! `simrun new`: a package of one's own, outside this repository, that runs at once.
 //!
-//! The package depends on the checkout that built this simrun, by path, and starts with a copy of its lock file, so
-//! that cargo finds everything that it has downloaded already.
+//! Without options the package depends on the checkout that built this simrun, by path, and starts
+//! with a copy of its lock file, so that cargo finds everything that it has downloaded already and
+//! needs no network. The options name another checkout, a git repository or a version of the
+//! registry, for a simrun that was installed and whose checkout is gone. *Not checked*: whether a
+//! repository or a version exists; cargo says so when the package is built.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Args;
 use simrun::status;
 
 const MAIN: &str = include_str!("new/main.rs.txt");
@@ -27,11 +31,90 @@ const TAKEN: &[&str] = &[
 /// The checkout that this program was built from.
 pub(crate) const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Makes the package and says how to run it.
-pub(crate) fn new(folder: &Path) -> ExitCode {
-    match make(folder) {
-        Ok(()) => {
+/// The packages of simrun that a program names, with the folder of each.
+const PACKAGES: [&str; 2] = ["mpi", "simrun"];
+
+/// A package to make.
+#[derive(Args)]
+pub(crate) struct NewCommand {
+    /// The folder to make; its last part is the name of the package
+    name: PathBuf,
+    #[command(flatten)]
+    origin: Origin,
+}
+
+/// Where the package finds simrun; by default in the checkout that this program was built from.
+#[derive(Args)]
+struct Origin {
+    /// Depend on a checkout of simrun; by default on the one that this simrun was built from
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["git", "version"])]
+    path: Option<PathBuf>,
+    /// Depend on a git repository of simrun
+    #[arg(long, value_name = "URL", conflicts_with = "version")]
+    git: Option<String>,
+    /// Revision of --git, such as a commit or a tag; by default the newest one
+    #[arg(long, value_name = "REV", requires = "git")]
+    rev: Option<String>,
+    /// Depend on a version of simrun in the registry, such as 0.1
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
+}
+
+impl Origin {
+    /// Returns the checkout that the package depends on, if it depends on one.
+    fn checkout(&self, built_from: &Path) -> Result<Option<PathBuf>, String> {
+        if self.git.is_some() || self.version.is_some() {
+            return Ok(None);
+        }
+        let folder = self.path.as_deref().unwrap_or(built_from);
+        let is_package = |name: &&str| folder.join(name).join("Cargo.toml").is_file();
+        if let Some(missing) = PACKAGES.iter().find(|name| !is_package(name)) {
             let shown = folder.display();
+            return Err(match self.path {
+                Some(_) => format!(
+                    "--path {shown}: it has no {missing}/Cargo.toml: expected a checkout of simrun"
+                ),
+                None => format!(
+                    "{shown}: the checkout that this simrun was built from is gone: expected --path DIR, \
+                     --git URL or --version {}",
+                    env!("CARGO_PKG_VERSION")
+                ),
+            });
+        }
+        let absolute = folder.canonicalize();
+        absolute
+            .map(Some)
+            .map_err(|error| format!("{}: {error}", folder.display()))
+    }
+
+    /// Returns the value of a dependency in a manifest.
+    fn dependency(&self, package: &str, checkout: Option<&Path>) -> String {
+        let mut keys = Vec::new();
+        let mut key = |name: &str, value: &str| {
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+            keys.push(format!("{name} = \"{value}\""));
+        };
+        if let Some(checkout) = checkout {
+            key("path", &checkout.join(package).display().to_string());
+        }
+        for (name, value) in [
+            ("git", &self.git),
+            ("rev", &self.rev),
+            ("version", &self.version),
+        ] {
+            if let Some(value) = value {
+                key(name, value);
+            }
+        }
+        format!("{{ {} }}", keys.join(", "))
+    }
+}
+
+/// Makes the package and says how to run it.
+pub(crate) fn new(command: &NewCommand) -> ExitCode {
+    match make(&command.name, &command.origin) {
+        Ok(()) => {
+            let shown = command.name.display();
             status::print(format_args!(
                 "made {shown}; run it with\n  simrun --platform {shown}/platform.toml {shown}"
             ))
@@ -40,7 +123,7 @@ pub(crate) fn new(folder: &Path) -> ExitCode {
     }
 }
 
-fn make(folder: &Path) -> Result<(), String> {
+fn make(folder: &Path, origin: &Origin) -> Result<(), String> {
     let shown = folder.display();
     let name = folder
         .file_name()
@@ -63,24 +146,43 @@ fn make(folder: &Path) -> Result<(), String> {
     if folder.exists() {
         return Err(format!("{shown}: it is there already"));
     }
-    let checkout = Path::new(CHECKOUT).canonicalize().map_err(|error| {
-        format!("the checkout that this simrun was built from is gone ({CHECKOUT}: {error})")
-    })?;
-    let quoted = |crate_name: &str| {
-        let path = checkout.join(crate_name).display().to_string();
-        format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\""))
-    };
+    let checkout = origin.checkout(Path::new(CHECKOUT))?;
+    let dependency = |package: &str| origin.dependency(package, checkout.as_deref());
     let manifest = MANIFEST
         .replace("{name}", name)
-        .replace("{mpi}", &quoted("mpi"))
-        .replace("{simrun}", &quoted("simrun"));
+        .replace("{mpi}", &dependency("mpi"))
+        .replace("{simrun}", &dependency("simrun"));
     let write = || {
         fs::create_dir_all(folder.join("src"))?;
         fs::write(folder.join("Cargo.toml"), manifest)?;
         fs::write(folder.join("src/main.rs"), MAIN)?;
         fs::write(folder.join("platform.toml"), PLATFORM)?;
         fs::write(folder.join(".gitignore"), "/target\n")?;
-        fs::copy(checkout.join("Cargo.lock"), folder.join("Cargo.lock")).map(drop)
+        match &checkout {
+            Some(checkout) => {
+                fs::copy(checkout.join("Cargo.lock"), folder.join("Cargo.lock")).map(drop)
+            }
+            None => Ok(()),
+        }
     };
     write().map_err(|error| format!("{shown}: cannot write there: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_its_checkout_simrun_says_what_to_name() {
+        let origin = Origin {
+            path: None,
+            git: None,
+            rev: None,
+            version: None,
+        };
+        let error = origin.checkout(Path::new("/nowhere")).unwrap_err();
+        let expected = "/nowhere: the checkout that this simrun was built from is gone: expected --path DIR, \
+                        --git URL or --version ";
+        assert_eq!(error, format!("{expected}{}", env!("CARGO_PKG_VERSION")));
+    }
 }

@@ -61,7 +61,7 @@ pub(crate) fn program() -> Result<PathBuf, String> {
     } else if !can_build {
         return Err(format!(
             "{}: there is no such file, and it measures, calibrates, compares and draws: expected it beside simrun, \
-             where cargo install --path tools puts it",
+             where cargo install --path tools puts it in a checkout of simrun",
             program.display()
         ));
     }

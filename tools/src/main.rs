@@ -12,9 +12,11 @@ mod measure_real;
 mod statics;
 
 use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use simrun::{VERSION, quoted, status};
 
 /// The commands of simrun that measure, calibrate, compare and draw.
@@ -29,6 +31,9 @@ enum Tool {
     Compare(compare::CompareCommand),
     /// Draw a figure or a platform as SVG or PNG
     Draw(draw::DrawCommand),
+    /// Write the man pages of these commands: `simrun man` asks for them
+    #[command(hide = true)]
+    Man { folder: PathBuf },
 }
 
 fn main() -> ExitCode {
@@ -42,8 +47,25 @@ fn main() -> ExitCode {
         Ok(Tool::Measure(command)) => measure::run(&command),
         Ok(Tool::Compare(command)) => compare::run(&command),
         Ok(Tool::Draw(command)) => draw::run(&command),
+        Ok(Tool::Man { folder }) => match man_pages(&folder) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => status::refuse(format_args!("{}: {error}", folder.display())),
+        },
         Err(error) => status::show(&error),
     }
+}
+
+/// Writes the man page of each command into a folder.
+fn man_pages(folder: &Path) -> io::Result<()> {
+    let mut command = Tool::command();
+    command.build();
+    let shown = command
+        .get_subcommands()
+        .filter(|one| !one.is_hide_set() && one.get_name() != "help");
+    for one in shown {
+        clap_mangen::Man::new(one.clone()).generate_to(folder)?;
+    }
+    Ok(())
 }
 
 /// The command that makes a page again, as a shell reads it back.
@@ -56,7 +78,7 @@ fn command_line() -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::CommandFactory as _;
 
     #[test]
     fn the_command_line_is_well_formed() {

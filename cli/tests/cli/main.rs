@@ -10,6 +10,7 @@ mod check;
 mod check_ranks;
 mod containment;
 mod failures;
+mod help_pages;
 mod limits;
 mod mapping;
 mod measure;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Folder, SIMRUN, command, run};
+use crate::support::{Folder, SIMRUN, command, root, run};
 
 #[test]
 fn a_new_package_runs_at_once() {
@@ -37,6 +37,71 @@ fn a_new_package_runs_at_once() {
             .contains("\nmy-app finished at 8.9152 us simulated"),
         "{ran:?}"
     );
+}
+
+#[test]
+fn a_new_package_depends_on_what_is_named() {
+    let folder = Folder::new();
+    let here = Path::new(&folder.path("")).to_owned();
+    let dependencies = |name: &str, options: &[&str]| {
+        let mut simrun = command(SIMRUN);
+        let made = run(simrun.current_dir(&here).args(["new", name]).args(options));
+        assert_eq!(made.status, 0, "{made:?}");
+        let manifest = fs::read_to_string(folder.path(&format!("{name}/Cargo.toml"))).unwrap();
+        let is_ours = |line: &&str| line.starts_with("mpi = ") || line.starts_with("simrun = ");
+        manifest
+            .lines()
+            .filter(is_ours)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        dependencies("by-version", &["--version", "0.1"]),
+        [
+            r#"mpi = { version = "0.1" }"#,
+            r#"simrun = { version = "0.1" }"#
+        ]
+    );
+    let url = "https://example.org/simrun.git";
+    assert_eq!(
+        dependencies("by-git", &["--git", url, "--rev", "v0.1.0"]),
+        ["mpi", "simrun"].map(|name| format!(r#"{name} = {{ git = "{url}", rev = "v0.1.0" }}"#))
+    );
+    // Its lock file is not of that repository.
+    assert!(!here.join("by-git/Cargo.lock").exists());
+    let checkout = root();
+    let checkout = checkout.to_str().unwrap();
+    assert_eq!(
+        dependencies("by-path", &["--path", checkout]),
+        ["mpi", "simrun"].map(|name| format!(r#"{name} = {{ path = "{checkout}/{name}" }}"#))
+    );
+    let refused = run(command(SIMRUN)
+        .current_dir(&here)
+        .args(["new", "x", "--path", "by-git"]));
+    let expected =
+        "error: --path by-git: it has no mpi/Cargo.toml: expected a checkout of simrun\n";
+    assert_eq!((refused.status, refused.stderr.as_str()), (2, expected));
+}
+
+/// As `cargo install` leaves it: alone in a folder.
+#[test]
+fn an_installed_simrun_works_away_from_its_checkout() {
+    let folder = Folder::new();
+    let installed = folder.path("simrun");
+    fs::copy(SIMRUN, &installed).unwrap();
+    let here = Path::new(&folder.path("")).to_owned();
+    let made = run(command(&installed)
+        .current_dir(&here)
+        .args(["new", "my-app"]));
+    assert_eq!(made.status, 0, "{made:?}");
+    let refused = run(command(&installed)
+        .current_dir(&here)
+        .args(["draw", "my-app/platform.toml"]));
+    let expected = format!(
+        "error: {installed}-tools: there is no such file, and it measures, calibrates, compares and draws: expected it \
+         beside simrun, where cargo install --path tools puts it in a checkout of simrun\n"
+    );
+    assert_eq!((refused.status, refused.stderr), (2, expected));
 }
 
 #[test]

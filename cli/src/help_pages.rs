@@ -1,0 +1,45 @@
+//! Completions of shells and man pages, from the description of the command line that parses it.
+//!
+//! The man pages of the tools come from the tools, which are built if need be. *Not completed*: the
+//! options of their commands, and the arguments of programs.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use clap_complete::Shell;
+use simrun::status;
+
+use crate::tools;
+
+/// Prints the script of a shell.
+pub(crate) fn completions(shell: Shell, mut command: clap::Command) -> ExitCode {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, "simrun", &mut script);
+    status::print(String::from_utf8_lossy(&script).trim_end())
+}
+
+/// Writes a man page for each command into a folder, which is made if need be.
+pub(crate) fn man(folder: &Path, command: clap::Command) -> ExitCode {
+    match pages(folder, command) {
+        Ok(()) => status::print(format_args!(
+            "man pages are in {shown}; read one with\n  man {shown}/simrun.1",
+            shown = folder.display()
+        )),
+        Err(problem) => status::refuse(problem),
+    }
+}
+
+fn pages(folder: &Path, command: clap::Command) -> Result<(), String> {
+    let tools = tools::program()?;
+    let unwritable =
+        |error: std::io::Error| format!("{}: cannot write there: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(unwritable)?;
+    clap_mangen::generate_to(command, folder).map_err(unwritable)?;
+    // Its commands have only names here: their pages replace these.
+    let ended = Command::new(&tools).arg("man").arg(folder).status();
+    let ended = ended.map_err(|error| format!("{}: cannot start it: {error}", tools.display()))?;
+    match ended.success() {
+        true => Ok(()),
+        false => Err(format!("{}: it ended with {ended}", tools.display())),
+    }
+}

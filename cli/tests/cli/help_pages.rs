@@ -1,0 +1,57 @@
+//! `simrun completions` and `simrun man`.
+
+use std::fs;
+
+use crate::support::{Folder, SIMRUN, command, run, simrun};
+
+#[test]
+fn completions_know_commands_and_options() {
+    for (shell, begin) in [
+        ("bash", "_simrun() {"),
+        ("zsh", "#compdef simrun"),
+        ("fish", "#"),
+    ] {
+        let ran = simrun(&format!("completions {shell}"));
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{shell}");
+        assert!(ran.stdout.starts_with(begin), "{shell}: {}", ran.stdout);
+        for word in ["calibrate", "rerun", "send-mode"] {
+            assert!(ran.stdout.contains(word), "{shell}: {word}");
+        }
+    }
+    assert_eq!(simrun("completions cmd").status, 2);
+}
+
+/// The shell itself reads the script and completes.
+#[test]
+fn bash_completes_a_command() {
+    let folder = Folder::new();
+    let script = simrun("completions bash").stdout;
+    let ask = "COMP_WORDS=(simrun plat) COMP_CWORD=1; _simrun simrun plat simrun; echo \"${COMPREPLY[*]}\"";
+    let file = folder.write("script.sh", &format!("{script}\n{ask}\n"));
+    let ran = run(command("bash").arg(file));
+    assert_eq!(
+        (ran.status, ran.stdout.as_str()),
+        (0, "platform\n"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn man_pages_are_written_for_all_commands() {
+    let folder = Folder::new();
+    let pages = folder.path("man/man1");
+    let ran = run(command(SIMRUN).args(["man", &pages]));
+    let expected = format!("man pages are in {pages}; read one with\n  man {pages}/simrun.1\n");
+    assert_eq!((ran.status, ran.stdout), (0, expected), "{}", ran.stderr);
+    // The second one is of the tools.
+    for (page, word) in [
+        ("simrun-check", "\\-\\-send\\-mode"),
+        ("simrun-measure", "\\-\\-backend"),
+        ("simrun-platform-show", "\\-\\-route"),
+    ] {
+        let text = fs::read_to_string(format!("{pages}/{page}.1")).unwrap();
+        assert!(text.contains(word), "{page}: {text}");
+    }
+    let there = folder.write("file", "");
+    assert_eq!(run(command(SIMRUN).args(["man", &there])).status, 2);
+}

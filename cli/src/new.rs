@@ -31,8 +31,9 @@ const TAKEN: &[&str] = &[
 /// The checkout that this program was built from.
 pub(crate) const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// The packages of simrun that a program names, with the folder of each.
-const PACKAGES: [&str; 2] = ["mpi", "simrun"];
+/// The packages of simrun that a program names, with their folders, which are the names of their
+/// libraries.
+const PACKAGES: [(&str, &str); 2] = [("mpi", "simrun-mpi"), ("simrun", "simrun")];
 
 /// A package to make.
 #[derive(Args)]
@@ -67,8 +68,8 @@ impl Origin {
             return Ok(None);
         }
         let folder = self.path.as_deref().unwrap_or(built_from);
-        let is_package = |name: &&str| folder.join(name).join("Cargo.toml").is_file();
-        if let Some(missing) = PACKAGES.iter().find(|name| !is_package(name)) {
+        let is_package = |name: &str| folder.join(name).join("Cargo.toml").is_file();
+        if let Some((missing, _)) = PACKAGES.iter().find(|(name, _)| !is_package(name)) {
             let shown = folder.display();
             return Err(match self.path {
                 Some(_) => format!(
@@ -87,26 +88,24 @@ impl Origin {
             .map_err(|error| format!("{}: {error}", folder.display()))
     }
 
-    /// Returns the value of a dependency in a manifest.
-    fn dependency(&self, package: &str, checkout: Option<&Path>) -> String {
-        let mut keys = Vec::new();
-        let mut key = |name: &str, value: &str| {
-            let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-            keys.push(format!("{name} = \"{value}\""));
-        };
-        if let Some(checkout) = checkout {
-            key("path", &checkout.join(package).display().to_string());
-        }
-        for (name, value) in [
-            ("git", &self.git),
-            ("rev", &self.rev),
-            ("version", &self.version),
-        ] {
-            if let Some(value) = value {
-                key(name, value);
-            }
-        }
-        format!("{{ {} }}", keys.join(", "))
+    /// Returns the dependencies on simrun, as lines of a manifest.
+    fn dependencies(&self, checkout: Option<&Path>) -> String {
+        let lines = PACKAGES.map(|(library, package)| {
+            let path = checkout.map(|checkout| checkout.join(library).display().to_string());
+            let keys = [
+                ("package", (library != package).then_some(package)),
+                ("path", path.as_deref()),
+                ("git", self.git.as_deref()),
+                ("rev", self.rev.as_deref()),
+                ("version", self.version.as_deref()),
+            ];
+            let keys = keys.iter().filter_map(|(key, value)| {
+                let value = (*value)?.replace('\\', "\\\\").replace('"', "\\\"");
+                Some(format!("{key} = \"{value}\""))
+            });
+            format!("{library} = {{ {} }}", keys.collect::<Vec<_>>().join(", "))
+        });
+        lines.join("\n")
     }
 }
 
@@ -147,11 +146,9 @@ fn make(folder: &Path, origin: &Origin) -> Result<(), String> {
         return Err(format!("{shown}: it is there already"));
     }
     let checkout = origin.checkout(Path::new(CHECKOUT))?;
-    let dependency = |package: &str| origin.dependency(package, checkout.as_deref());
     let manifest = MANIFEST
         .replace("{name}", name)
-        .replace("{mpi}", &dependency("mpi"))
-        .replace("{simrun}", &dependency("simrun"));
+        .replace("{simrun}", &origin.dependencies(checkout.as_deref()));
     let write = || {
         fs::create_dir_all(folder.join("src"))?;
         fs::write(folder.join("Cargo.toml"), manifest)?;

@@ -2,7 +2,7 @@
 //!
 //! It stands beside `simrun`. In a checkout it is built when it is needed first, so that nobody waits
 //! for it who only simulates; one of another revision is built again. *Not noticed*: sources that
-//! changed without a commit. `cargo run -p tools -- calibrate …` builds from those.
+//! changed without a commit. `cargo run -p simrun-tools -- calibrate …` builds from those.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;

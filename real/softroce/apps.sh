@@ -23,7 +23,7 @@ shift $((OPTIND - 1))
 need cargo=cargo strip=binutils
 "$here/image.sh" >/dev/null
 cd "$root"
-cargo build --quiet --profile "$profile" -p cli -p tools -p ring -p conformance --features simrun/verbs
+cargo build --quiet --profile "$profile" -p simrun-cli -p simrun-tools -p ring -p conformance --features simrun/verbs
 built=${CARGO_TARGET_DIR:-target}/${profile/dev/debug}
 
 # In the guest the script of the job has that name.

@@ -35,7 +35,7 @@ for ranks in "$@"; do
 done
 need cargo=cargo stat=coreutils awk=mawk strip=binutils
 "$here/image.sh" >/dev/null
-cargo build --manifest-path "$root/Cargo.toml" --quiet --release -p cli -p tools -p ring --features simrun/verbs
+cargo build --manifest-path "$root/Cargo.toml" --quiet --release -p simrun-cli -p simrun-tools -p ring --features simrun/verbs
 built=${CARGO_TARGET_DIR:-$root/target}/release
 # A guest has its programs in its memory.
 bare=$cache/calibrate-programs

@@ -27,7 +27,7 @@ bytes=${1:-8} iterations=${2:-1000} runs=${3:-5}
 need cargo=cargo
 "$here/image.sh" >/dev/null
 cd "$root"
-cargo build --quiet --profile "$profile" -p real --features verbs --example verbs_pingpong
+cargo build --quiet --profile "$profile" -p simrun-real --features verbs --example verbs_pingpong
 files+=(-f "${CARGO_TARGET_DIR:-target}/${profile/dev/debug}/examples/verbs_pingpong")
 if [ -n "$app" ]; then
   cargo build --quiet --profile "$profile" -p pingpong --features simrun/verbs

@@ -6,7 +6,7 @@ set -euo pipefail
 need cargo=cargo
 "$here/image.sh" >/dev/null
 cd "$root"
-program=$(cargo test --quiet -p real --features verbs --test verbs --no-run --message-format=json |
+program=$(cargo test --quiet -p simrun-real --features verbs --test verbs --no-run --message-format=json |
   sed -n 's/.*"name":"verbs".*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
 [ -n "$program" ] || die "cargo made no test program"
 cp "$program" "$cache/verbs-tests"

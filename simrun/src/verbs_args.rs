@@ -10,7 +10,7 @@ use real::Backend;
 use crate::size::Size;
 
 /// What is said where verbs were not built.
-pub const NO_VERBS: &str = "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature simrun/verbs, as `cargo build --release -p tools --features verbs` makes for measuring; docs/verbs.md tells which system libraries that needs";
+pub const NO_VERBS: &str = "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature simrun/verbs, as `cargo build --release -p simrun-tools --features verbs` makes for measuring; docs/verbs.md tells which system libraries that needs";
 
 /// How long messages travel over an adapter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]

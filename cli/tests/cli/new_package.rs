@@ -58,14 +58,17 @@ fn a_new_package_depends_on_what_is_named() {
     assert_eq!(
         dependencies("by-version", &["--version", "0.1"]),
         [
-            r#"mpi = { version = "0.1" }"#,
+            r#"mpi = { package = "simrun-mpi", version = "0.1" }"#,
             r#"simrun = { version = "0.1" }"#
         ]
     );
     let url = "https://example.org/simrun.git";
     assert_eq!(
         dependencies("by-git", &["--git", url, "--rev", "v0.1.0"]),
-        ["mpi", "simrun"].map(|name| format!(r#"{name} = {{ git = "{url}", rev = "v0.1.0" }}"#))
+        [
+            format!(r#"mpi = {{ package = "simrun-mpi", git = "{url}", rev = "v0.1.0" }}"#),
+            format!(r#"simrun = {{ git = "{url}", rev = "v0.1.0" }}"#)
+        ]
     );
     // Its lock file is not of that repository.
     assert!(!here.join("by-git/Cargo.lock").exists());
@@ -73,7 +76,10 @@ fn a_new_package_depends_on_what_is_named() {
     let checkout = checkout.to_str().unwrap();
     assert_eq!(
         dependencies("by-path", &["--path", checkout]),
-        ["mpi", "simrun"].map(|name| format!(r#"{name} = {{ path = "{checkout}/{name}" }}"#))
+        [
+            format!(r#"mpi = {{ package = "simrun-mpi", path = "{checkout}/mpi" }}"#),
+            format!(r#"simrun = {{ path = "{checkout}/simrun" }}"#)
+        ]
     );
     let refused = run(command(SIMRUN)
         .current_dir(&here)

@@ -39,7 +39,7 @@ pub(crate) fn program(name: &str) -> String {
     let changed = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
     assert!(
         changed(&path) >= changed(&source),
-        "build the programs of the tests first: cargo build -p cli --examples"
+        "build the programs of the tests first: cargo build -p simrun-cli --examples"
     );
     path.to_str().unwrap().to_owned()
 }

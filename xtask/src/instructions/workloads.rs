@@ -52,7 +52,7 @@ pub(super) const ALL: &[Workload] = &[
     ),
     Workload {
         name: "yield",
-        build: &["-p", "sim-core", "--example", "yield"],
+        build: &["-p", "simrun-sim-core", "--example", "yield"],
         program: "examples/yield",
         arguments: "LENGTH",
         short: "1000",

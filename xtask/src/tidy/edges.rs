@@ -96,8 +96,11 @@ mod tests {
     fn texts(packages: &[(&str, &[&str])]) -> Vec<String> {
         let package = |(folder, edges): &(&str, &[&str])| {
             let edges = edges.iter().map(|edge| (*edge).to_owned()).collect();
-            let name = String::new();
-            ((*folder).to_owned(), Package { name, edges })
+            let package = Package {
+                edges,
+                ..Package::default()
+            };
+            ((*folder).to_owned(), package)
         };
         let repository = Repository {
             architecture: PAGE_TEXT.to_owned(),

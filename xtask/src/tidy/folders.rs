@@ -1,12 +1,20 @@
-//! A package has the name of its folder.
+//! A package has the name of its folder; one that is published has the prefix `simrun-`, since most
+//! of these names are taken.
 
 use super::Finding;
 use super::repository::Repository;
 
+/// The folder whose package has the name of the project.
+const PROJECT: &str = "simrun";
+
 pub(super) fn find(repository: &Repository) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (folder, package) in &repository.packages {
-        let expected = folder.rsplit('/').next().unwrap_or_default();
+        let name = folder.rsplit('/').next().unwrap_or_default();
+        let expected = match package.is_published && name != PROJECT {
+            true => format!("{PROJECT}-{name}"),
+            false => name.to_owned(),
+        };
         if package.name != expected {
             findings.push(Finding {
                 place: format!("{folder}/Cargo.toml:2"),
@@ -25,20 +33,26 @@ mod tests {
 
     #[test]
     fn another_name_is_found() {
-        let named = |folder: &str, name: &str| {
-            let name = name.to_owned();
+        let named = |folder: &str, name: &str, is_published: bool| {
             let package = Package {
-                name,
+                name: name.to_owned(),
+                is_published,
                 ..Package::default()
             };
             (folder.to_owned(), package)
         };
+        let packages = [
+            named("apps/ring", "ring", false),
+            named("mpi", "simrun-mpi", true),
+            named("run", "run", true),
+            named("simrun", "simrun", true),
+            named("xtask", "simrun-xtask", false),
+        ];
         let repository = Repository {
-            packages: [named("apps/ring", "ring"), named("mpi", "messages")].into(),
+            packages: packages.into(),
             ..Repository::default()
         };
-        let found = find(&repository);
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].place, "mpi/Cargo.toml:2");
+        let places: Vec<String> = find(&repository).into_iter().map(|f| f.place).collect();
+        assert_eq!(places, ["run/Cargo.toml:2", "xtask/Cargo.toml:2"]);
     }
 }

@@ -34,6 +34,7 @@ pub(super) struct Source {
 #[derive(Debug, Default)]
 pub(super) struct Package {
     pub(super) name: String,
+    pub(super) is_published: bool,
     /// Folders of the packages that it depends on, not only for tests.
     pub(super) edges: BTreeSet<String>,
 }
@@ -127,6 +128,7 @@ fn packages(root: &Path) -> Result<BTreeMap<String, Package>, String> {
         let ours = edges.filter_map(|edge| edge.path.as_ref());
         let named = Package {
             name: package.name.to_string(),
+            is_published: package.publish != Some(Vec::new()),
             edges: ours.map(|path| folder(path.as_std_path())).collect(),
         };
         let manifest = package.manifest_path.as_std_path();

@@ -211,7 +211,8 @@ fn start_app(app: Option<&Path>, mode: Mode, quiet: bool, arguments: &[OsString]
     }
 }
 
-/// Replaces this process by the program, which has said who it is, so that signals and statuses are the program's own.
+/// Replaces this process by the program, which has said who it is, so that signals and statuses are
+/// the program's own.
 fn hand_over(app: &Path, mode: Mode, quiet: bool, arguments: &[OsString]) -> ExitCode {
     let features: &[&str] = match mode {
         Mode::Real(true) => &["simrun/verbs"],
@@ -249,7 +250,8 @@ fn without_app(arguments: &[OsString], mode: Mode) -> Vec<OsString> {
     rest
 }
 
-/// Where the first argument stands that is neither an option of a run nor an option's value: a command, or APP.
+/// Where the first argument stands that is neither an option of a run nor an option's value: a
+/// command, or APP.
 fn first_plain(arguments: &[OsString], mode: Mode) -> Option<usize> {
     let command = match mode {
         Mode::Run => RunArgs::augment_args(clap::Command::new("run")),

@@ -14,7 +14,8 @@ use crate::tools;
 /// Which machine, and in which form.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GraphCommand {
-    /// The machine: what sends, what receives, what returns credits, a socket, or the close protocol
+    /// The machine: what sends, what receives, what returns credits, a socket, or the close
+    /// protocol
     #[arg(value_enum)]
     machine: Which,
 

@@ -17,7 +17,8 @@ const MAIN: &str = include_str!("new/main.rs.txt");
 const PLATFORM: &str = include_str!("new/platform.toml");
 const MANIFEST: &str = include_str!("new/Cargo.toml.txt");
 
-/// Names with which a package does not build: keywords, folders of cargo, and packages that it depends on.
+/// Names with which a package does not build: keywords, folders of cargo, and packages that it
+/// depends on.
 #[rustfmt::skip]
 const TAKEN: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",

@@ -1,10 +1,12 @@
 //! `simrun rerun DIR`: makes a recorded run again, and compares what both computed.
 //!
-//! The run is made from the record alone: its program with the recorded options and arguments, in the recorded working
-//! directory, on the platform as it was resolved, with the hosts of a mapping file. A program that has changed since is
-//! told by its SHA-256, and run all the same: the digests then say whether the change matters.
+//! The run is made from the record alone: its program with the recorded options and arguments, in
+//! the recorded working directory, on the platform as it was resolved, with the hosts of a mapping
+//! file. A program that has changed since is told by its SHA-256, and run all the same: the digests
+//! then say whether the change matters.
 //!
-//! *Not recorded*: the environment, and files that a program reads by itself. A user would see another digest.
+//! *Not recorded*: the environment, and files that a program reads by itself. A user would see
+//! another digest.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};

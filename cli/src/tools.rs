@@ -1,8 +1,8 @@
 //! The executable `simrun-tools`, which measures, calibrates, compares and draws.
 //!
-//! It stands beside `simrun`. In a checkout it is built when it is needed first, so that nobody waits
-//! for it who only simulates; one of another revision is built again. *Not noticed*: sources that
-//! changed without a commit. `cargo run -p simrun-tools -- calibrate …` builds from those.
+//! It stands beside `simrun`. In a checkout it is built when it is needed first, so that nobody
+//! waits for it who only simulates; one of another revision is built again. *Not noticed*: sources
+//! that changed without a commit. `cargo run -p simrun-tools -- calibrate …` builds from those.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;

@@ -1,8 +1,9 @@
 //! Everything that the README shows is true: each command runs and prints what is shown.
 //!
-//! A `console` block is a command after `$` and its output, both streams, errors first. What differs from run to run
-//! (real time, rates, the revision) is replaced before the comparison. A block without output only has to succeed.
-//! With `UPDATE_EXPECT=1` the README is rewritten instead.
+//! A `console` block is a command after `$` and its output, both streams, errors first. What
+//! differs from run to run (real time, rates, the revision) is replaced before the comparison. A
+//! block without output only has to succeed. With `UPDATE_EXPECT=1` the README is rewritten
+//! instead.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

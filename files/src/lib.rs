@@ -7,11 +7,13 @@
 //! * What exists and is no regular file (a folder, a device, a pipe, a socket) is refused.
 //! * [`Output::differs_from`] refuses a file that is also an input.
 //!
-//! A file is written under a temporary name beside it, brought to the disk and renamed, with the permissions of the
-//! file that it replaces. A reader sees the old file or the new one; after an error the temporary file is gone.
+//! A file is written under a temporary name beside it, brought to the disk and renamed, with the
+//! permissions of the file that it replaces. A reader sees the old file or the new one; after an
+//! error the temporary file is gone.
 //!
-//! *Not modelled*: locks. Of two processes that write one file at the same time, the last one wins. A process that
-//! is killed while it writes leaves a file whose name begins with a dot and holds `.part`.
+//! *Not modelled*: locks. Of two processes that write one file at the same time, the last one wins.
+//! A process that is killed while it writes leaves a file whose name begins with a dot and holds
+//! `.part`.
 
 use std::fmt;
 use std::fs::{self, File, FileType, Metadata};
@@ -134,8 +136,8 @@ impl Output {
     /// Lets `draw` fill the file under a temporary name, which has the ending of the file's own.
     ///
     /// # Errors
-    /// [`OutputError`] for standard output, with what `draw` returns, or if the file cannot be replaced; a file
-    /// that was there before is unchanged.
+    /// [`OutputError`] for standard output, with what `draw` returns, or if the file cannot be
+    /// replaced; a file that was there before is unchanged.
     pub fn draw(&self, draw: impl FnOnce(&Path) -> Result<(), String>) -> Result<(), OutputError> {
         let Some(file) = &self.file else {
             return Err(self.error("a picture needs the name of a file".to_owned()));
@@ -204,7 +206,8 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// A hidden name beside `file`, of this process alone, with the ending of `file`: canvases choose by it.
+/// A hidden name beside `file`, of this process alone, with the ending of `file`: canvases choose
+/// by it.
 fn temporary(file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let number = std::process::id();

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-/// What a request came to. `ibv_poll_cq(3)`, `enum ibv_wc_status`, with the same numbers; IBA 11.6.2.
+/// What a request came to. `ibv_poll_cq(3)`, `enum ibv_wc_status`, with the same numbers; IBA
+/// 11.6.2.
 ///
-/// All but [`Success`](Self::Success) leave the queue pair in [`QpState::Err`](crate::QpState::Err), and all its other requests complete
-/// with [`WrFlushErr`](Self::WrFlushErr).
+/// All but [`Success`](Self::Success) leave the queue pair in
+/// [`QpState::Err`](crate::QpState::Err), and all its other requests complete with
+/// [`WrFlushErr`](Self::WrFlushErr).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum WcStatus {
@@ -94,7 +96,8 @@ impl WcStatus {
         self as u32
     }
 
-    /// The status with this number; [`GeneralErr`](Self::GeneralErr) for one that rdma-core has added since.
+    /// The status with this number; [`GeneralErr`](Self::GeneralErr) for one that rdma-core has
+    /// added since.
     #[must_use]
     pub fn from_code(code: u32) -> Self {
         let at = usize::try_from(code).ok();
@@ -133,7 +136,8 @@ impl WcStatus {
         }
     }
 
-    /// Whether the other side seems to be gone: it does not answer, takes nothing in, or has broken the connection off.
+    /// Whether the other side seems to be gone: it does not answer, takes nothing in, or has broken
+    /// the connection off.
     #[must_use]
     pub const fn tells_of_silence(self) -> bool {
         matches!(
@@ -213,8 +217,8 @@ pub struct WorkCompletion {
     pub status: WcStatus,
     /// Which kind of request it was; `None` if it failed, because adapters do not tell then.
     pub opcode: Option<WcOpcode>,
-    /// How many bytes arrived, for receives, reads and atomics that succeeded; 0 otherwise. After an RDMA WRITE with immediate the length of
-    /// what was written.
+    /// How many bytes arrived, for receives, reads and atomics that succeeded; 0 otherwise. After
+    /// an RDMA WRITE with immediate the length of what was written.
     pub byte_len: u32,
     /// Immediate data, for receives that brought some.
     pub imm_data: Option<u32>,
@@ -238,7 +242,8 @@ pub enum AsyncEvent {
     QpAccessErr(crate::QueuePair),
     /// The first packet came to a queue pair that is ready to receive and not yet to send.
     CommEst(crate::QueuePair),
-    /// A queue pair told to drain its send queue ([`QpState::Sqd`](crate::QpState::Sqd)) has done so.
+    /// A queue pair told to drain its send queue ([`QpState::Sqd`](crate::QpState::Sqd)) has done
+    /// so.
     SqDrained(crate::QueuePair),
     /// The adapter is broken.
     DeviceFatal,

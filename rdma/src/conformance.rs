@@ -1,14 +1,16 @@
-//! What every adapter has to do, as test cases that run on any implementation of [`Verbs`](crate::Verbs): on real adapters, on emulated ones and on simulated
-//! ones. Only with the cargo feature `conformance`.
+//! What every adapter has to do, as test cases that run on any implementation of
+//! [`Verbs`](crate::Verbs): on real adapters, on emulated ones and on simulated ones. Only with the
+//! cargo feature `conformance`.
 //!
-//! A case is one program that both sides run; they find out who is who by [`Side::is_first`]. It gets along without a clock, a thread or a socket: it
-//! is a future, which whoever runs the cases polls again and again ([`run_pair`] for two sides in one program, [`run_side`] for one), and what
-//! the sides have to tell each other besides goes through a [`Link`].
+//! A case is one program that both sides run; they find out who is who by [`Side::is_first`]. It
+//! gets along without a clock, a thread or a socket: it is a future, which whoever runs the cases
+//! polls again and again ([`run_pair`] for two sides in one program, [`run_side`] for one), and
+//! what the sides have to tell each other besides goes through a [`Link`].
 //!
 //! A case fails by panicking.
 //!
-//! Not covered: what happens when packets are lost, doubled or reordered, which no interface of an adapter can bring about; and how long
-//! anything takes.
+//! Not covered: what happens when packets are lost, doubled or reordered, which no interface of an
+//! adapter can bring about; and how long anything takes.
 
 mod atomics;
 mod connected;
@@ -59,7 +61,8 @@ pub const CASES: &[Case] = cases! {
     memory: owned_memory_comes_back memory_that_is_only_read what_cannot_be_registered old_handles_are_refused what_is_in_use_stays;
 };
 
-/// Runs a case with both sides in this program. `advance` lets time pass and is called whenever both wait; it panics when that takes too long.
+/// Runs a case with both sides in this program. `advance` lets time pass and is called whenever
+/// both wait; it panics when that takes too long.
 ///
 /// # Panics
 /// If the case fails.

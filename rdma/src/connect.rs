@@ -1,6 +1,8 @@
-//! Bringing two queue pairs together: what the sides tell each other, and the attributes with safe values.
+//! Bringing two queue pairs together: what the sides tell each other, and the attributes with safe
+//! values.
 //!
-//! How they tell each other is not decided here: a socket, a file, or a simulated message will do. There is no connection manager (IBA 12).
+//! How they tell each other is not decided here: a socket, a file, or a simulated message will do.
+//! There is no connection manager (IBA 12).
 
 use std::fmt;
 
@@ -21,10 +23,11 @@ pub const RNR_TIMER_US: [u32; 32] = [
 pub struct RcOptions {
     /// The port to use, from 1.
     pub port_num: u8,
-    /// Which of the port's global identifiers to use. `None` takes the first of RoCE v2 that stands for an IPv4 address, else the first of RoCE
-    /// v2, else the first.
+    /// Which of the port's global identifiers to use. `None` takes the first of RoCE v2 that stands
+    /// for an IPv4 address, else the first of RoCE v2, else the first.
     pub gid_index: Option<u8>,
-    /// The largest payload of a packet. `None` takes what the port's link can; the smaller one of the two sides counts.
+    /// The largest payload of a packet. `None` takes what the port's link can; the smaller one of
+    /// the two sides counts.
     pub path_mtu: Option<Mtu>,
     /// The place of the partition key in the port's table.
     pub pkey_index: u16,
@@ -36,14 +39,16 @@ pub struct RcOptions {
     pub traffic_class: u8,
     /// What requests from the other side may do.
     pub access: Access,
-    /// How long to wait for an acknowledgement: 4.096 µs × 2^n. 18 is 1.07 s: shorter ones give up on what is only slow where
-    /// the adapter is software.
+    /// How long to wait for an acknowledgement: 4.096 µs × 2^n. 18 is 1.07 s: shorter ones give up
+    /// on what is only slow where the adapter is software.
     pub timeout: u8,
     /// How often to send again what was not acknowledged, 0 to 7.
     pub retry_cnt: u8,
-    /// How often to send again what met no receive, 0 to 6; 7 is for ever, for programs with flow control of their own.
+    /// How often to send again what met no receive, 0 to 6; 7 is for ever, for programs with flow
+    /// control of their own.
     pub rnr_retry: u8,
-    /// How long the other side is told to wait when no receive is posted: the place in [`RNR_TIMER_US`]. 12 is 0.64 ms.
+    /// How long the other side is told to wait when no receive is posted: the place in
+    /// [`RNR_TIMER_US`]. 12 is 0.64 ms.
     pub min_rnr_timer: u8,
     /// Reads and atomics that may be outstanding in each direction; less if an adapter can do less.
     pub max_rd_atomic: u8,
@@ -70,7 +75,8 @@ impl Default for RcOptions {
 }
 
 impl RcOptions {
-    /// Which of the port's global identifiers is used, and its value; zeros if there are none, as may be on InfiniBand.
+    /// Which of the port's global identifiers is used, and its value; zeros if there are none, as
+    /// may be on InfiniBand.
     fn gid(&self, verbs: &dyn Verbs) -> Result<(u8, Gid), VerbsError> {
         if let Some(index) = self.gid_index {
             return Ok((index, verbs.query_gid(self.port_num, index)?.0));
@@ -131,7 +137,8 @@ impl Endpoint {
     /// How many bytes it is on the way.
     pub const LENGTH: usize = 28;
 
-    /// As bytes, big-endian: `qp_num` 4, `psn` 4, `lid` 2, MTU code 1, `max_dest_rd_atomic` 1, `gid` 16.
+    /// As bytes, big-endian: `qp_num` 4, `psn` 4, `lid` 2, MTU code 1, `max_dest_rd_atomic` 1,
+    /// `gid` 16.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::LENGTH] {
         let mut bytes = [0; Self::LENGTH];
@@ -169,8 +176,9 @@ impl Endpoint {
     }
 }
 
-/// Brings a new queue pair to INIT, where receives may be posted, and tells what the other side has to know. Packets will be numbered from `psn`
-/// on (24 bits), which should be different each time, so that late packets of an earlier connection are not taken for new ones.
+/// Brings a new queue pair to INIT, where receives may be posted, and tells what the other side has
+/// to know. Packets will be numbered from `psn` on (24 bits), which should be different each time,
+/// so that late packets of an earlier connection are not taken for new ones.
 ///
 /// # Errors
 /// What the adapter refuses.
@@ -205,8 +213,8 @@ pub fn prepare(
     })
 }
 
-/// Brings a prepared queue pair over RTR to RTS: from now on it sends and takes requests. `local` is what [`prepare`] gave, `remote` what it
-/// gave at the other side.
+/// Brings a prepared queue pair over RTR to RTS: from now on it sends and takes requests. `local`
+/// is what [`prepare`] gave, `remote` what it gave at the other side.
 ///
 /// # Errors
 /// What the adapter refuses.

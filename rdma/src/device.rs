@@ -4,7 +4,8 @@
 
 use std::fmt;
 
-/// Whether atomics are atomic, and with respect to whom. `ibv_query_device(3)`, `enum ibv_atomic_cap`; IBA 9.4.5.
+/// Whether atomics are atomic, and with respect to whom. `ibv_query_device(3)`, `enum
+/// ibv_atomic_cap`; IBA 9.4.5.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtomicCap {
     /// There are none.
@@ -40,7 +41,8 @@ pub struct DeviceAttributes {
     pub max_cq: u32,
     /// Entries of a completion queue.
     pub max_cqe: u32,
-    /// Reads and atomics to a queue pair that may be outstanding: the most for `max_dest_rd_atomic`.
+    /// Reads and atomics to a queue pair that may be outstanding: the most for
+    /// `max_dest_rd_atomic`.
     pub max_qp_rd_atom: u32,
     /// Reads and atomics from a queue pair that may be outstanding: the most for `max_rd_atomic`.
     pub max_qp_init_rd_atom: u32,
@@ -155,7 +157,8 @@ pub struct PortAttributes {
     pub max_msg_sz: u32,
 }
 
-/// A global identifier, an IPv6 address in form; on RoCE v2 over IPv4 it is `::ffff:a.b.c.d`. `ibv_query_gid(3)`; IBA 4.1.1.
+/// A global identifier, an IPv6 address in form; on RoCE v2 over IPv4 it is `::ffff:a.b.c.d`.
+/// `ibv_query_gid(3)`; IBA 4.1.1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Gid(pub [u8; 16]);
 

@@ -1,4 +1,5 @@
-//! Why an adapter refuses a call. What goes wrong later with a request that it took is a [`WcStatus`](crate::WcStatus) instead.
+//! Why an adapter refuses a call. What goes wrong later with a request that it took is a
+//! [`WcStatus`](crate::WcStatus) instead.
 
 use std::fmt;
 
@@ -15,12 +16,14 @@ pub enum VerbsError {
         /// The number.
         handle: u32,
     },
-    /// Something else still needs it (`EBUSY`): a queue pair of a completion queue, whatever is in a protection domain.
+    /// Something else still needs it (`EBUSY`): a queue pair of a completion queue, whatever is in
+    /// a protection domain.
     Busy {
         /// What is still needed.
         what: &'static str,
     },
-    /// An argument that makes no sense (`EINVAL`), such as a transition that the state of the queue pair does not allow.
+    /// An argument that makes no sense (`EINVAL`), such as a transition that the state of the queue
+    /// pair does not allow.
     Invalid {
         /// What is wrong with it.
         why: String,

@@ -1,8 +1,10 @@
 //! What an adapter calls the things that it made: numbers, each used once per adapter.
 //!
-//! A handle means nothing to another adapter than the one that gave it; another one refuses it or has something else under that number.
+//! A handle means nothing to another adapter than the one that gave it; another one refuses it or
+//! has something else under that number.
 
-/// A protection domain: queue pairs of it may use memory regions of it. `ibv_alloc_pd(3)`; IBA 10.2.3.
+/// A protection domain: queue pairs of it may use memory regions of it. `ibv_alloc_pd(3)`; IBA
+/// 10.2.3.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ProtectionDomain(
     /// The adapter's number for it.
@@ -21,7 +23,7 @@ pub struct CompletionQueue(
 pub struct QueuePair {
     /// The adapter's number for it.
     pub handle: u32,
-    /// Its number on the wire, 24 bits (`qp_num`): what the other side sends to, and what completions name. Unlike `handle` it may be
-    /// used again after the queue pair is gone.
+    /// Its number on the wire, 24 bits (`qp_num`): what the other side sends to, and what
+    /// completions name. Unlike `handle` it may be used again after the queue pair is gone.
     pub qp_num: u32,
 }

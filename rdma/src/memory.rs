@@ -1,21 +1,26 @@
 //! Memory that an adapter may reach: who owns it, and what may be done to it.
 //!
-//! While memory is registered, the adapter reads and writes it whenever requests say so, and a remote peer with the key does too. So no
-//! Rust reference to it may exist: the adapter owns it, and the program copies in and out ([`Verbs::write_mr`](crate::Verbs::write_mr),
-//! [`Verbs::read_mr`](crate::Verbs::read_mr)). Without a copy goes what is *given* to the adapter and taken back:
+//! While memory is registered, the adapter reads and writes it whenever requests say so, and a
+//! remote peer with the key does too. So no Rust reference to it may exist: the adapter owns it,
+//! and the program copies in and out ([`Verbs::write_mr`](crate::Verbs::write_mr),
+//! [`Verbs::read_mr`](crate::Verbs::read_mr)). Without a copy goes what is *given* to the adapter
+//! and taken back:
 //!
-//! * [`RegionMemory::ReadOnly`] shares bytes that nobody changes while they are shared: a message can leave the buffer it is in.
-//! * [`RegionMemory::Owned`] is given away and comes back from [`Verbs::dereg_mr`](crate::Verbs::dereg_mr): a message can arrive in the
-//!   buffer that the program then has.
+//! * [`RegionMemory::ReadOnly`] shares bytes that nobody changes while they are shared: a message
+//!   can leave the buffer it is in.
+//! * [`RegionMemory::Owned`] is given away and comes back from
+//!   [`Verbs::dereg_mr`](crate::Verbs::dereg_mr): a message can arrive in the buffer that the
+//!   program then has.
 //!
-//! Not modelled: memory windows, on-demand paging, zero-based addresses, relaxed ordering, and changing a registration
-//! (`ibv_rereg_mr(3)`). A cache of registrations can keep [`RegionMemory::Zeroed`] regions and give out parts of them.
+//! Not modelled: memory windows, on-demand paging, zero-based addresses, relaxed ordering, and
+//! changing a registration (`ibv_rereg_mr(3)`). A cache of registrations can keep
+//! [`RegionMemory::Zeroed`] regions and give out parts of them.
 
 use std::ops::{BitOr, BitOrAssign};
 use std::rc::Rc;
 
-/// What may be done to memory, or by requests that come to a queue pair. `ibv_reg_mr(3)`, `enum ibv_access_flags`; IBA 10.6.3. Local
-/// reading is always allowed.
+/// What may be done to memory, or by requests that come to a queue pair. `ibv_reg_mr(3)`, `enum
+/// ibv_access_flags`; IBA 10.6.3. Local reading is always allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Access(u32);
 
@@ -51,7 +56,8 @@ impl Access {
         self.0 & (Self::LOCAL_WRITE.0 | Self::REMOTE_WRITE.0 | Self::REMOTE_ATOMIC.0) != 0
     }
 
-    /// Whether memory may be registered with these rights: who lets others write must let the adapter write. `ibv_reg_mr(3)`.
+    /// Whether memory may be registered with these rights: who lets others write must let the
+    /// adapter write. `ibv_reg_mr(3)`.
     #[must_use]
     pub const fn is_consistent(self) -> bool {
         !self.writes() || self.contains(Self::LOCAL_WRITE)
@@ -75,11 +81,14 @@ impl BitOrAssign for Access {
 /// Memory that is given to an adapter to be registered, and that it gives back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RegionMemory {
-    /// So many bytes of zeros that the adapter allocates, aligned so that atomics can be used on them (8 bytes or more).
+    /// So many bytes of zeros that the adapter allocates, aligned so that atomics can be used on
+    /// them (8 bytes or more).
     Zeroed(u64),
-    /// Bytes that the adapter owns until they are taken back. Their first byte has any alignment, and atomics need 8.
+    /// Bytes that the adapter owns until they are taken back. Their first byte has any alignment,
+    /// and atomics need 8.
     Owned(Vec<u8>),
-    /// Bytes that are only read. Whoever else holds them cannot change them either, for as long as the adapter holds them.
+    /// Bytes that are only read. Whoever else holds them cannot change them either, for as long as
+    /// the adapter holds them.
     ReadOnly(Rc<Vec<u8>>),
 }
 
@@ -117,7 +126,8 @@ pub struct MemoryRegion {
 }
 
 impl MemoryRegion {
-    /// The scatter/gather entry of `length` bytes from `offset` on. Nothing is checked: the adapter does when it uses it.
+    /// The scatter/gather entry of `length` bytes from `offset` on. Nothing is checked: the adapter
+    /// does when it uses it.
     #[must_use]
     pub const fn sge(&self, offset: u64, length: u32) -> crate::Sge {
         crate::Sge {

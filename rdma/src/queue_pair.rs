@@ -1,13 +1,14 @@
 //! Queue pairs: how they are made, their states and their attributes.
 //!
-//! Which transition needs which attributes is in `ibv_modify_qp(3)` and IBA 11.2.4.2; the adapter checks it. [`prepare`](crate::prepare)
-//! and [`connect`](crate::connect) know the usual way.
+//! Which transition needs which attributes is in `ibv_modify_qp(3)` and IBA 11.2.4.2; the adapter
+//! checks it. [`prepare`](crate::prepare) and [`connect`](crate::connect) know the usual way.
 
 use std::fmt;
 
 use crate::{Access, CompletionQueue, Gid, Mtu, ProtectionDomain};
 
-/// The state of a queue pair. `ibv_modify_qp(3)`, `enum ibv_qp_state`, with the same numbers; IBA 10.3.1.
+/// The state of a queue pair. `ibv_modify_qp(3)`, `enum ibv_qp_state`, with the same numbers; IBA
+/// 10.3.1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum QpState {
     /// New, or emptied: requests are refused or wait, and packets are dropped.
@@ -115,7 +116,8 @@ pub struct AddressVector {
     pub dlid: u16,
     /// The service level: on Ethernet the priority.
     pub sl: u8,
-    /// The global identifier of the other port and how to go there, if packets have global headers; always on Ethernet.
+    /// The global identifier of the other port and how to go there, if packets have global headers;
+    /// always on Ethernet.
     pub grh: Option<GlobalRoute>,
     /// The port to leave by, from 1.
     pub port_num: u8,
@@ -136,7 +138,8 @@ pub struct GlobalRoute {
     pub traffic_class: u8,
 }
 
-/// What to change in a queue pair: what is `Some`, and nothing else. `ibv_modify_qp(3)`, `struct ibv_qp_attr` with its mask; IBA 11.2.4.2.
+/// What to change in a queue pair: what is `Some`, and nothing else. `ibv_modify_qp(3)`, `struct
+/// ibv_qp_attr` with its mask; IBA 11.2.4.2.
 ///
 /// Not there: what only unreliable services, path migration and resizing need.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -165,10 +168,11 @@ pub struct QpModify {
     pub max_dest_rd_atomic: Option<u8>,
     /// Reads and atomics that may be outstanding there; not more than its `max_dest_rd_atomic`.
     pub max_rd_atomic: Option<u8>,
-    /// How long the other side is told to wait when no receive is posted: a code from 0 to 31, see [`RcOptions`](crate::RcOptions). IBA
-    /// 9.7.5.2.8.
+    /// How long the other side is told to wait when no receive is posted: a code from 0 to 31, see
+    /// [`RcOptions`](crate::RcOptions). IBA 9.7.5.2.8.
     pub min_rnr_timer: Option<u8>,
-    /// How long to wait for an acknowledgement: 4.096 µs × 2^n, 0 for ever, at most 31. IBA 9.7.6.1.3.
+    /// How long to wait for an acknowledgement: 4.096 µs × 2^n, 0 for ever, at most 31. IBA
+    /// 9.7.6.1.3.
     pub timeout: Option<u8>,
     /// How often to send again what was not acknowledged, 0 to 7, before the request fails with
     /// [`WcStatus::RetryExcErr`](crate::WcStatus::RetryExcErr).
@@ -176,7 +180,8 @@ pub struct QpModify {
     /// How often to send again what met no receive, 0 to 6, before the request fails with
     /// [`WcStatus::RnrRetryExcErr`](crate::WcStatus::RnrRetryExcErr); 7 is for ever.
     pub rnr_retry: Option<u8>,
-    /// Whether to tell [`AsyncEvent::SqDrained`](crate::AsyncEvent::SqDrained); with [`QpState::Sqd`] only.
+    /// Whether to tell [`AsyncEvent::SqDrained`](crate::AsyncEvent::SqDrained); with
+    /// [`QpState::Sqd`] only.
     pub en_sqd_async_notify: Option<bool>,
 }
 

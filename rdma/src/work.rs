@@ -1,11 +1,12 @@
 //! Work requests: what is posted to the two queues of a queue pair.
 //!
-//! Not modelled: SEND with invalidate, local invalidate, memory windows, atomics of other lengths than 8 bytes.
+//! Not modelled: SEND with invalidate, local invalidate, memory windows, atomics of other lengths
+//! than 8 bytes.
 
 /// A scatter/gather entry: a piece of registered memory. `ibv_post_send(3)`, `struct ibv_sge`.
 ///
-/// The adapter checks it when it uses it, and not when it is posted: what is wrong with it is a completion with
-/// [`WcStatus::LocProtErr`](crate::WcStatus::LocProtErr).
+/// The adapter checks it when it uses it, and not when it is posted: what is wrong with it is a
+/// completion with [`WcStatus::LocProtErr`](crate::WcStatus::LocProtErr).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sge {
     /// The address of the first byte.
@@ -16,7 +17,8 @@ pub struct Sge {
     pub lkey: u32,
 }
 
-/// What a request on the send queue does. `ibv_post_send(3)`, `enum ibv_wr_opcode`; IBA 10.8.2 and 11.4.1.1.
+/// What a request on the send queue does. `ibv_post_send(3)`, `enum ibv_wr_opcode`; IBA 10.8.2 and
+/// 11.4.1.1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     /// Into the memory of a receive that the other side has posted.
@@ -33,7 +35,8 @@ pub enum Operation {
         /// The key of the region there.
         rkey: u32,
     },
-    /// The same; it uses up a receive of the other side, whose completion carries the number and whose memory stays as it is.
+    /// The same; it uses up a receive of the other side, whose completion carries the number and
+    /// whose memory stays as it is.
     RdmaWriteWithImm {
         /// Where.
         remote_addr: u64,
@@ -49,8 +52,8 @@ pub enum Operation {
         /// The key of the region there.
         rkey: u32,
     },
-    /// If the 8 bytes there are `compare`, they become `swap`; what was there before comes back. The numbers are in the byte order of
-    /// the host whose memory it is.
+    /// If the 8 bytes there are `compare`, they become `swap`; what was there before comes back.
+    /// The numbers are in the byte order of the host whose memory it is.
     AtomicCmpAndSwp {
         /// Where; a multiple of 8.
         remote_addr: u64,
@@ -73,7 +76,8 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether something comes back into local memory: a read or an atomic. Only so many of them go at once (`max_rd_atomic`).
+    /// Whether something comes back into local memory: a read or an atomic. Only so many of them go
+    /// at once (`max_rd_atomic`).
     #[must_use]
     pub const fn fetches(&self) -> bool {
         matches!(
@@ -95,23 +99,27 @@ impl Operation {
 /// Where the bytes of a request are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Payload<'a> {
-    /// In registered memory, from which they are taken some time before the request completes, or to which they are brought.
-    /// [`Operation::fetches`] needs [`Access::LOCAL_WRITE`](crate::Access::LOCAL_WRITE); atomics need exactly 8 bytes.
+    /// In registered memory, from which they are taken some time before the request completes, or
+    /// to which they are brought. [`Operation::fetches`] needs
+    /// [`Access::LOCAL_WRITE`](crate::Access::LOCAL_WRITE); atomics need exactly 8 bytes.
     Sges(&'a [Sge]),
-    /// Here: they are copied at once, and need not be registered (`IBV_SEND_INLINE`). Not more than `max_inline_data` of the queue pair,
-    /// and not for [`Operation::fetches`].
+    /// Here: they are copied at once, and need not be registered (`IBV_SEND_INLINE`). Not more than
+    /// `max_inline_data` of the queue pair, and not for [`Operation::fetches`].
     Inline(&'a [u8]),
 }
 
 /// How a request is handled. `ibv_post_send(3)`, `enum ibv_send_flags`; IBA 11.4.1.1.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SendFlags {
-    /// Tells when it is over, by a completion. Without it only errors do, unless the queue pair has `sq_sig_all`. An unsignalled request keeps
-    /// its place in the send queue until a later one completes: every queue's length of requests one must be signalled.
+    /// Tells when it is over, by a completion. Without it only errors do, unless the queue pair has
+    /// `sq_sig_all`. An unsignalled request keeps its place in the send queue until a later one
+    /// completes: every queue's length of requests one must be signalled.
     pub signaled: bool,
-    /// Does not begin before all earlier reads and atomics of this queue pair are over. IBA 10.8.3.3.
+    /// Does not begin before all earlier reads and atomics of this queue pair are over. IBA
+    /// 10.8.3.3.
     pub fence: bool,
-    /// The completion of the receive that it uses up is a *solicited* one, which wakes who waits only for these.
+    /// The completion of the receive that it uses up is a *solicited* one, which wakes who waits
+    /// only for these.
     pub solicited: bool,
 }
 
@@ -137,11 +145,13 @@ pub struct SendRequest<'a> {
     pub flags: SendFlags,
 }
 
-/// A request on the receive queue: where a message may arrive. `ibv_post_recv(3)`, `struct ibv_recv_wr`; IBA 11.4.1.2.
+/// A request on the receive queue: where a message may arrive. `ibv_post_recv(3)`, `struct
+/// ibv_recv_wr`; IBA 11.4.1.2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecvRequest<'a> {
     /// What the completion will name it by.
     pub wr_id: u64,
-    /// The memory, which needs [`Access::LOCAL_WRITE`](crate::Access::LOCAL_WRITE); filled in order.
+    /// The memory, which needs [`Access::LOCAL_WRITE`](crate::Access::LOCAL_WRITE); filled in
+    /// order.
     pub sges: &'a [Sge],
 }

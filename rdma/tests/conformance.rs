@@ -1,5 +1,6 @@
-//! Promise: the cases for adapters do not expect too much. They hold, without any deviation, for an adapter that draws at random what happens next: the
-//! one in memory that the tests of the message layer use.
+//! Promise: the cases for adapters do not expect too much. They hold, without any deviation, for an
+//! adapter that draws at random what happens next: the one in memory that the tests of the message
+//! layer use.
 
 use rdma::conformance::{CASES, Case, MemoryLink, Side, run_pair};
 use testing::adapter::{Abilities, Network};

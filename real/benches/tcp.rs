@@ -1,8 +1,10 @@
-//! What our message layer costs over TCP on one machine: a ping-pong of 8 bytes and a stream of 1 MiB messages, against bare sockets that wait
-//! in the same way. Both sides are two processes, pinned to two cores; runs alternate; the 10th percentile of five runs counts.
+//! What our message layer costs over TCP on one machine: a ping-pong of 8 bytes and a stream of 1
+//! MiB messages, against bare sockets that wait in the same way. Both sides are two processes,
+//! pinned to two cores; runs alternate; the 10th percentile of five runs counts.
 //!
-//! `cargo bench -p simrun-real --bench tcp` prints the table of `results/real/tcp.md`; with `-- --tcp-congestion cubic` all sockets, bare ones and
-//! ours, have that congestion control. Without it they have the system's, which may pace what is sent, as `bbr` does.
+//! `cargo bench -p simrun-real --bench tcp` prints the table of `results/real/tcp.md`; with `--
+//! --tcp-congestion cubic` all sockets, bare ones and ours, have that congestion control. Without
+//! it they have the system's, which may pace what is sent, as `bbr` does.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark may panic")]
 #![expect(clippy::print_stdout, reason = "its results")]

@@ -1,8 +1,11 @@
-//! Verbs: packets travel over an adapter, through [`mpi_verbs`]; the sockets of the connections only bring the two sides together.
+//! Verbs: packets travel over an adapter, through [`mpi_verbs`]; the sockets of the connections
+//! only bring the two sides together.
 //!
-//! The endpoints of the queue pairs go with the request and the answer of the handshake. The close protocol stays on the sockets, where each message tells
-//! how many packets were sent before it. A rank that blocks sleeps until the adapter tells of a completion or a socket has something;
-//! one that spins looks at the adapter, and now and then at the sockets, which tell of lost ranks, and at what the adapter tells without having been asked.
+//! The endpoints of the queue pairs go with the request and the answer of the handshake. The close
+//! protocol stays on the sockets, where each message tells how many packets were sent before it. A
+//! rank that blocks sleeps until the adapter tells of a completion or a socket has something; one
+//! that spins looks at the adapter, and now and then at the sockets, which tell of lost ranks, and
+//! at what the adapter tells without having been asked.
 //!
 //! *Not modelled*: moving to another adapter or port; a rank uses one.
 

@@ -1,4 +1,5 @@
-//! Ranks that somebody else has started: `srun`, `mpirun`, `mpiexec`. Each finds its number in the variables that its launcher has set.
+//! Ranks that somebody else has started: `srun`, `mpirun`, `mpiexec`. Each finds its number in the
+//! variables that its launcher has set.
 //!
 //! | launcher | rank | ranks | on this host | job |
 //! |---|---|---|---|---|
@@ -6,12 +7,14 @@
 //! | MPICH's Hydra, PMI | `PMI_RANK` | `PMI_SIZE` | `MPI_LOCALRANKID`, `MPI_LOCALNRANKS` | `PMI_JOBID` |
 //! | Slurm's srun | `SLURM_PROCID` | `SLURM_STEP_NUM_TASKS` | `SLURM_LOCALID` | `SLURM_JOB_ID` and `SLURM_STEP_ID` |
 //!
-//! The first one that is complete counts: `mpirun` inside of an allocation of Slurm starts its helpers by `srun`. A shell in an allocation is no
-//! step and no rank. Where the job is not told, it is the parent process, so all ranks must be on one machine or be given a meeting point.
+//! The first one that is complete counts: `mpirun` inside of an allocation of Slurm starts its
+//! helpers by `srun`. A shell in an allocation is no step and no rank. Where the job is not told,
+//! it is the parent process, so all ranks must be on one machine or be given a meeting point.
 //!
-//! The ranks meet over a file: rank 0 opens the meeting point of the run and writes its address and the secret, for its owner alone, to
-//! `$HOME/.simrun/JOB`, or where `SIMRUN_RENDEZVOUS` says; the others wait for it. The file is removed when all are there, or when the run
-//! ends. One that was left by a killed job leads nowhere and is waited out.
+//! The ranks meet over a file: rank 0 opens the meeting point of the run and writes its address and
+//! the secret, for its owner alone, to `$HOME/.simrun/JOB`, or where `SIMRUN_RENDEZVOUS` says; the
+//! others wait for it. The file is removed when all are there, or when the run ends. One that was
+//! left by a killed job leads nowhere and is waited out.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -46,8 +49,9 @@ pub struct Place {
 pub const RENDEZVOUS: &str = "SIMRUN_RENDEZVOUS";
 
 impl Place {
-    /// The file over which the ranks of this job meet, as this process's environment tells. A process that starts others in its place hands it on in
-    /// [`RENDEZVOUS`], because by themselves they might take another process for what makes the job.
+    /// The file over which the ranks of this job meet, as this process's environment tells. A
+    /// process that starts others in its place hands it on in [`RENDEZVOUS`], because by themselves
+    /// they might take another process for what makes the job.
     #[must_use]
     pub fn meeting_point(&self) -> PathBuf {
         #[expect(
@@ -59,7 +63,8 @@ impl Place {
     }
 }
 
-/// The variables of one launcher: rank, size, number and count on this host, and what makes the job.
+/// The variables of one launcher: rank, size, number and count on this host, and what makes the
+/// job.
 struct Variables {
     launcher: &'static str,
     rank: &'static str,
@@ -101,7 +106,8 @@ const LAUNCHERS: [Variables; 3] = [
     },
 ];
 
-/// The place of this process in an allocation, as its environment tells; `None` if nobody has started it as a rank.
+/// The place of this process in an allocation, as its environment tells; `None` if nobody has
+/// started it as a rank.
 pub fn place(variable: impl Fn(&str) -> Option<String>) -> Option<Place> {
     LAUNCHERS.iter().find_map(|names| {
         let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();

@@ -14,18 +14,19 @@
 //! accept → connect   accepted (1)
 //! ```
 //!
-//! Each step has a fixed length, so nothing that a stranger sends makes us keep more than 56 bytes; how long a stranger may take
-//! is up to who drives the handshake. No I/O here.
+//! Each step has a fixed length, so nothing that a stranger sends makes us keep more than 56 bytes;
+//! how long a stranger may take is up to who drives the handshake. No I/O here.
 //!
-//! *Not modelled*: secrecy and integrity of what follows. Who can read and change the network between the machines of a run can read and
-//! change its messages, as with other MPI libraries.
+//! *Not modelled*: secrecy and integrity of what follows. Who can read and change the network
+//! between the machines of a run can read and change its messages, as with other MPI libraries.
 
 use std::fmt;
 
 use hmac_sha256::HMAC;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// The first bytes from either side. The digit is the version of everything that is said on a connection.
+/// The first bytes from either side. The digit is the version of everything that is said on a
+/// connection.
 const MAGIC: [u8; 8] = *b"simrun 2";
 const NONCE: usize = 16;
 const CODE: usize = 32;
@@ -176,7 +177,8 @@ impl Handshake {
         std::mem::take(&mut self.output)
     }
 
-    /// Where the next bytes are to be read to: never more than belong to the handshake. Empty when it is over.
+    /// Where the next bytes are to be read to: never more than belong to the handshake. Empty when
+    /// it is over.
     pub(super) fn space(&mut self) -> &mut [u8] {
         &mut self.input[self.filled..self.awaited]
     }

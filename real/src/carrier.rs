@@ -1,4 +1,5 @@
-//! What a back end does about connections besides their sockets: what it says in the handshake, and where packets go.
+//! What a back end does about connections besides their sockets: what it says in the handshake, and
+//! where packets go.
 
 use std::fmt;
 
@@ -20,7 +21,8 @@ pub(super) trait Carrier: fmt::Debug {
         Vec::new()
     }
 
-    /// The connection is in use from now on; at the side that asked, the answer came with these bytes.
+    /// The connection is in use from now on; at the side that asked, the answer came with these
+    /// bytes.
     fn opened(&mut self, connection: ConnectionId, peer: u32, answer: &[u8]) {
         let _ = (connection, peer, answer);
     }
@@ -62,8 +64,8 @@ pub(super) trait Carrier: fmt::Debug {
     /// What carries packets has something to tell without having been asked.
     fn hear(&mut self) {}
 
-    /// Asks to be told, at a file descriptor that whoever has made the carrier knows, when something happens; true if nothing has, so that it
-    /// is right to sleep.
+    /// Asks to be told, at a file descriptor that whoever has made the carrier knows, when
+    /// something happens; true if nothing has, so that it is right to sleep.
     fn arm(&mut self) -> bool {
         true
     }

@@ -1,11 +1,12 @@
 //! The processes of a run: starting them, hearing them line by line, ending them.
 //!
-//! A process gets its [ticket](super::ticket) on its standard input, so that the secret is on no command line and in no environment. It
-//! leads a process group of its own: Ctrl-C reaches only the launcher, which ends all of them with
-//! what they have started (`descendants` ends what has left the group).
+//! A process gets its [ticket](super::ticket) on its standard input, so that the secret is on no
+//! command line and in no environment. It leads a process group of its own: Ctrl-C reaches only the
+//! launcher, which ends all of them with what they have started (`descendants` ends what has left
+//! the group).
 //!
-//! A process that has ended is waited for only when its group has been killed: until then its number,
-//! and that of its group, belong to nobody else.
+//! A process that has ended is waited for only when its group has been killed: until then its
+//! number, and that of its group, belong to nobody else.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -44,7 +45,8 @@ struct Pipe {
 }
 
 impl Process {
-    /// Starts a process that reads `ticket`; the events of its two pipes have the tokens from `first` on.
+    /// Starts a process that reads `ticket`; the events of its two pipes have the tokens from
+    /// `first` on.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -80,7 +82,8 @@ impl Process {
             pipes[place] = Some(Pipe { receiver, rest });
         }
         if let Some(mut input) = child.stdin.take() {
-            // If it does not read, it will not come, and that is told by name. The pipe holds a ticket without anybody reading.
+            // If it does not read, it will not come, and that is told by name. The pipe holds a
+            // ticket without anybody reading.
             let _ = input.write_all(ticket.as_bytes());
         }
         Ok(Self {

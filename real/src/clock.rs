@@ -1,11 +1,12 @@
 //! The wall clock of real runs: the only place that reads one.
 //!
-//! It is the system's monotonic clock, which all processes of one machine share and which nobody sets. A run's time begins at an
-//! *origin* on that clock. Processes on other machines have clocks of their own, told apart by the number that each boot gets: there the
-//! origin is the moment at which they heard of the start.
+//! It is the system's monotonic clock, which all processes of one machine share and which nobody
+//! sets. A run's time begins at an *origin* on that clock. Processes on other machines have clocks
+//! of their own, told apart by the number that each boot gets: there the origin is the moment at
+//! which they heard of the start.
 //!
-//! *Not modelled*: the difference between the clocks of two machines. Durations are right everywhere; dates of different machines differ by
-//! what the message about the start took.
+//! *Not modelled*: the difference between the clocks of two machines. Durations are right
+//! everywhere; dates of different machines differ by what the message about the start took.
 
 use std::time::Duration;
 
@@ -63,7 +64,8 @@ pub(super) fn wait_until(moment_ns: u64) {
     }
 }
 
-/// The number of this boot, which is different on every machine; empty where the system does not tell.
+/// The number of this boot, which is different on every machine; empty where the system does not
+/// tell.
 pub(super) fn boot() -> String {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     text.map(|text| text.trim().to_owned()).unwrap_or_default()
@@ -87,7 +89,8 @@ impl Clock {
     }
 }
 
-/// Wakes who polls at a date, to the nanosecond: the timeout of polling itself is in whole milliseconds.
+/// Wakes who polls at a date, to the nanosecond: the timeout of polling itself is in whole
+/// milliseconds.
 #[derive(Debug)]
 pub(super) struct Alarm(OwnedFd);
 
@@ -102,7 +105,8 @@ impl Alarm {
         Ok(Self(timer))
     }
 
-    /// Goes off after so long, once. Returns how long to poll besides: no time at all if that cannot be set.
+    /// Goes off after so long, once. Returns how long to poll besides: no time at all if that
+    /// cannot be set.
     pub(super) fn set(&self, span: Duration) -> Option<Duration> {
         let timespec = |span: Duration| Timespec::try_from(span).ok();
         let value = timespec(span.max(Duration::from_nanos(1)))?;

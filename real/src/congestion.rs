@@ -1,8 +1,10 @@
-//! The congestion control of sockets: whether one of a name can be had here, sockets that have it, and which one a socket has.
+//! The congestion control of sockets: whether one of a name can be had here, sockets that have it,
+//! and which one a socket has.
 //!
-//! It is given to sockets before they are connected. One that paces what it sends, as BBR does, asks for that when the connection is made, and Linux
-//! does not take it back when the socket gets another congestion control later (`sk_pacing_status`). What a listener has, the sockets have that it
-//! accepts.
+//! It is given to sockets before they are connected. One that paces what it sends, as BBR does,
+//! asks for that when the connection is made, and Linux does not take it back when the socket gets
+//! another congestion control later (`sk_pacing_status`). What a listener has, the sockets have
+//! that it accepts.
 //!
 //! *Not modelled*: parameters of a congestion control; queueing disciplines, which may pace too.
 
@@ -75,8 +77,8 @@ impl Error for CongestionError {
     }
 }
 
-/// The congestion control of a new socket that is asked to have this one, or without a name what the system gives it; `None` if the system does not
-/// tell. The socket is not connected.
+/// The congestion control of a new socket that is asked to have this one, or without a name what
+/// the system gives it; `None` if the system does not tell. The socket is not connected.
 ///
 /// # Errors
 /// If a socket cannot have it.
@@ -87,7 +89,8 @@ pub fn congestion_control(name: Option<&str>) -> Result<Option<String>, Congesti
 
 pub(super) use system::{of, set};
 
-/// Begins to connect a socket with this congestion control, or with that of the system, without waiting for the end.
+/// Begins to connect a socket with this congestion control, or with that of the system, without
+/// waiting for the end.
 ///
 /// # Errors
 /// If that cannot be begun.

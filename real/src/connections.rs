@@ -1,13 +1,17 @@
-//! The connections of a rank over real sockets: the machines of [`mpi::connection`], with the inputs that sockets give.
+//! The connections of a rank over real sockets: the machines of [`mpi::connection`], with the
+//! inputs that sockets give.
 //!
-//! Sockets are opened and let in by the [porter](super::porter), so that the other end of each is known here. On each socket travel the
-//! messages of the connection (handshake, close protocol) and, if the back end has no better way, the packets: a [`Carrier`] can add bytes to
-//! the request and the answer, and carry packets elsewhere. So a message of the connection tells how many packets were sent before
-//! it, and is kept until they are there.
+//! Sockets are opened and let in by the [porter](super::porter), so that the other end of each is
+//! known here. On each socket travel the messages of the connection (handshake, close protocol)
+//! and, if the back end has no better way, the packets: a [`Carrier`] can add bytes to the request
+//! and the answer, and carry packets elsewhere. So a message of the connection tells how many
+//! packets were sent before it, and is kept until they are there.
 //!
-//! A packet on a connection that is in use does not go through the machines, which would let it pass anyway.
+//! A packet on a connection that is in use does not go through the machines, which would let it
+//! pass anyway.
 //!
-//! *Loss*: a stream that ends before the close protocol is over means that the peer is lost; so does a peer that writes what no peer writes.
+//! *Loss*: a stream that ends before the close protocol is over means that the peer is lost; so
+//! does a peer that writes what no peer writes.
 //!
 //! *Not modelled*: the address of a rank is that of the book; a rank does not move.
 
@@ -251,7 +255,8 @@ impl<C: Carrier> Connections<C> {
         }
     }
 
-    /// Does what the machines want, and hands what the sockets have to them, until there is nothing left.
+    /// Does what the machines want, and hands what the sockets have to them, until there is nothing
+    /// left.
     fn go_on(&mut self) {
         loop {
             while let Some(output) = self.connector.poll() {
@@ -550,7 +555,8 @@ impl<C: Carrier> Connections<C> {
         self.go_on();
     }
 
-    /// The congestion control of all sockets that carry packets or have done so, as the system tells.
+    /// The congestion control of all sockets that carry packets or have done so, as the system
+    /// tells.
     pub(super) fn congestion_controls(&self) -> Vec<String> {
         self.congestion_controls.iter().cloned().collect()
     }
@@ -669,7 +675,8 @@ impl<C: Carrier> Connections<C> {
         self.since.remove(&peer);
     }
 
-    /// Whether nothing has happened to packets that are carried elsewhere, so that it is right to sleep.
+    /// Whether nothing has happened to packets that are carried elsewhere, so that it is right to
+    /// sleep.
     pub(super) fn arm_carrier(&mut self) -> bool {
         self.carrier.arm()
     }
@@ -760,7 +767,8 @@ fn tell_broken(local: &Local, peer: Option<u32>, broken: &Broken) {
 
 type Messages = (Vec<Message>, u64, Vec<u8>);
 
-/// Reads the payload of a frame with messages: these, how many packets were sent before them, and what a back end has added.
+/// Reads the payload of a frame with messages: these, how many packets were sent before them, and
+/// what a back end has added.
 pub(super) fn decode(bytes: &[u8]) -> Option<Messages> {
     let (after, rest) = bytes.split_first_chunk()?;
     let (first, rest) = rest.split_first_chunk::<MESSAGE_LENGTH>()?;

@@ -1,7 +1,9 @@
-//! What a rank and the coordinator of its run say to each other, after the handshake: JSON with its length before it (4 bytes, little-endian).
+//! What a rank and the coordinator of its run say to each other, after the handshake: JSON with its
+//! length before it (4 bytes, little-endian).
 //!
-//! The coordinator is the launcher, or in an allocation a thread of rank 0. Order: the rank says [`FromRank::Here`]; when all are here, they
-//! get the [`ToRank::Book`] of addresses and the moment to begin, unless one of them cannot; at the end the rank says [`FromRank::Ended`] and is told
+//! The coordinator is the launcher, or in an allocation a thread of rank 0. Order: the rank says
+//! [`FromRank::Here`]; when all are here, they get the [`ToRank::Book`] of addresses and the moment
+//! to begin, unless one of them cannot; at the end the rank says [`FromRank::Ended`] and is told
 //! [`ToRank::Over`] when nobody needs it any more.
 
 use std::io::{self, ErrorKind};
@@ -29,7 +31,8 @@ pub(super) enum FromRank {
         boot: String,
         /// The revision of the program.
         revision: String,
-        /// Why it cannot begin, if it knows that already: what was asked for cannot be done where it is.
+        /// Why it cannot begin, if it knows that already: what was asked for cannot be done where
+        /// it is.
         refusal: Option<String>,
     },
     /// It is over with its program.
@@ -55,7 +58,8 @@ pub struct RankReport {
     pub connections: RankConnections,
     /// How long messages waited for the connection to another rank, in seconds.
     pub waited: Vec<(u32, f64)>,
-    /// The congestion control of the sockets that carried packets: one name, unless the system's default has changed meanwhile.
+    /// The congestion control of the sockets that carried packets: one name, unless the system's
+    /// default has changed meanwhile.
     pub congestion_controls: Vec<String>,
 }
 

@@ -1,6 +1,8 @@
-//! Where all ranks of a run meet: it lets them in, gives each the addresses of all, tells them of losses, and collects how they ended.
+//! Where all ranks of a run meet: it lets them in, gives each the addresses of all, tells them of
+//! losses, and collects how they ended.
 //!
-//! It runs in the launcher, or in an allocation in a thread of rank 0. It decides nothing: whoever runs it asks what has happened.
+//! It runs in the launcher, or in an allocation in a thread of rank 0. It decides nothing: whoever
+//! runs it asks what has happened.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -237,7 +239,8 @@ impl Coordinator {
                 (member.card, member.host) = (card, host);
                 (member.control, member.arrived) = (Some(token), true);
                 if let Some(why) = &refusal {
-                    // Told where others do not come; else they are waited for, so that none of them looks for a run that is over.
+                    // Told where others do not come; else they are waited for, so that none of them
+                    // looks for a run that is over.
                     let complaint = format!("rank {rank} cannot begin: {why}");
                     self.complaint.get_or_insert(complaint);
                 }

@@ -1,8 +1,10 @@
 //! Runs one rank: polls its program, and while that has nothing to do, its device.
 //!
-//! As in a simulation, a parked rank handles each event without its program, which is polled only when what it waits for may be over.
+//! As in a simulation, a parked rank handles each event without its program, which is polled only
+//! when what it waits for may be over.
 //!
-//! A program that waits for something else than the message layer, such as a timer of another library, is polled when that wakes it.
+//! A program that waits for something else than the message layer, such as a timer of another
+//! library, is polled when that wakes it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -20,7 +22,8 @@ pub(super) trait Device {
     /// The rank's own part.
     fn local(&self) -> &Local;
 
-    /// Lets packets move, and waits until there is an event, or until `woken` is true and the device was [woken](Self::waker).
+    /// Lets packets move, and waits until there is an event, or until `woken` is true and the
+    /// device was [woken](Self::waker).
     fn wait(&self, woken: &AtomicBool);
 
     /// What ends the wait from another thread.

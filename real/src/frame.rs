@@ -1,5 +1,5 @@
-//! What travels on a stream between two ranks: the frames of [`mpi_verbs::wire`], but for those that mean something only where ranks reach each
-//! other's memory.
+//! What travels on a stream between two ranks: the frames of [`mpi_verbs::wire`], but for those
+//! that mean something only where ranks reach each other's memory.
 
 use mpi::channel::{Header, Returned};
 use mpi_verbs::wire;
@@ -23,7 +23,8 @@ pub(super) enum Frame {
     Messages,
 }
 
-/// The head at the beginning of `bytes`: what it says, the length of its payload, and its own; `None` if it is not complete.
+/// The head at the beginning of `bytes`: what it says, the length of its payload, and its own;
+/// `None` if it is not complete.
 ///
 /// # Errors
 /// [`BadFrame`] if this can never become a head.

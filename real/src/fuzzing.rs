@@ -1,5 +1,5 @@
-//! What reads bytes of others, for fuzzers and for tests that replay what they found: each function takes anything, and panics only if the
-//! reader is wrong.
+//! What reads bytes of others, for fuzzers and for tests that replay what they found: each function
+//! takes anything, and panics only if the reader is wrong.
 
 use mpi::Buffer;
 use mpi::channel::Packet;
@@ -27,7 +27,8 @@ pub fn frames(mut bytes: &[u8]) {
     }
 }
 
-/// A packet that has come over an adapter: one frame, which may tell of memory that the two sides reach.
+/// A packet that has come over an adapter: one frame, which may tell of memory that the two sides
+/// reach.
 ///
 /// # Panics
 /// If a head is longer than it may be, or what was read is not written as it was.

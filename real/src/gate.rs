@@ -1,15 +1,17 @@
 //! A listener and the connections to it that have not authenticated yet.
 //!
 //! A connection has [`PATIENCE`] for its handshake, and costs 56 bytes until then. At most
-//! [`STRANGERS_MAX`] may be in their handshake at once, or as many as an eighth of the descriptors; for one more, the oldest one of the address
-//! that has most of them is closed, so that half-open connections of some cannot keep others out. A
-//! connection that has authenticated leaves the gate and is never closed by it. An honest process may
-//! be closed in its handshake when others come from its own address: it tries again.
+//! [`STRANGERS_MAX`] may be in their handshake at once, or as many as an eighth of the descriptors;
+//! for one more, the oldest one of the address that has most of them is closed, so that half-open
+//! connections of some cannot keep others out. A connection that has authenticated leaves the gate
+//! and is never closed by it. An honest process may be closed in its handshake when others come
+//! from its own address: it tries again.
 //!
 //! Where no descriptor is left for one more, the same one is closed; if there is none, the listener
 //! rests for [`REST`].
 //!
-//! Nothing that a stranger does is an error of the run. The [`Tally`] is told when ranks do not come.
+//! Nothing that a stranger does is an error of the run. The [`Tally`] is told when ranks do not
+//! come.
 //!
 //! *Not modelled*: how many connections the system keeps that were not accepted yet; those beyond
 //! it have to try again.
@@ -38,7 +40,8 @@ pub(super) const STRANGERS_MAX: usize = 128;
 const ACCEPTS_MAX: usize = 64;
 
 /// How many connections the system keeps until they are accepted, if it allows as many
-/// (`net.core.somaxconn`): a connection beyond it is tried again by the other side's system after 1 s.
+/// (`net.core.somaxconn`): a connection beyond it is tried again by the other side's system after 1
+/// s.
 const BACKLOG: i32 = 4096;
 
 /// The time for which nothing is accepted when no descriptor is left.

@@ -1,8 +1,9 @@
 //! Ranks on other machines, started by ssh or by whatever is given instead.
 //!
-//! Each rank is one call `SSH HOST COMMAND`, where COMMAND is a line for the shell over there: it goes to the folder in which the launcher runs
-//! and starts the program under the same path, so both must be there, as on a shared file system. The ticket with the secret goes over
-//! standard input. A rank over there ends when its connection to the launcher does.
+//! Each rank is one call `SSH HOST COMMAND`, where COMMAND is a line for the shell over there: it
+//! goes to the folder in which the launcher runs and starts the program under the same path, so
+//! both must be there, as on a shared file system. The ticket with the secret goes over standard
+//! input. A rank over there ends when its connection to the launcher does.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,8 +1,10 @@
-//! The launcher of a run: starts its ranks, hears what they print, and makes sure that none is left.
+//! The launcher of a run: starts its ranks, hears what they print, and makes sure that none is
+//! left.
 //!
-//! A rank that fails, or that ends without having said how, ends the run; the others get a moment to say what they know, because the one that
-//! was heard first is not always the one that failed first; then all are killed. One thread does all this, driven by the events of
-//! sockets, pipes and signals.
+//! A rank that fails, or that ends without having said how, ends the run; the others get a moment
+//! to say what they know, because the one that was heard first is not always the one that failed
+//! first; then all are killed. One thread does all this, driven by the events of sockets, pipes and
+//! signals.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
@@ -30,8 +32,9 @@ use super::{clock, descriptors, keepalive};
 /// How long others have to say what they know when one rank has failed or is lost.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// How long the process that was started for a rank may go on when the rank's connection has broken: one that has died ends at once, but ssh may live on
-/// when the machine over there, or the network to it, does not.
+/// How long the process that was started for a rank may go on when the rank's connection has
+/// broken: one that has died ends at once, but ssh may live on when the machine over there, or the
+/// network to it, does not.
 const AFTERLIFE: Duration = Duration::from_secs(5);
 
 const SIGNALS: Token = Token(0);
@@ -68,8 +71,8 @@ impl std::fmt::Debug for Launcher<'_> {
     }
 }
 
-/// Runs a program for real; `tell` gets to know what happened when no process is left that was started here, and before ranks that
-/// somebody else has started are told to stop.
+/// Runs a program for real; `tell` gets to know what happened when no process is left that was
+/// started here, and before ranks that somebody else has started are told to stop.
 ///
 /// # Errors
 /// If ranks cannot be started, or nobody can be listened to.
@@ -377,8 +380,9 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    /// The failure that is most likely the reason of all others: what happened without knowing of others before what was said about
-    /// them, a death before an error, the earliest of those. The dead that do not end the run are told of on the way.
+    /// The failure that is most likely the reason of all others: what happened without knowing of
+    /// others before what was said about them, a death before an error, the earliest of those. The
+    /// dead that do not end the run are told of on the way.
     fn first_failure(&mut self) -> Option<RealFailure> {
         let mut best: Option<(Rating, RealFailure)> = None;
         for rank in 0..u32::try_from(self.coordinator.members().len()).unwrap_or(u32::MAX) {
@@ -424,7 +428,8 @@ impl<'a> Launcher<'a> {
             };
             let mut failure = failure(reason.message, reason.kind, Some(report.time_s));
             if failure.kind == FailureKind::Refusal {
-                // Nothing of the program has begun, and its process has written what is in the message.
+                // Nothing of the program has begun, and its process has written what is in the
+                // message.
                 failure.time_s = None;
                 failure.last_lines.clear();
             }

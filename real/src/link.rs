@@ -1,7 +1,9 @@
-//! One end of a connection to another rank: a socket that does not block, what is being read from it, and what waits to be written.
+//! One end of a connection to another rank: a socket that does not block, what is being read from
+//! it, and what waits to be written.
 //!
-//! Small payloads are read together with what follows them and copied once; a payload that is not complete is read straight into the buffer
-//! that the program will get. Payloads are written from where they are, many frames with one call.
+//! Small payloads are read together with what follows them and copied once; a payload that is not
+//! complete is read straight into the buffer that the program will get. Payloads are written from
+//! where they are, many frames with one call.
 //!
 //! *Not modelled*: time, and whether anybody wants to read. Who drives the link decides.
 
@@ -34,7 +36,8 @@ static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 pub(super) enum Arrived {
     /// A packet; its notification is nobody's here.
     Packet(Packet),
-    /// Messages of the connection, with what a back end has added, and how many packets were sent before them.
+    /// Messages of the connection, with what a back end has added, and how many packets were sent
+    /// before them.
     Messages(Vec<u8>),
 }
 
@@ -154,7 +157,8 @@ impl Link {
         }
     }
 
-    /// Writes a short frame in one piece, which costs the system less than to gather it; how much of it is written.
+    /// Writes a short frame in one piece, which costs the system less than to gather it; how much
+    /// of it is written.
     fn write_short(&mut self, frame: &Outgoing) -> u64 {
         let head = frame.head.bytes();
         let payload = match frame.payload.bytes() {
@@ -262,8 +266,9 @@ impl Link {
                 if !is_long {
                     self.end += count;
                 }
-                // A stream that gave less than was asked for is empty; it is told of when it is not any more (epoll(7)). The rest of a
-                // long message is on its way and is looked for once more, which costs less than to be told.
+                // A stream that gave less than was asked for is empty; it is told of when it is not
+                // any more (epoll(7)). The rest of a long message is on its way and is looked for
+                // once more, which costs less than to be told.
                 self.readable = count == offered || is_long;
                 Ok(())
             }

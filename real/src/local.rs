@@ -1,11 +1,13 @@
-//! What a rank of a real run has irrespective of what carries its packets: its place in the world, its clock and timers, its computations,
-//! its output, and whom to wake.
+//! What a rank of a real run has irrespective of what carries its packets: its place in the world,
+//! its clock and timers, its computations, its output, and whom to wake.
 //!
-//! A computation of f flop takes f divided by the host's speed that the run was given. It *burns* that time on its core, where nothing else
-//! of the rank goes on meanwhile, as in a program that calls no library; or it *sleeps*, and messages go on arriving. Several
-//! computations are done one after another.
+//! A computation of f flop takes f divided by the host's speed that the run was given. It *burns*
+//! that time on its core, where nothing else of the rank goes on meanwhile, as in a program that
+//! calls no library; or it *sleeps*, and messages go on arriving. Several computations are done one
+//! after another.
 //!
-//! *Not modelled*: what a computation would take on this machine: the program only says how many flop it has.
+//! *Not modelled*: what a computation would take on this machine: the program only says how many
+//! flop it has.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -160,8 +162,8 @@ impl Local {
         }
     }
 
-    /// Something has happened to what is carried elsewhere than on the sockets: counts the message that a peer has fetched, of which no packet is
-    /// posted.
+    /// Something has happened to what is carried elsewhere than on the sockets: counts the message
+    /// that a peer has fetched, of which no packet is posted.
     pub(super) fn count_taken(&self, event: &Event) {
         if let Event::Taken { length, .. } = *event {
             self.count_message(length);

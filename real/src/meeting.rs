@@ -28,8 +28,9 @@ impl Listener for Nobody {
     }
 }
 
-/// Runs one rank of an allocation, and says whether it finished. At rank 0, the process ends with what `tell` answers when the whole run has
-/// ended; `launch` says how long to wait and where to listen.
+/// Runs one rank of an allocation, and says whether it finished. At rank 0, the process ends with
+/// what `tell` answers when the whole run has ended; `launch` says how long to wait and where to
+/// listen.
 ///
 /// # Errors
 /// If the ranks do not meet.

@@ -38,8 +38,8 @@ pub(super) fn end_with(parent: Option<u32>) -> io::Result<()> {
     }
 }
 
-/// Keeps this thread, and those that it starts, to one of the cores that the process may use: the one with this number, counted
-/// round.
+/// Keeps this thread, and those that it starts, to one of the cores that the process may use: the
+/// one with this number, counted round.
 ///
 /// # Errors
 /// If the system refuses or cannot do that.

@@ -1,12 +1,13 @@
 //! The thread of a rank that opens doors: it listens, takes strangers through their handshake,
 //! connects to others (`opening`), and hears the coordinator.
 //!
-//! It is a thread of its own, because a rank that computes does not look at its sockets: others could not tell such a rank from one that is
-//! gone, and would have to wait, or give up, in the middle of a handshake. What it hands over are sockets whose other end is known. While
-//! nobody connects it sleeps and costs nothing.
+//! It is a thread of its own, because a rank that computes does not look at its sockets: others
+//! could not tell such a rank from one that is gone, and would have to wait, or give up, in the
+//! middle of a handshake. What it hands over are sockets whose other end is known. While nobody
+//! connects it sleeps and costs nothing.
 //!
-//! When the coordinator says so, or is gone, the process ends here, whatever its program does. In the
-//! latter case it says why on standard error: nobody else could.
+//! When the coordinator says so, or is gone, the process ends here, whatever its program does. In
+//! the latter case it says why on standard error: nobody else could.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;

@@ -1,4 +1,5 @@
-//! A process that is a rank: it comes to the coordinator, waits for the others, runs its part of the program, and says how it ended.
+//! A process that is a rank: it comes to the coordinator, waits for the others, runs its part of
+//! the program, and says how it ended.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
@@ -68,7 +69,8 @@ pub enum Print {
     /// At once.
     #[default]
     Now,
-    /// When the rank ends, also if it fails, so that printing takes no time from what the program does; a rank that is killed takes its lines with it.
+    /// When the rank ends, also if it fails, so that printing takes no time from what the program
+    /// does; a rank that is killed takes its lines with it.
     AtEnd,
 }
 
@@ -93,7 +95,8 @@ pub struct RankOptions {
     pub pin: bool,
     /// Which log lines are wanted.
     pub log: LogFilter,
-    /// Whether a rank begins each line that it prints with its number; where there is a launcher, that does it.
+    /// Whether a rank begins each line that it prints with its number; where there is a launcher,
+    /// that does it.
     pub prefix: bool,
     /// When the lines that a rank prints are printed.
     pub print: Print,
@@ -134,7 +137,8 @@ pub(super) fn be(
     if options.pin {
         os::pin(ticket.local_rank)?;
     }
-    // Others reach this rank where it reaches the coordinator: by the loopback if that is on the loopback.
+    // Others reach this rank where it reaches the coordinator: by the loopback if that is on the
+    // loopback.
     let address = SocketAddr::new(control.local_addr()?.ip(), 0);
     let poll = Poll::new()?;
     let waker = Arc::new(mio::Waker::new(poll.registry(), WAKE)?);
@@ -263,7 +267,8 @@ fn wait_for_end(porter: &Porter) {
     while !matches!(porter.wait(), None | Some(News::Over)) {}
 }
 
-/// Tells the coordinator why this rank cannot begin: whoever has asked for it is to hear of that, not of a rank that has died.
+/// Tells the coordinator why this rank cannot begin: whoever has asked for it is to hear of that,
+/// not of a rank that has died.
 fn refuse(porter: &Porter, local: &Local, error: io::Error) -> io::Error {
     end(porter, RankReport::refusal(local.now(), error.to_string()));
     error
@@ -388,7 +393,8 @@ mod tests {
         }
     }
 
-    /// The only rank of a run of [`Nothing`] over sockets with this congestion control: what it ends with, and what is told of the run.
+    /// The only rank of a run of [`Nothing`] over sockets with this congestion control: what it
+    /// ends with, and what is told of the run.
     fn begun_over(congestion: Option<&str>) -> (String, RealRun) {
         let secret = Secret::random().unwrap();
         let (tells, address) = channel();

@@ -1,4 +1,5 @@
-//! What a real run leaves behind: the keys of a simulated run's record, with `measured_s` for `simulated_s`.
+//! What a real run leaves behind: the keys of a simulated run's record, with `measured_s` for
+//! `simulated_s`.
 //!
 //! What a real run does not have is `null`: a seed, a digest, a platform, a model of the network.
 

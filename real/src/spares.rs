@@ -1,9 +1,11 @@
 //! Memory of long messages, kept for the next ones.
 //!
-//! What a long message arrives in becomes the receive buffer of the program, and the memory that this had before is free. Given back to the
-//! system and asked for again, it would come with a page fault for each of its pages; so it is kept for the next message of its length.
+//! What a long message arrives in becomes the receive buffer of the program, and the memory that
+//! this had before is free. Given back to the system and asked for again, it would come with a page
+//! fault for each of its pages; so it is kept for the next message of its length.
 //!
-//! *Not modelled*: messages whose lengths differ from one to the next find nothing here and pay for their pages.
+//! *Not modelled*: messages whose lengths differ from one to the next find nothing here and pay for
+//! their pages.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +23,8 @@ pub(super) struct Spares {
 }
 
 impl Spares {
-    /// Keeps memory that nobody needs any more. If there is too much of it then, what was kept before goes.
+    /// Keeps memory that nobody needs any more. If there is too much of it then, what was kept
+    /// before goes.
     pub(super) fn keep(&mut self, mut memory: Vec<u8>) {
         let length = memory.capacity();
         if !(LENGTH_MIN..=TOTAL_MAX).contains(&length) {

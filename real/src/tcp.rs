@@ -1,9 +1,11 @@
 //! TCP: packets travel on the sockets of the connections, in the order in which they were posted.
 //!
-//! The operating system takes what is written and orders, repeats and limits it. A send is over when the system has taken its last byte.
-//! A rank that waits lets packets move; one that computes does not, but the system goes on with what it has taken: `progress = "polling"`.
+//! The operating system takes what is written and orders, repeats and limits it. A send is over
+//! when the system has taken its last byte. A rank that waits lets packets move; one that computes
+//! does not, but the system goes on with what it has taken: `progress = "polling"`.
 //!
-//! While it waits, a rank *blocks*, which leaves the core to others and costs a wake-up, or it *spins*, which is faster if each rank has a core.
+//! While it waits, a rank *blocks*, which leaves the core to others and costs a wake-up, or it
+//! *spins*, which is faster if each rank has a core.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -47,7 +49,8 @@ pub(super) const ALERT: Token = Token(usize::MAX - 2);
 /// What wakes it at a date.
 const ALARM: Token = Token(usize::MAX);
 
-/// So many sockets are looked at one by one; more of them by asking the system which ones have something.
+/// So many sockets are looked at one by one; more of them by asking the system which ones have
+/// something.
 const LOOKS_MAX: usize = 4;
 
 /// While spinning, the system is asked what happened elsewhere after so many looks.
@@ -59,7 +62,8 @@ const CARRIED_BETWEEN_LOOKS: u32 = 256;
 /// A rank that calls without ever waiting looks at its sockets this often.
 const LOOK_INTERVAL_NS: u64 = 20_000;
 
-/// The same if the sockets carry no packets: they tell only of connections and of ranks that are lost.
+/// The same if the sockets carry no packets: they tell only of connections and of ranks that are
+/// lost.
 const CARRIED_LOOK_INTERVAL_NS: u64 = 1_000_000;
 
 /// The sockets of a rank, and how it waits for them.
@@ -85,7 +89,8 @@ impl<C> fmt::Debug for Sockets<C> {
 }
 
 impl<C: Carrier> Sockets<C> {
-    /// The sockets of a rank that is to be connected with the others as `how` says, and waits like this; `crowded` if its host has more ranks than cores; `carrier` is what carries packets.
+    /// The sockets of a rank that is to be connected with the others as `how` says, and waits like
+    /// this; `crowded` if its host has more ranks than cores; `carrier` is what carries packets.
     ///
     /// # Errors
     /// If the system has no descriptors left.

@@ -1,11 +1,13 @@
 //! Real adapters: the trait [`Verbs`] through libibverbs.
 //!
-//! Only with the cargo feature `verbs`, which needs libraries of the system; `docs/verbs.md` tells which, and how to try it without an
-//! adapter.
+//! Only with the cargo feature `verbs`, which needs libraries of the system; `docs/verbs.md` tells
+//! which, and how to try it without an adapter.
 //!
-//! This module keeps the tables of what was made; `raw` makes it, and is the only place with `unsafe`.
+//! This module keeps the tables of what was made; `raw` makes it, and is the only place with
+//! `unsafe`.
 //!
-//! Not modelled: extended verbs, several completion vectors, and children of `fork(2)`, which must not touch an adapter of their parent.
+//! Not modelled: extended verbs, several completion vectors, and children of `fork(2)`, which must
+//! not touch an adapter of their parent.
 
 mod open_error;
 mod raw;
@@ -118,7 +120,8 @@ impl LibVerbs {
         })
     }
 
-    /// Readable when [`get_cq_event`](Verbs::get_cq_event) has something: what to wait for, with `poll(2)` or a library for it.
+    /// Readable when [`get_cq_event`](Verbs::get_cq_event) has something: what to wait for, with
+    /// `poll(2)` or a library for it.
     #[must_use]
     pub fn completion_fd(&self) -> BorrowedFd<'_> {
         self.channel.fd()

@@ -1,5 +1,6 @@
-//! Promise: the harness of emulated guests says what is missing, with the Debian package that has it, before it starts anything. That it runs
-//! commands is checked by `real/softroce/test.sh`, in guests.
+//! Promise: the harness of emulated guests says what is missing, with the Debian package that has
+//! it, before it starts anything. That it runs commands is checked by `real/softroce/test.sh`, in
+//! guests.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,10 +1,12 @@
-//! Promise: a real adapter does what every implementation of `Verbs` has to do. The cases are in `rdma::conformance`; this program runs them
-//! through libibverbs.
+//! Promise: a real adapter does what every implementation of `Verbs` has to do. The cases are in
+//! `rdma::conformance`; this program runs them through libibverbs.
 //!
-//! It needs an RDMA device, and fails without one. `real/softroce/test.sh` runs it in emulated guests that have one:
+//! It needs an RDMA device, and fails without one. `real/softroce/test.sh` runs it in emulated
+//! guests that have one:
 //!
 //! * both sides here: `verbs [--device NAME] [FILTER]...`
-//! * one side here: `verbs --listen PORT [FILTER]...` on one machine, `verbs --connect ADDRESS:PORT [FILTER]...` on the other.
+//! * one side here: `verbs --listen PORT [FILTER]...` on one machine, `verbs --connect ADDRESS:PORT
+//!   [FILTER]...` on the other.
 
 #![expect(
     clippy::disallowed_types,

@@ -1,6 +1,8 @@
-//! A picture on a canvas: SVG or PNG by the ending of the file, which is written whole or not at all.
+//! A picture on a canvas: SVG or PNG by the ending of the file, which is written whole or not at
+//! all.
 //!
-//! Texts are drawn with a font that the program brings along, so that pictures are the same on every machine.
+//! Texts are drawn with a font that the program brings along, so that pictures are the same on
+//! every machine.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

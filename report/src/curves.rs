@@ -1,4 +1,5 @@
-//! Curves over logarithmic axes, for costs that grow: each with its points, its name beside its last point.
+//! Curves over logarithmic axes, for costs that grow: each with its points, its name beside its
+//! last point.
 //!
 //! *Not drawn*: points that are not above 0, which have no place on such axes.
 
@@ -41,8 +42,8 @@ pub struct Curves {
     pub curves: Vec<Curve>,
 }
 
-/// The exponent a of the power law y = c xᵃ nearest to the points: the slope of the least squares of the logarithms. `None` if
-/// there are not two different x above 0.
+/// The exponent a of the power law y = c xᵃ nearest to the points: the slope of the least squares
+/// of the logarithms. `None` if there are not two different x above 0.
 #[must_use]
 pub fn growth(points: &[(f64, f64)]) -> Option<f64> {
     let logarithms: Vec<(f64, f64)> = drawable(points)

@@ -1,9 +1,10 @@
 //! Where the nodes of a platform stand in a picture.
 //!
-//! Lengths are in units of the distance between two neighbouring hosts. Each cluster and each zone is a box; the boxes of a
-//! zone are set in rows, largest first, under its name. A crossbar is a ring of hosts around its switch, a fat tree has a row
-//! per level, a torus is a grid (further dimensions are
-//! grids beside it, and the cables between them are not drawn), a dragonfly is a ring of groups.
+//! Lengths are in units of the distance between two neighbouring hosts. Each cluster and each zone
+//! is a box; the boxes of a zone are set in rows, largest first, under its name. A crossbar is a
+//! ring of hosts around its switch, a fat tree has a row per level, a torus is a grid (further
+//! dimensions are grids beside it, and the cables between them are not drawn), a dragonfly is a
+//! ring of groups.
 
 use std::f64::consts::TAU;
 
@@ -134,7 +135,8 @@ pub(crate) fn zone(sketch: &ZoneSketch) -> Picture {
     picture
 }
 
-/// Where the line from the middle of a part to another place leaves its frame; the middle if it has none.
+/// Where the line from the middle of a part to another place leaves its frame; the middle if it has
+/// none.
 fn edge(part: &Picture, middle: (f64, f64), to: (f64, f64)) -> (f64, f64) {
     if part.frames.is_empty() {
         return middle;
@@ -330,7 +332,8 @@ fn levels(nodes: &[u32], leaf: u32) -> Places {
     (places, (width, top + lines - 1.0))
 }
 
-/// The first two dimensions as a grid, the third as grids side by side, the others one below the other.
+/// The first two dimensions as a grid, the third as grids side by side, the others one below the
+/// other.
 fn grid(dimensions: &[u32]) -> Places {
     let size = |at: usize| dimensions.get(at).copied().unwrap_or(1);
     let (columns, lines, planes) = (size(0), size(1), size(2));
@@ -355,8 +358,9 @@ fn grid(dimensions: &[u32]) -> Places {
     (places, (step_x * across - 2.5, height.max(0.0)))
 }
 
-/// The corners of a cable of a torus: straight between neighbours, beside its row or column where it leads from the last node
-/// back to the first. Nothing between planes, whose cables would cover the nodes.
+/// The corners of a cable of a torus: straight between neighbours, beside its row or column where
+/// it leads from the last node back to the first. Nothing between planes, whose cables would cover
+/// the nodes.
 fn cable_of_torus(
     dimensions: &[u32],
     [from, to]: [u32; 2],
@@ -456,7 +460,8 @@ mod tests {
                     topology = \"torus\"\ndimensions = [4, 3, 2]\n";
         let platform = Platform::parse("p.toml", text).unwrap();
         let picture = zone(&platform.sketch().unwrap());
-        // In each of 2 planes 3 rows of 3 cables and one back, and 4 columns of 2 and one back; those back have three parts.
+        // In each of 2 planes 3 rows of 3 cables and one back, and 4 columns of 2 and one back;
+        // those back have three parts.
         assert_eq!(picture.lines.len(), 2 * (3 * (3 + 3) + 4 * (2 + 3)));
         for line in &picture.lines {
             for node in &picture.nodes {

@@ -1,4 +1,5 @@
-//! Points, intervals and lines over linear or logarithmic axes: what was measured beside what a model says.
+//! Points, intervals and lines over linear or logarithmic axes: what was measured beside what a
+//! model says.
 //!
 //! *Not drawn*: what has no place on a logarithmic axis, and what is not finite.
 
@@ -239,7 +240,8 @@ fn label(number: &f64) -> String {
     }
 }
 
-/// On a logarithmic axis: 1, 2 and 5 of each decade, because the others stand too close to each other.
+/// On a logarithmic axis: 1, 2 and 5 of each decade, because the others stand too close to each
+/// other.
 fn label_of_decade(number: &f64) -> String {
     let digits = format!("{number:e}");
     let is_round = ["1e", "2e", "5e"]

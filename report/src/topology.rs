@@ -1,7 +1,8 @@
 //! The picture of a platform: hosts, switches, cables, zones and declared routes.
 //!
 //! Hosts are dots, switches red squares, routers orange ones. Cables are grey, declared routes
-//! between members of a zone blue. Cables that lead around a torus are left out, and so are names of hosts in clusters.
+//! between members of a zone blue. Cables that lead around a torus are left out, and so are names
+//! of hosts in clusters.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! How ranks get connected: from the platform to the message layer, and what is told of it after the run.
+//! How ranks get connected: from the platform to the message layer, and what is told of it after
+//! the run.
 
 use std::rc::Rc;
 
@@ -23,7 +24,8 @@ pub struct ConnectionWait {
     pub seconds: f64,
 }
 
-/// What happened to the connections of all ranks. Each end counts for itself, so a connection counts twice.
+/// What happened to the connections of all ranks. Each end counts for itself, so a connection
+/// counts twice.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug, Default)]
 pub struct ConnectionTotals {
     /// Came into use.
@@ -73,8 +75,8 @@ pub(crate) fn connections(connection: &Connection) -> Option<Connections> {
 /// Whether so many ranks can be connected.
 ///
 /// # Errors
-/// [`RunError::Descriptors`] if all pairs are to be and there are too few descriptors: nobody would close an idle connection for
-/// ever.
+/// [`RunError::Descriptors`] if all pairs are to be and there are too few descriptors: nobody would
+/// close an idle connection for ever.
 pub(crate) fn check(connection: &Connection, ranks: u32) -> Result<(), RunError> {
     match connection.descriptors {
         Some(descriptors)

@@ -1,7 +1,8 @@
 //! The driver: platform + program + options → what happened.
 //!
-//! Everything that can be refused is refused before the simulation starts: the number of ranks, the mapping, hosts
-//! without a route between them. The wall time is measured here and influences nothing.
+//! Everything that can be refused is refused before the simulation starts: the number of ranks, the
+//! mapping, hosts without a route between them. The wall time is measured here and influences
+//! nothing.
 
 use std::fmt;
 use std::rc::Rc;
@@ -54,7 +55,8 @@ pub struct Options {
     pub seed: u64,
     /// How messages are sent; by default as the platform says.
     pub send_mode: Option<SendMode>,
-    /// Whether communicators that are never freed are told as left over; only under a model checker.
+    /// Whether communicators that are never freed are told as left over; only under a model
+    /// checker.
     pub leaks: bool,
     /// Whether buffers have only a length.
     pub phantom: bool,
@@ -118,8 +120,8 @@ pub struct Run {
     pub ranks: u32,
     /// Things to check before the result is trusted.
     pub warnings: Vec<String>,
-    /// How long connections waited for packet buffers and credits, where those are limited, and messages for connections, where
-    /// those are made; the longest first.
+    /// How long connections waited for packet buffers and credits, where those are limited, and
+    /// messages for connections, where those are made; the longest first.
     pub waits: Vec<ConnectionWait>,
     /// What happened to the connections of all ranks; `None` if none had to be made.
     pub connections: Option<ConnectionTotals>,
@@ -250,8 +252,8 @@ fn record(simulation: &mut Simulation, fabric: Option<&Rc<dyn Fabric>>, recordin
     }
 }
 
-/// The parameters of the message layer. A send mode that is asked for decides both when a sender goes on and when a message
-/// leaves.
+/// The parameters of the message layer. A send mode that is asked for decides both when a sender
+/// goes on and when a message leaves.
 fn settings(platform: &Platform, options: &Options) -> Settings {
     let network = platform.network();
     let asked = options.send_mode.map(SendMode::threshold);
@@ -276,8 +278,8 @@ fn settings(platform: &Platform, options: &Options) -> Settings {
     }
 }
 
-/// The size of a control message of the explicit preset in bytes, our estimate: one cache line, into which an envelope, two references
-/// and a header fit.
+/// The size of a control message of the explicit preset in bytes, our estimate: one cache line,
+/// into which an envelope, two references and a header fit.
 const CONTROL: u64 = 64;
 
 /// What the protocols cost, by preset and single keys.

@@ -1,9 +1,10 @@
 //! A program for a model checker: without time, one step after another.
 //!
-//! Ranks are connected by the ideal device, on which sending is not delivery. The send mode decides which deadlocks there are:
-//! with *eager* a sender never waits for the receiver, with *rendezvous* always, with *mixed* as the explorer chooses for each send. Of a platform only the hosts and the eager
-//! threshold can be observed; without one there is one host per rank, and the threshold is that of platform files which say
-//! nothing.
+//! Ranks are connected by the ideal device, on which sending is not delivery. The send mode decides
+//! which deadlocks there are: with *eager* a sender never waits for the receiver, with *rendezvous*
+//! always, with *mixed* as the explorer chooses for each send. Of a platform only the hosts and the
+//! eager threshold can be observed; without one there is one host per rank, and the threshold is
+//! that of platform files which say nothing.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,8 +18,8 @@ use sim_core::{ActorId, Console, Constant, HostId, Simulation, Span, Stepper};
 use crate::program::{Program, Stage};
 use crate::{Options, RunError, SendMode, panic_hook};
 
-/// The program as something that takes steps. `ranks` is the number of ranks, or what an actor program is told by
-/// [`Actor::count`](sim_core::Actor::count).
+/// The program as something that takes steps. `ranks` is the number of ranks, or what an actor
+/// program is told by [`Actor::count`](sim_core::Actor::count).
 ///
 /// The program's output goes nowhere.
 ///
@@ -36,8 +37,9 @@ pub fn explorable(program: Rc<dyn Program>, ranks: u32, send_mode: SendMode) -> 
         .expect("at least one rank, and no platform to fit")
 }
 
-/// The program as something that takes steps, on the hosts of a platform if there is one. Of the options the ranks (1 without),
-/// their mapping, the seed, the send mode and the progress count. Programs with the same `numbers` call their queues the same.
+/// The program as something that takes steps, on the hosts of a platform if there is one. Of the
+/// options the ranks (1 without), their mapping, the seed, the send mode and the progress count.
+/// Programs with the same `numbers` call their queues the same.
 ///
 /// # Errors
 /// [`RunError`] if there is no rank, or if the mapping does not fit the platform.
@@ -127,7 +129,8 @@ fn empty(platform: Option<&Arc<Platform>>, hosts: u32, seed: u64) -> Simulation 
     Simulation::new(Box::new(model), Rc::new(names), seed)
 }
 
-/// Calls `f` without printing the panics of the programs that it runs; a model checker reports them.
+/// Calls `f` without printing the panics of the programs that it runs; a model checker reports
+/// them.
 pub fn without_panic_messages<T>(f: impl FnOnce() -> T) -> T {
     panic_hook::with_silent_panics(f).0
 }

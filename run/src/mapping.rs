@@ -1,9 +1,10 @@
 //! Which rank runs on which host.
 //!
-//! With at most as many ranks as hosts, *block* and *cyclic* are the same: rank r on host r. With more, *block* keeps
-//! consecutive ranks together (rank r of n on host floor(r·H/n)) and *cyclic* deals them out (host r mod H).
-//! *Random* is cyclic over the hosts in a random order, drawn from the stream `mapping`. A file has one host name
-//! per line, with `name:count` for several ranks on it; `#` begins a comment.
+//! With at most as many ranks as hosts, *block* and *cyclic* are the same: rank r on host r. With
+//! more, *block* keeps consecutive ranks together (rank r of n on host floor(r·H/n)) and *cyclic*
+//! deals them out (host r mod H). *Random* is cyclic over the hosts in a random order, drawn from
+//! the stream `mapping`. A file has one host name per line, with `name:count` for several ranks on
+//! it; `#` begins a comment.
 
 use std::fmt;
 use std::fs;
@@ -216,7 +217,8 @@ impl MapFile {
     }
 }
 
-/// The first tag that places a program, or else the first tag, of a text that is XML; with its line.
+/// The first tag that places a program, or else the first tag, of a text that is XML; with its
+/// line.
 fn first_tag(text: &str) -> Option<(usize, String)> {
     const BYTE_ORDER_MARK: char = '\u{feff}';
     if !text
@@ -242,7 +244,8 @@ fn first_tag(text: &str) -> Option<(usize, String)> {
 }
 
 impl MapFile {
-    /// The names of the hosts of so many ranks, by rank; of all that are placed if no number is given.
+    /// The names of the hosts of so many ranks, by rank; of all that are placed if no number is
+    /// given.
     ///
     /// # Errors
     /// [`MappingError::TooFew`] if it does not place so many.

@@ -1,9 +1,9 @@
 //! Where the program's own output and log go.
 //!
-//! Output lines go to standard output, or to standard error when standard output is for JSON; with a rank prefix on
-//! request. Log lines go to standard error, stamped with virtual time, rank and host. When the reader of standard output
-//! has gone away (`simrun … | head`), nothing more is written there, and the run can be asked to stop. A closed standard
-//! error changes nothing.
+//! Output lines go to standard output, or to standard error when standard output is for JSON; with
+//! a rank prefix on request. Log lines go to standard error, stamped with virtual time, rank and
+//! host. When the reader of standard output has gone away (`simrun … | head`), nothing more is
+//! written there, and the run can be asked to stop. A closed standard error changes nothing.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -26,7 +26,8 @@ pub enum Stream {
     Nowhere,
 }
 
-/// Which log lines are wanted: a level, and per rank or range of ranks another one, as in `warn,3=debug,8-15=info`.
+/// Which log lines are wanted: a level, and per rank or range of ranks another one, as in
+/// `warn,3=debug,8-15=info`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LogFilter {
     level: Option<Level>,
@@ -94,7 +95,8 @@ impl FromStr for LogFilter {
 }
 
 impl LogFilter {
-    /// Whether a line of this level of this rank is wanted; the last entry that names the rank decides.
+    /// Whether a line of this level of this rank is wanted; the last entry that names the rank
+    /// decides.
     #[must_use]
     pub fn wants(&self, level: Level, rank: u32) -> bool {
         let entry = self
@@ -121,7 +123,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// Output to `stream`, with a rank `prefix` or without, and with the log lines that `filter` wants.
+    /// Output to `stream`, with a rank `prefix` or without, and with the log lines that `filter`
+    /// wants.
     #[must_use]
     pub const fn new(stream: Stream, prefix: bool, filter: LogFilter) -> Self {
         Self {

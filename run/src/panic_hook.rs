@@ -1,8 +1,9 @@
-//! The panic hook: a panic in a program is a result, so its place is kept for the report instead of being printed.
+//! The panic hook: a panic in a program is a result, so its place is kept for the report instead of
+//! being printed.
 //!
-//! The hook is the process's, so it is installed once and passes everything on that does not happen in a run on this
-//! thread. With `RUST_BACKTRACE` set the usual message is printed as well, but not in the runs of a search, which may panic
-//! thousands of times.
+//! The hook is the process's, so it is installed once and passes everything on that does not happen
+//! in a run on this thread. With `RUST_BACKTRACE` set the usual message is printed as well, but not
+//! in the runs of a search, which may panic thousands of times.
 
 use std::cell::{Cell, RefCell};
 use std::panic;
@@ -17,8 +18,8 @@ thread_local! {
 
 static INSTALLED: Once = Once::new();
 
-/// Calls `f`, in which programs run, without printing their panics. Returns the place of the latest one too, as
-/// `file:line:column`.
+/// Calls `f`, in which programs run, without printing their panics. Returns the place of the latest
+/// one too, as `file:line:column`.
 pub fn with_quiet_panics<T>(f: impl FnOnce() -> T) -> (T, Option<String>) {
     INSTALLED.call_once(|| {
         let usual = panic::take_hook();

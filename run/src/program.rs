@@ -1,7 +1,7 @@
 //! A program as an object: something that can put its actors on a stage.
 //!
-//! A *rank program* is an `async fn` of a communicator, run by every rank. An *actor program* is an `async fn` of one
-//! root actor on the first host, which starts the others.
+//! A *rank program* is an `async fn` of a communicator, run by every rank. An *actor program* is an
+//! `async fn` of one root actor on the first host, which starts the others.
 
 use std::fmt;
 use std::future::Future;
@@ -20,8 +20,8 @@ pub trait Program {
     /// Puts the program's actors on the stage.
     fn start(&self, stage: &mut Stage<'_>);
 
-    /// The whole life of one rank, for whoever polls it: it connects if that comes first, runs, and finalizes. `None` if the program
-    /// is not made of ranks.
+    /// The whole life of one rank, for whoever polls it: it connects if that comes first, runs, and
+    /// finalizes. `None` if the program is not made of ranks.
     fn rank(&self, process: Rc<Process>) -> Option<RankFuture>;
 }
 
@@ -92,7 +92,8 @@ where
                 continue;
             }
             stage.simulation.spawn_anonymous(host.0, |_| async move {
-                // Made in here, the program's future is in the actor once; handed in, it would be there twice.
+                // Made in here, the program's future is in the actor once; handed in, it would be
+                // there twice.
                 start(process.world()).await.into_result()?;
                 process.finalize().await;
                 Ok::<(), String>(())

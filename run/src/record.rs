@@ -1,8 +1,8 @@
 //! What a run leaves behind: a record that is complete enough to make the run again.
 //!
-//! The same keys are printed by `--format json` and written to `record.json` in the folder of `--out`, beside
-//! `platform.toml`, the platform as it was used. Files are written under a temporary name and renamed, so a killed run
-//! leaves no half file that looks whole.
+//! The same keys are printed by `--format json` and written to `record.json` in the folder of
+//! `--out`, beside `platform.toml`, the platform as it was used. Files are written under a
+//! temporary name and renamed, so a killed run leaves no half file that looks whole.
 
 use std::fmt;
 use std::fs;
@@ -63,7 +63,8 @@ pub struct Record {
     pub limit: Option<String>,
     /// Things to check before the result is trusted.
     pub warnings: Vec<String>,
-    /// How long connections waited for packet buffers and credits, and messages for connections, the longest first.
+    /// How long connections waited for packet buffers and credits, and messages for connections,
+    /// the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<ConnectionWait>,
     /// What happened to the connections of all ranks, if they had to be made.
@@ -289,8 +290,9 @@ impl fmt::Display for RecordError {
 impl std::error::Error for RecordError {}
 
 impl Folder {
-    /// Makes the folder if it is not there, and checks that a record can be written to it: before a long run, not after.
-    /// A record that is there already is replaced only by `force`, and no file of it may be one of `inputs`.
+    /// Makes the folder if it is not there, and checks that a record can be written to it: before a
+    /// long run, not after. A record that is there already is replaced only by `force`, and no file
+    /// of it may be one of `inputs`.
     ///
     /// # Errors
     /// [`RecordError`] if it cannot be made or written to.

@@ -1,8 +1,10 @@
-//! Promise: deliveries to a rank that never asks for the order of arrivals are not told apart, and nothing is lost by that.
+//! Promise: deliveries to a rank that never asks for the order of arrivals are not told apart, and
+//! nothing is lost by that.
 //!
-//! Random rank programs mix receives by name and from any source, tags, probes, tests, waits for any, futures that wait in two places,
-//! sends of four modes, blocking and not. The judge runs every interleaving and uses no dependency relation: what it compares is what
-//! each rank was told, call by call. The reductions must find the same, `odpor` without running a class twice.
+//! Random rank programs mix receives by name and from any source, tags, probes, tests, waits for
+//! any, futures that wait in two places, sends of four modes, blocking and not. The judge runs
+//! every interleaving and uses no dependency relation: what it compares is what each rank was told,
+//! call by call. The reductions must find the same, `odpor` without running a class twice.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -62,7 +64,8 @@ fn below(stream: &mut Stream, limit: usize) -> usize {
     usize::try_from(stream.below(limit as u64)).expect("below a small limit")
 }
 
-/// Messages that are sent and received in any order, and a few calls in between. Some ranks ask only by name.
+/// Messages that are sent and received in any order, and a few calls in between. Some ranks ask
+/// only by name.
 fn program(number: u64) -> Program {
     let stream = &mut Stream::new(number, "arrival orders");
     let ranks = 2 + below(stream, 3);

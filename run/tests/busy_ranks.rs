@@ -1,10 +1,12 @@
-//! Promise: a rank that asks the same again and again waits until it could be told something else: no order is lost, every loop that can
-//! end does, and one that cannot is a livelock or a deadlock.
+//! Promise: a rank that asks the same again and again waits until it could be told something else:
+//! no order is lost, every loop that can end does, and one that cannot is a livelock or a deadlock.
 //!
-//! Random programs of ranks that loop over probes, tests and `testany` until so many answers were yes, and of ranks that send to them.
-//! There are two judges. One runs every interleaving and uses no dependency relation. The other has no loops that wait: it asks so many
-//! rounds as could matter, does something of its own before each, which makes every question a new one, and gives up after them.
-//! Runs in which it has given up too soon do not count: once all others have said that they send nothing more, it asks a last time.
+//! Random programs of ranks that loop over probes, tests and `testany` until so many answers were
+//! yes, and of ranks that send to them. There are two judges. One runs every interleaving and uses
+//! no dependency relation. The other has no loops that wait: it asks so many rounds as could
+//! matter, does something of its own before each, which makes every question a new one, and gives
+//! up after them. Runs in which it has given up too soon do not count: once all others have said
+//! that they send nothing more, it asks a last time.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -122,7 +124,8 @@ fn tell_completion(world: &Comm, done: &Completion) {
     );
 }
 
-/// Whether the answer is yes; `None` if there is nothing to ask. `takes`: a message that is there is received.
+/// Whether the answer is yes; `None` if there is nothing to ask. `takes`: a message that is there
+/// is received.
 async fn ask(
     world: &Comm,
     question: Question,
@@ -167,8 +170,8 @@ async fn ask(
     }
 }
 
-/// Asks until so many answers were yes, or there is nothing more to ask; whether it came to that. `gives_up`: it asks only as many rounds
-/// as can bring something new.
+/// Asks until so many answers were yes, or there is nothing more to ask; whether it came to that.
+/// `gives_up`: it asks only as many rounds as can bring something new.
 async fn ask_in_rounds(
     world: &Comm,
     (questions, wanted): (&[Question], usize),
@@ -176,7 +179,8 @@ async fn ask_in_rounds(
     gives_up: bool,
 ) -> Result<bool> {
     let mut yes = 0;
-    // Between two rounds with a yes one without can be left out: what arrives in it may as well arrive after it.
+    // Between two rounds with a yes one without can be left out: what arrives in it may as well
+    // arrive after it.
     let rounds = if gives_up { wanted + 1 } else { usize::MAX };
     for _ in 0..rounds {
         if gives_up {

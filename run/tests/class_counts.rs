@@ -1,5 +1,5 @@
-//! Promise: of rank programs whose numbers of distinguishable orders can be derived, so many are explored, alone and on several threads,
-//! and an interrupted search goes on to the same number.
+//! Promise: of rank programs whose numbers of distinguishable orders can be derived, so many are
+//! explored, alone and on several threads, and an interrupted search goes on to the same number.
 
 use std::rc::Rc;
 
@@ -69,8 +69,8 @@ async fn by_name(world: Comm) -> Result<()> {
     fan_in(&world, false).await
 }
 
-/// Rank 0 takes n messages in any order: n!, whether or not the senders wait for it. If it asks for each by
-/// name, one.
+/// Rank 0 takes n messages in any order: n!, whether or not the senders wait for it. If it asks for
+/// each by name, one.
 #[test]
 fn a_fan_in_has_as_many_orders_as_its_receiver_can_tell() {
     for (ranks, orders) in [(2, 1), (3, 2), (4, 6), (5, 24), (6, 120)] {
@@ -103,7 +103,8 @@ fn orders_that_nobody_can_tell_do_not_multiply_those_that_somebody_can() {
     }
 }
 
-/// Rank 0 hears from the others in any order, then tells rank 1, which had a message by name from each of them before.
+/// Rank 0 hears from the others in any order, then tells rank 1, which had a message by name from
+/// each of them before.
 async fn twice(world: Comm) -> Result<()> {
     let mut buffer = world.buffer(8);
     if world.rank() > 1 {
@@ -117,8 +118,9 @@ async fn twice(world: Comm) -> Result<()> {
     fan_in(&world, true).await
 }
 
-/// Rank 1 sends to rank 0 after it has heard from each of the others; these send to both at once. n messages to rank 0 in any order: n!,
-/// because what rank 1 waits for comes in parallel with all that rank 0 gets.
+/// Rank 1 sends to rank 0 after it has heard from each of the others; these send to both at once. n
+/// messages to rank 0 in any order: n!, because what rank 1 waits for comes in parallel with all
+/// that rank 0 gets.
 #[test]
 fn what_is_relayed_by_name_is_one_of_those_that_come_in_any_order() {
     for (ranks, orders) in [(3, 2), (4, 6), (5, 24)] {
@@ -171,7 +173,8 @@ fn threads_and_interruptions_change_nothing() {
     }
 }
 
-/// Rank 0 asks up to ten times for a message of rank 1, then takes it. `tells`: it writes a message to rank 2 after each no.
+/// Rank 0 asks up to ten times for a message of rank 1, then takes it. `tells`: it writes a message
+/// to rank 2 after each no.
 async fn ask_ten_times(world: &Comm, tells: bool) -> Result<()> {
     const LAST: u32 = 1;
     let mut buffer = world.buffer(8);
@@ -204,10 +207,11 @@ async fn ask_and_tell(world: Comm) -> Result<()> {
     ask_ten_times(&world, true).await
 }
 
-/// Published: 11, for two ranks (SimGrid's suite, "iprobe ok"): no up to nine times and then yes, or no ten times. Here the same question
-/// asked again waits while nothing has happened in between: the message arrives before the first look, between the first and the second,
-/// or after the second, which waits for it: 3. A rank that does something after each no asks ten different questions, and there are the
-/// 11.
+/// Published: 11, for two ranks (SimGrid's suite, "iprobe ok"): no up to nine times and then yes,
+/// or no ten times. Here the same question asked again waits while nothing has happened in between:
+/// the message arrives before the first look, between the first and the second, or after the
+/// second, which waits for it: 3. A rank that does something after each no asks ten different
+/// questions, and there are the 11.
 #[test]
 fn a_question_that_is_repeated_in_vain_is_asked_once() {
     assert_eq!(classes(2, SendMode::Eager, ask_idly), 3);

@@ -1,4 +1,5 @@
-//! Promise: a rank program is explored as it is: delivery is the choice, and the send mode decides which deadlocks there are.
+//! Promise: a rank program is explored as it is: delivery is the choice, and the send mode decides
+//! which deadlocks there are.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

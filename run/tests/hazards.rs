@@ -1,8 +1,9 @@
-//! Promise (B5): programs that work only because messages are buffered finish in every order under *eager* and end in a
-//! deadlock in every order under *rendezvous*.
+//! Promise (B5): programs that work only because messages are buffered finish in every order under
+//! *eager* and end in a deadlock in every order under *rendezvous*.
 //!
-//! The twelve combinations of the family *buffering hazard* of the MPI Bugs Initiative: a blocking or a non-blocking send, a
-//! blocking or a non-blocking receive, head to head or around a collective call. Written from that description.
+//! The twelve combinations of the family *buffering hazard* of the MPI Bugs Initiative: a blocking
+//! or a non-blocking send, a blocking or a non-blocking receive, head to head or around a
+//! collective call. Written from that description.
 
 use std::rc::Rc;
 
@@ -88,7 +89,8 @@ fn checked(mode: SendMode, reduction: Reduction, case: (Between, bool, bool)) ->
     )
 }
 
-/// Rank 2 hears of rank 0 first only if the message of rank 0 to rank 1 is buffered, and can then go on only if that of rank 1 is.
+/// Rank 2 hears of rank 0 first only if the message of rank 0 to rank 1 is buffered, and can then
+/// go on only if that of rank 1 is.
 async fn one_of_two(world: Comm) -> Result<()> {
     let mut message = world.buffer(8);
     match world.rank() {

@@ -1,11 +1,14 @@
-//! Promise: of random rank programs, each reduction finds the classes and the ends that brute force finds, `odpor` each class once.
+//! Promise: of random rank programs, each reduction finds the classes and the ends that brute force
+//! finds, `odpor` each class once.
 //!
-//! Every rank does a few calls that are drawn: sends that block or not, receives and probes with and without wildcards, tests,
-//! waits for any. Many programs end in a deadlock, which is as good an end as any.
+//! Every rank does a few calls that are drawn: sends that block or not, receives and probes with
+//! and without wildcards, tests, waits for any. Many programs end in a deadlock, which is as good
+//! an end as any.
 //!
 //! A run in simulated time is taken again step by step, with the same output and the same end.
 //!
-//! And where each send may be buffered or not, there is a deadlock exactly if there is one with some of the sends synchronous.
+//! And where each send may be buffered or not, there is a deadlock exactly if there is one with
+//! some of the sends synchronous.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

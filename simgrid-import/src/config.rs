@@ -1,9 +1,11 @@
 //! `<config>`: the network model and its parameters, as `[network]` and `[protocol]`.
 //!
-//! The parameters that are not set are those of SimGrid, whose model is LV08 unless `network/model` says otherwise: a file
-//! without `<config>` runs as it would run there. The last of several values of a flag counts.
+//! The parameters that are not set are those of SimGrid, whose model is LV08 unless `network/model`
+//! says otherwise: a file without `<config>` runs as it would run there. The last of several values
+//! of a flag counts.
 //!
-//! *Not carried over*: flags of other parts of SimGrid, other solvers, and a number below 0 for a table.
+//! *Not carried over*: flags of other parts of SimGrid, other solvers, and a number below 0 for a
+//! table.
 
 use super::values::Importer;
 use super::xml::Element;
@@ -24,7 +26,8 @@ const MODELS: [(&str, NetworkModel); 6] = [
     ("constant", NetworkModel::Constant),
 ];
 
-/// The flags that set a parameter of a fluid model; `smpi/bw-factor` and `smpi/lat-factor` are old names.
+/// The flags that set a parameter of a fluid model; `smpi/bw-factor` and `smpi/lat-factor` are old
+/// names.
 const FLUID: [&str; 14] = [
     "network/TCP-gamma",
     "network/crosstraffic",
@@ -173,7 +176,8 @@ impl Importer {
         }
     }
 
-    /// Rows of numbers, `threshold:number:…;…`, in growing order of the thresholds, each with `columns` numbers.
+    /// Rows of numbers, `threshold:number:…;…`, in growing order of the thresholds, each with
+    /// `columns` numbers.
     fn table(
         &mut self,
         flag: &Element,

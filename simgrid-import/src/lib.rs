@@ -1,16 +1,19 @@
-//! SimGrid's XML platforms, versions 4 and 4.1, as platforms ([`load`]) or as TOML ([`import`]), with the same routes and
-//! the same network model: that of `<config>`, or else `lv08`, SimGrid's default.
+//! SimGrid's XML platforms, versions 4 and 4.1, as platforms ([`load`]) or as TOML ([`import`]),
+//! with the same routes and the same network model: that of `<config>`, or else `lv08`, SimGrid's
+//! default.
 //!
-//! The outermost zone of the XML becomes the platform itself. What a platform file of ours cannot say is listed in
-//! [`Imported::notes`], each with its place, and left out; what cannot be understood is a mistake. Routes are those of
-//! SimGrid, its defects in fat trees and dragonflies included (`compat = "simgrid-4.1"`).
+//! The outermost zone of the XML becomes the platform itself. What a platform file of ours cannot
+//! say is listed in [`Imported::notes`], each with its place, and left out; what cannot be
+//! understood is a mistake. Routes are those of SimGrid, its defects in fat trees and dragonflies
+//! included (`compat = "simgrid-4.1"`).
 //!
-//! *Not carried over*: profiles of the links of a cluster, stochastic profiles, properties other than `access_point`,
-//! Wi-Fi links outside of Wi-Fi zones, flags in `<config>` that do not belong to the network models. A bypass route
-//! that begins or ends at the gateway itself does not cross the implicit loopback of that host, as it does in SimGrid.
+//! *Not carried over*: profiles of the links of a cluster, stochastic profiles, properties other
+//! than `access_point`, Wi-Fi links outside of Wi-Fi zones, flags in `<config>` that do not belong
+//! to the network models. A bypass route that begins or ends at the gateway itself does not cross
+//! the implicit loopback of that host, as it does in SimGrid.
 //!
-//! Tags are read as a stream without expanding entities, nesting is bounded, and clusters stay one entry, so that the result is
-//! never much larger than the file.
+//! Tags are read as a stream without expanding entities, nesting is bounded, and clusters stay one
+//! entry, so that the result is never much larger than the file.
 
 mod cluster;
 mod config;
@@ -37,7 +40,8 @@ pub struct Imported {
     pub notes: Vec<Note>,
 }
 
-/// Turns the text of a SimGrid XML platform into TOML, in which profiles that are in files are named; mistakes are reported as in a file called `file_name`.
+/// Turns the text of a SimGrid XML platform into TOML, in which profiles that are in files are
+/// named; mistakes are reported as in a file called `file_name`.
 ///
 /// # Errors
 /// All mistakes found in the XML.
@@ -68,8 +72,8 @@ pub fn load(path: impl AsRef<Path>) -> Result<Platform, LoadError> {
     build(&name, &text, Files::of(path.parent())).map_err(LoadError::Mistakes)
 }
 
-/// Reads a platform from SimGrid's XML; mistakes are reported as in a file called `file_name`. It is no file, so it cannot
-/// name others.
+/// Reads a platform from SimGrid's XML; mistakes are reported as in a file called `file_name`. It
+/// is no file, so it cannot name others.
 ///
 /// # Errors
 /// [`LoadError::Mistakes`] with all mistakes found in the XML.

@@ -1,9 +1,12 @@
-//! Profiles in XML: the attributes `…_file` of hosts and links, and `<trace>` with `<trace_connect>`.
+//! Profiles in XML: the attributes `…_file` of hosts and links, and `<trace>` with
+//! `<trace_connect>`.
 //!
-//! `state="OFF"` of older files is a profile that switches off at the beginning. Files are read if it is known where the
-//! platform file is; otherwise the result names them. A trace of one host of a cluster becomes an override of that host.
+//! `state="OFF"` of older files is a profile that switches off at the beginning. Files are read if
+//! it is known where the platform file is; otherwise the result names them. A trace of one host of
+//! a cluster becomes an override of that host.
 //!
-//! *Not carried over*: traces of the links of a cluster. SimGrid 3.32 refuses traces that are connected with links at all.
+//! *Not carried over*: traces of the links of a cluster. SimGrid 3.32 refuses traces that are
+//! connected with links at all.
 
 use std::collections::BTreeMap;
 
@@ -174,7 +177,8 @@ impl Importer {
         named.collect()
     }
 
-    /// The trace that is connected with what is called `id`; `Some(None)` if there is no such trace.
+    /// The trace that is connected with what is called `id`; `Some(None)` if there is no such
+    /// trace.
     #[expect(
         clippy::option_option,
         reason = "wrong and absent differ, and the mistake is already recorded"

@@ -1,4 +1,5 @@
-//! Attributes as values: quantities with SimGrid's units, names, sharing; and what has been found wrong or left out.
+//! Attributes as values: quantities with SimGrid's units, names, sharing; and what has been found
+//! wrong or left out.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -88,7 +89,8 @@ impl Importer {
         );
     }
 
-    /// Refuses a tag that SimGrid does not know either, or not here, and of tags that place programs the first.
+    /// Refuses a tag that SimGrid does not know either, or not here, and of tags that place
+    /// programs the first.
     pub(super) fn unknown(&mut self, element: &Element) {
         if let "actor" | "process" | "defaultProcess" = element.name.as_str() {
             if !std::mem::replace(&mut self.deploys, true) {
@@ -157,7 +159,8 @@ impl Importer {
         }
     }
 
-    /// Which link, and which direction of it, a name means; the flag says that the name itself has the direction.
+    /// Which link, and which direction of it, a name means; the flag says that the name itself has
+    /// the direction.
     pub(super) fn link_use(&self, name: &str, direction: Option<&str>) -> (LinkUse, bool) {
         let usage = |name: &str, direction| LinkUse {
             link: name.to_owned(),

@@ -1,4 +1,5 @@
-//! XML as a tree of tags with their places; everything that could make a small file large is refused.
+//! XML as a tree of tags with their places; everything that could make a small file large is
+//! refused.
 
 use std::ops::Range;
 

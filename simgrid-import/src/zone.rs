@@ -249,7 +249,8 @@ impl Importer {
         push_route(zone, element, [from, to], gateways, &links, symmetric);
     }
 
-    /// A gateway: the switch of a cluster under the name of the cluster, nothing where it is the member itself.
+    /// A gateway: the switch of a cluster under the name of the cluster, nothing where it is the
+    /// member itself.
     fn gateway(&self, element: &Element, key: &str, member: &str) -> Option<Spanned<String>> {
         let name = element.get(key)?;
         let name = self.switches.get(name).map_or(name, String::as_str);
@@ -403,8 +404,8 @@ fn one_way(element: &Element, [from, to]: [&str; 2], links: [Option<LinkUse>; 2]
     }
 }
 
-/// Adds a route; a symmetric one over links whose names say their direction becomes two, because the way back does not
-/// turn them round.
+/// Adds a route; a symmetric one over links whose names say their direction becomes two, because
+/// the way back does not turn them round.
 fn push_route(
     zone: &mut ZoneEntry,
     element: &Element,

@@ -1,5 +1,5 @@
-//! Promise: SimGrid's XML platforms become ours with the same routes, what cannot be carried over is listed by line, and no XML
-//! makes the reader panic, hang or use much memory.
+//! Promise: SimGrid's XML platforms become ours with the same routes, what cannot be carried over
+//! is listed by line, and no XML makes the reader panic, hang or use much memory.
 
 use platform::{NetworkModel, NetworkParameters, Platform};
 use proptest::prelude::*;

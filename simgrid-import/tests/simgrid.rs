@@ -1,11 +1,13 @@
-//! Promise: SimGrid's platforms give SimGrid's dates. The XML files of `tests/simgrid/` are read as they are; the dates beside
-//! them are those of SimGrid 3.32 (`tests/simgrid/regenerate.sh` writes them), for transfers alone and together.
+//! Promise: SimGrid's platforms give SimGrid's dates. The XML files of `tests/simgrid/` are read as
+//! they are; the dates beside them are those of SimGrid 3.32 (`tests/simgrid/regenerate.sh` writes
+//! them), for transfers alone and together.
 //!
-//! Where SimGrid is installed, random clusters over all options are compared with a run of it, `SIMGRID_CLUSTERS` of them (6),
-//! and the files of the folder `SIMGRID_PLATFORMS`, if it is set. `SIMRUN_REQUIRE_SIMGRID` makes its absence a failure.
+//! Where SimGrid is installed, random clusters over all options are compared with a run of it,
+//! `SIMGRID_CLUSTERS` of them (6), and the files of the folder `SIMGRID_PLATFORMS`, if it is set.
+//! `SIMRUN_REQUIRE_SIMGRID` makes its absence a failure.
 //!
-//! *Not compared*: ways through the router of a zone with `routing="Cluster"`, which 3.32 does not find; and what follows
-//! after the host of the program has gone off.
+//! *Not compared*: ways through the router of a zone with `routing="Cluster"`, which 3.32 does not
+//! find; and what follows after the host of the program has gone off.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -175,7 +177,8 @@ fn here() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/simgrid")
 }
 
-/// A program that prints the dates of a platform, if SimGrid is installed; built once for all tests.
+/// A program that prints the dates of a platform, if SimGrid is installed; built once for all
+/// tests.
 fn oracle() -> Option<&'static Path> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
     PROGRAM.get_or_init(build_oracle).as_deref()
@@ -198,7 +201,8 @@ fn build_oracle() -> Option<PathBuf> {
     built.then_some(program)
 }
 
-/// What SimGrid says of a platform under a model, with a link changed or not; `raw` is CM02 without crosstraffic, window and weight.
+/// What SimGrid says of a platform under a model, with a link changed or not; `raw` is CM02 without
+/// crosstraffic, window and weight.
 fn live(program: &Path, xml: &Path, model: &str, set_link: Option<&str>) -> String {
     let name = if model == "lv08" { "LV08" } else { "CM02" };
     let mut command = Command::new(program);

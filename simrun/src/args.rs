@@ -154,8 +154,8 @@ pub struct RunArgs {
     pub arguments: Vec<OsString>,
 }
 
-/// Real time in seconds for which a rank may keep the processor under `--until`. Our choice: simulated programs compute in
-/// simulated time.
+/// Real time in seconds for which a rank may keep the processor under `--until`. Our choice:
+/// simulated programs compute in simulated time.
 const BUSY: f64 = 60.0;
 
 impl RunArgs {

@@ -1,4 +1,5 @@
-//! Where the ranks of a real run come to, and how long they may take: the same for every command that starts ranks.
+//! Where the ranks of a real run come to, and how long they may take: the same for every command
+//! that starts ranks.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

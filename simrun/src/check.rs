@@ -1,7 +1,8 @@
 //! `simrun check APP`: every distinguishable order of a program's steps, and what is wrong in them.
 //!
-//! The search is the crate `explore`; this is its command line: options, progress, what is printed and the exit status.
-//! A finding is followed once more before it is shown, so that what is printed has happened twice.
+//! The search is the crate `explore`; this is its command line: options, progress, what is printed
+//! and the exit status. A finding is followed once more before it is shown, so that what is printed
+//! has happened twice.
 
 mod args;
 mod json;
@@ -35,7 +36,8 @@ use crate::guard::{self, Guard, Misdeed, Watched};
 use crate::memory::{self, Estimate};
 use crate::{entry, status};
 
-/// So many steps are executed at most to know whether a correct run was still possible at one place.
+/// So many steps are executed at most to know whether a correct run was still possible at one
+/// place.
 const CRITICAL_BUDGET: u64 = 50_000;
 
 /// So many steps are executed at most to look for a shorter way to a finding.
@@ -56,7 +58,8 @@ struct Found {
     command: String,
     /// Where the program has read the time on the way, which stands still.
     clock_reads: Vec<String>,
-    /// There is no such mistake under the send mode of the platform: the program needs sends that do not wait.
+    /// There is no such mistake under the send mode of the platform: the program needs sends that
+    /// do not wait.
     needs_buffering: bool,
 }
 
@@ -209,7 +212,8 @@ impl Subject<'_> {
         Ok((stepper, gate))
     }
 
-    /// A shorter way to a finding, followed in a program that has not been searched, as a replay will.
+    /// A shorter way to a finding, followed in a program that has not been searched, as a replay
+    /// will.
     fn again(&self, finding: &Finding) -> Result<Found, ExitCode> {
         let way = (&finding.steps[..], &finding.replay);
         let shorter = self.alone(way, |stepper, schedule| {

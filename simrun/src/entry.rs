@@ -22,7 +22,8 @@ use crate::real_command::{self, RealArgs};
 use crate::schedule::ScheduleFile;
 use crate::{App, REVISION, handshake, progress, rerun, status, summary};
 
-/// Runs a program with the arguments of the process; `main!` calls this. A model checker makes it on several threads.
+/// Runs a program with the arguments of the process; `main!` calls this. A model checker makes it
+/// on several threads.
 #[must_use]
 pub fn run_app<Shape, A: App<Shape> + Clone + Sync>(name: &'static str, app: A) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -85,7 +86,8 @@ fn real_app<Shape, A: App<Shape>>(name: &'static str, app: A, arguments: &[OsStr
     }
 }
 
-/// The command line of a program: the options of a run, and in the help the program's own arguments.
+/// The command line of a program: the options of a run, and in the help the program's own
+/// arguments.
 fn command<Options: clap::Args>(
     name: &'static str,
     own: Option<clap::Command>,
@@ -361,7 +363,8 @@ impl Start {
     }
 }
 
-/// A flag that becomes true at the first Ctrl-C, termination or loss of the terminal; the second one ends the process at once.
+/// A flag that becomes true at the first Ctrl-C, termination or loss of the terminal; the second
+/// one ends the process at once.
 ///
 /// # Errors
 /// If the system refuses.
@@ -404,7 +407,8 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
     })
 }
 
-/// Writes the record, and what belongs to it: the platform, a mapping that no option can tell, the deadlock's graph.
+/// Writes the record, and what belongs to it: the platform, a mapping that no option can tell, the
+/// deadlock's graph.
 pub(crate) fn keep(start: &Start, run: &Run, record: &Record) -> Result<(), run::RecordError> {
     let Some(folder) = &start.folder else {
         return Ok(());

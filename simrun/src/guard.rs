@@ -179,8 +179,8 @@ impl Guard {
         self.state.is_resting.store(true, Ordering::Relaxed);
     }
 
-    /// Ends the watch after the last step of the program, and looks at what it has done to the process. A forked child
-    /// does not return from here.
+    /// Ends the watch after the last step of the program, and looks at what it has done to the
+    /// process. A forked child does not return from here.
     pub(crate) fn end(&self) -> Option<Misdeed> {
         self.state.end_by_itself();
         let family = self.state.family.as_ref();
@@ -207,7 +207,8 @@ impl State {
         claimed.is_ok()
     }
 
-    /// The run has come to its end. Does not return in a child, nor where another thread ends the process.
+    /// The run has come to its end. Does not return in a child, nor where another thread ends the
+    /// process.
     fn end_by_itself(&self) {
         if is_child() {
             Family::end_child(self.family.as_ref());
@@ -371,8 +372,8 @@ pub(super) fn on_exit() {
     }
 }
 
-/// The process aborts, in the handler of that signal. For want of memory, the thread stays here until another one has
-/// told what there is to tell.
+/// The process aborts, in the handler of that signal. For want of memory, the thread stays here
+/// until another one has told what there is to tell.
 pub(super) fn on_abort() {
     if allocator::failed().is_some() && IS_ON_GUARD.load(Ordering::Relaxed) && !is_child() {
         IS_OUT_OF_MEMORY.store(true, Ordering::Relaxed);

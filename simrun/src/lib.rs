@@ -21,21 +21,25 @@
 //! simrun::main!(hello);
 //! ```
 //!
-//! The entry brings the whole command line, so that the built program also works alone. `simrun APP` builds the
-//! package, asks the program for its version and replaces itself by it; the arguments after `--` go to the program.
+//! The entry brings the whole command line, so that the built program also works alone. `simrun
+//! APP` builds the package, asks the program for its version and replaces itself by it; the
+//! arguments after `--` go to the program.
 //!
-//! All ranks of a simulation are in one process. A rank that ends it (`std::process::exit`), that forks and lets the child
-//! return, or that does not await for ever is found, and named; `_exit`, `execve` and signals that kill are not.
+//! All ranks of a simulation are in one process. A rank that ends it (`std::process::exit`), that
+//! forks and lets the child return, or that does not await for ever is found, and named; `_exit`,
+//! `execve` and signals that kill are not.
 //!
-//! An *actor program* is an `async fn` of a root actor instead: `async fn f(me: sim_core::Actor, args: Args)`; `-n` is
-//! what [`sim_core::Actor::count`] gives. The arguments may be left out in both cases.
+//! An *actor program* is an `async fn` of a root actor instead: `async fn f(me: sim_core::Actor,
+//! args: Args)`; `-n` is what [`sim_core::Actor::count`] gives. The arguments may be left out in
+//! both cases.
 //!
 //! # Statics
 //!
-//! Simulated ranks run in one process, real ones in a process each. So all simulated ranks share each `static` and each
-//! `thread_local!` of a program, and every run of a `check` shares them with the next; real ranks share nothing. Keep the state of
-//! a rank in its `async fn`. `simrun compare` warns of statics in the sources of a package, and `simrun check` of programs that do
-//! not do the same when a run is taken again.
+//! Simulated ranks run in one process, real ones in a process each. So all simulated ranks share
+//! each `static` and each `thread_local!` of a program, and every run of a `check` shares them with
+//! the next; real ranks share nothing. Keep the state of a rank in its `async fn`. `simrun compare`
+//! warns of statics in the sources of a package, and `simrun check` of programs that do not do the
+//! same when a run is taken again.
 
 mod allocator;
 mod app;
@@ -75,8 +79,9 @@ pub const REVISION: &str = env!("SIMRUN_REVISION");
 
 /// Makes the `main` of a program from its `async fn`.
 ///
-/// It also installs an allocator, which is that of the system and notices when memory is short. A program with an
-/// allocator of its own calls [`run_app`] in its `main` instead, and is aborted when memory is short.
+/// It also installs an allocator, which is that of the system and notices when memory is short. A
+/// program with an allocator of its own calls [`run_app`] in its `main` instead, and is aborted
+/// when memory is short.
 #[macro_export]
 macro_rules! main {
     ($program:path) => {

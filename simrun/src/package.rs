@@ -21,8 +21,8 @@ impl std::fmt::Display for NoProgram {
     }
 }
 
-/// The program that APP names, built if need be with these cargo features; cargo shows its progress on a terminal unless `quiet`.
-/// It has said that it is a program of this version of simrun.
+/// The program that APP names, built if need be with these cargo features; cargo shows its progress
+/// on a terminal unless `quiet`. It has said that it is a program of this version of simrun.
 ///
 /// # Errors
 /// Why there is no program.
@@ -58,7 +58,8 @@ fn found(app: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgra
     })
 }
 
-/// The packages that were probably meant, as a hint: `apps/NAME`, or else those beside a folder that is not there.
+/// The packages that were probably meant, as a hint: `apps/NAME`, or else those beside a folder
+/// that is not there.
 fn neighbours(app: &Path) -> String {
     let meant = Path::new("apps").join(app);
     if app.components().count() == 1 && is_program(&meant) {
@@ -173,7 +174,8 @@ fn cargo_build(
     }
 }
 
-/// Runs cargo where standard error is no terminal: its diagnostics, and one line when a build starts and when it waits.
+/// Runs cargo where standard error is no terminal: its diagnostics, and one line when a build
+/// starts and when it waits.
 fn output_in_short(command: &mut Command, name: &str) -> io::Result<Output> {
     let mut child = command.spawn()?;
     let lines = BufReader::new(child.stderr.take().expect("it is a pipe"));

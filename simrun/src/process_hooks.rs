@@ -1,9 +1,10 @@
 //! Hooks of the C library: functions to be called when the process ends or aborts, and in a forked
 //! child.
 //!
-//! Beside the allocator the one place of this crate with `unsafe`. Neither the standard library nor a safe crate offers
-//! these hooks, and a program can call `exit` or `fork` where nothing else notices. Not noticed by
-//! them are `_exit`, `execve`, signals that kill, and system calls that go around the C library.
+//! Beside the allocator the one place of this crate with `unsafe`. Neither the standard library nor
+//! a safe crate offers these hooks, and a program can call `exit` or `fork` where nothing else
+//! notices. Not noticed by them are `_exit`, `execve`, signals that kill, and system calls that go
+//! around the C library.
 
 #![expect(
     unsafe_code,

@@ -1,5 +1,5 @@
-//! How far a long run is: a line on a terminal that changes, and elsewhere a line per minute on standard error, as in the
-//! file of a batch job. Short runs show neither.
+//! How far a long run is: a line on a terminal that changes, and elsewhere a line per minute on
+//! standard error, as in the file of a batch job. Short runs show neither.
 
 use std::io::{IsTerminal, Write as _};
 use std::sync::Arc;

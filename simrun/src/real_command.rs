@@ -1,4 +1,5 @@
-//! `simrun real`: runs a program for real, as processes that send each other messages over a network.
+//! `simrun real`: runs a program for real, as processes that send each other messages over a
+//! network.
 //!
 //! The same program is the launcher and, started by it, each rank.
 

@@ -1,6 +1,7 @@
 //! The part of a record from which `simrun rerun` makes the run again.
 //!
-//! *Not recorded*: the environment, and files that a program reads by itself. A user would see another digest.
+//! *Not recorded*: the environment, and files that a program reads by itself. A user would see
+//! another digest.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,8 +11,8 @@ use run::{Mapping, Rerun, SendMode};
 
 use crate::args::{Payload, RunArgs};
 
-/// What makes a run of this process again; `None` if its arguments are no text, or if the system does not tell
-/// program or folder.
+/// What makes a run of this process again; `None` if its arguments are no text, or if the system
+/// does not tell program or folder.
 pub(crate) fn of_this_run(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Option<Rerun> {
     let program = std::env::current_exe().ok()?;
     let text = |text: &OsString| text.to_str().map(str::to_owned);
@@ -24,7 +25,8 @@ pub(crate) fn of_this_run(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Opti
     })
 }
 
-/// The options of a run that decide what it computes, but for the platform and a mapping file, which are in the record.
+/// The options of a run that decide what it computes, but for the platform and a mapping file,
+/// which are in the record.
 fn options(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Vec<String> {
     let mut options = vec![format!("--ranks={ranks}"), format!("--seed={}", args.seed)];
     options.extend(match mapping {

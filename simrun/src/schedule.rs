@@ -1,11 +1,13 @@
 //! `--schedule FILE`: the order of a run's steps, for `check --replay FILE`.
 //!
-//! The run is taken again as a model checker takes it, step by step, and the schedule is followed once more as a replay
-//! follows it: the file is written only if each step was possible, the program printed the same, and the run
-//! ended in the same way. Otherwise the first difference is told.
+//! The run is taken again as a model checker takes it, step by step, and the schedule is followed
+//! once more as a replay follows it: the file is written only if each step was possible, the
+//! program printed the same, and the run ended in the same way. Otherwise the first difference is
+//! told.
 //!
-//! *Not modelled*: what a checker does not know, which is dates, failures of hosts and links from a profile,
-//! limits of packets and credits, and connections. Programs that read the time may print other times.
+//! *Not modelled*: what a checker does not know, which is dates, failures of hosts and links from a
+//! profile, limits of packets and credits, and connections. Programs that read the time may print
+//! other times.
 
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -89,7 +91,8 @@ impl ScheduleFile {
     }
 }
 
-/// The send mode under which a checker sends as the run did; `None` if that is what the platform's file says.
+/// The send mode under which a checker sends as the run did; `None` if that is what the platform's
+/// file says.
 fn send_mode(args: &RunArgs, platform: &Platform) -> Option<SendMode> {
     let changed = || SendMode::Threshold(platform.protocol().eager_threshold.bytes());
     args.send_mode

@@ -39,7 +39,8 @@ pub fn warn(message: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "warning: {message}");
 }
 
-/// Prints a warning per note to standard error, such as what is not carried over from SimGrid's XML.
+/// Prints a warning per note to standard error, such as what is not carried over from SimGrid's
+/// XML.
 pub fn warn_all(notes: &[impl fmt::Display]) {
     for note in notes {
         warn(note);
@@ -85,7 +86,8 @@ pub fn print(result: impl fmt::Display) -> ExitCode {
     }
 }
 
-/// Prints a result to standard output, or to standard error where `output` has streamed to standard output.
+/// Prints a result to standard output, or to standard error where `output` has streamed to standard
+/// output.
 pub fn print_beside(output: &files::Output, result: impl fmt::Display) -> ExitCode {
     if !output.is_stdout() {
         return print(result);
@@ -95,7 +97,8 @@ pub fn print_beside(output: &files::Output, result: impl fmt::Display) -> ExitCo
     ExitCode::SUCCESS
 }
 
-/// Says that results could not be written. A reader that has gone away, as in `… | head`, is no failure.
+/// Says that results could not be written. A reader that has gone away, as in `… | head`, is no
+/// failure.
 pub fn output_failed(problem: &io::Error) -> Option<ExitCode> {
     (problem.kind() != ErrorKind::BrokenPipe)
         .then(|| refuse(format_args!("standard output: cannot write: {problem}")))

@@ -1,6 +1,7 @@
 //! The options of real runs over an adapter, the same for every command that starts ranks.
 //!
-//! Without the feature `verbs` they are read and told of all the same, so that the answer is what is missing and not an unknown option.
+//! Without the feature `verbs` they are read and told of all the same, so that the answer is what
+//! is missing and not an unknown option.
 
 use std::ffi::OsString;
 
@@ -257,13 +258,15 @@ impl VerbsArgs {
         Ok(())
     }
 
-    /// Verbs with these options, if they were built; messages of `eager_threshold` bytes and more go by rendezvous.
+    /// Verbs with these options, if they were built; messages of `eager_threshold` bytes and more
+    /// go by rendezvous.
     #[cfg(not(feature = "verbs"))]
     pub const fn backend(&self, _eager_threshold: u64) -> Option<Backend> {
         None
     }
 
-    /// Verbs with these options; messages of `eager_threshold` bytes and more go by rendezvous. An eager message has to fit into a packet.
+    /// Verbs with these options; messages of `eager_threshold` bytes and more go by rendezvous. An
+    /// eager message has to fit into a packet.
     #[cfg(feature = "verbs")]
     pub fn backend(&self, eager_threshold: u64) -> Option<Backend> {
         let mut options = mpi_verbs::Options {

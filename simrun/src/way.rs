@@ -1,5 +1,5 @@
-//! How ranks of a measurement come, wait and talk: the options that `measure` and `compare` share, because what was calibrated one way holds for
-//! programs that run the same way.
+//! How ranks of a measurement come, wait and talk: the options that `measure` and `compare` share,
+//! because what was calibrated one way holds for programs that run the same way.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -38,7 +38,8 @@ impl Network {
 /// How ranks come and wait.
 #[derive(Args, Clone, Debug)]
 pub struct WayArgs {
-    /// How a rank waits: block (asleep) or spin (looking again and again, for which each rank needs a core)
+    /// How a rank waits: block (asleep) or spin (looking again and again, for which each rank needs
+    /// a core)
     #[arg(
         long,
         value_name = "block|spin",
@@ -70,7 +71,8 @@ pub struct WayArgs {
 }
 
 impl WayArgs {
-    /// What contradicts itself in this way, and what is missing to go it, if anything is; ranks find out themselves what their sockets can.
+    /// What contradicts itself in this way, and what is missing to go it, if anything is; ranks
+    /// find out themselves what their sockets can.
     ///
     /// # Errors
     /// That, and what to do about it.
@@ -166,7 +168,8 @@ impl WayArgs {
     }
 }
 
-/// The place of this process among those that srun, mpirun or somebody else has started; `None` if it was started alone.
+/// The place of this process among those that srun, mpirun or somebody else has started; `None` if
+/// it was started alone.
 ///
 /// # Errors
 /// If another number of ranks was asked for than there are.

@@ -1,4 +1,5 @@
-//! `simrun compare`: a program simulated and run for real, and how far apart that is. The predictions are there before anything is measured.
+//! `simrun compare`: a program simulated and run for real, and how far apart that is. The
+//! predictions are there before anything is measured.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -55,7 +56,8 @@ pub(crate) struct CompareCommand {
     #[arg(long, value_name = "FILE")]
     measured: Option<PathBuf>,
 
-    /// A folder for the predictions, which are written first, for what was measured, and for the comparison
+    /// A folder for the predictions, which are written first, for what was measured, and for the
+    /// comparison
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
@@ -103,7 +105,8 @@ fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected percent, such as 10%".to_owned())
 }
 
-/// Compares, writes what was asked for, and prints the table. In an allocation rank 0 does that; the others only take part in the program's real runs.
+/// Compares, writes what was asked for, and prints the table. In an allocation rank 0 does that;
+/// the others only take part in the program's real runs.
 pub(crate) fn run(command: &CompareCommand) -> ExitCode {
     for place in statics::of_package(&command.app) {
         status::warn(format_args!(
@@ -237,7 +240,8 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
     Ok(comparison)
 }
 
-/// What differs from the calibration, so that it may not hold: how ranks wait, how many there are, and over what they talk.
+/// What differs from the calibration, so that it may not hold: how ranks wait, how many there are,
+/// and over what they talk.
 fn other_way(plan: &Plan<'_>, facts: &Facts) -> Vec<String> {
     let mut notes = Vec::new();
     let mut compare = |key: &str, ours: &str, option: &str| {
@@ -361,8 +365,9 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
 }
 
 impl Plan<'_> {
-    /// A process that takes this one's place in the allocation, if there is one. Each meets its like where nobody else does: a rank may have started its
-    /// next process while the run before is still ending elsewhere. All ranks start the same ones in the same order.
+    /// A process that takes this one's place in the allocation, if there is one. Each meets its
+    /// like where nobody else does: a rank may have started its next process while the run before
+    /// is still ending elsewhere. All ranks start the same ones in the same order.
     fn start(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         if let Some(place) = &self.place {

@@ -13,8 +13,8 @@ use simrun::{load, status};
 /// A picture to draw.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DrawCommand {
-    /// A figure as JSON, such as `simrun check --timeline FILE.json` writes, or - for one on standard
-    /// input; or a platform file
+    /// A figure as JSON, such as `simrun check --timeline FILE.json` writes, or - for one on
+    /// standard input; or a platform file
     #[arg(value_name = "INPUT")]
     input: PathBuf,
 

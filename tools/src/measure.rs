@@ -31,7 +31,8 @@ pub(crate) struct MeasureCommand {
     #[arg(long, value_name = "FILE")]
     platform: Option<PathBuf>,
 
-    /// How many ranks, 2 if nobody says; with more than 2 the others wait while two of them ping-pong
+    /// How many ranks, 2 if nobody says; with more than 2 the others wait while two of them
+    /// ping-pong
     #[arg(short = 'n', long = "ranks", value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(2..))]
     ranks: Option<u32>,
 
@@ -221,7 +222,8 @@ fn check_output(command: &MeasureCommand) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// Writes the samples of all sessions, the last of which was this real run, and says what was found.
+/// Writes the samples of all sessions, the last of which was this real run, and says what was
+/// found.
 pub(crate) fn finish(
     command: &MeasureCommand,
     sessions: &[Session],

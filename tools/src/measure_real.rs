@@ -1,5 +1,6 @@
-//! Measuring for real: the sessions of `simrun measure`, each a launch of processes that are this program again, or the ranks of an allocation, which are
-//! this program too. Rank 0 leaves what it found in a file beside the one that was asked for.
+//! Measuring for real: the sessions of `simrun measure`, each a launch of processes that are this
+//! program again, or the ranks of an allocation, which are this program too. Rank 0 leaves what it
+//! found in a file beside the one that was asked for.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -91,7 +92,8 @@ fn measuring(command: &MeasureCommand, progress: &Tell) -> impl Program + use<> 
         .retain(|at| *at > 0 && *at <= options.size_max);
     let (options, progress) = (Rc::new(options), Rc::clone(progress));
     let session = Rc::new(RefCell::new(Session::default()));
-    // Written by the rank itself, before it ends: after that the launcher may end the process at any time.
+    // Written by the rank itself, before it ends: after that the launcher may end the process at
+    // any time.
     let path: Rc<std::path::Path> = left(command, number).into();
     RankProgram::new(move |world| {
         let (options, progress) = (Rc::clone(&options), Rc::clone(&progress));

@@ -1,7 +1,8 @@
 //! The statics in the sources of a package: simulated ranks share them, real ranks do not.
 //!
-//! Found are declarations at the beginning of a line whose value can change: `static mut`, a type with a cell, a lock or an atomic, and
-//! `thread_local!`. *Not modelled*: statics of crates that the package depends on, and those that macros make.
+//! Found are declarations at the beginning of a line whose value can change: `static mut`, a type
+//! with a cell, a lock or an atomic, and `thread_local!`. *Not modelled*: statics of crates that
+//! the package depends on, and those that macros make.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,9 @@
 //! The error bands of predictions: what part of them stays below which error, by size.
 //!
-//! The errors of sizes that were left out of the fit, per decade of size where there are at least 20, else of all sizes. No normal distribution is assumed.
-//! Beyond the largest size of the fit the band grows as the square root of the size, which is a guess; beyond four times that size nothing is predicted.
+//! The errors of sizes that were left out of the fit, per decade of size where there are at least
+//! 20, else of all sizes. No normal distribution is assumed. Beyond the largest size of the fit the
+//! band grows as the square root of the size, which is a guess; beyond four times that size nothing
+//! is predicted.
 
 use crate::error_summary::Prediction;
 use crate::point::{bytes, count};
@@ -35,7 +37,8 @@ impl Bands {
         }
     }
 
-    /// The error that a part `q` of the predictions at such a size stays below: 0.05 is ± 5 %. 0 if nothing is known.
+    /// The error that a part `q` of the predictions at such a size stays below: 0.05 is ± 5 %. 0 if
+    /// nothing is known.
     #[must_use]
     pub fn at(&self, size: u64, q: f64) -> f64 {
         let ours = |one: &&(u32, f64)| one.0 == decade(size);
@@ -46,7 +49,8 @@ impl Bands {
             .filter(|one| !near || ours(one))
             .map(|one| one.1)
             .collect();
-        // One error more than all: with n of them, the q-quantile of the next one lies at q (n + 1) / n.
+        // One error more than all: with n of them, the q-quantile of the next one lies at q (n + 1)
+        // / n.
         let n = count(chosen.len().max(1));
         let band = quantile(&chosen, (q * (n + 1.0) / n).min(1.0)).unwrap_or(0.0);
         let beyond = bytes(size) / bytes(self.largest.max(1));

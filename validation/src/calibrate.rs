@@ -1,10 +1,14 @@
-//! The whole way from measurements to a platform file that is known to give the fit back, and what is to be said about it.
+//! The whole way from measurements to a platform file that is known to give the fit back, and what
+//! is to be said about it.
 //!
-//! Samples of kernel `pp` (or `ppi`, if there are no others) and set `train` are fitted; `validate` is predicted afterwards. Blocks that were
-//! measured at another speed of the machine are dropped ([`States`]), and each session is divided by its common factor to the first; both are reported. The calls
-//! of sender and receiver are split off where they were measured ([`Split`]). Jumps that may be chance become kinks.
+//! Samples of kernel `pp` (or `ppi`, if there are no others) and set `train` are fitted; `validate`
+//! is predicted afterwards. Blocks that were measured at another speed of the machine are dropped
+//! ([`States`]), and each session is divided by its common factor to the first; both are reported.
+//! The calls of sender and receiver are split off where they were measured ([`Split`]). Jumps that
+//! may be chance become kinks.
 //!
-//! The file is simulated before it is handed out: each kernel must give back what was fitted, within 1 %, at every size.
+//! The file is simulated before it is handed out: each kernel must give back what was fitted,
+//! within 1 %, at every size.
 
 mod input;
 mod steps;
@@ -39,7 +43,8 @@ pub struct CalibrateOptions {
     pub statistic: Statistic,
     /// The seed of drawing blocks again.
     pub seed: u64,
-    /// From how many bytes on messages go by rendezvous, if it is known; without it, what the measurements say.
+    /// From how many bytes on messages go by rendezvous, if it is known; without it, what the
+    /// measurements say.
     pub eager_threshold: Option<u64>,
     /// Further known thresholds: the first sizes of their new regimes.
     pub breaks: Vec<u64>,
@@ -145,7 +150,8 @@ pub struct Calibration {
     pub facts: Facts,
     /// What was fitted, by size.
     pub points: Vec<Point>,
-    /// The empty message, if it was measured: it is not fitted, because a simulation has a number of its own for it.
+    /// The empty message, if it was measured: it is not fitted, because a simulation has a number
+    /// of its own for it.
     pub empty: Option<Point>,
     /// The same with what is known of the samples; empty for tables.
     pub summaries: Vec<SizeSummary>,
@@ -197,10 +203,12 @@ pub struct Calibration {
     pub platform: String,
 }
 
-/// Calibrates from the measurements of `file`, whose text is needed for its digest and for what it says about itself.
+/// Calibrates from the measurements of `file`, whose text is needed for its digest and for what it
+/// says about itself.
 ///
 /// # Errors
-/// [`CalibrateError`] if the measurements cannot be fitted, or the result does not give the fit back.
+/// [`CalibrateError`] if the measurements cannot be fitted, or the result does not give the fit
+/// back.
 pub fn calibrate(
     file: &str,
     text: &str,
@@ -212,8 +220,8 @@ pub fn calibrate(
 }
 
 impl Calibration {
-    /// What a message of `size` bytes takes, in seconds, as the model that was written says; nothing beyond four times the largest size of
-    /// the fit.
+    /// What a message of `size` bytes takes, in seconds, as the model that was written says;
+    /// nothing beyond four times the largest size of the fit.
     #[must_use]
     pub fn predict(&self, size: u64) -> Option<f64> {
         let time = match &self.loggp {

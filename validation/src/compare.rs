@@ -1,10 +1,12 @@
 //! Simulated against measured, for any program that prints times.
 //!
-//! A time is what a line says last with a unit (`round 3: 12.5 us`). Lines that differ in their numbers alone are rounds of one thing; its statistic is the 10 %
-//! quantile, on both sides the same. A *case* is one command line of the program, such as one size.
+//! A time is what a line says last with a unit (`round 3: 12.5 us`). Lines that differ in their
+//! numbers alone are rounds of one thing; its statistic is the 10 % quantile, on both sides the
+//! same. A *case* is one command line of the program, such as one size.
 //!
-//! The error is predicted / measured − 1, as is, and after one common factor: how much slower the sentinels of the calibration, small and large ping-pongs, are
-//! now. The first is the headline; the second tells another speed of the machine from a wrong shape of the model.
+//! The error is predicted / measured − 1, as is, and after one common factor: how much slower the
+//! sentinels of the calibration, small and large ping-pongs, are now. The first is the headline;
+//! the second tells another speed of the machine from a wrong shape of the model.
 //!
 //! *Not compared*: dates of single events, and times that are not printed.
 
@@ -119,7 +121,8 @@ pub struct Comparison {
     pub figures: Vec<Figure>,
     /// How much slower the sentinels are now than in the calibration, if that is known.
     pub factor: Option<f64>,
-    /// The part by which nine of ten predictions of the calibration were wrong at most, if that is known.
+    /// The part by which nine of ten predictions of the calibration were wrong at most, if that is
+    /// known.
     pub band: Option<f64>,
     /// What to know: things on one side only, few rounds.
     pub notes: Vec<String>,
@@ -447,7 +450,8 @@ pub fn read_rounds(file: &str, text: &str) -> Result<Vec<Rounds>, ReadError> {
     })
 }
 
-/// By how much slower sentinels are now: the middle of now / then over the sizes that both have, in geometric mean.
+/// By how much slower sentinels are now: the middle of now / then over the sizes that both have, in
+/// geometric mean.
 #[must_use]
 pub fn common_factor(then: &[(u64, f64)], now: &[(u64, f64)]) -> Option<f64> {
     let ratios: Vec<f64> = then

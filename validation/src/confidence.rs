@@ -1,7 +1,9 @@
-//! How sure the parameters are: blocks are drawn again within their sizes, 200 times, and everything is fitted again.
+//! How sure the parameters are: blocks are drawn again within their sizes, 200 times, and
+//! everything is fitted again.
 //!
-//! With the breaks where they are, the 2.5 % and 97.5 % quantiles of a and b are their intervals. With the full search, it is counted how
-//! often each break comes back, in a gap that overlaps its own.
+//! With the breaks where they are, the 2.5 % and 97.5 % quantiles of a and b are their intervals.
+//! With the full search, it is counted how often each break comes back, in a gap that overlaps its
+//! own.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +27,8 @@ pub struct Confidence {
     pub segments: Vec<(Interval, Interval)>,
     /// For each break the part of the draws in which it came back.
     pub breaks: Vec<f64>,
-    /// For each break the interval of the jump in the middle of its gap, in seconds: below 0 if the time falls.
+    /// For each break the interval of the jump in the middle of its gap, in seconds: below 0 if the
+    /// time falls.
     pub jumps: Vec<Interval>,
 }
 
@@ -97,7 +100,8 @@ impl Confidence {
         }
     }
 
-    /// The breaks whose jump may be chance: its interval has 0 in it. Known thresholds and kinks are none of them.
+    /// The breaks whose jump may be chance: its interval has 0 in it. Known thresholds and kinks
+    /// are none of them.
     #[must_use]
     pub fn chance_jumps(&self, fitted: &Fit) -> Vec<usize> {
         let is_chance = |at: &usize| {

@@ -1,7 +1,9 @@
-//! How well a fit predicts sizes that it has not seen: five times a fifth of the sizes is left out, fitted without, and predicted.
+//! How well a fit predicts sizes that it has not seen: five times a fifth of the sizes is left out,
+//! fitted without, and predicted.
 //!
-//! The smallest and the largest size always stay in, so that nothing is extrapolated. The 90 % and 95 % quantiles of the errors are the bands
-//! that a report draws; no normal distribution is assumed.
+//! The smallest and the largest size always stay in, so that nothing is extrapolated. The 90 % and
+//! 95 % quantiles of the errors are the bands that a report draws; no normal distribution is
+//! assumed.
 
 use crate::error_summary::Prediction;
 use crate::fit::{FitError, Rules, fit, fit_line};
@@ -66,7 +68,8 @@ impl CrossCheck {
         Ok(check)
     }
 
-    /// The error that a part `q` of the predictions stays below: the band around the fit. 0 if nothing could be left out.
+    /// The error that a part `q` of the predictions stays below: the band around the fit. 0 if
+    /// nothing could be left out.
     #[must_use]
     pub fn band(&self, q: f64) -> f64 {
         let errors: Vec<f64> = self.piecewise.iter().map(|one| one.error().abs()).collect();

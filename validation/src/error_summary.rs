@@ -1,4 +1,5 @@
-//! How wrong predictions are: relative errors, predicted / measured − 1, and what is said of many of them.
+//! How wrong predictions are: relative errors, predicted / measured − 1, and what is said of many
+//! of them.
 
 use crate::quantile::quantile;
 

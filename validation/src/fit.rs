@@ -1,13 +1,16 @@
-//! The piecewise linear fit of time over size, T(s) = a + b s on each segment, with the breaks that the points show.
+//! The piecewise linear fit of time over size, T(s) = a + b s on each segment, with the breaks that
+//! the points show.
 //!
-//! The segments are the best there are under [`Rules`] (`search`), with relative weights and without negative parameters (`segment`);
-//! the noise that the points show decides how many are worth their price (`noise`); `breaks` says where a segment ends between two
-//! measured sizes.
+//! The segments are the best there are under [`Rules`] (`search`), with relative weights and
+//! without negative parameters (`segment`); the noise that the points show decides how many are
+//! worth their price (`noise`); `breaks` says where a segment ends between two measured sizes.
 //!
-//! *Not modelled*: curves within a segment, and anything outside the measured sizes, where the first and the last line are used. A user
-//! could observe errors of the height of a jump at sizes between a break's two neighbours ([`Break::gap`]).
+//! *Not modelled*: curves within a segment, and anything outside the measured sizes, where the
+//! first and the last line are used. A user could observe errors of the height of a jump at sizes
+//! between a break's two neighbours ([`Break::gap`]).
 //!
-//! The result depends on the points alone: not on their order, not on the unit of time, and on no randomness.
+//! The result depends on the points alone: not on their order, not on the unit of time, and on no
+//! randomness.
 
 mod breaks;
 mod hinge;
@@ -29,12 +32,14 @@ pub use segment::Line;
 pub struct Rules {
     /// The relative uncertainty below which no point is trusted.
     pub floor: f64,
-    /// Whether the noise that the points show counts too ([`rough_noise`]). Not for tables with one value per power of two: there every
-    /// bend would be taken for noise (tried on ten published tables: the median error grows from 2.0 to 2.5 %).
+    /// Whether the noise that the points show counts too ([`rough_noise`]). Not for tables with one
+    /// value per power of two: there every bend would be taken for noise (tried on ten published
+    /// tables: the median error grows from 2.0 to 2.5 %).
     pub estimates_noise: bool,
     /// The fewest points of a segment.
     pub points_min: usize,
-    /// The least factor between the smallest and the largest size of a segment; sizes below 32 bytes count as 32.
+    /// The least factor between the smallest and the largest size of a segment; sizes below 32
+    /// bytes count as 32.
     pub span_min: f64,
     /// The most segments.
     pub segments_max: usize,
@@ -146,7 +151,8 @@ fn sorted(points: &[Point]) -> Result<Vec<Point>, FitError> {
     Ok(sorted)
 }
 
-/// The uncertainty that each of the sorted points is given: its own, that of all together, or the floor, whichever is largest.
+/// The uncertainty that each of the sorted points is given: its own, that of all together, or the
+/// floor, whichever is largest.
 fn sigmas(points: &[Point], noise: f64, rules: &Rules) -> Vec<f64> {
     let noise = if rules.estimates_noise { noise } else { 0.0 };
     let sigma = |point: &Point| point.error.max(noise).max(rules.floor);
@@ -212,7 +218,8 @@ impl Fit {
         }
     }
 
-    /// The same segments fitted to other points: the breaks stay where they are. A segment without points keeps its line.
+    /// The same segments fitted to other points: the breaks stay where they are. A segment without
+    /// points keeps its line.
     #[must_use]
     pub fn refit(&self, points: &[Point], rules: &Rules) -> Self {
         let mut again = self.clone();
@@ -277,7 +284,8 @@ impl Fit {
         (self.segments[0].smallest, largest)
     }
 
-    /// The gaps in which the two lines differ by more than `part` in the middle: where measuring more sizes helps most.
+    /// The gaps in which the two lines differ by more than `part` in the middle: where measuring
+    /// more sizes helps most.
     pub fn gaps(&self, part: f64) -> impl Iterator<Item = (u64, u64)> + '_ {
         let wide = move |place: &&Break| {
             place.kind != BreakKind::Forced && (self.jump_in(place) - 1.0).abs() > part

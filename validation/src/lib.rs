@@ -1,10 +1,12 @@
-//! Measurements of real networks, models fitted to them, and how well the models predict what was not used in the fit.
+//! Measurements of real networks, models fitted to them, and how well the models predict what was
+//! not used in the fit.
 //!
 //! * [`read`]: a file of measurements → samples in blocks, or a table.
 //! * [`summarise`]: samples → points.
 //! * [`fit`]: points → a piecewise linear curve with its breaks.
 //! * [`refine`]: which sizes to measure too, where the fit jumps.
-//! * [`calibrate`]: all of it, with a platform file that was simulated to give the fit back, and warnings.
+//! * [`calibrate`]: all of it, with a platform file that was simulated to give the fit back, and
+//!   warnings.
 //! * [`write_report`]: what it looks like, on one page.
 //! * [`Comparison`]: a program simulated and measured, and [`write_comparison`] its page.
 //! * [`fit_line`] and [`Interpolation`]: what the fit is compared with.

@@ -1,10 +1,13 @@
-//! LogGP(S): latency, overhead, gap and gap per byte, from the ping-pong, the calls and streams of messages.
+//! LogGP(S): latency, overhead, gap and gap per byte, from the ping-pong, the calls and streams of
+//! messages.
 //!
-//! With T(1) of the ping-pong's fit, o_s and o_r at one byte and a line through (PRTT(16, 0, s) − PRTT(1, 0, s)) / 15 below the threshold:
-//! L = T(1) − o_s − o_r, g and G are the line's, O is the slope of o_s. The model has one overhead for both ends: o = (o_s + o_r) / 2, so that the sum is
+//! With T(1) of the ping-pong's fit, o_s and o_r at one byte and a line through (PRTT(16, 0, s) −
+//! PRTT(1, 0, s)) / 15 below the threshold: L = T(1) − o_s − o_r, g and G are the line's, O is the
+//! slope of o_s. The model has one overhead for both ends: o = (o_s + o_r) / 2, so that the sum is
 //! right.
 //!
-//! *Not modelled*: a curve with breaks. A user sees errors wherever the curve is no line; the validation says how large they are.
+//! *Not modelled*: a curve with breaks. A user sees errors wherever the curve is no line; the
+//! validation says how large they are.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +38,8 @@ pub struct LogGp {
 }
 
 impl LogGp {
-    /// The parameters from a fit of ping-pongs, the costs of calls, and what streams of one and of `number` messages take.
+    /// The parameters from a fit of ping-pongs, the costs of calls, and what streams of one and of
+    /// `number` messages take.
     ///
     /// # Errors
     /// [`FitError`] if the streams have too few sizes.
@@ -81,7 +85,8 @@ impl LogGp {
         })
     }
 
-    /// Seconds from the call that sends to the end of the receiver's work. By rendezvous two control messages come first.
+    /// Seconds from the call that sends to the end of the receiver's work. By rendezvous two
+    /// control messages come first.
     #[must_use]
     pub fn predict(&self, size: u64) -> f64 {
         let small = 2.0 * self.overhead_s + self.latency_s;

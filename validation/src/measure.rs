@@ -1,11 +1,14 @@
-//! Measuring a network with the calibration's kernels: the same rank programs on a simulated platform and for real.
+//! Measuring a network with the calibration's kernels: the same rank programs on a simulated
+//! platform and for real.
 //!
 //! * [`Plan`]: what is measured in which order, a function of a seed and options alone.
 //! * [`measure`]: the rank program. Rank 0 leads, the others do what it says; it ends by itself.
-//! * [`Session`]: what rank 0 has found: samples in blocks, and facts of the machine and of the run.
+//! * [`Session`]: what rank 0 has found: samples in blocks, and facts of the machine and of the
+//!   run.
 //! * [`samples_as_csv`]: the file that [`read`](crate::read()) reads again.
 //!
-//! Every sample is taken with one clock, rank 0's. *Not measured*: one-way times between clocks, the cost of tests and probes, collectives.
+//! Every sample is taken with one clock, rank 0's. *Not measured*: one-way times between clocks,
+//! the cost of tests and probes, collectives.
 
 mod command;
 mod conductor;

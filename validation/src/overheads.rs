@@ -1,9 +1,11 @@
-//! What the calls of sender and receiver cost, fitted with breaks of their own, and what of a message is left to the network.
+//! What the calls of sender and receiver cost, fitted with breaks of their own, and what of a
+//! message is left to the network.
 //!
-//! The simulator pays the sender's call, the way and the receiver's call one after the other, so the way gets what remains of the ping-pong:
-//! a' = a − a_os − a_or and b' = b − b_os − b_or, piece by piece. Where measured calls take longer than that leaves, because in truth they overlap with the
-//! way, both are scaled down together until a' and b' are not negative. The sum is what the ping-pong proved; the split matters only for overlap
-//! and message rates.
+//! The simulator pays the sender's call, the way and the receiver's call one after the other, so
+//! the way gets what remains of the ping-pong: a' = a − a_os − a_or and b' = b − b_os − b_or, piece
+//! by piece. Where measured calls take longer than that leaves, because in truth they overlap with
+//! the way, both are scaled down together until a' and b' are not negative. The sum is what the
+//! ping-pong proved; the split matters only for overlap and message rates.
 //!
 //! Messages that go by rendezvous have no calls that cost: all of their time is the network's.
 
@@ -50,8 +52,8 @@ pub struct Split {
     pub scaled: Option<(u64, f64)>,
 }
 
-/// Fits the cost of a call at sizes below `end`, where it is paid; nothing if it costs nothing or is not known. No table can say what the calls of an
-/// empty message cost, so that is not fitted.
+/// Fits the cost of a call at sizes below `end`, where it is paid; nothing if it costs nothing or
+/// is not known. No table can say what the calls of an empty message cost, so that is not fitted.
 pub(crate) fn of_call(summaries: &[SizeSummary], end: u64) -> Option<Fit> {
     let points: Vec<Point> = summaries
         .iter()
@@ -65,7 +67,8 @@ pub(crate) fn of_call(summaries: &[SizeSummary], end: u64) -> Option<Fit> {
 }
 
 impl Split {
-    /// Splits a fit. Calls cost something below `eager_end`; a message of no bytes costs `envelope` bytes on the way, which is not the line's.
+    /// Splits a fit. Calls cost something below `eager_end`; a message of no bytes costs `envelope`
+    /// bytes on the way, which is not the line's.
     #[must_use]
     pub fn new(fitted: &Fit, calls: &Calls, eager_end: u64, envelope: u64) -> Self {
         let mut places: Vec<u64> = vec![0];

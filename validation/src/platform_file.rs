@@ -1,18 +1,21 @@
 //! From a fit to a platform file that runs as it is.
 //!
-//! With T(s) = a_k + b_k s on piece k, of which a'_k + b'_k s is the network's ([`Split`]): the latency is what an empty message takes, whose factor is always 1
-//! and whose calls cost nothing in a simulation; the bandwidth is 1 / b' of the last, so that its factor is 1 there. The factors of piece k are
-//! a'_k / latency and 1 / (b'_k × bandwidth), for sizes strictly above the last size of the piece before. They are never clamped: a table that is does not
-//! give the fit back.
+//! With T(s) = a_k + b_k s on piece k, of which a'_k + b'_k s is the network's ([`Split`]): the
+//! latency is what an empty message takes, whose factor is always 1 and whose calls cost nothing in
+//! a simulation; the bandwidth is 1 / b' of the last, so that its factor is 1 there. The factors of
+//! piece k are a'_k / latency and 1 / (b'_k × bandwidth), for sizes strictly above the last size of
+//! the piece before. They are never clamped: a table that is does not give the fit back.
 //!
-//! A factor must be above 0. Where a'_k is 0, 1e-6 of the time of the piece's smallest size stands for it; where b'_k is 0, as much per byte as
-//! adds 0.1 % to the time of its largest.
+//! A factor must be above 0. Where a'_k is 0, 1e-6 of the time of the piece's smallest size stands
+//! for it; where b'_k is 0, as much per byte as adds 0.1 % to the time of its largest.
 //!
-//! Presets with hidden terms are inverted: with `smpi` sizes are looked up with their 16 bytes of envelope, which are taken off a'; the acknowledgements of a lone
-//! message on shared cables take a 1/1.05 of the bandwidth, which is made so much larger; the window is made so large that it does not bind.
+//! Presets with hidden terms are inverted: with `smpi` sizes are looked up with their 16 bytes of
+//! envelope, which are taken off a'; the acknowledgements of a lone message on shared cables take a
+//! 1/1.05 of the bandwidth, which is made so much larger; the window is made so large that it does
+//! not bind.
 //!
-//! The rendezvous is either *in the tables*, and control messages take no time, or *simulated*, and two control messages are taken off; both at once would count
-//! it twice. The file says which.
+//! The rendezvous is either *in the tables*, and control messages take no time, or *simulated*, and
+//! two control messages are taken off; both at once would count it twice. The file says which.
 //!
 //! *Not modelled*: the speed of hosts is a placeholder.
 
@@ -158,7 +161,8 @@ impl Wire {
         for (above, line) in self.steps.iter_mut().filter(|step| step.0 + 1 >= threshold) {
             line.intercept_s -= both;
             if line.intercept_s <= 0.0 {
-                // The smallest message of the step may still be right, if its bytes take long enough.
+                // The smallest message of the step may still be right, if its bytes take long
+                // enough.
                 let missing = -line.intercept_s / line.at(bytes(*above + 1)).abs().max(both);
                 if missing > 1e-3 {
                     return None;
@@ -184,7 +188,8 @@ fn positive(piece: &Piece, envelope: f64) -> Line {
     line
 }
 
-/// The text of the platform file; nothing if the handshake is to be simulated, and would take longer than a whole rendezvous.
+/// The text of the platform file; nothing if the handshake is to be simulated, and would take
+/// longer than a whole rendezvous.
 #[must_use]
 pub fn platform_file(fit: &Fit, split: &Split, facts: &PlatformFacts) -> Option<String> {
     let wire = Wire::new(split, facts)?;
@@ -325,7 +330,8 @@ fn hosts(text: &mut String, facts: &PlatformFacts, bandwidth: f64, latency_s: f6
 fn factors(text: &mut String, name: &str, steps: &[(u64, Line)], factor: impl Fn(&Line) -> f64) {
     let _ = writeln!(text, "{name} = [");
     for (at, (above, line)) in steps.iter().enumerate() {
-        // A segment of the empty message alone: its latency is the platform's, which has the factor 1 anyway.
+        // A segment of the empty message alone: its latency is the platform's, which has the factor
+        // 1 anyway.
         if steps.get(at + 1).is_some_and(|next| next.0 == *above) {
             continue;
         }

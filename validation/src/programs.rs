@@ -1,7 +1,9 @@
-//! Programs that were measured in the blocks between the ping-pongs, and what the calibrated platform says they take.
+//! Programs that were measured in the blocks between the ping-pongs, and what the calibrated
+//! platform says they take.
 //!
-//! They are never fitted. That they were measured in the same blocks as what is fitted separates two questions: whether the model's shape is right, which is
-//! answered here, and whether the machine has the same speed when a program runs later, which `compare` tells by its sentinels.
+//! They are never fitted. That they were measured in the same blocks as what is fitted separates
+//! two questions: whether the model's shape is right, which is answered here, and whether the
+//! machine has the same speed when a program runs later, which `compare` tells by its sentinels.
 //!
 //! *Not predicted*: sizes beyond four times the largest of the fit.
 
@@ -27,7 +29,8 @@ pub struct Program {
 pub(crate) type Measured = Vec<(Kernel, Vec<SizeSummary>)>;
 
 impl Program {
-    /// How many ranks a kernel has, if it is a program of its own; nothing for what is between two ranks, or fitted.
+    /// How many ranks a kernel has, if it is a program of its own; nothing for what is between two
+    /// ranks, or fitted.
     #[must_use]
     pub const fn ranks(kernel: Kernel) -> Option<u32> {
         match kernel {

@@ -1,7 +1,7 @@
 //! Quantiles of samples.
 //!
-//! The q-quantile of n sorted values is the value at q (n − 1), interpolated linearly between neighbours, as most
-//! statistics programs do by default (Hyndman and Fan's type 7).
+//! The q-quantile of n sorted values is the value at q (n − 1), interpolated linearly between
+//! neighbours, as most statistics programs do by default (Hyndman and Fan's type 7).
 
 use crate::point::count;
 

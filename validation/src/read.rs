@@ -1,6 +1,7 @@
 //! Measurements from text: our own CSV, and what the OSU and Intel MPI benchmarks print.
 //!
-//! **CSV**, one sample per line. The first line names the columns, in any order; lines that begin with `#` and empty lines are skipped.
+//! **CSV**, one sample per line. The first line names the columns, in any order; lines that begin
+//! with `#` and empty lines are skipped.
 //!
 //! | column | what | without it |
 //! |---|---|---|
@@ -12,8 +13,9 @@
 //! | `sample` | the number of the sample in its block, in the order of time | the order of the lines |
 //! | `set` | `train`, `validate` or `sentinel` | `train` |
 //!
-//! **OSU** (`osu_latency`, `osu_bw`, `osu_bibw`, `osu_mbw_mr`) and **IMB** (`PingPong`): one value per size. Bandwidths become the time per
-//! message, size / bandwidth; the line for 0 bytes of a bandwidth table says nothing and is skipped.
+//! **OSU** (`osu_latency`, `osu_bw`, `osu_bibw`, `osu_mbw_mr`) and **IMB** (`PingPong`): one value
+//! per size. Bandwidths become the time per message, size / bandwidth; the line for 0 bytes of a
+//! bandwidth table says nothing and is skipped.
 //!
 //! All mistakes come at once, each with its line, the value found and what was expected.
 

@@ -1,9 +1,12 @@
-//! Which sizes to measure too: in the gap of a break where the fit jumps, until the place of the jump is known.
+//! Which sizes to measure too: in the gap of a break where the fit jumps, until the place of the
+//! jump is known.
 //!
-//! Nearly all of the largest errors of a fit come from sizes between the two neighbours of a jump. Halving such a gap (in ln s) ten times
-//! at most, until it is narrower than 2 %, leaves hardly any; that is done in at most five gaps, those with the largest jumps.
+//! Nearly all of the largest errors of a fit come from sizes between the two neighbours of a jump.
+//! Halving such a gap (in ln s) ten times at most, until it is narrower than 2 %, leaves hardly
+//! any; that is done in at most five gaps, those with the largest jumps.
 //!
-//! *Not decided here*: how a size is measured. [`refine`] has a function for that; [`Refinement`] asks for one size after the other.
+//! *Not decided here*: how a size is measured. [`refine`] has a function for that; [`Refinement`]
+//! asks for one size after the other.
 
 use crate::fit::{Fit, FitError, Line, Rules, fit};
 use crate::point::{Point, bytes};
@@ -92,7 +95,8 @@ impl Refinement {
         None
     }
 
-    /// What was measured in the gap: the size belongs to the nearer line, and the search goes on in the half where the lines change.
+    /// What was measured in the gap: the size belongs to the nearer line, and the search goes on in
+    /// the half where the lines change.
     pub fn tell(&mut self, point: Point) {
         let Some(gap) = self.gaps.last_mut() else {
             return;

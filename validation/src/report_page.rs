@@ -1,8 +1,11 @@
-//! The report of a calibration: one page without external resources, its pictures, and the same figures as JSON.
+//! The report of a calibration: one page without external resources, its pictures, and the same
+//! figures as JSON.
 //!
-//! The page has, in this order, the verdict, the warnings, the parameters with their intervals, the pictures, the validation, programs that were compared, and
-//! where everything comes from. `index.html` contains its pictures; they are beside it too, as SVG and PNG, with `calibration.json` and the predictions,
-//! which are written before what was held back is looked at.
+//! The page has, in this order, the verdict, the warnings, the parameters with their intervals, the
+//! pictures, the validation, programs that were compared, and where everything comes from.
+//! `index.html` contains its pictures; they are beside it too, as SVG and PNG, with
+//! `calibration.json` and the predictions, which are written before what was held back is looked
+//! at.
 
 mod json;
 mod page;
@@ -23,7 +26,8 @@ pub(crate) const STYLE: &str = "<style>body{font-family:sans-serif;max-width:62e
     table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.2em .6em;text-align:right}\
     svg{max-width:100%;height:auto}li{margin:.3em 0}pre{background:#f4f4f4;padding:1em;overflow:auto}</style>\n";
 
-/// Writes `index.html`, `calibration.json`, `predictions.csv` and the pictures into a folder, which is made if it is not there. `command` is what makes it again.
+/// Writes `index.html`, `calibration.json`, `predictions.csv` and the pictures into a folder, which
+/// is made if it is not there. `command` is what makes it again.
 ///
 /// # Errors
 /// What writing or drawing says.

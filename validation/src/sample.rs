@@ -1,7 +1,7 @@
 //! Measurements as they were taken: samples in blocks, in the order of time.
 //!
-//! A *block* is a few samples of one kernel and one size, one after the other; a *session* is one start of the processes. Blocks of a session
-//! are numbered in the order of time.
+//! A *block* is a few samples of one kernel and one size, one after the other; a *session* is one
+//! start of the processes. Blocks of a session are numbered in the order of time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,8 @@ pub enum Kernel {
     PingPongOccupied,
     /// From the first of so many sends, back to back, to the one empty answer.
     Stream(u32),
-    /// The same with a pause between the sends, which is taken off: what the sends themselves cost, by difference.
+    /// The same with a pause between the sends, which is taken off: what the sends themselves cost,
+    /// by difference.
     DelayedStream(u32),
     /// Inside a blocking send.
     Send,
@@ -25,13 +26,15 @@ pub enum Kernel {
     Receive,
     /// Inside a blocking send whose receive is posted late.
     Late,
-    /// From the first of so many empty requests, each to another rank, to the last of their messages.
+    /// From the first of so many empty requests, each to another rank, to the last of their
+    /// messages.
     Incast(u32),
     /// From the first of so many messages, each to another rank, to the last empty answer.
     Outcast(u32),
     /// An exchange: both ranks send and receive at once.
     Exchange,
-    /// A token round so many ranks, from rank 0 back to it: the program that is predicted from ping-pongs.
+    /// A token round so many ranks, from rank 0 back to it: the program that is predicted from
+    /// ping-pongs.
     Ring(u32),
     /// A copy in memory.
     Copy,
@@ -62,7 +65,8 @@ const COUNTED: [(&str, Counted); 5] = [
     ("ring", Kernel::Ring),
 ];
 
-/// Ranks of a ring: with one it is none, and a file that speaks of more than a million would have as many simulated.
+/// Ranks of a ring: with one it is none, and a file that speaks of more than a million would have
+/// as many simulated.
 const RING: std::ops::RangeInclusive<u32> = 2..=1 << 20;
 
 impl Kernel {
@@ -170,7 +174,8 @@ pub struct Block {
 }
 
 impl Block {
-    /// What orders blocks: nothing else of them does, so that the order of a file's lines means nothing.
+    /// What orders blocks: nothing else of them does, so that the order of a file's lines means
+    /// nothing.
     #[must_use]
     pub fn key(&self) -> (u32, u32, Kernel, u64, Set) {
         (self.session, self.number, self.kernel, self.size, self.set)

@@ -1,11 +1,13 @@
-//! From samples to points: for each size the 10 % quantile of all its samples, and how far it can be trusted.
+//! From samples to points: for each size the 10 % quantile of all its samples, and how far it can
+//! be trusted.
 //!
-//! Why not the mean: a few preempted samples of ten times the length move it anywhere. Why not the minimum: it is a single event, and falls
-//! with every further sample. The 10 % quantile says what a message takes *without* preemption; how much longer it takes on average is
-//! told beside it ([`SizeSummary::noise_factor`]).
+//! Why not the mean: a few preempted samples of ten times the length move it anywhere. Why not the
+//! minimum: it is a single event, and falls with every further sample. The 10 % quantile says what
+//! a message takes *without* preemption; how much longer it takes on average is told beside it
+//! ([`SizeSummary::noise_factor`]).
 //!
-//! The uncertainty comes from drawing whole blocks again, with repetition: samples of one block belong together. With one block alone it is
-//! the nonparametric interval of the quantile.
+//! The uncertainty comes from drawing whole blocks again, with repetition: samples of one block
+//! belong together. With one block alone it is the nonparametric interval of the quantile.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +125,8 @@ fn of_size(size: u64, blocks: &[&Block], statistic: Statistic, seed: u64) -> Opt
     })
 }
 
-/// The standard error of the quantile and half its 95 % interval, in seconds, from blocks drawn again.
+/// The standard error of the quantile and half its 95 % interval, in seconds, from blocks drawn
+/// again.
 fn resampled(size: u64, blocks: &[&Block], q: f64, seed: u64) -> (f64, f64) {
     let mut stream = Stream::new(seed, &format!("validation/blocks of {size} B"));
     let values: Vec<f64> = (0..RESAMPLES)
@@ -152,7 +155,8 @@ pub(crate) fn draw(blocks: &[&Block], stream: &mut Stream) -> Vec<f64> {
     samples
 }
 
-/// The width of the 95 % interval of the quantile of sorted samples, by ranks ⌊nq − z √(n q (1−q))⌋ and ⌈nq + z √(n q (1−q))⌉ + 1.
+/// The width of the 95 % interval of the quantile of sorted samples, by ranks ⌊nq − z √(n q (1−q))⌋
+/// and ⌈nq + z √(n q (1−q))⌉ + 1.
 fn rank_interval(sorted: &[f64], q: f64) -> f64 {
     let n = count(sorted.len());
     let spread = Z95 * (n * q * (1.0 - q)).sqrt();

@@ -37,7 +37,8 @@ pub(crate) struct Expected {
     pub(crate) time_s: f64,
 }
 
-/// Simulates all of them on a platform file. The largest difference relative to what is expected, with its kernel and size.
+/// Simulates all of them on a platform file. The largest difference relative to what is expected,
+/// with its kernel and size.
 ///
 /// # Errors
 /// [`SimulationFailed`] if the text is no platform, or the run does not finish.
@@ -76,8 +77,8 @@ pub(crate) fn parse(text: &str) -> Result<Arc<Platform>, SimulationFailed> {
     platform.map(Arc::new)
 }
 
-/// Half the round trip of a simulated ping-pong between the first two hosts, in seconds, for each of the sizes. `mode` overrides
-/// the platform's eager threshold.
+/// Half the round trip of a simulated ping-pong between the first two hosts, in seconds, for each
+/// of the sizes. `mode` overrides the platform's eager threshold.
 ///
 /// # Errors
 /// [`SimulationFailed`] if the text is no platform, or the run does not finish.

@@ -1,7 +1,8 @@
 //! How messages share the network: by what factor many at once take longer than one.
 //!
-//! q = T_k / T_1. q ≈ k is one link that all share, which max-min sharing predicts; q ≈ 1 is a way of its own for each. What is in between is neither, and the
-//! simulation will be wrong by the difference.
+//! q = T_k / T_1. q ≈ k is one link that all share, which max-min sharing predicts; q ≈ 1 is a way
+//! of its own for each. What is in between is neither, and the simulation will be wrong by the
+//! difference.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +73,8 @@ pub(crate) fn factors(
     all
 }
 
-/// Whether both directions share one link: the exchanges of the largest size take nearer to twice as long as to once.
+/// Whether both directions share one link: the exchanges of the largest size take nearer to twice
+/// as long as to once.
 pub(crate) fn is_shared(factors: &[Sharing]) -> bool {
     let exchanges = factors.iter().filter(|one| one.kernel == Kernel::Exchange);
     exchanges

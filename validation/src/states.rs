@@ -1,14 +1,21 @@
 //! Speed states: whether the machine changed its speed while it was measured.
 //!
-//! Each block gives z = ln(its median / the median of all blocks of its kernel and size), at most ±0.7. In the order of time the series is cut into
-//! pieces of constant level: the exact best cut, with at least 5 blocks in a piece and a penalty of 24 σ² ln N per piece, σ from the first differences. Levels
-//! closer than 0.10 are one state (each level is first made the median of itself and its neighbours, so that one wild block is none); the state with most blocks stays, the others are dropped and counted.
+//! Each block gives z = ln(its median / the median of all blocks of its kernel and size), at most
+//! ±0.7. In the order of time the series is cut into pieces of constant level: the exact best cut,
+//! with at least 5 blocks in a piece and a penalty of 24 σ² ln N per piece, σ from the first
+//! differences. Levels closer than 0.10 are one state (each level is first made the median of
+//! itself and its neighbours, so that one wild block is none); the state with most blocks stays,
+//! the others are dropped and counted.
 //!
-//! A state may go through several levels, each less than 0.10 from the next. If they scatter by more than 0.05 (standard deviation over its blocks), and sizes have fewer than 10 blocks,
-//! its times are divided by the speed of their piece, so that a size is not taken to be slow because the machine was when it had its turn. A size with
-//! more blocks has had its turn at all speeds, and its 10 % quantile is that of the fastest; levels, which are known from few blocks each, would add their own noise.
+//! A state may go through several levels, each less than 0.10 from the next. If they scatter by
+//! more than 0.05 (standard deviation over its blocks), and sizes have fewer than 10 blocks, its
+//! times are divided by the speed of their piece, so that a size is not taken to be slow because
+//! the machine was when it had its turn. A size with more blocks has had its turn at all speeds,
+//! and its 10 % quantile is that of the fastest; levels, which are known from few blocks each,
+//! would add their own noise.
 //!
-//! *Not seen*: a state that concerns only some sizes. Pinning the processes helps against that, filtering does not.
+//! *Not seen*: a state that concerns only some sizes. Pinning the processes helps against that,
+//! filtering does not.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +32,8 @@ const PIECE_MIN: usize = 5;
 const PENALTY: f64 = 24.0;
 /// Levels closer than this are one state.
 const SAME: f64 = 0.10;
-/// With so many blocks a size has met the machine at every speed that it has often: at one that it has for a third of the time with 98 %.
+/// With so many blocks a size has met the machine at every speed that it has often: at one that it
+/// has for a third of the time with 98 %.
 const MANY: f64 = 10.0;
 /// From the median absolute deviation of normal noise to its standard deviation.
 const MAD: f64 = 1.4826;
@@ -121,8 +129,8 @@ impl States {
             .is_none_or(|piece| piece.state == self.main)
     }
 
-    /// By what a block of this number is to be divided: how many times slower than the kept state usually is the machine was then; 1 if nothing is [to be
-    /// divided](Self::divides).
+    /// By what a block of this number is to be divided: how many times slower than the kept state
+    /// usually is the machine was then; 1 if nothing is [to be divided](Self::divides).
     #[must_use]
     pub fn slowness(&self, number: u32) -> f64 {
         match self.piece_of(number) {
@@ -131,13 +139,15 @@ impl States {
         }
     }
 
-    /// Whether the levels of the kept state scatter so little that it is one speed: a few short pieces elsewhere are noise of their sizes.
+    /// Whether the levels of the kept state scatter so little that it is one speed: a few short
+    /// pieces elsewhere are noise of their sizes.
     #[must_use]
     pub fn is_one_speed(&self) -> bool {
         self.scatter <= SAME / 2.0
     }
 
-    /// Whether the blocks of the kept state are brought to one speed: it has several, and sizes have too few blocks to have met the fastest.
+    /// Whether the blocks of the kept state are brought to one speed: it has several, and sizes
+    /// have too few blocks to have met the fastest.
     #[must_use]
     pub fn divides(&self) -> bool {
         !self.is_one_speed() && self.blocks_each < MANY
@@ -149,7 +159,8 @@ impl States {
     }
 }
 
-/// Numbers of blocks and how much slower than usual they were, in the order of time; and how many there are for a kernel and size.
+/// Numbers of blocks and how much slower than usual they were, in the order of time; and how many
+/// there are for a kernel and size.
 fn series(blocks: &[&Block]) -> (Vec<(u32, f64)>, f64) {
     let mut groups: BTreeMap<(Kernel, u64), Vec<(u32, f64)>> = BTreeMap::new();
     let wanted = |block: &&&Block| !matches!(block.kernel, Kernel::Late | Kernel::Copy);
@@ -292,7 +303,8 @@ mod tests {
         assert!(found.keeps(119) && !found.keeps(120) && !found.keeps(149) && found.keeps(150));
     }
 
-    /// A machine that gets slower step by step has one state, as the levels are close to each other; at its usual speed all blocks of a size are alike.
+    /// A machine that gets slower step by step has one state, as the levels are close to each
+    /// other; at its usual speed all blocks of a size are alike.
     #[test]
     fn what_is_kept_is_brought_to_one_speed() {
         const LEVELS: [f64; 5] = [1.0, 1.08, 1.17, 1.26, 1.36];
@@ -311,7 +323,8 @@ mod tests {
         let found = states(&blocks(300, step));
         assert!(!found.divides() && !found.is_one_speed(), "{found:?}");
         assert!((found.slowness(299) - 1.0).abs() < 1e-9);
-        // Of 300 blocks 12 in two pieces, a tenth slower: no other speed, and not worth a correction.
+        // Of 300 blocks 12 in two pieces, a tenth slower: no other speed, and not worth a
+        // correction.
         let few = |number: u32| {
             if number % 150 < 6 { 1.09 } else { 1.0 }
         };

@@ -1,4 +1,5 @@
-//! What a user should know before trusting a calibration: warnings with codes, the most severe first.
+//! What a user should know before trusting a calibration: warnings with codes, the most severe
+//! first.
 
 use std::fmt;
 

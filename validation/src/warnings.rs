@@ -423,8 +423,8 @@ fn of_machine(calibration: &Calibration) -> Vec<Warning> {
     warnings
 }
 
-/// Sockets that pace what they send, as BBR in all its versions does: how long a message takes depends on what the sockets believe of the network, and that
-/// changes from moment to moment.
+/// Sockets that pace what they send, as BBR in all its versions does: how long a message takes
+/// depends on what the sockets believe of the network, and that changes from moment to moment.
 fn of_congestion_control(facts: &Facts) -> Option<Warning> {
     let names = facts.text("congestion_control")?;
     let paces = names.split(' ').find(|name| name.starts_with("bbr"))?;

@@ -1,5 +1,5 @@
-//! Promise: the platform file that a calibration writes runs as it is, and its simulated ping-pong gives the fit back; nothing suspicious is
-//! silent.
+//! Promise: the platform file that a calibration writes runs as it is, and its simulated ping-pong
+//! gives the fit back; nothing suspicious is silent.
 
 use std::fmt::Write as _;
 
@@ -38,7 +38,8 @@ fn calibrated(text: &str, options: &CalibrateOptions) -> Calibration {
     calibrate("m.txt", text, &measurements, options).expect("a calibration")
 }
 
-/// The largest difference between simulated ping-pongs and the fit, at sizes between and beside the measured ones too.
+/// The largest difference between simulated ping-pongs and the fit, at sizes between and beside the
+/// measured ones too.
 fn difference(calibration: &Calibration, mode: Option<SendMode>) -> f64 {
     let mut sizes: Vec<u64> = (0..150)
         .map(|at| libm::exp(0.1 * f64::from(at)) as u64)

@@ -1,5 +1,5 @@
-//! Promise: no file of measurements makes the reader panic. The corpus of the fuzz target is read whole, cut after each byte, and with
-//! each byte replaced.
+//! Promise: no file of measurements makes the reader panic. The corpus of the fuzz target is read
+//! whole, cut after each byte, and with each byte replaced.
 
 use std::fs;
 use std::path::Path;

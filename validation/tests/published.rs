@@ -1,7 +1,9 @@
-//! Promise: fitted to half of the sizes of published InfiniBand tables, the curve predicts the other half.
+//! Promise: fitted to half of the sizes of published InfiniBand tables, the curve predicts the
+//! other half.
 //!
-//! Ten sets, 226 sizes above 0, powers of two, one value per size. Both halves in turn, the ends always kept. *Refined*: sizes in gaps in which
-//! the fit jumps by more than 5 % are given to it, as if they were measured then, and not predicted.
+//! Ten sets, 226 sizes above 0, powers of two, one value per size. Both halves in turn, the ends
+//! always kept. *Refined*: sizes in gaps in which the fit jumps by more than 5 % are given to it,
+//! as if they were measured then, and not predicted.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,9 @@
-//! Promise: on curves that are known, through noise and preemptions, the fit finds the segments and the breaks.
+//! Promise: on curves that are known, through noise and preemptions, the fit finds the segments and
+//! the breaks.
 //!
-//! The curve is that of the sheet, in µs: 140 + 0.0119 s, from 4072 B 127 + 0.0245 s, from 16384 B 450 + 0.0219 s. A sample is
-//! T × exp(|N(0, σ)|), and 15 % of them are preempted for a time drawn from Exp(1500 µs).
+//! The curve is that of the sheet, in µs: 140 + 0.0119 s, from 4072 B 127 + 0.0245 s, from 16384 B
+//! 450 + 0.0219 s. A sample is T × exp(|N(0, σ)|), and 15 % of them are preempted for a time drawn
+//! from Exp(1500 µs).
 
 use sim_core::Stream;
 use validation::{
@@ -88,7 +90,8 @@ fn finds_the_breaks(fit: &Fit) -> bool {
     fit.segments().len() == 3 && inside(0, 4072) && inside(1, 16_384)
 }
 
-/// What 10 % of samples are below: the 10 % quantile lies above the time itself, by the same factor everywhere.
+/// What 10 % of samples are below: the 10 % quantile lies above the time itself, by the same factor
+/// everywhere.
 fn bias(fit: &Fit) -> f64 {
     let factors: Vec<f64> = held_out()
         .map(|size| fit.predict(size) / truth(size))

@@ -1,9 +1,10 @@
-//! Random flows between the hosts of large platforms, ours and SimGrid's: what a completion costs, and whether the dates
-//! agree.
+//! Random flows between the hosts of large platforms, ours and SimGrid's: what a completion costs,
+//! and whether the dates agree.
 //!
-//! Both sides read the same platform file and draw the same flows. SimGrid runs twice: as it is by default, which is what
-//! a user pays, and with `network/optim:Full`, which solves everything at each event; the dates are compared with the
-//! latter, because the default of SimGrid 3.32 misses some changes of rates.
+//! Both sides read the same platform file and draw the same flows. SimGrid runs twice: as it is by
+//! default, which is what a user pays, and with `network/optim:Full`, which solves everything at
+//! each event; the dates are compared with the latter, because the default of SimGrid 3.32 misses
+//! some changes of rates.
 //!
 //! *Not measured*: the fill of a churn. Its cost is that from the first completion on.
 
@@ -29,8 +30,8 @@ const DATES_LIMIT: f64 = 1e-6;
 const PACE_LIMIT: f64 = 1e-3;
 /// User seconds after which a churn of ours ends.
 const OUR_SECONDS: f64 = 2.0;
-/// The same where flows are many: going over from the fill to single events takes half a second there, which a simulation of some
-/// length pays once.
+/// The same where flows are many: going over from the fill to single events takes half a second
+/// there, which a simulation of some length pays once.
 const OUR_SECONDS_MANY: f64 = 8.0;
 /// So many are many.
 const MANY: u32 = 30_000;
@@ -66,10 +67,12 @@ impl Comparison {
     }
 }
 
-/// Runs the workloads whose name contains `only`, writes the page and the picture into `out` or prints the page.
+/// Runs the workloads whose name contains `only`, writes the page and the picture into `out` or
+/// prints the page.
 ///
 /// # Errors
-/// If something does not run, or if dates differ by more than the limits, after everything was written.
+/// If something does not run, or if dates differ by more than the limits, after everything was
+/// written.
 pub(crate) fn compare(
     simgrid: Option<&SimGrid>,
     only: &str,
@@ -145,7 +148,8 @@ impl Place {
         let ours = self.task(&case, our_seconds, count, "ours")?;
         let default = self.task(&case, THEIR_SECONDS, count, "default")?;
         let full = self.task(&case, THEIR_SECONDS, count, "full")?;
-        // One run of SimGrid takes seconds where flows are many, and then differs little from the next.
+        // One run of SimGrid takes seconds where flows are many, and then differs little from the
+        // next.
         let their_runs = if case.flows <= 2000 { runs } else { 1 };
         let (mut our_samples, mut samples) = (Vec::new(), Vec::new());
         let mut missing = simgrid.is_none().then(|| "not installed".to_owned());

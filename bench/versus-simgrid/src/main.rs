@@ -1,14 +1,16 @@
-//! Measures our side and SimGrid side by side and writes three pages: `results/versus-simgrid.md`, the kernel and its messages,
-//! `results/flows.md` with its picture, random flows on large platforms, and `results/messages.md`, programs of ranks.
-//! `versus-simgrid kernel`, `flows` or `messages` writes one of them.
+//! Measures our side and SimGrid side by side and writes three pages: `results/versus-simgrid.md`,
+//! the kernel and its messages, `results/flows.md` with its picture, random flows on large
+//! platforms, and `results/messages.md`, programs of ranks. `versus-simgrid kernel`, `flows` or
+//! `messages` writes one of them.
 //!
-//! Each workload of the kernel exists twice, in `src/workloads/` and in `cpp/`, with the same actors, counts and random numbers.
-//! Both run as child processes, alternately (A B A B), and tell their own user CPU time and peak memory from the
-//! moment at which the platform stands; the table has medians. Nothing is installed: without SimGrid only our side
-//! is measured, and the table says so.
+//! Each workload of the kernel exists twice, in `src/workloads/` and in `cpp/`, with the same
+//! actors, counts and random numbers. Both run as child processes, alternately (A B A B), and tell
+//! their own user CPU time and peak memory from the moment at which the platform stands; the table
+//! has medians. Nothing is installed: without SimGrid only our side is measured, and the table says
+//! so.
 //!
-//! *Not measured*: wall time, which depends on what else the machine does, and the time that the operating system
-//! takes to hand out memory (it is system time, not user time, on both sides).
+//! *Not measured*: wall time, which depends on what else the machine does, and the time that the
+//! operating system takes to hand out memory (it is system time, not user time, on both sides).
 
 mod child;
 mod flows;

@@ -1,5 +1,5 @@
-//! Bad usage and bad input: exit status 2, nothing on standard output, and a message that names the place, what was
-//! found and what is expected.
+//! Bad usage and bad input: exit status 2, nothing on standard output, and a message that names the
+//! place, what was found and what is expected.
 
 use std::fs;
 use std::io::Write as _;

@@ -1,4 +1,5 @@
-//! `simrun calibrate`: a platform file that runs, a report, warnings, and mistakes with their lines.
+//! `simrun calibrate`: a platform file that runs, a report, warnings, and mistakes with their
+//! lines.
 
 use std::fmt::Write as _;
 

@@ -449,7 +449,8 @@ fn runs_drawn_at_random_are_no_proof() {
     }
 }
 
-/// `simrun check` with the test program of ranks that does `case`; every command that it offers shows the same again.
+/// `simrun check` with the test program of ranks that does `case`; every command that it offers
+/// shows the same again.
 fn check_ranks(case: &str, options: &str, kind: &str) -> serde_json::Value {
     let ranks = program("cases");
     let ran = simrun(&format!(

@@ -1,5 +1,5 @@
-//! `simrun check` of rank programs: buffers that MPI does not promise, mistakes that no rank notices, and programs that do not
-//! keep to the contract.
+//! `simrun check` of rank programs: buffers that MPI does not promise, mistakes that no rank
+//! notices, and programs that do not keep to the contract.
 
 use crate::check::shell;
 use crate::support::{program, simrun};

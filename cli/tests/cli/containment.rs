@@ -1,4 +1,5 @@
-//! Programs that do something to the process that simulates them, and files that are no programs: no such run succeeds.
+//! Programs that do something to the process that simulates them, and files that are no programs:
+//! no such run succeeds.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

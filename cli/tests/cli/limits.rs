@@ -81,7 +81,8 @@ struct Running {
 }
 
 impl Running {
-    /// Starts a case that prints `running`, and waits for that line: signals are watched for by then.
+    /// Starts a case that prints `running`, and waits for that line: signals are watched for by
+    /// then.
     fn start(case: &str, options: &str) -> Self {
         // The tests may run under nohup, and what is ignored there is ignored in all children.
         let mut command = command("env");

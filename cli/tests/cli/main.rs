@@ -1,6 +1,7 @@
 //! The command line as its users meet it: one file per promise.
 //!
-//! The programs run from the root of the checkout, in the target folder that this test was built into.
+//! The programs run from the root of the checkout, in the target folder that this test was built
+//! into.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

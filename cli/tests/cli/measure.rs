@@ -1,4 +1,5 @@
-//! `simrun measure`, `calibrate` and `compare` in a row: on a simulated network, whose parameters come back, and between real processes.
+//! `simrun measure`, `calibrate` and `compare` in a row: on a simulated network, whose parameters
+//! come back, and between real processes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -69,7 +70,8 @@ fn a_simulated_network_comes_back() {
         assert_eq!(found["eager_threshold"], 4096, "{model}");
         assert!(number(&found["self_check"]) <= 0.01, "{model}");
         never_falls(&found);
-        // Calls bound the streams from which `loggops` takes its gap per byte; the other models have nothing to err by.
+        // Calls bound the streams from which `loggops` takes its gap per byte; the other models
+        // have nothing to err by.
         let (median, worst) = errors(&found);
         assert!(
             model == "loggops" || median <= 1e-6 && worst <= 1e-6,
@@ -403,7 +405,8 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
     );
 }
 
-/// The limits of the method for two pinned processes on the loopback: the median and the worst error of sizes held back.
+/// The limits of the method for two pinned processes on the loopback: the median and the worst
+/// error of sizes held back.
 const LIMITS: (f64, f64) = (0.03, 0.15);
 
 /// `simrun` with these arguments, on one of the processors that this process may use.
@@ -416,9 +419,9 @@ fn on_one_processor(line: &str) -> Ran {
     run(command.args(line.split_whitespace()))
 }
 
-/// A short real measurement that is started by `start` and may take so many seconds, calibrated. Its
-/// sockets do not pace what they send, whatever others of this machine do. Asserts what holds on any
-/// machine, and returns the figures.
+/// A short real measurement that is started by `start` and may take so many seconds, calibrated.
+/// Its sockets do not pace what they send, whatever others of this machine do. Asserts what holds
+/// on any machine, and returns the figures.
 fn really_measured(folder: &Folder, start: fn(&str) -> Ran, seconds: u32) -> Value {
     let (out, mine) = (folder.path("m.csv"), folder.path("mine.toml"));
     let ran = start(&format!(
@@ -468,7 +471,8 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Ran, seconds: u32) -> Val
         warnings(&found).all(|(code, _)| code != "W-PACED"),
         "{found}"
     );
-    // Every size that was held back is predicted, but for those that were measured only at another speed of the machine.
+    // Every size that was held back is predicted, but for those that were measured only at another
+    // speed of the machine.
     let held_back = samples.lines().filter(|line| line.contains(",validate,"));
     let held_back: BTreeSet<u64> = held_back
         .filter_map(|line| line.split(',').nth(3)?.parse().ok())
@@ -529,8 +533,9 @@ fn never_falls(found: &Value) {
     }
 }
 
-/// Why errors of predictions mean nothing, if the session itself says so: the machine changed its speed, or the times that were measured are not known
-/// well enough to hold a prediction against them.
+/// Why errors of predictions mean nothing, if the session itself says so: the machine changed its
+/// speed, or the times that were measured are not known well enough to hold a prediction against
+/// them.
 fn excuse(found: &Value) -> Option<String> {
     let numbers = |text: &str| -> Vec<f64> {
         let words = text.split(|letter: char| !letter.is_ascii_digit() && letter != '.');

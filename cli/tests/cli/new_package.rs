@@ -22,8 +22,9 @@ fn a_new_package_runs_at_once() {
     let arguments = line.split_whitespace().skip(1);
     let ran = run(command(SIMRUN).current_dir(&here).args(arguments));
     assert_eq!(ran.status, 0, "{ran:?}");
-    // Rank 0 sends 1 KiB to each of 3 ranks at once: its own link of 1.25 GB/s carries all three, so they arrive
-    // after 2·1 µs + 3·1024 B / 1.25 GB/s = 4.4576 µs; the answers, at once again, take as long.
+    // Rank 0 sends 1 KiB to each of 3 ranks at once: its own link of 1.25 GB/s carries all three,
+    // so they arrive after 2·1 µs + 3·1024 B / 1.25 GB/s = 4.4576 µs; the answers, at once again,
+    // take as long.
     assert_eq!(
         ran.stdout.lines().take(3).collect::<Vec<_>>(),
         [1, 2, 3].map(|rank| format!("rank {rank} answered at 0.000008915 s"))

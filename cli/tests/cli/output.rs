@@ -1,4 +1,5 @@
-//! Where output goes: results on standard output, everything else on standard error; and streams that are closed.
+//! Where output goes: results on standard output, everything else on standard error; and streams
+//! that are closed.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
-//! Promise: output replaces regular files as a whole, never an input, and streams to standard output where that is asked for.
+//! Promise: output replaces regular files as a whole, never an input, and streams to standard
+//! output where that is asked for.
 
 use std::fs;
 use std::os::unix::fs::symlink;

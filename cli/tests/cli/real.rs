@@ -1,4 +1,5 @@
-//! `simrun real`: the same programs as processes over TCP; what they print, how they end, and that none is left.
+//! `simrun real`: the same programs as processes over TCP; what they print, how they end, and that
+//! none is left.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -25,7 +25,8 @@ fn a_record_is_complete_and_reproduces_the_run() {
     );
     assert_eq!(record["seed"], 5);
 
-    // The program with the recorded arguments, on the recorded platform and with a folder of its own.
+    // The program with the recorded arguments, on the recorded platform and with a folder of its
+    // own.
     let (platform, elsewhere) = (format!("{out}/platform.toml"), folder.path("again"));
     let arguments = record["arguments"].as_array().unwrap().iter();
     let again = arguments.map(|argument| match argument.as_str().unwrap() {

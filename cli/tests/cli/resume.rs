@@ -1,4 +1,5 @@
-//! Promise: a search that was interrupted goes on where it was, and comes to the same counts, findings and warnings.
+//! Promise: a search that was interrupted goes on where it was, and comes to the same counts,
+//! findings and warnings.
 
 use std::process::{Command, Stdio};
 
@@ -64,7 +65,8 @@ fn a_search_that_is_stopped_under_mixed_sends_goes_on_there() {
     assert_eq!(unbuffered, 6, "as many under rendezvous");
     let mixed = whole["mixed"]["traces"].as_u64().unwrap();
     assert!(mixed > unbuffered, "{whole}");
-    // The first two searches have 6 orders and are over; the limit stops the last one, again and again.
+    // The first two searches have 6 orders and are over; the limit stops the last one, again and
+    // again.
     let mut kept = 0;
     loop {
         let ran = any_source(&format!("--max-traces 7 --resume {file}"));

@@ -1,4 +1,5 @@
-//! `--schedule`: the order of a run that was simulated is replayed under check, or it is told why not.
+//! `--schedule`: the order of a run that was simulated is replayed under check, or it is told why
+//! not.
 
 use crate::support::{CLUSTER, Folder, Ran, program, root, simrun};
 

@@ -22,7 +22,8 @@ fn add(remote: &MemoryRegion, offset: u64, add: u64) -> Operation {
     }
 }
 
-/// The sums that come back, as in the test C09-027 no. 12 of the InfiniBand Trade Association: the word wraps.
+/// The sums that come back, as in the test C09-027 no. 12 of the InfiniBand Trade Association: the
+/// word wraps.
 pub(super) async fn fetch_and_add(side: &Side<'_>) {
     const STEP: u64 = 0x1111_1111_1111_1111;
     const START: u64 = u64::MAX - 2 * STEP + 5;

@@ -28,7 +28,8 @@ fn lengths(connected: &Connected<'_>) -> Vec<u32> {
     ]
 }
 
-/// A region that a message of `length` bytes may be written to from [`MARGIN`] on, plus one, so that it is not aligned.
+/// A region that a message of `length` bytes may be written to from [`MARGIN`] on, plus one, so
+/// that it is not aligned.
 fn target(connected: &Connected<'_>, length: u32) -> crate::MemoryRegion {
     let region = connected.region(u64::from(length) + 2 * MARGIN, Access::ALL);
     let marks = vec![0xee; usize::try_from(region.length).expect("fits")];

@@ -1,4 +1,5 @@
-//! What goes wrong is told, by the right status, and the rest of the queue pair's requests are flushed.
+//! What goes wrong is told, by the right status, and the rest of the queue pair's requests are
+//! flushed.
 
 use super::Side;
 use super::connected::{Connected, Setup};
@@ -26,7 +27,8 @@ fn one_sided(side: &Side<'_>, remote_addr: u64, rkey: u32) -> Vec<Operation> {
     operations
 }
 
-/// The request fails with this status, the next ones are flushed, and the queue pair is in the error state.
+/// The request fails with this status, the next ones are flushed, and the queue pair is in the
+/// error state.
 async fn fails(
     connected: &Connected<'_>,
     operation: Operation,
@@ -55,8 +57,8 @@ async fn flushed(connected: &Connected<'_>, wr_id: u64) {
     assert_eq!(facts, (wr_id, WcStatus::WrFlushErr, None));
 }
 
-/// The first side does what each operation is, on a connection of its own, and all fail with this status; the second side has a receive posted,
-/// which is flushed, and its memory stays as it is.
+/// The first side does what each operation is, on a connection of its own, and all fail with this
+/// status; the second side has a receive posted, which is flushed, and its memory stays as it is.
 async fn all_fail(
     side: &Side<'_>,
     setup: &Setup,

@@ -178,7 +178,8 @@ pub(super) async fn a_fence_waits_for_reads(side: &Side<'_>) {
     connected.close().await;
 }
 
-/// A full queue refuses, what was taken is done when the other side is ready, and then there is room again.
+/// A full queue refuses, what was taken is done when the other side is ready, and then there is
+/// room again.
 pub(super) async fn full_queues_refuse(side: &Side<'_>) {
     let setup = Setup {
         cap: QpCapabilities {
@@ -192,7 +193,8 @@ pub(super) async fn full_queues_refuse(side: &Side<'_>) {
     let region = connected.region(64, Access::LOCAL_WRITE);
     let mut taken = 0;
     if side.is_first() {
-        // The other side has no receives yet, so nothing gets done. Adapters may have more room than was asked for.
+        // The other side has no receives yet, so nothing gets done. Adapters may have more room
+        // than was asked for.
         let most = side.verbs.query_device().max_qp_wr;
         let refused = loop {
             assert!(taken <= u64::from(most), "the queue never gets full");

@@ -46,14 +46,17 @@ impl Link for MemoryLink {
     }
 }
 
-/// What an adapter is known to do in another way than the specification says. The cases expect exactly that.
+/// What an adapter is known to do in another way than the specification says. The cases expect
+/// exactly that.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Deviations {
-    /// A local key that the adapter does not know is [`LocQpOpErr`](crate::WcStatus::LocQpOpErr) instead of
-    /// [`LocProtErr`](crate::WcStatus::LocProtErr).
+    /// A local key that the adapter does not know is [`LocQpOpErr`](crate::WcStatus::LocQpOpErr)
+    /// instead of [`LocProtErr`](crate::WcStatus::LocProtErr).
     pub unknown_lkey_is_an_operation_error: bool,
-    /// A receive that is too short is [`RemOpErr`](crate::WcStatus::RemOpErr) at the sender and [`LocQpOpErr`](crate::WcStatus::LocQpOpErr) at
-    /// the receiver, instead of [`RemInvReqErr`](crate::WcStatus::RemInvReqErr) and [`LocLenErr`](crate::WcStatus::LocLenErr).
+    /// A receive that is too short is [`RemOpErr`](crate::WcStatus::RemOpErr) at the sender and
+    /// [`LocQpOpErr`](crate::WcStatus::LocQpOpErr) at the receiver, instead of
+    /// [`RemInvReqErr`](crate::WcStatus::RemInvReqErr) and
+    /// [`LocLenErr`](crate::WcStatus::LocLenErr).
     pub length_is_an_operation_error: bool,
     /// Receives posted in the error state stay in the queue instead of being flushed.
     pub late_receives_stay: bool,
@@ -132,7 +135,8 @@ impl<'a> Side<'a> {
         assert!(self.swap(b"here").await == b"here", "out of step");
     }
 
-    /// Tells the other side where a region is and how it may be reached, and hears the same of one there.
+    /// Tells the other side where a region is and how it may be reached, and hears the same of one
+    /// there.
     pub(super) async fn swap_region(&self, region: &MemoryRegion) -> MemoryRegion {
         let mut message = Vec::new();
         for word in [region.addr, region.length, u64::from(region.rkey)] {

@@ -1,4 +1,5 @@
-//! Any bytes for the reader of tickets: `cargo +nightly fuzz run ticket -- -max_len=4096 -timeout=10 -rss_limit_mb=1024` in `real/`.
+//! Any bytes for the reader of tickets: `cargo +nightly fuzz run ticket -- -max_len=4096
+//! -timeout=10 -rss_limit_mb=1024` in `real/`.
 
 #![no_main]
 

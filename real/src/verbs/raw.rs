@@ -1,14 +1,18 @@
-//! The functions of libibverbs, each behind a safe one: this module and those in it are the only ones with `unsafe`.
+//! The functions of libibverbs, each behind a safe one: this module and those in it are the only
+//! ones with `unsafe`.
 //!
 //! What makes them safe:
 //!
-//! * **Lifetimes.** Each object owns the C object of the same name, holds the objects that it is made of (`Rc`), and destroys it when it is
-//!   dropped: in C, too, nothing is destroyed before what is made of it. Every pointer of a live object is therefore valid.
-//! * **Threads.** Raw pointers make all of them `!Send` and `!Sync`. libibverbs itself would allow more.
-//! * **Memory.** The adapter reads and writes only memory that is registered, and of that only what the rights allow. Registered memory is
-//!   owned by its `Mr` and lives until it is no longer registered. No reference to it exists meanwhile; see `memory`.
-//! * **Layout.** The declarations are generated from rdma-core's own header. Libraries of other versions are compatible by the versions of
-//!   their symbols.
+//! * **Lifetimes.** Each object owns the C object of the same name, holds the objects that it is
+//!   made of (`Rc`), and destroys it when it is dropped: in C, too, nothing is destroyed before
+//!   what is made of it. Every pointer of a live object is therefore valid.
+//! * **Threads.** Raw pointers make all of them `!Send` and `!Sync`. libibverbs itself would allow
+//!   more.
+//! * **Memory.** The adapter reads and writes only memory that is registered, and of that only what
+//!   the rights allow. Registered memory is owned by its `Mr` and lives until it is no longer
+//!   registered. No reference to it exists meanwhile; see `memory`.
+//! * **Layout.** The declarations are generated from rdma-core's own header. Libraries of other
+//!   versions are compatible by the versions of their symbols.
 
 #![expect(
     unsafe_code,
@@ -92,7 +96,8 @@ impl Devices {
         (0..self.length).map(|index| {
             // SAFETY: the list has `length` entries and is freed only when `self` is dropped.
             let device = unsafe { *self.list.add(index) };
-            // SAFETY: the device is one of the list; its name is a C string inside of it, copied before the list can be freed.
+            // SAFETY: the device is one of the list; its name is a C string inside of it, copied
+            // before the list can be freed.
             let name = unsafe { CStr::from_ptr(ffi::ibv_get_device_name(device)) };
             (device, name.to_string_lossy().into_owned())
         })
@@ -129,7 +134,8 @@ pub(super) struct Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: open since it was made, closed once, and all that was made of it is gone: it would hold this.
+        // SAFETY: open since it was made, closed once, and all that was made of it is gone: it
+        // would hold this.
         unsafe { ffi::ibv_close_device(self.raw) };
     }
 }
@@ -190,7 +196,8 @@ impl Context {
 
     /// Readable when [`event`](Self::event) has one.
     pub(super) fn event_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the context is open, and its descriptor is too until it is dropped, which outlives the borrow.
+        // SAFETY: the context is open, and its descriptor is too until it is dropped, which
+        // outlives the borrow.
         unsafe { BorrowedFd::borrow_raw((*self.raw).async_fd) }
     }
 
@@ -228,8 +235,8 @@ impl Context {
 
     pub(super) fn port(&self, port_num: u8) -> Result<PortAttributes, VerbsError> {
         let mut raw = ffi::ibv_port_attr::default();
-        // SAFETY: the context is open. The function writes the first fields of the structure, all that we read; what was added
-        // after them stays zero.
+        // SAFETY: the context is open. The function writes the first fields of the structure, all
+        // that we read; what was added after them stays zero.
         check("ibv_query_port", unsafe {
             ffi::ibv_query_port(self.raw, port_num, (&raw mut raw).cast())
         })?;
@@ -317,7 +324,8 @@ impl Context {
             }
             _ => RawEvent::Device(code),
         };
-        // SAFETY: the event came from `ibv_get_async_event` and is acknowledged once, before anything can be destroyed.
+        // SAFETY: the event came from `ibv_get_async_event` and is acknowledged once, before
+        // anything can be destroyed.
         unsafe { ffi::ibv_ack_async_event(&raw mut raw) };
         Ok(Some(event))
     }

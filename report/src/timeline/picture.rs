@@ -1,9 +1,10 @@
 //! A happened-before diagram: what each actor did, and which step had to come before which.
 //!
-//! Time goes down, one row per step; each actor has a lane. Words stand on the left, so that nothing crosses them. An arrow
-//! leaves a step along its row, which has no other step in it, goes down beside the lane of the step that depends on it, and
-//! ends there: only direct dependences between actors are drawn, the lanes show the others. Below stand the actors that did not
-//! end, with arrows to those they wait for.
+//! Time goes down, one row per step; each actor has a lane. Words stand on the left, so that
+//! nothing crosses them. An arrow leaves a step along its row, which has no other step in it, goes
+//! down beside the lane of the step that depends on it, and ends there: only direct dependences
+//! between actors are drawn, the lanes show the others. Below stand the actors that did not end,
+//! with arrows to those they wait for.
 //!
 //! *Not drawn*: dates, for there are none.
 
@@ -52,7 +53,8 @@ pub(crate) fn svg_of_timeline(timeline: &Timeline) -> Result<String, PlotError> 
     svg(layout.size(), &layout)
 }
 
-/// An arrow: from a lane and a row to a lane and a row, and its track beside the lane where it ends.
+/// An arrow: from a lane and a row to a lane and a row, and its track beside the lane where it
+/// ends.
 struct Arrow {
     from: (i32, i32),
     to: (i32, i32),
@@ -129,7 +131,8 @@ impl<'a> Layout<'a> {
         layout
     }
 
-    /// Adds an arrow on the first track where no other arrow is beside the same rows of the same lane.
+    /// Adds an arrow on the first track where no other arrow is beside the same rows of the same
+    /// lane.
     fn add_arrow(&mut self, from: (usize, usize), to: (usize, usize), colour: RGBColor) {
         let point = |(lane, row): (usize, usize)| (self.x(lane), self.y(row));
         let (from, to) = (point(from), point(to));

@@ -280,7 +280,8 @@ fn sends(text: &str) -> Result<SendMode, String> {
     }
 }
 
-/// The schedule that `text` is, or that stands in the file of this name after lines that begin with `#`.
+/// The schedule that `text` is, or that stands in the file of this name after lines that begin with
+/// `#`.
 fn schedule(text: &str) -> Result<Schedule, String> {
     let parse = |text: &str| {
         text.parse()

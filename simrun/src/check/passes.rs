@@ -1,9 +1,11 @@
-//! The searches that follow the first one: the same program, with sends that are buffered otherwise.
+//! The searches that follow the first one: the same program, with sends that are buffered
+//! otherwise.
 //!
-//! MPI promises no buffer for a send in the standard mode. If nothing is found in a program of ranks whose send mode was left
-//! open, it is explored again with sends that all wait for their receives, and then with sends of which each is buffered or not. What
-//! is found only there is a finding: the program relies on buffers. These searches take a limited number of steps unless a number was asked for; one that is cut makes the
-//! verdict of the whole check *bounded*.
+//! MPI promises no buffer for a send in the standard mode. If nothing is found in a program of
+//! ranks whose send mode was left open, it is explored again with sends that all wait for their
+//! receives, and then with sends of which each is buffered or not. What is found only there is a
+//! finding: the program relies on buffers. These searches take a limited number of steps unless a
+//! number was asked for; one that is cut makes the verdict of the whole check *bounded*.
 
 use std::vec::IntoIter;
 
@@ -17,7 +19,8 @@ use super::{Found, Subject};
 /// The sends of the searches that follow, in their order.
 const MODES: [SendMode; 2] = [SendMode::Rendezvous, SendMode::Mixed];
 
-/// Without a number of steps that was asked for, a search takes at most so many times the steps of the first one...
+/// Without a number of steps that was asked for, a search takes at most so many times the steps of
+/// the first one...
 const FACTOR: u64 = 10;
 /// ... but so many in any case.
 const STEPS_MIN: u64 = 1_000_000;
@@ -62,8 +65,8 @@ fn with_sends<'a>(subject: &Subject<'a>, mode: SendMode) -> Subject<'a> {
     }
 }
 
-/// Carries the searches out that follow the first one, until one finds something. `kept` is where they were interrupted, and
-/// `parts` takes where they can go on.
+/// Carries the searches out that follow the first one, until one finds something. `kept` is where
+/// they were interrupted, and `parts` takes where they can go on.
 pub(super) fn follow(
     subject: &Subject<'_>,
     first: &Report,

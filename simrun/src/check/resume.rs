@@ -1,8 +1,9 @@
 //! The file in which an interrupted search is kept, and from which it goes on.
 //!
-//! It names the program, its arguments, the options that matter, and the revision and the executable that made it, and carries a
-//! checksum: whatever does not fit is refused, with what is found and what was expected. Written to a temporary name and renamed:
-//! a search that is killed while it writes leaves the file of before.
+//! It names the program, its arguments, the options that matter, and the revision and the
+//! executable that made it, and carries a checksum: whatever does not fit is refused, with what is
+//! found and what was expected. Written to a temporary name and renamed: a search that is killed
+//! while it writes leaves the file of before.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,4 +1,5 @@
-//! A search from the command line: where it begins, what is made of its findings, and where it is kept if it is interrupted.
+//! A search from the command line: where it begins, what is made of its findings, and where it is
+//! kept if it is interrupted.
 //!
 //! Searches of the same program with other sends follow the first one (`passes.rs`).
 
@@ -234,8 +235,8 @@ pub(super) struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Keeps a search that goes on. It is worth more than its file, which may be written another time: an error is a
-    /// warning.
+    /// Keeps a search that goes on. It is worth more than its file, which may be written another
+    /// time: an error is a warning.
     fn keep(&self, checkpoint: &Checkpoint, numbers: &QueueNumbers) {
         if let Some(file) = &self.file
             && let Err(error) = file.write(&self.over, Some((checkpoint, numbers)))
@@ -245,7 +246,8 @@ impl Parts<'_> {
     }
 }
 
-/// A search from `part` on, on as many threads as are asked for. It is kept now and then, and added to `parts`.
+/// A search from `part` on, on as many threads as are asked for. It is kept now and then, and added
+/// to `parts`.
 pub(super) fn explore_all(
     subject: &Subject<'_>,
     options: &Options,

@@ -1,12 +1,13 @@
-//! A search that is kept while it goes: in slices of time, after each of which it is written down. A process that is killed
-//! loses the slice that it was in.
+//! A search that is kept while it goes: in slices of time, after each of which it is written down.
+//! A process that is killed loses the slice that it was in.
 //!
-//! Slices change nothing that a search finds or counts: each begins where the one before was interrupted, which is what
-//! `--resume` does. A user could observe that they take a little longer.
+//! Slices change nothing that a search finds or counts: each begins where the one before was
+//! interrupted, which is what `--resume` does. A user could observe that they take a little longer.
 
 use explore::{Bound, Checkpoint, Options, Report};
 
-/// Explores from `from` on, and calls `keep` with how far it is each time that `every` seconds have passed.
+/// Explores from `from` on, and calls `keep` with how far it is each time that `every` seconds have
+/// passed.
 ///
 /// # Errors
 /// The first error of `explore`.

@@ -1,4 +1,5 @@
-//! Any bytes for the reader of files of measurements: `cargo +nightly fuzz run measurements -- -max_len=4096 -timeout=10 -rss_limit_mb=1024` in `validation/`.
+//! Any bytes for the reader of files of measurements: `cargo +nightly fuzz run measurements --
+//! -max_len=4096 -timeout=10 -rss_limit_mb=1024` in `validation/`.
 
 #![no_main]
 

@@ -113,7 +113,8 @@ impl PlatformFacts {
     }
 }
 
-/// What the file says of its measurements, and what a comparison needs: the band, and the sentinels, in microseconds.
+/// What the file says of its measurements, and what a comparison needs: the band, and the
+/// sentinels, in microseconds.
 fn said(input: &Input, bands: &Bands, fitted: &Fit) -> Vec<String> {
     let mut said = input.sources.clone();
     said.push(format!("band_90: {:.4}", bands.at(fitted.range().1, 0.9)));
@@ -138,7 +139,8 @@ fn force(input: &mut Input, threshold: Option<u64>, options: &CalibrateOptions) 
     input.rules.forced = known;
 }
 
-/// The error bands, and predictions of the sizes that were held back, as far as anything is predicted.
+/// The error bands, and predictions of the sizes that were held back, as far as anything is
+/// predicted.
 fn held_back(
     input: &Input,
     fitted: &Fit,
@@ -179,7 +181,8 @@ fn threshold(input: &Input, options: &CalibrateOptions) -> Option<u64> {
         .or_else(|| largest.filter(|_| was_looked_for).map(|size| size + 1))
 }
 
-/// The fit with its intervals: jumps that may be chance become kinks, and far points count less if that was asked for.
+/// The fit with its intervals: jumps that may be chance become kinks, and far points count less if
+/// that was asked for.
 fn fitted(
     input: &Input,
     options: &CalibrateOptions,
@@ -207,7 +210,8 @@ fn fitted(
     Ok((fitted, confidence))
 }
 
-/// The costs of calls, and the copy that a receive of a waiting message makes by itself, if its cost is in that of the receive.
+/// The costs of calls, and the copy that a receive of a waiting message makes by itself, if its
+/// cost is in that of the receive.
 fn calls(input: &Input, eager_end: u64, copy: Option<f64>) -> (Calls, Option<f64>) {
     let of = |kernel: Kernel| {
         let summaries = input.kernels.get(&kernel)?;

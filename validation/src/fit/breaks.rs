@@ -4,11 +4,13 @@
 //!
 //! 1. a threshold that is known is there, exactly;
 //! 2. if the two lines meet between l and h, the curve bends there without a jump: a *kink*;
-//! 3. otherwise it jumps somewhere between them: at the power of two nearest to √(l h) if there is one in \[l, h), as the last size of
-//!    the old segment, or else at √(l h), as in gaps that have been measured down to 3 %. Both are guesses, in place and in side, and
-//!    [`Break::gap`] says so.
+//! 3. otherwise it jumps somewhere between them: at the power of two nearest to √(l h) if there is
+//!    one in \[l, h), as the last size of the old segment, or else at √(l h), as in gaps that have
+//!    been measured down to 3 %. Both are guesses, in place and in side, and [`Break::gap`] says
+//!    so.
 //!
-//! A wrong guess is what the largest errors of a fit come from: measure more sizes inside the gap, or name the threshold.
+//! A wrong guess is what the largest errors of a fit come from: measure more sizes inside the gap,
+//! or name the threshold.
 
 use super::segment::Line;
 use crate::point::bytes;
@@ -36,7 +38,8 @@ pub struct Break {
     pub above: u64,
     /// Bytes: the neighbouring measured sizes between which it was found.
     pub gap: (u64, u64),
-    /// By which factor the time grows at the break, as the lines say: 1 at a kink, below 1 for a jump downwards.
+    /// By which factor the time grows at the break, as the lines say: 1 at a kink, below 1 for a
+    /// jump downwards.
     pub jump: f64,
 }
 
@@ -98,7 +101,8 @@ pub(crate) fn between(old: Line, new: Line, gap: (u64, u64), forced: &[u64]) -> 
     }
 }
 
-/// The power of two in [l, h) nearest to `middle` in logarithm; the smaller of two that are equally near.
+/// The power of two in [l, h) nearest to `middle` in logarithm; the smaller of two that are equally
+/// near.
 fn power_of_two(gap: (u64, u64), middle: f64) -> Option<u64> {
     let factor = |power: u64| {
         let ratio = bytes(power) / middle;

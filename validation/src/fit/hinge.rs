@@ -1,13 +1,15 @@
 //! Jumps that may be chance: the lines on both sides are fitted again with a common point.
 //!
-//! Where several such breaks follow each other, all their segments are fitted together: T(s) = a + b s + Σ c_k max(0, s − h_k), with the hinges h_k at √(l h) of the
-//! breaks' gaps. If that would need a negative intercept or slope somewhere, the jumps stay as they are.
+//! Where several such breaks follow each other, all their segments are fitted together: T(s) = a +
+//! b s + Σ c_k max(0, s − h_k), with the hinges h_k at √(l h) of the breaks' gaps. If that would
+//! need a negative intercept or slope somewhere, the jumps stay as they are.
 
 use super::{BreakKind, Fit, Line, Rules, sigmas};
 use crate::point::{Point, bytes};
 
 impl Fit {
-    /// The same fit with hinges instead of the jumps at these breaks, by their places in [`Fit::breaks`].
+    /// The same fit with hinges instead of the jumps at these breaks, by their places in
+    /// [`Fit::breaks`].
     #[must_use]
     pub fn with_hinges(&self, at: &[usize], points: &[Point], rules: &Rules) -> Self {
         let mut again = self.clone();
@@ -73,7 +75,8 @@ impl Fit {
     }
 }
 
-/// The weighted least squares of a + b s + Σ c_k max(0, s − h_k); nothing if the points do not determine it.
+/// The weighted least squares of a + b s + Σ c_k max(0, s − h_k); nothing if the points do not
+/// determine it.
 fn least_squares(points: &[Point], sigmas: &[f64], hinges: &[f64]) -> Option<Vec<f64>> {
     let n = 2 + hinges.len();
     // Sizes in units of the largest, so that the equations are of one scale.

@@ -1,5 +1,6 @@
-//! Weights by Huber: points that are far from their line count less. Inside the segments that were found, never while they are searched, where a point far
-//! away may be the beginning of another segment.
+//! Weights by Huber: points that are far from their line count less. Inside the segments that were
+//! found, never while they are searched, where a point far away may be the beginning of another
+//! segment.
 
 use super::{Fit, Rules, search, sigmas};
 use crate::point::Point;

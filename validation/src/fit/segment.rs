@@ -1,8 +1,9 @@
 //! One segment: the line a + b s that is nearest to some points, with a ≥ 0 and b ≥ 0.
 //!
-//! Nearest means the least Σ ((y − a − b s) / (σ y))²: relative distances, because with distances in seconds the large messages decide
-//! everything and small ones are wrong by half. Negative parameters would be no latency and no bandwidth, so where the least is there,
-//! the least on the border is taken: b = 0 and the weighted mean, or a = 0 and the slope through the origin.
+//! Nearest means the least Σ ((y − a − b s) / (σ y))²: relative distances, because with distances
+//! in seconds the large messages decide everything and small ones are wrong by half. Negative
+//! parameters would be no latency and no bandwidth, so where the least is there, the least on the
+//! border is taken: b = 0 and the weighted mean, or a = 0 and the slope through the origin.
 
 /// A line: seconds for an empty message and seconds per byte.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]

@@ -1,4 +1,5 @@
-//! What rank 0 tells the others to do next: one small message, so that only rank 0 has to know the plan and when it ends.
+//! What rank 0 tells the others to do next: one small message, so that only rank 0 has to know the
+//! plan and when it ends.
 
 use mpi::{Buffer, Comm, Result};
 

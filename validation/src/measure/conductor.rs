@@ -1,5 +1,6 @@
-//! The rank program that measures. Rank 0 decides: it warms up, looks for the eager threshold, goes through the plan until enough is known or the
-//! time is over, and measures more sizes where the time jumps. The others are told what to do, block by block.
+//! The rank program that measures. Rank 0 decides: it warms up, looks for the eager threshold, goes
+//! through the plan until enough is known or the time is over, and measures more sizes where the
+//! time jumps. The others are told what to do, block by block.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -34,12 +35,14 @@ const LATE_REPETITIONS: u32 = 5;
 const LATE_MIN_S: f64 = 5e-3;
 /// The part of the time after which no pass begins, so that refinement has some.
 const PASSES_PART: f64 = 0.85;
-/// So many times the time limit after the warm-up, even the first pass ends: everything is measured once, if there is any way to.
+/// So many times the time limit after the warm-up, even the first pass ends: everything is measured
+/// once, if there is any way to.
 const FIRST_PASS: f64 = 4.0;
 /// What one block costs besides its samples, in seconds: telling the others.
 const BLOCK_S: f64 = 50e-6;
 
-/// Is told now and then how far it is: seconds gone, seconds that may be left, and what is being done.
+/// Is told now and then how far it is: seconds gone, seconds that may be left, and what is being
+/// done.
 pub type Tell = Rc<dyn Fn(f64, f64, &str)>;
 
 /// The rank program: measures what the options ask for. Rank 0 puts what it finds into `session`.
@@ -298,7 +301,8 @@ impl<'a> Conductor<'a> {
         Ok(false)
     }
 
-    /// Halves the range between the largest eager and the smallest synchronous size, by how long a send with a late receive takes.
+    /// Halves the range between the largest eager and the smallest synchronous size, by how long a
+    /// send with a late receive takes.
     async fn find_threshold(&mut self) -> Result<()> {
         let late_s = (10.0 * self.about.1).max(LATE_MIN_S);
         self.session.late_delay_s = late_s;
@@ -383,7 +387,8 @@ impl<'a> Conductor<'a> {
             let is_hidden = plan.validation.contains(&size);
             let mut here = Vec::new();
             for _ in 0..self.options.blocks_min {
-                // What is held back stays so: where such a size is asked for, its neighbour answers.
+                // What is held back stays so: where such a size is asked for, its neighbour
+                // answers.
                 let size = if is_hidden { size + 1 } else { size };
                 here.extend(self.keep(Task { size, ..task }).await?);
             }

@@ -1,6 +1,7 @@
 //! Copying in memory, from and to places that are in no cache.
 //!
-//! Source and destination rotate over at least four times the last level of cache, because a copy from one hot buffer measures the cache.
+//! Source and destination rotate over at least four times the last level of cache, because a copy
+//! from one hot buffer measures the cache.
 
 use std::fs;
 use std::hint::black_box;

@@ -1,6 +1,7 @@
 //! The kernels: what rank 0 times, and what the others do meanwhile.
 //!
-//! Rank 1 is the partner of all kernels between two ranks. A ring is what `apps/ring` does in a round. Every repetition ends with an answer to rank 0, so that none runs into the next.
+//! Rank 1 is the partner of all kernels between two ranks. A ring is what `apps/ring` does in a
+//! round. Every repetition ends with an answer to rank 0, so that none runs into the next.
 
 use mpi::{Buffer, Comm, Result, waitall};
 
@@ -154,7 +155,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Sends back to back, or with pauses that are taken off, and one answer. The second time is that inside the first send.
+    /// Sends back to back, or with pauses that are taken off, and one answer. The second time is
+    /// that inside the first send.
     async fn stream(&self, block: &Block, message: &Buffer) -> Result<(f64, Option<f64>)> {
         let world = self.world;
         let (number, delay_s) = match block.kernel {

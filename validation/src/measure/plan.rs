@@ -1,11 +1,14 @@
-//! The plan: which kernel at which sizes, in which order. A function of the seed and the options, nothing else.
+//! The plan: which kernel at which sizes, in which order. A function of the seed and the options,
+//! nothing else.
 //!
-//! Training sizes are stratified: one in each of n equal intervals of ln s over \[1, largest\], uniformly placed; with them the empty message, the
-//! largest one, and t − 1, t, t + 1 for each known threshold t. Validation sizes are drawn the same way from another random stream, and move to the
-//! next free size if training has them. Powers of two alone would put every switch of protocol on the grid, with its side unknown.
+//! Training sizes are stratified: one in each of n equal intervals of ln s over \[1, largest\],
+//! uniformly placed; with them the empty message, the largest one, and t − 1, t, t + 1 for each
+//! known threshold t. Validation sizes are drawn the same way from another random stream, and move
+//! to the next free size if training has them. Powers of two alone would put every switch of
+//! protocol on the grid, with its side unknown.
 //!
-//! A *pass* is one block of everything, in an order of its own: all kernels and both sets mixed, so that drift of the machine is noise and not
-//! slope.
+//! A *pass* is one block of everything, in an order of its own: all kernels and both sets mixed, so
+//! that drift of the machine is noise and not slope.
 
 use std::collections::BTreeSet;
 
@@ -84,7 +87,8 @@ impl Selection {
 pub struct MeasureOptions {
     /// The seed of sizes and order.
     pub seed: u64,
-    /// The number of this session: one start of the processes. Sizes do not depend on it, order does.
+    /// The number of this session: one start of the processes. Sizes do not depend on it, order
+    /// does.
     pub session: u32,
     /// Training sizes, besides those that are always there.
     pub sizes: u32,
@@ -310,8 +314,8 @@ fn drawn(seed: u64, name: &str, number: u32, largest: u64) -> impl Iterator<Item
 }
 
 impl MeasureOptions {
-    /// Cut to the time there is, if a block of a task takes `cost` seconds: fewer blocks first, then smaller sizes, then fewer of them. Says what was
-    /// cut; nothing if all fits.
+    /// Cut to the time there is, if a block of a task takes `cost` seconds: fewer blocks first,
+    /// then smaller sizes, then fewer of them. Says what was cut; nothing if all fits.
     pub(crate) fn cut(&mut self, ranks: u32, cost: impl Fn(&Task) -> f64) -> Option<String> {
         let before = self.clone();
         let pass = |options: &Self| -> f64 {
@@ -384,7 +388,8 @@ mod tests {
             for size in [0, 16_383, 16_384, 16_385, 1 << 20] {
                 assert!(is_trained(&size), "seed {seed}: {size}");
             }
-            // The widest gap between neighbours is two intervals of ln s, but for the smallest sizes.
+            // The widest gap between neighbours is two intervals of ln s, but for the smallest
+            // sizes.
             let width = 2.0 * libm::log(bytes(1 << 20)) / 60.0 + 1e-2;
             let far =
                 |two: &&[u64]| two[0] > 32 && libm::log(bytes(two[1]) / bytes(two[0])) > width;

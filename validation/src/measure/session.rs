@@ -12,7 +12,8 @@ use crate::sample::{Block, Kernel, Measurements, Set};
 pub struct Session {
     /// All blocks, in the order of time; a block of one number may have samples of two kernels.
     pub blocks: Vec<Block>,
-    /// The smallest step of the clock that was seen, in seconds; 0 if it does not move while it is read.
+    /// The smallest step of the clock that was seen, in seconds; 0 if it does not move while it is
+    /// read.
     pub clock_step_s: f64,
     /// What reading the clock takes, in seconds.
     pub clock_cost_s: f64,
@@ -102,7 +103,8 @@ impl Session {
     }
 }
 
-/// The text of a file of samples. `head` comes first: lines `# key: value` that say where the samples come from.
+/// The text of a file of samples. `head` comes first: lines `# key: value` that say where the
+/// samples come from.
 #[must_use]
 pub fn samples_as_csv(head: &str, sessions: &[Session]) -> String {
     let mut text = String::from(head);

@@ -1,5 +1,6 @@
-//! The same kernels on a simulated platform: for tests of everything that follows a measurement, for checking files that a calibration wrote, and
-//! for seeing what a measurement of a known network looks like.
+//! The same kernels on a simulated platform: for tests of everything that follows a measurement,
+//! for checking files that a calibration wrote, and for seeing what a measurement of a known
+//! network looks like.
 //!
 //! *Not simulated*: copies in memory, which take no simulated time of their own, and noise.
 
@@ -20,7 +21,8 @@ use super::session::Session;
 use crate::sample::Kernel;
 use crate::self_check::SimulationFailed;
 
-/// One simulated session on a platform with so many ranks, one per host. There is no noise, so a few samples of each size are enough.
+/// One simulated session on a platform with so many ranks, one per host. There is no noise, so a
+/// few samples of each size are enough.
 ///
 /// # Errors
 /// [`SimulationFailed`] if there are too few hosts, or the run does not finish.
@@ -52,7 +54,8 @@ pub fn measure_simulated(
     Ok(session.take())
 }
 
-/// What each kernel takes at each size on a platform, in seconds: one repetition each, with so many ranks, one on each host. `mode` overrides the eager threshold.
+/// What each kernel takes at each size on a platform, in seconds: one repetition each, with so many
+/// ranks, one on each host. `mode` overrides the eager threshold.
 ///
 /// # Errors
 /// [`SimulationFailed`] if the run does not finish.
@@ -78,8 +81,8 @@ async fn single(
 ) -> mpi::Result<()> {
     let mut bench = Bench::new(&world, Pause::Compute).await;
     for (kernel, size) in wanted.iter() {
-        // All ranks know what comes, so nobody has to be told. The pause is longer than any message, so that it is there; simulated time costs
-        // nothing.
+        // All ranks know what comes, so nobody has to be told. The pause is longer than any
+        // message, so that it is there; simulated time costs nothing.
         let block = Block {
             kernel: *kernel,
             size: *size,

@@ -1,4 +1,5 @@
-//! Documentation begins with a verb or a noun, as that of the standard library, not with a question.
+//! Documentation begins with a verb or a noun, as that of the standard library, not with a
+//! question.
 //!
 //! Every line counts that begins with such a word: a sentence that happens to begin a line counts,
 //! one that begins within a line does not.

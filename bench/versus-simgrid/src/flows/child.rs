@@ -1,8 +1,8 @@
-//! Our side of the random flows, measured from within. Twin: `cpp/flows.cpp`, with the same arguments, random numbers and
-//! answers.
+//! Our side of the random flows, measured from within. Twin: `cpp/flows.cpp`, with the same
+//! arguments, random numbers and answers.
 //!
-//! A flow is work that a device starts for an actor, which then waits: the way of every message between ranks. SimGrid's
-//! side has an actor in `Comm::sendto`.
+//! A flow is work that a device starts for an actor, which then waits: the way of every message
+//! between ranks. SimGrid's side has an actor in `Comm::sendto`.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
@@ -21,7 +21,8 @@ use sim_core::{
 
 use crate::child::used;
 
-/// How often our side looks at the clock, in completions; a look costs as much as a cheap completion.
+/// How often our side looks at the clock, in completions; a look costs as much as a cheap
+/// completion.
 const COMPLETIONS_BETWEEN_LOOKS: u64 = 64;
 
 /// What both sides are told.
@@ -33,8 +34,8 @@ pub(crate) struct Task {
     pub(crate) mode: Mode,
     /// How many flows there are, or are in flight.
     pub(crate) flows: u32,
-    /// After how many completions a churn ends at the latest; how often our side repeats anything else, so that there is
-    /// enough to measure.
+    /// After how many completions a churn ends at the latest; how often our side repeats anything
+    /// else, so that there is enough to measure.
     pub(crate) count: u64,
     /// After how many seconds of user time a churn ends at the latest.
     pub(crate) seconds: f64,
@@ -111,7 +112,8 @@ struct Flow {
     date: Time,
 }
 
-/// One flow after the other, always the same ones: any two hosts, 1e8 to 2e8 bytes, 0 to 2 ms after the one before.
+/// One flow after the other, always the same ones: any two hosts, 1e8 to 2e8 bytes, 0 to 2 ms after
+/// the one before.
 struct Flows {
     random: Random,
     hosts: Vec<HostId>,

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What one side wrote: `route NUMBER LINKS LATENCY` and, in the order of the ends, `end FLOW DATE`.
+/// What one side wrote: `route NUMBER LINKS LATENCY` and, in the order of the ends, `end FLOW
+/// DATE`.
 #[derive(Debug)]
 pub(crate) struct Dates {
     routes: Vec<(u64, f64)>,
@@ -57,8 +58,8 @@ impl Dates {
         })
     }
 
-    /// How many ends can be compared by their order, and how much the numbers of ends per simulated second up to the last of
-    /// them differ, relative.
+    /// How many ends can be compared by their order, and how much the numbers of ends per simulated
+    /// second up to the last of them differ, relative.
     pub(crate) fn pace(&self, other: &Self) -> (usize, f64) {
         let count = self.ends.len().min(other.ends.len());
         match count.checked_sub(1) {

@@ -1,4 +1,5 @@
-//! The platforms of the random flows, as XML that both sides read: links of 1.25 GB/s and 1 us, hosts node-0, node-1, ...
+//! The platforms of the random flows, as XML that both sides read: links of 1.25 GB/s and 1 us,
+//! hosts node-0, node-1, ...
 
 /// A platform.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

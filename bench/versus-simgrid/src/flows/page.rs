@@ -1,4 +1,5 @@
-//! The page `flows.md`: what completions cost, whether the dates agree, and the curve with its picture.
+//! The page `flows.md`: what completions cost, whether the dates agree, and the curve with its
+//! picture.
 
 use std::fmt::Write as _;
 use std::path::Path;

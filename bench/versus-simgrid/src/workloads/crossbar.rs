@@ -1,5 +1,5 @@
-//! The platform of the network workloads: equal hosts around one switch, each with a split-duplex link.
-//! Twin: the class `Crossbar` in `cpp/crossbar.hpp`.
+//! The platform of the network workloads: equal hosts around one switch, each with a split-duplex
+//! link. Twin: the class `Crossbar` in `cpp/crossbar.hpp`.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! A master deals tasks out to 1000 workers in turn, each a message of 1 KB and a computation. The size is the number of
-//! tasks. Twin: `cpp/master_worker.cpp`.
+//! A master deals tasks out to 1000 workers in turn, each a message of 1 KB and a computation. The
+//! size is the number of tasks. Twin: `cpp/master_worker.cpp`.
 
 use sim_core::ActivityError;
 

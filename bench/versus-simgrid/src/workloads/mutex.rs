@@ -1,4 +1,5 @@
-//! Actors that lock and unlock one mutex; the size is the number of actors and of turns. Twin: `cpp/mutex.cpp`.
+//! Actors that lock and unlock one mutex; the size is the number of actors and of turns. Twin:
+//! `cpp/mutex.cpp`.
 
 use sim_core::Simulation;
 

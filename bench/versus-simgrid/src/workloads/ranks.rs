@@ -1,5 +1,5 @@
-//! Programs of ranks, as `simrun` runs them, on a crossbar under the model `smpi`. The size is the number of ranks. Twins:
-//! `cpp/mpi_ring.c` and `cpp/mpi_alltoall.c`.
+//! Programs of ranks, as `simrun` runs them, on a crossbar under the model `smpi`. The size is the
+//! number of ranks. Twins: `cpp/mpi_ring.c` and `cpp/mpi_alltoall.c`.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! A ring of actors on a crossbar: in each round every actor sends 1 KB to the next and receives from the one before,
-//! all at once. The size is the number of actors. Twin: `cpp/ring.cpp`.
+//! A ring of actors on a crossbar: in each round every actor sends 1 KB to the next and receives
+//! from the one before, all at once. The size is the number of actors. Twin: `cpp/ring.cpp`.
 
 use sim_core::ActivityError;
 

@@ -1,4 +1,5 @@
-//! Actors that sleep 5 random times below 1 s each; the size is the number of actors. Twin: `cpp/sleep.cpp`.
+//! Actors that sleep 5 random times below 1 s each; the size is the number of actors. Twin:
+//! `cpp/sleep.cpp`.
 
 use sim_core::{Simulation, Span};
 

@@ -1,4 +1,5 @@
-//! Two actors that let each other go first; the size is the number of yields of each. Twin: `cpp/yield.cpp`.
+//! Two actors that let each other go first; the size is the number of yields of each. Twin:
+//! `cpp/yield.cpp`.
 
 use sim_core::Simulation;
 

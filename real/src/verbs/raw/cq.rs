@@ -53,8 +53,8 @@ impl CompletionChannel {
                 Err(last("ibv_get_cq_event"))
             };
         }
-        // SAFETY: the queue is live: destroying one takes its events out of the channel. Acknowledged once, at once, so that destroying
-        // never waits.
+        // SAFETY: the queue is live: destroying one takes its events out of the channel.
+        // Acknowledged once, at once, so that destroying never waits.
         unsafe { ffi::ibv_ack_cq_events(cq, 1) };
         Ok(u32::try_from(number.addr()).ok())
     }
@@ -86,7 +86,8 @@ impl Cq {
         let cqe = i32::try_from(cqe)
             .map_err(|_| refused("ibv_create_cq", Errno::INVAL.raw_os_error()))?;
         let number = ptr::without_provenance_mut(number as usize);
-        // SAFETY: the context is open, the channel is of it and live, and the number is never used as a pointer.
+        // SAFETY: the context is open, the channel is of it and live, and the number is never used
+        // as a pointer.
         let raw = unsafe { ffi::ibv_create_cq(channel.context.raw, cqe, number, channel.raw, 0) };
         if raw.is_null() {
             return Err(last("ibv_create_cq"));
@@ -133,7 +134,8 @@ impl Cq {
         while taken < most {
             let room = BATCH.min(most - taken);
             let entries = i32::try_from(room).expect("a batch is small");
-            // SAFETY: the queue is live and of this context, and there is room for so many completions.
+            // SAFETY: the queue is live and of this context, and there is room for so many
+            // completions.
             let got = unsafe { function(self.raw, entries, raw.as_mut_ptr()) };
             let got = usize::try_from(got).map_err(|_| refused(CALL, got))?;
             // What the requests brought was in memory before their completions.

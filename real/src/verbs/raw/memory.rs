@@ -1,8 +1,11 @@
 //! Protection domains and registered memory.
 //!
-//! The adapter, and remote peers through it, write to registered memory at any moment, while this program reads and writes it too. So there is no
-//! reference to it, only a pointer, and every access is atomic: relaxed loads and stores of 8 bytes where the address is a multiple of 8, of
-//! single bytes before and after. (Memory that is [only read](RegionMemory::ReadOnly) is an ordinary vector.) They are ordered by the fence of `Cq::poll`: what a request brought is seen once its completion was.
+//! The adapter, and remote peers through it, write to registered memory at any moment, while this
+//! program reads and writes it too. So there is no reference to it, only a pointer, and every
+//! access is atomic: relaxed loads and stores of 8 bytes where the address is a multiple of 8, of
+//! single bytes before and after. (Memory that is [only read](RegionMemory::ReadOnly) is an
+//! ordinary vector.) They are ordered by the fence of `Cq::poll`: what a request brought is seen
+//! once its completion was.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::mem::ManuallyDrop;
@@ -109,7 +112,8 @@ impl Bytes {
                 RegionMemory::Zeroed(this.length as u64)
             }
             &Origin::Owned { length, capacity } => {
-                // SAFETY: these are the parts of the vector that was taken apart, and it is put together once.
+                // SAFETY: these are the parts of the vector that was taken apart, and it is put
+                // together once.
                 let bytes = unsafe { Vec::from_raw_parts(this.start.as_ptr(), length, capacity) };
                 RegionMemory::Owned(bytes)
             }
@@ -153,8 +157,9 @@ impl Mr {
         }
         let bytes =
             Bytes::new(memory).map_err(|(error, memory)| RegisterError { error, memory })?;
-        // SAFETY: the domain is live. The bytes are `length` long and live until `deregister` has succeeded, or for ever. Nobody has a
-        // reference to them, or, if they are shared, only ones that do not write, and the rights do not let the adapter write.
+        // SAFETY: the domain is live. The bytes are `length` long and live until `deregister` has
+        // succeeded, or for ever. Nobody has a reference to them, or, if they are shared, only ones
+        // that do not write, and the rights do not let the adapter write.
         let raw = unsafe {
             ffi::ibv_reg_mr(
                 pd.raw,
@@ -207,7 +212,8 @@ impl Mr {
         Ok(self.bytes.take().expect("taken only here"))
     }
 
-    /// Gives the memory back; if the driver refuses to end the registration, it is kept for ever, because the adapter may use it.
+    /// Gives the memory back; if the driver refuses to end the registration, it is kept for ever,
+    /// because the adapter may use it.
     pub(in super::super) fn deregister(self) -> Result<RegionMemory, VerbsError> {
         let mut this = ManuallyDrop::new(self);
         let bytes = this.end()?;
@@ -250,7 +256,8 @@ impl Mr {
             *byte = unsafe { load(&mut from) };
         }
         for word in middle.chunks_exact_mut(8) {
-            // SAFETY: within the bytes, as `place` checked for the whole range, and a multiple of 8.
+            // SAFETY: within the bytes, as `place` checked for the whole range, and a multiple
+            // of 8.
             let word_there = unsafe { AtomicU64::from_ptr(from.as_ptr().cast()) };
             word.copy_from_slice(&word_there.load(Ordering::Relaxed).to_ne_bytes());
             // SAFETY: at most to the end of the range.
@@ -280,7 +287,8 @@ impl Mr {
         }
         for word in middle.chunks_exact(8) {
             let word = u64::from_ne_bytes(word.try_into().expect("8 bytes"));
-            // SAFETY: within the bytes, as `place` checked for the whole range, and a multiple of 8; not memory that others only read.
+            // SAFETY: within the bytes, as `place` checked for the whole range, and a multiple of
+            // 8; not memory that others only read.
             unsafe { AtomicU64::from_ptr(to.as_ptr().cast()) }.store(word, Ordering::Relaxed);
             // SAFETY: at most to the end of the range.
             to = unsafe { to.add(8) };

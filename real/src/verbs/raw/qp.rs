@@ -53,7 +53,8 @@ impl Qp {
             sq_sig_all: i32::from(sq_sig_all),
             ..ffi::ibv_qp_init_attr::default()
         };
-        // SAFETY: the domain and both queues are live, of one context, and held by what is returned; the attributes are live.
+        // SAFETY: the domain and both queues are live, of one context, and held by what is
+        // returned; the attributes are live.
         let raw = unsafe { ffi::ibv_create_qp(pd.raw, &raw mut init) };
         if raw.is_null() {
             return Err(last("ibv_create_qp"));
@@ -158,9 +159,11 @@ impl Qp {
             let Scratch { sges, sends, .. } = &mut *scratch;
             fill_sends(good, sges, sends);
             let mut bad = std::ptr::null_mut();
-            // SAFETY: the queue pair is live and of this context. The list and its entries are live and not moved meanwhile; the driver
-            // copies them. It follows addresses itself only where the request is inline: then they are of a live slice, which it
-            // copies. All others are checked by the adapter with their keys, so that it reaches registered memory only.
+            // SAFETY: the queue pair is live and of this context. The list and its entries are live
+            // and not moved meanwhile; the driver copies them. It follows addresses itself only
+            // where the request is inline: then they are of a live slice, which it copies. All
+            // others are checked by the adapter with their keys, so that it reaches registered
+            // memory only.
             let code = unsafe { function(self.raw, sends.as_mut_ptr(), &raw mut bad) };
             if code != 0 {
                 let taken = position(bad, sends);
@@ -222,8 +225,9 @@ impl Qp {
             let Scratch { sges, receives, .. } = &mut *scratch;
             fill_receives(good, sges, receives);
             let mut bad = std::ptr::null_mut();
-            // SAFETY: the queue pair is live and of this context. The list and its entries are live and not moved meanwhile; the driver
-            // copies them. The adapter checks addresses with their keys, so that it reaches registered memory only.
+            // SAFETY: the queue pair is live and of this context. The list and its entries are live
+            // and not moved meanwhile; the driver copies them. The adapter checks addresses with
+            // their keys, so that it reaches registered memory only.
             let code = unsafe { function(self.raw, receives.as_mut_ptr(), &raw mut bad) };
             if code != 0 {
                 let taken = position(bad, receives);
@@ -299,7 +303,8 @@ fn sge(sge: &Sge) -> ffi::ibv_sge {
     }
 }
 
-/// Makes the list that the requests are in C. All pointers in it point into `sges` and `sends`, until these are touched.
+/// Makes the list that the requests are in C. All pointers in it point into `sges` and `sends`,
+/// until these are touched.
 fn fill_sends(
     requests: &[SendRequest<'_>],
     sges: &mut Vec<ffi::ibv_sge>,

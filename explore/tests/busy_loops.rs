@@ -1,8 +1,10 @@
-//! Promise: a loop over several questions (tests, probes, attempts to lock) waits until one of them may be answered otherwise: it ends, no
-//! order is lost, and one that can never go on is a livelock.
+//! Promise: a loop over several questions (tests, probes, attempts to lock) waits until one of them
+//! may be answered otherwise: it ends, no order is lost, and one that can never go on is a
+//! livelock.
 //!
-//! Random programs of one or two such loops and of actors that make them go on, or do not. The judge runs every interleaving and uses no
-//! dependency relation: compared is what the loops were told in their last round.
+//! Random programs of one or two such loops and of actors that make them go on, or do not. The
+//! judge runs every interleaving and uses no dependency relation: compared is what the loops were
+//! told in their last round.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

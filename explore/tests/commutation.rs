@@ -1,6 +1,7 @@
-//! Promise: the dependency relation tells the truth. From random reachable states of random programs, two steps that are
-//! called independent lead to the same state in both orders, and neither enables or disables the other; and no step
-//! disables another actor's step, but those that end or stop actors.
+//! Promise: the dependency relation tells the truth. From random reachable states of random
+//! programs, two steps that are called independent lead to the same state in both orders, and
+//! neither enables or disables the other; and no step disables another actor's step, but those that
+//! end or stop actors.
 
 mod random;
 
@@ -13,7 +14,8 @@ use sim_core::{Executed, StepKind, Stream};
 /// Pairs of kinds: how often they were dependent, and how often the order made a difference then.
 type Cells = BTreeMap<(StepKind, StepKind), (u64, u64)>;
 
-/// What two steps lead to, one after the other: their events and everything that can be seen afterwards.
+/// What two steps lead to, one after the other: their events and everything that can be seen
+/// afterwards.
 fn outcome(
     player: &mut Player,
     prefix: &[Event],
@@ -171,15 +173,17 @@ fn independent_steps_commute_and_dependent_ones_sometimes_do_not() {
             let mut stream = Stream::new(number, "states");
             let mut player = Player::new(random::stepper(&program));
             for _ in 0..6 {
-                // What is learnt on the way changes what depends on what: the state is looked at another time.
+                // What is learnt on the way changes what depends on what: the state is looked at
+                // another time.
                 if let Some(prefix) = state(&mut player, &mut stream) {
                     let _ = look_at_pairs(&mut player, &prefix, &mut cells);
                 }
             }
         }
     }
-    // Each pair of kinds of which the order matters was seen to matter, but for those that commute in all that could be
-    // observed: two probes, and waits of different actors that ask for one mutex again.
+    // Each pair of kinds of which the order matters was seen to matter, but for those that commute
+    // in all that could be observed: two probes, and waits of different actors that ask for one
+    // mutex again.
     let conservative: Vec<_> = cells
         .iter()
         .filter(|(_, (dependent, different))| *dependent > 20 && *different == 0)

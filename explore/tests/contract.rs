@@ -1,5 +1,5 @@
-//! Promise: a program that does not keep to the contract, because it remembers something from run to run, gets an answer; the
-//! search never panics.
+//! Promise: a program that does not keep to the contract, because it remembers something from run
+//! to run, gets an answer; the search never panics.
 
 mod random;
 
@@ -66,7 +66,8 @@ fn a_program_with_a_memory_gets_an_answer() {
     }
 }
 
-/// In these programs a run is covered that should be new, which the search takes for granted when it keeps its trees.
+/// In these programs a run is covered that should be new, which the search takes for granted when
+/// it keeps its trees.
 #[test]
 fn a_run_that_was_covered_before_is_noticed() {
     let mut texts = Vec::new();

@@ -1,4 +1,5 @@
-//! Promise: the numbers of classes that can be derived come out, without a run in vain and without a class twice.
+//! Promise: the numbers of classes that can be derived come out, without a run in vain and without
+//! a class twice.
 
 mod bounds;
 mod created;
@@ -69,7 +70,8 @@ fn users_of_a_mutex_come_in_every_order() {
     }
 }
 
-/// Each fork is taken by one of its two philosophers first: 2^n ways, less the two in which each waits for the next.
+/// Each fork is taken by one of its two philosophers first: 2^n ways, less the two in which each
+/// waits for the next.
 #[test]
 fn ordered_philosophers_have_two_ways_less_than_forks_have() {
     check_judged(|| programs::philosophers(3, true), 6, 0);
@@ -166,7 +168,8 @@ fn draws_are_branches() {
     );
 }
 
-/// So many actors wait for a flag under a mutex and a condition variable; one more sets it and wakes all.
+/// So many actors wait for a flag under a mutex and a condition variable; one more sets it and
+/// wakes all.
 fn broadcast(waiters: u32) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let (mutex, condvar) = (simulation.new_mutex(), simulation.new_condvar());
@@ -191,7 +194,8 @@ fn broadcast(waiters: u32) -> Stepper {
     })
 }
 
-/// One actor waits for any of two messages, then for the other; `bugged`: it fails unless the first one comes first.
+/// One actor waits for any of two messages, then for the other; `bugged`: it fails unless the first
+/// one comes first.
 fn wait_any(bugged: bool) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let mailboxes = [simulation.new_mailbox(), simulation.new_mailbox()];
@@ -211,9 +215,10 @@ fn wait_any(bugged: bool) -> Stepper {
     })
 }
 
-/// With n waiters: k of them have the mutex before the broadcast, in any of n!/(n-k)! orders; they ask for it again after the
-/// broadcast, and the others for the first time, in any of n! orders. Sums: 2, 10, 96. (A published program of this name
-/// uses no condition variable: `created::programs::roll_call`.)
+/// With n waiters: k of them have the mutex before the broadcast, in any of n!/(n-k)! orders; they
+/// ask for it again after the broadcast, and the others for the first time, in any of n! orders.
+/// Sums: 2, 10, 96. (A published program of this name uses no condition variable:
+/// `created::programs::roll_call`.)
 #[test]
 fn waiters_for_a_broadcast() {
     check_judged(|| broadcast(1), 2, 0);

@@ -1,4 +1,5 @@
-//! Promise: an invariant is looked at after every step of every order. No order is left out, however independent its steps are.
+//! Promise: an invariant is looked at after every step of every order. No order is left out,
+//! however independent its steps are.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -8,8 +9,9 @@ use explore::{
 };
 use sim_core::{Actor, Stepper};
 
-/// Two actors take two steps each that have nothing to do with each other, and note who took which. One order of the six is
-/// forbidden. `late`: the first actor states that, in its first step; otherwise it holds from the beginning.
+/// Two actors take two steps each that have nothing to do with each other, and note who took which.
+/// One order of the six is forbidden. `late`: the first actor states that, in its first step;
+/// otherwise it holds from the beginning.
 fn notes(states: bool, late: bool) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let order = Rc::new(RefCell::new(Vec::new()));

@@ -1,5 +1,5 @@
-//! Promise: with time limits and failures allowed, exactly what can happen by them is found, and nothing without asking for
-//! it.
+//! Promise: with time limits and failures allowed, exactly what can happen by them is found, and
+//! nothing without asking for it.
 
 mod explored;
 
@@ -39,8 +39,9 @@ fn a_get_with_a_limit(simulation: &mut Simulation, seen: &Seen) {
     });
 }
 
-/// The time is up before the message is there (the sender then waits for ever), on its way (the sender sees that), or too late
-/// to matter: the sender knows already that it was received. Or it is not up.
+/// The time is up before the message is there (the sender then waits for ever), on its way (the
+/// sender sees that), or too late to matter: the sender knows already that it was received. Or it
+/// is not up.
 #[test]
 fn a_get_with_a_limit_ends_in_each_possible_way() {
     let (report, seen) = explored(nothing, a_get_with_a_limit);
@@ -54,7 +55,8 @@ fn a_get_with_a_limit_ends_in_each_possible_way() {
     assert_eq!(seen, set(&all));
 }
 
-/// A unit that is there is got: no time passes before the wait. One that has to be given back may come too late.
+/// A unit that is there is got: no time passes before the wait. One that has to be given back may
+/// come too late.
 #[test]
 fn an_acquire_with_a_limit_waits_only_for_what_is_not_there() {
     for (units, orders) in [(1, 1), (0, 2)] {
@@ -231,8 +233,8 @@ fn host_1_fails(stepper: &mut Stepper) {
         .expect("there is such a host");
 }
 
-/// Nothing fails; or the host does before the first step of the worker, between its two, while its answer is on its way,
-/// or after.
+/// Nothing fails; or the host does before the first step of the worker, between its two, while its
+/// answer is on its way, or after.
 #[test]
 fn a_host_may_fail_at_any_moment() {
     let program = |simulation: &mut Simulation, seen: &Seen| {
@@ -284,8 +286,8 @@ fn a_master_that_does_not_wait_for_ever_survives() {
     assert_eq!(seen, set(&["false", "true"]));
 }
 
-/// Each of two hosts has an actor that waits for ever. With one failure one of them goes on waiting; with two, both may be
-/// gone.
+/// Each of two hosts has an actor that waits for ever. With one failure one of them goes on
+/// waiting; with two, both may be gone.
 #[test]
 fn failures_are_bounded() {
     let program = |simulation: &mut Simulation| {

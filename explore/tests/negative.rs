@@ -1,5 +1,5 @@
-//! Promise: the comparison with the judge notices mistakes. Each search with a known mistake loses classes of some small
-//! random program.
+//! Promise: the comparison with the judge notices mistakes. Each search with a known mistake loses
+//! classes of some small random program.
 
 mod random;
 mod seen;

@@ -1,4 +1,5 @@
-//! Promise: the clocks and races of long runs are those that follow from the definition, pair by pair.
+//! Promise: the clocks and races of long runs are those that follow from the definition, pair by
+//! pair.
 
 use explore::{Played, Player};
 use sim_core::{Stepper, Stream};

@@ -1,8 +1,8 @@
-//! Promise: on random programs all searches find the same classes, the same final states and the same ends; the optimal
-//! one each class once and no run in vain.
+//! Promise: on random programs all searches find the same classes, the same final states and the
+//! same ends; the optimal one each class once and no run in vain.
 //!
-//! `EXPLORE_PROGRAMS` sets how many programs of each family are compared, 400 by default; `EXPLORE_FIRST` the number of the
-//! first.
+//! `EXPLORE_PROGRAMS` sets how many programs of each family are compared, 400 by default;
+//! `EXPLORE_FIRST` the number of the first.
 
 mod random;
 
@@ -219,8 +219,8 @@ fn programs_that_cancel_expire_and_switch_hosts() {
     family(Family::Mixed);
 }
 
-/// Actor 3 cancels a receive that may be matched, and has hidden effects elsewhere. The cancellation is
-/// dependent on the same steps before and after the match.
+/// Actor 3 cancels a receive that may be matched, and has hidden effects elsewhere. The
+/// cancellation is dependent on the same steps before and after the match.
 #[test]
 fn a_cancellation_depends_on_the_same_steps_in_all_orders() {
     let program = vec![

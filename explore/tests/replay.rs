@@ -1,5 +1,5 @@
-//! Promise: what is reported happens again when its schedule is replayed; and the order of a plain run is one that the model
-//! checker accepts.
+//! Promise: what is reported happens again when its schedule is replayed; and the order of a plain
+//! run is one that the model checker accepts.
 
 mod random;
 
@@ -113,7 +113,8 @@ fn a_plain_run_is_taken_again_or_its_first_other_step_is_told() {
         }
     }
     assert!(accepted > 3000, "only {accepted} programs");
-    // Those in which an actor ends, or drops a handle, under a transfer, and loops of several tests.
+    // Those in which an actor ends, or drops a handle, under a transfer, and loops of several
+    // tests.
     let most = accepted / 100;
     assert!(
         refused < most && asking < 10,

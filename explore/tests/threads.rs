@@ -107,7 +107,8 @@ fn random_programs() {
     let mut runs = 0;
     let all = Family::ALL.into_iter();
     let all = all.flat_map(|family| (0..programs).map(move |number| (family, number)));
-    // Programs of which something is learnt in a run with choices, and behind the last run that counts.
+    // Programs of which something is learnt in a run with choices, and behind the last run that
+    // counts.
     let learnt = [(Family::Condvars, 535), (Family::OneMutex, 639)];
     for (family, number) in all.chain(learnt) {
         let program = random::program(family, number);
@@ -149,7 +150,8 @@ fn reports_are_the_same() {
     }
 }
 
-/// A search that stops after every few runs, is written down, read back and goes on, until nothing is left.
+/// A search that stops after every few runs, is written down, read back and goes on, until nothing
+/// is left.
 fn in_parts(number: usize, make: Make<'_>, options: &Options, parts: &mut u64) -> Report {
     let mut from: Option<Checkpoint> = None;
     loop {

@@ -1,5 +1,5 @@
-//! Promise: communicators cost simulated time, because they are made with messages; send modes end at the dates of the
-//! messages.
+//! Promise: communicators cost simulated time, because they are made with messages; send modes end
+//! at the dates of the messages.
 
 mod common;
 
@@ -23,7 +23,8 @@ fn a_dup_takes_a_message_per_level_of_the_tree() {
     ]);
 }
 
-/// The dates of a short message in each mode: a synchronous one waits for its receive and for what goes by itself after it.
+/// The dates of a short message in each mode: a synchronous one waits for its receive and for what
+/// goes by itself after it.
 #[test]
 fn send_modes_take_their_time() {
     let run = ranks(2).run(|world, notes| async move {

@@ -22,7 +22,8 @@ fn statistics(run: &Run, rank: usize) -> &ConnectionStatistics {
 /// Nothing that a rank of these tests waits for takes longer.
 const LONG: f64 = 1.0;
 
-/// Rank 0 sends 1000 bytes to rank 1, which notes when they are there; so often, with `pause` seconds in between.
+/// Rank 0 sends 1000 bytes to rank 1, which notes when they are there; so often, with `pause`
+/// seconds in between.
 async fn messages(world: Comm, notes: common::Notes, count: u32, pause: f64) -> mpi::Result<()> {
     let mut buffer = world.buffer(1000);
     for _ in 0..count {
@@ -38,7 +39,8 @@ async fn messages(world: Comm, notes: common::Notes, count: u32, pause: f64) -> 
     DONE
 }
 
-/// §7, N-6: a socket is a round trip, the handshake another one. The second message of the pair pays nothing.
+/// §7, N-6: a socket is a round trip, the handshake another one. The second message of the pair
+/// pays nothing.
 #[test]
 fn the_first_message_of_a_pair_pays_for_the_connection() {
     let runner = ranks(2).connecting(Connections::ON_DEMAND);
@@ -119,7 +121,8 @@ fn a_rendezvous_pays_for_the_connection_once() {
     ]);
 }
 
-/// All pairs before the program: the program begins when the rank is connected to all others, and messages then cost as ever.
+/// All pairs before the program: the program begins when the rank is connected to all others, and
+/// messages then cost as ever.
 #[test]
 fn static_connections_are_made_before_the_program() {
     let connections = Connections {
@@ -139,7 +142,8 @@ fn static_connections_are_made_before_the_program() {
         .connecting(connections.clone())
         .run(program)
         .finished();
-    // The side that accepts is connected when its answer is written, the other one when it has read it.
+    // The side that accepts is connected when its answer is written, the other one when it has read
+    // it.
     run.noted(&[
         (3.0 * HOP, 0, "begins"),
         (4.0 * HOP, 1, "begins"),
@@ -158,8 +162,8 @@ fn static_connections_are_made_before_the_program() {
     );
 }
 
-/// N-3, §4: both ask at once. The connection of the larger rank survives: the other's request is refused there, and is given up
-/// here.
+/// N-3, §4: both ask at once. The connection of the larger rank survives: the other's request is
+/// refused there, and is given up here.
 #[test]
 fn a_head_to_head_ends_with_one_connection() {
     let run = ranks(2)
@@ -254,7 +258,8 @@ fn n8_a_message_to_a_rank_that_has_ended_is_refused() {
     }
 }
 
-/// N-9, N-16: requests that come while the process ends are refused in order, also when it has no time to read them.
+/// N-9, N-16: requests that come while the process ends are refused in order, also when it has no
+/// time to read them.
 #[test]
 fn n9_n16_requests_that_come_while_a_rank_ends_are_refused() {
     for accept_time in [0.0, 0.5e-6, 1.5e-6, 3e-6] {
@@ -358,7 +363,8 @@ fn n17_without_an_idle_connection_the_send_fails_if_wanted() {
     run.finished().noted(&[(0.0, 0, text)]);
 }
 
-/// Connections that nobody uses are closed after a time, and opened again when they are needed (N-15).
+/// Connections that nobody uses are closed after a time, and opened again when they are needed
+/// (N-15).
 #[test]
 fn n15_idle_connections_are_closed_and_opened_again() {
     let connections = Connections {

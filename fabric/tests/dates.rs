@@ -1,4 +1,5 @@
-//! Promise: when messages arrive, as closed forms. A message of n bytes alone takes 2 us + n ns on these nodes.
+//! Promise: when messages arrive, as closed forms. A message of n bytes alone takes 2 us + n ns on
+//! these nodes.
 
 mod common;
 

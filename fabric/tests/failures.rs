@@ -1,4 +1,5 @@
-//! Promise: a host or a link that goes off under a message or a computation ends the run as a rank's failure.
+//! Promise: a host or a link that goes off under a message or a computation ends the run as a
+//! rank's failure.
 
 use std::rc::Rc;
 

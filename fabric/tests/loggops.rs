@@ -1,5 +1,5 @@
-//! Promise: what messages cost under LogGOPS, as closed forms. L = 10 us, o = 1 us, g = 3 us, G = 5 ns and O = 2 ns unless
-//! a test says otherwise; all dates in microseconds.
+//! Promise: what messages cost under LogGOPS, as closed forms. L = 10 us, o = 1 us, g = 3 us, G = 5
+//! ns and O = 2 ns unless a test says otherwise; all dates in microseconds.
 
 mod common;
 
@@ -61,7 +61,8 @@ fn a_message_alone() {
                 notes.add(&world, "");
                 DONE
             });
-        // The sender copies: o + (s-1) O. The receiver waits for the last byte: o + L + o + (s-1) G.
+        // The sender copies: o + (s-1) O. The receiver waits for the last byte: o + L + o + (s-1)
+        // G.
         let (sent, received) = (1.0 + rest(bytes, 2.0), 12.0 + rest(bytes, 5.0));
         noted(&run, &[(0, sent), (1, received)]);
     }
@@ -83,8 +84,8 @@ fn a_processor_slower_than_the_adapter() {
 
 #[test]
 fn the_border_between_eager_and_rendezvous() {
-    // RTS and CTS are messages of one byte: 12 us each; then the message itself. The sender is done with the last byte that
-    // leaves, 1 + (s-1) G after it began.
+    // RTS and CTS are messages of one byte: 12 us each; then the message itself. The sender is done
+    // with the last byte that leaves, 1 + (s-1) G after it began.
     let run = |bytes| {
         ranks(2)
             .with_costs(costs())
@@ -192,7 +193,8 @@ fn ping_pong() {
         notes.add(&world, "");
         DONE
     });
-    // 20 times 2 o + L + (s-1) G; rank 1 is done with its last copy, 11.3 before rank 0 has received it.
+    // 20 times 2 o + L + (s-1) G; rank 1 is done with its last copy, 11.3 before rank 0 has
+    // received it.
     noted(&run, &[(0, 20.0 * 12.5), (1, 20.0 * 12.5 - 11.3)]);
 }
 
@@ -255,7 +257,8 @@ fn a_computation_begins_when_the_sends_before_it_have() {
 
 #[test]
 fn receiving_goes_on_while_a_send_waits_for_the_adapter() {
-    // Rank 0 sends twice: at 0 and, because of g, at 30. In between the message of rank 1 is received.
+    // Rank 0 sends twice: at 0 and, because of g, at 30. In between the message of rank 1 is
+    // received.
     let costs = Costs {
         gap: Span::from_micros(30.0),
         ..costs()

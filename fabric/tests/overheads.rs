@@ -1,5 +1,5 @@
-//! Promise: what calls cost is paid before anything that follows, once, and by whom it concerns. A message of n bytes alone
-//! takes 2 us + n ns on these nodes; os is 10 us, ois 20 us and or 30 us.
+//! Promise: what calls cost is paid before anything that follows, once, and by whom it concerns. A
+//! message of n bytes alone takes 2 us + n ns on these nodes; os is 10 us, ois 20 us and or 30 us.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Promise: protocols take the time that their packets, copies and postings take: formulas of `docs/protocols.md`, on nodes between which n
-//! bytes alone take 2 us + n ns.
+//! Promise: protocols take the time that their packets, copies and postings take: formulas of
+//! `docs/protocols.md`, on nodes between which n bytes alone take 2 us + n ns.
 
 mod common;
 
@@ -106,7 +106,8 @@ fn explicit_control_messages_travel() {
     );
 }
 
-/// E3: from the threshold on a message is announced; the curve has a step of two control messages there.
+/// E3: from the threshold on a message is announced; the curve has a step of two control messages
+/// there.
 #[test]
 fn e3_the_curve_has_a_step_at_the_threshold() {
     let threshold = u32::try_from(THRESHOLD).expect("small");
@@ -163,7 +164,8 @@ fn a_short_synchronous_message_leaves_at_once_and_is_acknowledged() {
     same(ends(one_message(free(), 1000, true, 1e-3)), (end, end));
 }
 
-/// M-4: eager messages are copied into packets, and out of where they waited if they came before their receives.
+/// M-4: eager messages are copied into packets, and out of where they waited if they came before
+/// their receives.
 #[test]
 fn m4_packing_takes_time() {
     let settings = Settings {
@@ -207,7 +209,8 @@ fn m4_packing_takes_time() {
     );
 }
 
-/// M-5: k packets at once are looked after once: P packets take P packet costs, and one batch cost for the first and for each k others.
+/// M-5: k packets at once are looked after once: P packets take P packet costs, and one batch cost
+/// for the first and for each k others.
 #[test]
 fn m5_batches_share_what_posting_costs() {
     for (batch, postings) in [(1, 10), (3, 4), (9, 2)] {
@@ -226,7 +229,8 @@ fn m5_batches_share_what_posting_costs() {
             }),
             ..free()
         };
-        // Each packet travels while the next ones are made ready, since that takes longer; the last batch ends it.
+        // Each packet travels while the next ones are made ready, since that takes longer; the last
+        // batch ends it.
         let (_, received) = ends(one_message(settings.clone(), 10_000, false, 0.0));
         // The announcement and the answer are packets too.
         let ready = f64::from(postings) * 10e-6 + 10.0 * 1e-6 + 2.0 * 11e-6;
@@ -289,7 +293,8 @@ fn pipeline(limits: Option<Limits>, placement: Placement, bytes: u32) -> f64 {
     run.finished().notes[0].0
 }
 
-/// M-1: P packets over k hops take P + k - 1 times what one takes over one hop; a message that is stored first takes k P times that.
+/// M-1: P packets over k hops take P + k - 1 times what one takes over one hop; a message that is
+/// stored first takes k P times that.
 #[test]
 fn m1_forwarding_is_a_pipeline() {
     let limits = Limits {
@@ -313,7 +318,8 @@ fn m1_forwarding_is_a_pipeline() {
     assert!((found - expected).abs() < 1e-12, "{found}");
 }
 
-/// A message that has been detached and that nobody receives does not keep the run going; the run tells of it.
+/// A message that has been detached and that nobody receives does not keep the run going; the run
+/// tells of it.
 #[test]
 fn a_detached_message_that_nobody_receives_ends_with_the_run() {
     let settings = Settings {
@@ -340,7 +346,8 @@ fn a_detached_message_that_nobody_receives_ends_with_the_run() {
     assert_eq!(run.report.time.as_secs(), 1.0);
 }
 
-/// Others that wait are still found: the sender of the message that nobody receives is not among them.
+/// Others that wait are still found: the sender of the message that nobody receives is not among
+/// them.
 #[test]
 fn a_deadlock_is_not_hidden_by_a_detached_message() {
     let settings = Settings {
@@ -385,7 +392,8 @@ fn m14_a_cancelled_send_takes_two_control_messages() {
         .noted(&[(1e-3 + 2.0 * travel(CONTROL), 0, "cancelled")]);
 }
 
-/// M-12: without a posted receive a ready send is a mistake where that is wanted, and a standard one otherwise.
+/// M-12: without a posted receive a ready send is a mistake where that is wanted, and a standard
+/// one otherwise.
 #[test]
 fn m12_a_ready_send_needs_a_posted_receive_where_that_is_strict() {
     for (strict, late, bytes, fails) in [

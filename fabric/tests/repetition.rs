@@ -1,4 +1,5 @@
-//! Promise: the same program has the same digest every time, another one has another; and without time it runs too.
+//! Promise: the same program has the same digest every time, another one has another; and without
+//! time it runs too.
 
 mod common;
 

@@ -1,5 +1,6 @@
-//! Promise: whole programs under the model `smpi` end when the reference simulator says (SimGrid v4.1, replay of its example
-//! traces on a part of its small platform; computation at the speed of the host, collectives as it does them by default).
+//! Promise: whole programs under the model `smpi` end when the reference simulator says (SimGrid
+//! v4.1, replay of its example traces on a part of its small platform; computation at the speed of
+//! the host, collectives as it does them by default).
 
 mod common;
 
@@ -93,7 +94,8 @@ async fn reduce(world: &Comm, bytes: u64, flops: f64) -> Result<()> {
     DONE
 }
 
-/// `smpi/replay` with the trace `actions_bcast`: broadcasts of 5e4 bytes, computations, a reduction.
+/// `smpi/replay` with the trace `actions_bcast`: broadcasts of 5e4 bytes, computations, a
+/// reduction.
 #[test]
 fn broadcasts_and_a_reduction() {
     let run = replay(3, |world, notes| async move {

@@ -1,4 +1,5 @@
-//! Promise: packing takes simulated time where copies do, with phantom buffers too, and none where they do not.
+//! Promise: packing takes simulated time where copies do, with phantom buffers too, and none where
+//! they do not.
 
 mod common;
 

@@ -1,15 +1,17 @@
 //! What a completion costs in the sharing solver, by network and number of flows in flight.
 //!
-//! Random pairs of hosts, sizes of 1 to 2 times 1e8 bytes; each completion starts a new flow at once, with one solve for
-//! the departure and one for the arrival. CPU time of the process (`/proc/self/schedstat`), so that what runs beside it
-//! counts little. `cargo bench -p simrun-maxmin --bench churn [-- NAME]` prints a table; see `results/solver.md`.
+//! Random pairs of hosts, sizes of 1 to 2 times 1e8 bytes; each completion starts a new flow at
+//! once, with one solve for the departure and one for the arrival. CPU time of the process
+//! (`/proc/self/schedstat`), so that what runs beside it counts little. `cargo bench -p
+//! simrun-maxmin --bench churn [-- NAME]` prints a table; see `results/solver.md`.
 
 #[path = "networks/shapes.rs"]
 mod networks;
 
 use maxmin::Solver;
 use networks::{Network, Random, pair};
-/// Completions that count as part of the fill: in them the solver goes over from the batch to single events.
+/// Completions that count as part of the fill: in them the solver goes over from the batch to
+/// single events.
 const SETTLING: u32 = 5;
 
 /// The share of acknowledgements of the classic models.

@@ -1,12 +1,13 @@
 //! When flows end: one virtual clock per owner.
 //!
-//! All flows that a link owns have its level, so that the work each has done, divided by its weight, is the same integral of
-//! the level: the *clock* of the link. A flow that becomes owned notes at which reading it will be done, and stays
-//! untouched in the heap of the link while the level moves. One more heap holds, for each link, the date of its first flow.
-//! A flow at its own bound has a constant rate, and its date stands in a heap of its own.
+//! All flows that a link owns have its level, so that the work each has done, divided by its
+//! weight, is the same integral of the level: the *clock* of the link. A flow that becomes owned
+//! notes at which reading it will be done, and stays untouched in the heap of the link while the
+//! level moves. One more heap holds, for each link, the date of its first flow. A flow at its own
+//! bound has a constant rate, and its date stands in a heap of its own.
 //!
-//! A clock is put back to 0 when no flow follows it, because large readings are less precise. Owner changes are
-//! noted after a solve, so that a flow that comes back to its owner is not touched.
+//! A clock is put back to 0 when no flow follows it, because large readings are less precise. Owner
+//! changes are noted after a solve, so that a flow that comes back to its owner is not touched.
 
 use super::heap::Heap;
 use super::incremental::Incremental;
@@ -62,7 +63,8 @@ impl Incremental {
         }
     }
 
-    /// Lets the flows whose owner has changed follow their new clocks, and finds the next date of all clocks that changed.
+    /// Lets the flows whose owner has changed follow their new clocks, and finds the next date of
+    /// all clocks that changed.
     pub(super) fn set_clocks(&mut self) {
         for at in 0..self.state.moved.len() {
             let flow = self.state.moved[at] as usize;

@@ -1,8 +1,10 @@
-//! A heap of small numbers ordered by a key that can move: dirty links by level, flows and owners by date.
+//! A heap of small numbers ordered by a key that can move: dirty links by level, flows and owners
+//! by date.
 //!
-//! Equal keys leave by the smaller number. Keys are the bit patterns of floating-point numbers of at least 0, which sort as
-//! the numbers do. Where a number stands in the heap is written to a table of the caller, so that several heaps which
-//! never share a number can share a table. Four children per node: fewer cache lines than with two.
+//! Equal keys leave by the smaller number. Keys are the bit patterns of floating-point numbers of
+//! at least 0, which sort as the numbers do. Where a number stands in the heap is written to a
+//! table of the caller, so that several heaps which never share a number can share a table. Four
+//! children per node: fewer cache lines than with two.
 
 /// Not in any heap.
 pub const ABSENT: u32 = u32::MAX;

@@ -1,8 +1,8 @@
 //! What happens when a flow comes, goes or changes, touching only what it changes.
 //!
-//! A capacity that a flow uses becomes a link when the first flow shares it, and is free again after the last. A table from
-//! numbers of capacities to links is zeroed memory that the system does not even provide until it is touched, so that
-//! capacities that nobody uses cost nothing.
+//! A capacity that a flow uses becomes a link when the first flow shares it, and is free again
+//! after the last. A table from numbers of capacities to links is zeroed memory that the system
+//! does not even provide until it is touched, so that capacities that nobody uses cost nothing.
 
 use super::BATCH_MIN;
 use super::clock::Clock;
@@ -14,7 +14,8 @@ use super::state::{Element, Flow, Gauge, Link, Owner, RARE, State, index, owner}
 use super::uses::{Capacity, Use};
 use super::waterfill::Cap;
 
-/// Updates of flows, per flow, after which an incremental solve is given up, because starting from scratch costs less.
+/// Updates of flows, per flow, after which an incremental solve is given up, because starting from
+/// scratch costs less.
 const UPDATES_PER_FLOW: usize = 3;
 
 /// A flow that begins to share.

@@ -1,8 +1,9 @@
-//! Flows that share nothing with anybody: each has the rate that its own links allow, whatever happens elsewhere.
+//! Flows that share nothing with anybody: each has the rate that its own links allow, whatever
+//! happens elsewhere.
 //!
-//! For every capacity is known whether nobody uses it, one lone flow, or flows that are coupled. A flow that finds all its
-//! capacities unused is lone, and costs its links and one entry in a heap of dates. It becomes coupled when another
-//! flow comes to one of its capacities, and stays so.
+//! For every capacity is known whether nobody uses it, one lone flow, or flows that are coupled. A
+//! flow that finds all its capacities unused is lone, and costs its links and one entry in a heap
+//! of dates. It becomes coupled when another flow comes to one of its capacities, and stays so.
 
 use super::heap::{ABSENT, Heap};
 use super::uses::{COUPLED, Capacity, Use};

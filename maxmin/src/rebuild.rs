@@ -1,4 +1,5 @@
-//! Starting afresh: progressive filling for everything that shares, then all that the solver keeps between events.
+//! Starting afresh: progressive filling for everything that shares, then all that the solver keeps
+//! between events.
 //!
 //! For the first fill and for large batches, where changing one flow after the other costs more.
 

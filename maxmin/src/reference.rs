@@ -1,13 +1,15 @@
 //! Progressive filling from scratch: the solver that says what is right.
 //!
-//! The level of all flows rises together from 0. When it reaches the bound of a flow, that flow stops there; when a
-//! capacity is full, all its flows stop. The next event is found with a heap of the levels at which capacities fill;
-//! as flows stop, the level of a capacity only rises, so an entry of the heap is refreshed when it comes to the top.
+//! The level of all flows rises together from 0. When it reaches the bound of a flow, that flow
+//! stops there; when a capacity is full, all its flows stop. The next event is found with a heap of
+//! the levels at which capacities fill; as flows stop, the level of a capacity only rises, so an
+//! entry of the heap is refreshed when it comes to the top.
 //!
 //! Cost: O((flows + uses) log) per solve. Kept for ever as the reference for faster solvers.
 //!
-//! Rounding: what is left of a capacity is computed by subtraction, so a capacity that nearly fills at two very different
-//! levels loses relative precision at the second; a level never falls, so no flow is left standing.
+//! Rounding: what is left of a capacity is computed by subtraction, so a capacity that nearly fills
+//! at two very different levels loses relative precision at the second; a level never falls, so no
+//! flow is left standing.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -232,7 +234,8 @@ mod tests {
     fn very_different_weights_leave_nobody_standing() {
         let rates = solve(&[3.0], &[(1e20, 1.0, &[0]), (1.0, FREE, &[0])]);
         assert_eq!(rates, [1.0, 2.0]);
-        // Both capacities fill at the level 1e-17; rounding leaves exactly nothing of the second one for its own flow.
+        // Both capacities fill at the level 1e-17; rounding leaves exactly nothing of the second
+        // one for its own flow.
         let rates = solve(&[1.0, 1.0], &[(1e17, FREE, &[0, 1]), (1.0, FREE, &[1])]);
         assert_eq!(rates, [1.0, 1e-17]);
     }

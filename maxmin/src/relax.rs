@@ -1,28 +1,33 @@
 //! Making all loads right again after some changes: link relaxation in the order of levels.
 //!
-//! A link is dirty when its load may not fit its level: a finite level means that the link is exactly full, an infinite one
-//! that it is not over-full. Dirty links are taken from a heap by the level at which they will end up, and each gets the
-//! level that fills it, all others held fixed; that changes loads elsewhere, at that level or above. Nothing below a level
-//! depends on what is above it, so that most links are met once.
+//! A link is dirty when its load may not fit its level: a finite level means that the link is
+//! exactly full, an infinite one that it is not over-full. Dirty links are taken from a heap by the
+//! level at which they will end up, and each gets the level that fills it, all others held fixed;
+//! that changes loads elsewhere, at that level or above. Nothing below a level depends on what is
+//! above it, so that most links are met once.
 //!
-//! The answer is exact whatever the order: when no link is dirty, every flow is at its bound or at the smallest level on
-//! its way, and every link with a finite level is full. That is max-min fair sharing, which is unique.
+//! The answer is exact whatever the order: when no link is dirty, every flow is at its bound or at
+//! the smallest level on its way, and every link with a finite level is full. That is max-min fair
+//! sharing, which is unique.
 //!
 //! Short cuts, each exact:
-//! - *own flows only*: while the new level is at least that of all other users of the link and at most what the own flows
-//!   can have elsewhere, owners stay, and the level moves by (capacity − load) / own weight;
-//! - *one number*: if the own flows cross no other watched link, nothing else has to be done at all.
+//! - *own flows only*: while the new level is at least that of all other users of the link and at
+//!   most what the own flows can have elsewhere, owners stay, and the level moves by (capacity −
+//!   load) / own weight;
+//! - *one number*: if the own flows cross no other watched link, nothing else has to be done at
+//!   all.
 //!
-//! Sums that are kept up by additions drift; every 64 updates of a link they are made afresh (in the second case, where
-//! only one sum can drift, after as many updates as it owns flows).
+//! Sums that are kept up by additions drift; every 64 updates of a link they are made afresh (in
+//! the second case, where only one sum can drift, after as many updates as it owns flows).
 
 use super::heap::ABSENT;
 use super::incremental::Incremental;
 use super::state::{Element, Owner, index, owner};
 use super::waterfill::{self, Cap};
 
-/// Relative difference of load and capacity below which a link counts as full: it only stops rounding noise, and is no
-/// precision of the answer. A larger one would cost accuracy (it is amplified on the way up the levels) and save nothing.
+/// Relative difference of load and capacity below which a link counts as full: it only stops
+/// rounding noise, and is no precision of the answer. A larger one would cost accuracy (it is
+/// amplified on the way up the levels) and save nothing.
 const EPSILON: f64 = 1e-13;
 /// Updates of a link before its sums are made afresh.
 const UPDATES_MAX: u32 = 64;
@@ -32,7 +37,8 @@ const BLOCK: usize = 16;
 const ELEMENTS_PER_LINE: usize = 8;
 
 impl Incremental {
-    /// Takes dirty links until there is none, or until `updates_max` changes of flows were made: then false.
+    /// Takes dirty links until there is none, or until `updates_max` changes of flows were made:
+    /// then false.
     pub(super) fn relax(&mut self, updates_max: usize) -> bool {
         self.updates = 0;
         while let Some((_, link)) = self.dirty.pop(&mut self.dirty_at) {
@@ -59,7 +65,8 @@ impl Incremental {
         self.dirty.set(index(link), key, &mut self.dirty_at);
     }
 
-    /// Puts a link that limits nobody, and that a flow with this level has made over-full, among the dirty ones.
+    /// Puts a link that limits nobody, and that a flow with this level has made over-full, among
+    /// the dirty ones.
     pub(super) fn mark_over_full(&mut self, link: usize, level: f64) {
         let position = self.dirty_at[link];
         if position == ABSENT || self.dirty.key(position) > level {
@@ -99,7 +106,8 @@ impl Incremental {
                 return;
             }
             let wanted = level + missing / state.own_weight;
-            // Where an update costs one number, a scan of all flows must be as rare as they are many.
+            // Where an update costs one number, a scan of all flows must be as rare as they are
+            // many.
             let updates_max = match state.crossings {
                 0 => UPDATES_MAX.max(own),
                 _ => UPDATES_MAX,
@@ -142,8 +150,9 @@ impl Incremental {
 
     /// The next own flows of a link, brought into the cache.
     ///
-    /// With many flows nearly all time is waiting for memory: for a flow, and then for the list of its links. Asking for
-    /// several at a time, before anything depends on them, makes the waits overlap.
+    /// With many flows nearly all time is waiting for memory: for a flow, and then for the list of
+    /// its links. Asking for several at a time, before anything depends on them, makes the waits
+    /// overlap.
     fn fetch_block(&self, link: usize, at: usize, own: usize) -> ([u32; BLOCK], usize) {
         let mut block = [0; BLOCK];
         let mut ways: [&[Element]; BLOCK] = [&[]; BLOCK];
@@ -202,13 +211,15 @@ impl Incremental {
                     self.mark_over_full(at, level);
                 }
             } else if self.dirty_at[at] == ABSENT {
-                // One that is there keeps its key: an old key costs a repeat at worst, a new one a move in the heap.
+                // One that is there keeps its key: an old key costs a repeat at worst, a new one a
+                // move in the heap.
                 self.mark(at);
             }
         }
     }
 
-    /// The trigger of a link from its own flows; unwatched links with a lower threshold than its level are suspected.
+    /// The trigger of a link from its own flows; unwatched links with a lower threshold than its
+    /// level are suspected.
     fn renew_trigger(&mut self, link: usize) {
         let level = self.state.gauges[link].level;
         let mut trigger = f64::INFINITY;
@@ -240,7 +251,8 @@ impl Incremental {
         self.sum_up(link);
     }
 
-    /// Lists the users with their caps; the level if no user has to change its owner, and whether that is so.
+    /// Lists the users with their caps; the level if no user has to change its owner, and whether
+    /// that is so.
     fn gather(&mut self, link: usize) -> (f64, bool) {
         self.scan.clear();
         let (mut load, mut own_weight) = (0.0, 0.0);

@@ -1,26 +1,32 @@
 //! Flows, links and who owns whom: what the solver keeps between events.
 //!
-//! A flow's *level* is its rate divided by its weight. Every link has a level, infinite where it limits nobody. A flow has the
-//! level of its *owner*: the link with the smallest level on its way, or its own bound. The level of a flow is read
-//! through its owner and never stored, so that one number moves all flows that a link owns.
+//! A flow's *level* is its rate divided by its weight. Every link has a level, infinite where it
+//! limits nobody. A flow has the level of its *owner*: the link with the smallest level on its way,
+//! or its own bound. The level of a flow is read through its owner and never stored, so that one
+//! number moves all flows that a link owns.
 //!
 //! - The users of a link stand in a list with the flows that it owns first.
-//! - A *watched* link keeps its load as a running sum. A link on which every flow is below the level at which all of
-//!   them would fill it (with 10 % to spare) cannot be over-full and is not watched. Watched links come first in a flow.
+//! - A *watched* link keeps its load as a running sum. A link on which every flow is below the
+//!   level at which all of them would fill it (with 10 % to spare) cannot be over-full and is not
+//!   watched. Watched links come first in a flow.
 //!
-//! Invariant, also in mid-solve: owners are right as far as the levels at hand say; what may be wrong is a load.
+//! Invariant, also in mid-solve: owners are right as far as the levels at hand say; what may be
+//! wrong is a load.
 //!
-//! Lists keep the order of arrival up to swaps, which depend on the events only: the same events give the same bits.
+//! Lists keep the order of arrival up to swaps, which depend on the events only: the same events
+//! give the same bits.
 
 use std::collections::BTreeMap;
 
 use super::heap::ABSENT;
 
-/// A use of a link by a flow, in 8 bytes: link (28 bits), position in the list of the link (28), class of the coefficient (8).
+/// A use of a link by a flow, in 8 bytes: link (28 bits), position in the list of the link (28),
+/// class of the coefficient (8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Element(u64);
 
-/// The same seen from the link: flow (32 bits), position in the list of the flow (24), class of the coefficient (8).
+/// The same seen from the link: flow (32 bits), position in the list of the flow (24), class of the
+/// coefficient (8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct User(u64);
 
@@ -75,7 +81,8 @@ pub(super) enum Owner {
     Out,
     /// Its own bound.
     Bound,
-    /// Nobody yet: it has arrived since the last solve, at a level that one link could give to it alone.
+    /// Nobody yet: it has arrived since the last solve, at a level that one link could give to it
+    /// alone.
     Nobody,
     /// A link, by position.
     Link(u32),
@@ -104,7 +111,8 @@ pub(super) struct Flow {
     pub(super) tag: f64,
 }
 
-/// What a link lets through: all that a change of the level of a flow touches, in half a cache line.
+/// What a link lets through: all that a change of the level of a flow touches, in half a cache
+/// line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub(super) struct Gauge {
@@ -164,7 +172,8 @@ pub(super) struct State {
     pub(super) sharing: usize,
 }
 
-/// Room that an unwatched link must have: no user above this part of the level at which all would fill it.
+/// Room that an unwatched link must have: no user above this part of the level at which all would
+/// fill it.
 pub(super) const THRESHOLD: f64 = 0.9;
 /// A watched link with less than this part of its capacity in use,
 const UNWATCH_LOAD: f64 = 0.7;
@@ -334,7 +343,8 @@ impl State {
         link.weight -= share;
     }
 
-    /// Notes a new owner, on the lists and sums of both; the level of the flow is `level` from now on.
+    /// Notes a new owner, on the lists and sums of both; the level of the flow is `level` from now
+    /// on.
     pub(super) fn change_owner(&mut self, flow: usize, to: Owner, level: f64) {
         let from = std::mem::replace(&mut self.flows[flow].owner, to);
         if from == to {
@@ -406,7 +416,8 @@ impl State {
         }
     }
 
-    /// Suspects every unwatched link of a flow whose threshold is below `level`; returns the least of the others.
+    /// Suspects every unwatched link of a flow whose threshold is below `level`; returns the least
+    /// of the others.
     pub(super) fn suspect_below(&mut self, flow: usize, level: f64) -> f64 {
         let mut least = f64::INFINITY;
         let watched = self.flows[flow].watched as usize;
@@ -422,7 +433,8 @@ impl State {
         least
     }
 
-    /// Decides afresh whether an unwatched link must be watched. Returns the highest level on it if it has to be solved.
+    /// Decides afresh whether an unwatched link must be watched. Returns the highest level on it if
+    /// it has to be solved.
     ///
     /// All levels must be consistent: no change may be half spread.
     pub(super) fn review(&mut self, link: usize) -> Option<f64> {

@@ -1,9 +1,10 @@
 //! What a flow uses: capacities, each once; and what is known of each capacity.
 //!
-//! Capacities are known by number in a table of zeroed memory, which the system does not even provide until it is touched: those
-//! that nobody uses cost nothing.
+//! Capacities are known by number in a table of zeroed memory, which the system does not even
+//! provide until it is touched: those that nobody uses cost nothing.
 //!
-//! A capacity that a way crosses several times, or on the way back too, is one use with the sum of the coefficients.
+//! A capacity that a way crosses several times, or on the way back too, is one use with the sum of
+//! the coefficients.
 
 use super::state::index;
 
@@ -61,7 +62,8 @@ const FEW: usize = 16;
 #[derive(Debug)]
 pub(super) struct Merger {
     capacities: usize,
-    /// For each capacity, the declaration that last used it (upper half) and the position there; made when needed.
+    /// For each capacity, the declaration that last used it (upper half) and the position there;
+    /// made when needed.
     seen: Vec<u64>,
     declaration: u32,
 }
@@ -75,7 +77,8 @@ impl Merger {
         }
     }
 
-    /// The position of a capacity among the uses; if it is none of them, it must be added to them now.
+    /// The position of a capacity among the uses; if it is none of them, it must be added to them
+    /// now.
     pub(super) fn find(&mut self, uses: &[Use], number: u32) -> Option<usize> {
         if uses.len() < FEW {
             return uses.iter().position(|known| known.number == number);

@@ -1,10 +1,11 @@
 //! The level that fills one link, all other links held fixed.
 //!
-//! Each user of the link has a *cap*, the level that the rest of the network allows it. Users with a cap below the level
-//! of the link have their cap, all others the level of the link.
+//! Each user of the link has a *cap*, the level that the rest of the network allows it. Users with
+//! a cap below the level of the link have their cap, all others the level of the link.
 //!
-//! The level rises from that at which nobody is capped; in each round those with a cap below it are frozen, which leaves more
-//! for the others. Rounds are few; if not, sorting what is left takes the rest in one sweep.
+//! The level rises from that at which nobody is capped; in each round those with a cap below it are
+//! frozen, which leaves more for the others. Rounds are few; if not, sorting what is left takes the
+//! rest in one sweep.
 
 /// A user of the link: its cap, and coefficient × weight.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +88,8 @@ mod tests {
 
     #[test]
     fn what_is_left_after_the_rounds_is_swept() {
-        // Shares that halve, and caps that are each just below one level: a round freezes one user, and the level grows by 1.
+        // Shares that halve, and caps that are each just below one level: a round freezes one user,
+        // and the level grows by 1.
         let share = |user: u32| 1.0 / f64::from(2_u32 << user);
         let capped = (0..19).map(|user| Cap {
             level: 99.0 + f64::from(user),

@@ -1,13 +1,17 @@
 //! Progressive filling in waves: all capacities that can fill next, wherever they are, in one pass.
 //!
-//! A capacity on which no flow can be stopped earlier by anything else (all other capacities and bounds on the ways of its flows
-//! have at least its level) is a bottleneck, whatever happens elsewhere: as flows stop, levels only rise. So all such capacities
-//! fill at once, and a problem takes as many waves as its longest chain of bottlenecks that depend on each other, which
-//! is short where traffic is regular or flows are many and independent. Where it is long, [`Waves::solve`] gives up.
+//! A capacity on which no flow can be stopped earlier by anything else (all other capacities and
+//! bounds on the ways of its flows have at least its level) is a bottleneck, whatever happens
+//! elsewhere: as flows stop, levels only rise. So all such capacities fill at once, and a problem
+//! takes as many waves as its longest chain of bottlenecks that depend on each other, which is
+//! short where traffic is regular or flows are many and independent. Where it is long,
+//! [`Waves::solve`] gives up.
 //!
-//! Cost: the flows that still rise in each wave, times their uses; no heap, no lists of flows by capacity.
+//! Cost: the flows that still rise in each wave, times their uses; no heap, no lists of flows by
+//! capacity.
 //!
-//! Rounding: what is left of a capacity is computed by subtraction, and its level never falls, as in the reference.
+//! Rounding: what is left of a capacity is computed by subtraction, and its level never falls, as
+//! in the reference.
 
 use super::problem::Problem;
 
@@ -39,7 +43,8 @@ struct Slot {
 }
 
 impl Waves {
-    /// Writes the max-min fair rate of each flow of `problem` into `rates`; false if that would take too long.
+    /// Writes the max-min fair rate of each flow of `problem` into `rates`; false if that would
+    /// take too long.
     pub(super) fn solve(&mut self, problem: &Problem, rates: &mut Vec<f64>) -> bool {
         let count = problem.weights.len();
         rates.clear();

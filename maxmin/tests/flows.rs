@@ -2,7 +2,8 @@
 
 use maxmin::{Solver, Use};
 
-/// A solver with two links of 10 and 4 and a flow in slot 0 that crosses the first twice and the second once.
+/// A solver with two links of 10 and 4 and a flow in slot 0 that crosses the first twice and the
+/// second once.
 fn twice_over_the_first() -> Solver {
     let mut solver = Solver::new(2);
     solver.declare(0);

@@ -1,8 +1,8 @@
-//! The calls of a program: communicators and their groups, buffers and datatypes, sends, receives, requests and
-//! probes, errors.
+//! The calls of a program: communicators and their groups, buffers and datatypes, sends, receives,
+//! requests and probes, errors.
 //!
-//! *Not decided here*: which message a receive gets ([`matching`](crate::matching)) and when an operation is over
-//! ([`protocol`](crate::protocol)).
+//! *Not decided here*: which message a receive gets ([`matching`](crate::matching)) and when an
+//! operation is over ([`protocol`](crate::protocol)).
 
 pub(crate) mod buffer;
 pub(crate) mod comm;

@@ -1,22 +1,26 @@
-//! How processes get connected, and how connections end: virtual connections, connections, and the protocols between them.
+//! How processes get connected, and how connections end: virtual connections, connections, and the
+//! protocols between them.
 //!
-//! A *virtual connection* is what a process knows of one peer. A *connection* is one socket. A virtual connection is served by
-//! at most one connection at a time, is opened by the first send, and can be closed and opened again as often as wanted.
-//! Nothing exists for a peer before it is used.
+//! A *virtual connection* is what a process knows of one peer. A *connection* is one socket. A
+//! virtual connection is served by at most one connection at a time, is opened by the first send,
+//! and can be closed and opened again as often as wanted. Nothing exists for a peer before it is
+//! used.
 //!
-//! A [`Connector`] is the part of one process: sans I/O and without a clock. Whoever drives it calls the inputs, then takes
-//! what is to be done from [`Connector::poll`] until there is nothing left:
+//! A [`Connector`] is the part of one process: sans I/O and without a clock. Whoever drives it
+//! calls the inputs, then takes what is to be done from [`Connector::poll`] until there is nothing
+//! left:
 //!
-//! * inputs of the program: [`open`](Connector::open), [`send`](Connector::send), [`close`](Connector::close),
-//!   [`finalize`](Connector::finalize);
+//! * inputs of the program: [`open`](Connector::open), [`send`](Connector::send),
+//!   [`close`](Connector::close), [`finalize`](Connector::finalize);
 //! * inputs of the sockets: [`accept`](Connector::accept), [`handle`](Connector::handle);
 //! * the process manager's: [`peer_failed`](Connector::peer_failed).
 //!
-//! A message is either completed or failed at its sender. Completed means written: it is lost only if the peer is lost. Messages
-//! to one peer arrive in the order in which they were sent, across any number of reopenings.
+//! A message is either completed or failed at its sender. Completed means written: it is lost only
+//! if the peer is lost. Messages to one peer arrive in the order in which they were sent, across
+//! any number of reopenings.
 //!
-//! The two machines are tables ([`socket::TABLE`], [`virtual_connection::TABLE`]). An event that the table does not know is
-//! refused and reported ([`Output::Illegal`]); nothing changes then.
+//! The two machines are tables ([`socket::TABLE`], [`virtual_connection::TABLE`]). An event that
+//! the table does not know is refused and reported ([`Output::Illegal`]); nothing changes then.
 //!
 //! *Not modelled*: what a socket is, and the content of packets.
 
@@ -143,8 +147,8 @@ pub enum AtLimit {
 /// What a user can choose.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Settings {
-    /// How many sockets a process may have besides its listener. Incoming requests may exceed it until idle connections are
-    /// closed.
+    /// How many sockets a process may have besides its listener. Incoming requests may exceed it
+    /// until idle connections are closed.
     pub descriptors: Option<u32>,
     /// What happens at that limit.
     pub at_limit: AtLimit,
@@ -181,9 +185,11 @@ pub enum Mutation {
     NoExpectation,
     /// A discarded connection closes as soon as its request is written, and nobody waits for it.
     HastyDiscard,
-    /// This process breaks ties with the member of this rank the other way round, and with nobody else.
+    /// This process breaks ties with the member of this rank the other way round, and with nobody
+    /// else.
     SwappedTieWith(u32),
-    /// The loser of a head-to-head with the member of this rank goes on as if nothing had happened, with nobody else.
+    /// The loser of a head-to-head with the member of this rank goes on as if nothing had happened,
+    /// with nobody else.
     NoDiscardTo(u32),
     /// A socket on which the other side has ended is not closed.
     KeepsLostSockets,
@@ -215,7 +221,8 @@ pub enum Output {
         /// From which connection.
         connection: ConnectionId,
     },
-    /// Close; report [`Input::Closed`]. For the listener: call [`Connector::accept`] for what is pending before that.
+    /// Close; report [`Input::Closed`]. For the listener: call [`Connector::accept`] for what is
+    /// pending before that.
     Close {
         /// Which connection.
         connection: ConnectionId,

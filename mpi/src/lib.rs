@@ -21,31 +21,36 @@
 //!
 //! # Layers
 //!
-//! 1. The API (`api`, `collectives`): [`Comm`], [`Group`], [`Request`], [`Message`], [`waitall`] and its kin, collectives.
+//! 1. The API (`api`, `collectives`): [`Comm`], [`Group`], [`Request`], [`Message`], [`waitall`]
+//!    and its kin, collectives.
 //! 2. Matching: which receive gets which message.
-//! 3. The protocols: eager and rendezvous, without I/O and without a clock. Where [`Limits`] are set, every packet goes through the
-//!    tables of [`machine`]: packet buffers, credits, bounded memory for unexpected messages.
-//! 4. [`Channel`]: the seam to a device. This crate does not know the simulator; a simulated network, sockets and
-//!    adapters all implement the same trait.
+//! 3. The protocols: eager and rendezvous, without I/O and without a clock. Where [`Limits`] are
+//!    set, every packet goes through the tables of [`machine`]: packet buffers, credits, bounded
+//!    memory for unexpected messages.
+//! 4. [`Channel`]: the seam to a device. This crate does not know the simulator; a simulated
+//!    network, sockets and adapters all implement the same trait.
 //!
 //! # What is defined
 //!
-//! * *Order*: messages from one rank to another that a receive could both get are received in the order in which
-//!   they were sent (non-overtaking). Between different senders there is no order.
-//! * *Eager or rendezvous*: below the threshold a send is over at once; from the threshold on it is over when a
-//!   receive has met it and the data have left. Two ranks that both send first and receive then finish in the first
-//!   case and deadlock in the second.
-//!   An eager message leaves at once or, above a second threshold, when a receive has met it ([`Settings::transfer_threshold`]);
-//!   in that case its sender does not end before.
-//! * *Costs of calls* ([`Overhead`]): a call that blocks lasts so much longer. One that does not returns at once, but whatever the
-//!   rank does next, also reading the time, happens after the cost.
+//! * *Order*: messages from one rank to another that a receive could both get are received in the
+//!   order in which they were sent (non-overtaking). Between different senders there is no order.
+//! * *Eager or rendezvous*: below the threshold a send is over at once; from the threshold on it is
+//!   over when a receive has met it and the data have left. Two ranks that both send first and
+//!   receive then finish in the first case and deadlock in the second. An eager message leaves at
+//!   once or, above a second threshold, when a receive has met it
+//!   ([`Settings::transfer_threshold`]); in that case its sender does not end before.
+//! * *Costs of calls* ([`Overhead`]): a call that blocks lasts so much longer. One that does not
+//!   returns at once, but whatever the rank does next, also reading the time, happens after the
+//!   cost.
 //! * *Progress*: protocols advance also while a rank computes or sleeps.
-//! * *The end of a rank*: when the program returns `Ok`, the rank goes on until its own sends are over
-//!   (`MPI_Finalize`). A request of a receive that never got a message and a message that nobody received are
-//!   warnings. An `Err` or a panic ends the run as a failure of that rank, and so does [`Comm::abort`].
-//! * *Tests*: the first *no* of [`Request::test`] or [`Comm::iprobe`] comes at once. The same question again, when
-//!   the rank has done nothing and nothing has happened to it in between, waits for the rank's next event. A loop of
-//!   tests thus ends at the right date, costs no time, and is reported if nothing can come.
+//! * *The end of a rank*: when the program returns `Ok`, the rank goes on until its own sends are
+//!   over (`MPI_Finalize`). A request of a receive that never got a message and a message that
+//!   nobody received are warnings. An `Err` or a panic ends the run as a failure of that rank, and
+//!   so does [`Comm::abort`].
+//! * *Tests*: the first *no* of [`Request::test`] or [`Comm::iprobe`] comes at once. The same
+//!   question again, when the rank has done nothing and nothing has happened to it in between,
+//!   waits for the rank's next event. A loop of tests thus ends at the right date, costs no time,
+//!   and is reported if nothing can come.
 //! * *Dropped requests*: see [`Request`].
 //!
 //! *Not modelled* here: how long a message travels. That is the channel's business.

@@ -1,11 +1,13 @@
 //! Matching: which receive gets which message.
 //!
-//! Two queues, receives that wait for a message and messages that wait for a receive, each in the order of arrival.
-//! A message meets the oldest receive that accepts it, a receive the oldest message that it accepts. Together with
-//! a channel that keeps the order of each pair this is the non-overtaking rule (MPI 4.1, section 3.5).
+//! Two queues, receives that wait for a message and messages that wait for a receive, each in the
+//! order of arrival. A message meets the oldest receive that accepts it, a receive the oldest
+//! message that it accepts. Together with a channel that keeps the order of each pair this is the
+//! non-overtaking rule (MPI 4.1, section 3.5).
 //!
-//! Cost: a queue of few entries is searched from its beginning; one of many has an index by context, source and tag, with and
-//! without wildcards, in which every operation takes constant time. An empty queue takes no memory of its own.
+//! Cost: a queue of few entries is searched from its beginning; one of many has an index by
+//! context, source and tag, with and without wildcards, in which every operation takes constant
+//! time. An empty queue takes no memory of its own.
 
 pub(crate) mod envelope;
 #[cfg(test)]
@@ -21,7 +23,8 @@ pub(crate) use unexpected::{Content, Unexpected};
 use crate::channel::Token;
 use crate::{Envelope, Pattern};
 
-/// A queue of more entries than this gets an index; searching so few takes no longer than to look into it.
+/// A queue of more entries than this gets an index; searching so few takes no longer than to look
+/// into it.
 const FEW_MAX: usize = 8;
 
 /// No entry.

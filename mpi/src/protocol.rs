@@ -1,5 +1,5 @@
-//! The protocols of a rank, without I/O and without a clock: eager and rendezvous sends, flow control, the operations in
-//! progress and what a blocked rank waits for.
+//! The protocols of a rank, without I/O and without a clock: eager and rendezvous sends, flow
+//! control, the operations in progress and what a blocked rank waits for.
 //!
 //! *Not modelled*: the time that a packet travels; the [`Channel`](crate::Channel) knows it.
 

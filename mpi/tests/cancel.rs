@@ -1,5 +1,5 @@
-//! Promise: a send that waits for its receive can be cancelled, and whatever the order in which messages, answers and requests to give them
-//! back arrive, both sides agree on who has won (M-14).
+//! Promise: a send that waits for its receive can be cancelled, and whatever the order in which
+//! messages, answers and requests to give them back arrive, both sides agree on who has won (M-14).
 
 use std::cell::RefCell;
 use std::rc::Rc;

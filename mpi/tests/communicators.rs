@@ -1,4 +1,5 @@
-//! Promise: communicators keep their messages apart, their ranks are those of MPI, and what they cost to make is messages.
+//! Promise: communicators keep their messages apart, their ranks are those of MPI, and what they
+//! cost to make is messages.
 
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Comparison, Error, Result, waitall};
 use testing::ranks::{Order, THRESHOLD, join, pattern, world};
@@ -232,7 +233,8 @@ fn a_freed_communicator_is_refused() {
 
 #[test]
 fn communicators_come_and_go() {
-    // The limit itself is reached in the unit tests. Here: many communicators, of which few live at a time.
+    // The limit itself is reached in the unit tests. Here: many communicators, of which few live at
+    // a time.
     let program = |world: Comm| async move {
         for _ in 0..2000 {
             world.dup().await?.free().await?;

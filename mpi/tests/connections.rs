@@ -1,5 +1,6 @@
-//! Promise: with connections every message is delivered once and in order, whatever the order in which packets arrive, with few
-//! descriptors and with limits; and what programs do to each other while connections begin and end is right (F7).
+//! Promise: with connections every message is delivered once and in order, whatever the order in
+//! which packets arrive, with few descriptors and with limits; and what programs do to each other
+//! while connections begin and end is right (F7).
 
 use mpi::connection::{AtLimit, Settings as Connector};
 use mpi::{Comm, Connections, Limits, Result, Settings};
@@ -23,7 +24,8 @@ fn connecting(descriptors: Option<u32>, limits: Option<Limits>) -> Settings {
     }
 }
 
-/// Short and long messages between all pairs, which all connect to each other at once (N-3, N-15, N-17, N-19).
+/// Short and long messages between all pairs, which all connect to each other at once (N-3, N-15,
+/// N-17, N-19).
 #[test]
 fn everybody_talks_to_everybody_in_any_order_of_delivery() {
     let limits = Limits {
@@ -75,8 +77,9 @@ fn everybody_talks_to_everybody_and_handshakes_take_time() {
     }
 }
 
-/// F7, after MPICH's `pt2pt/bsendpending`: the buffer is given back when the buffered messages have left, although their receives come
-/// two seconds later and there was no connection when they were sent.
+/// F7, after MPICH's `pt2pt/bsendpending`: the buffer is given back when the buffered messages have
+/// left, although their receives come two seconds later and there was no connection when they were
+/// sent.
 #[test]
 fn f7_buffered_messages_that_are_pending_when_the_buffer_is_detached() {
     const LENGTH: u64 = 128 * 1024;
@@ -108,8 +111,8 @@ fn f7_buffered_messages_that_are_pending_when_the_buffer_is_detached() {
         .finished();
 }
 
-/// F7, the part of MPICH's `spawn/disconnect_reconnect` that needs no dynamic processes: two groups of ranks talk, stop, and talk again,
-/// and the connections between them are closed in between.
+/// F7, the part of MPICH's `spawn/disconnect_reconnect` that needs no dynamic processes: two groups
+/// of ranks talk, stop, and talk again, and the connections between them are closed in between.
 #[test]
 fn f7_groups_that_part_and_meet_again() {
     let connections = Connections {

@@ -1,5 +1,6 @@
-//! Promise: the machines of a connection do what their tables say, every transition of the tables is needed, and with few
-//! buffers and credits everything still arrives, unless nothing is reserved for control traffic.
+//! Promise: the machines of a connection do what their tables say, every transition of the tables
+//! is needed, and with few buffers and credits everything still arrives, unless nothing is reserved
+//! for control traffic.
 
 use std::rc::Rc;
 
@@ -7,7 +8,8 @@ use mpi::{ANY_TAG, Comm, Limits, Settings, machine, waitall};
 use testing::ranks::exchange::{FEW, Receives, WAYS, every_order, exchange, run, scarce};
 use testing::ranks::{Order, THRESHOLD, pattern, world};
 
-/// E1: one sender, one receiver: no deadlock and no lost wake-up in any order of delivery. All orders are tried.
+/// E1: one sender, one receiver: no deadlock and no lost wake-up in any order of delivery. All
+/// orders are tried.
 #[test]
 fn e1_no_order_deadlocks_between_a_sender_and_a_receiver() {
     const RUNS_MAX: usize = 20_000;
@@ -43,8 +45,8 @@ fn e1_no_order_deadlocks_between_two_senders() {
     }
 }
 
-/// E2, M-8: without reserved buffers each rank fills its buffers with what waits for a credit of the other, and the update that would
-/// bring the credit needs a buffer.
+/// E2, M-8: without reserved buffers each rank fills its buffers with what waits for a credit of
+/// the other, and the update that would bring the credit needs a buffer.
 #[test]
 fn e2_without_reserved_buffers_there_is_a_deadlock() {
     let bare = Limits {
@@ -331,8 +333,8 @@ fn e3_the_threshold_switches() {
     }
 }
 
-/// E5: messages that nobody expects take at most the memory that there is for them; the rest stays in its packets, until the sender
-/// announces instead.
+/// E5: messages that nobody expects take at most the memory that there is for them; the rest stays
+/// in its packets, until the sender announces instead.
 #[test]
 fn e5_unexpected_messages_stay_within_their_memory() {
     let limits = Limits {
@@ -357,8 +359,8 @@ fn e5_unexpected_messages_stay_within_their_memory() {
     assert_eq!((count("0>1 eager"), count("0>1 rts")), (7, 5));
 }
 
-/// Limits that nothing reaches change nothing: the same packets in the same order, the same end. (Detached messages are the
-/// exception: only with limits do they wait at their sender.)
+/// Limits that nothing reaches change nothing: the same packets in the same order, the same end.
+/// (Detached messages are the exception: only with limits do they wait at their sender.)
 #[test]
 fn without_anything_scarce_the_machines_do_what_happens_without_them() {
     for seed in 1..40 {
@@ -411,7 +413,8 @@ fn nothing_is_kept_without_limits() {
     assert_eq!([0, 1, 2].map(peers), [Some(1), Some(1), None]);
 }
 
-/// The time in each waiting state: rank 0 waits two seconds for the credits of rank 1, which receives late.
+/// The time in each waiting state: rank 0 waits two seconds for the credits of rank 1, which
+/// receives late.
 #[test]
 fn waiting_times_are_told() {
     let limits = Limits {
@@ -461,7 +464,8 @@ fn communicators_are_made_in_packets_too() {
     outcome.finished().settled(&limits);
 }
 
-/// M-9: what could be reordered is not: sends of different contexts to one peer leave in the order of the calls.
+/// M-9: what could be reordered is not: sends of different contexts to one peer leave in the order
+/// of the calls.
 #[test]
 fn m9_sends_of_all_contexts_leave_in_the_order_of_the_calls() {
     let limits = Limits {

@@ -1,5 +1,6 @@
-//! Promise: a forwarded message arrives whole at both, whatever the placement of its parts, the limits, the order of delivery, and how its
-//! receive and its send are met (M-1). Dates are in `fabric/tests/protocols.rs`.
+//! Promise: a forwarded message arrives whole at both, whatever the placement of its parts, the
+//! limits, the order of delivery, and how its receive and its send are met (M-1). Dates are in
+//! `fabric/tests/protocols.rs`.
 
 use std::rc::Rc;
 

@@ -1,5 +1,5 @@
-//! Promise: every transition of the tables is needed. The traffic of this file takes all of them; one that it does not take would be one too
-//! many, or a case that nobody tests.
+//! Promise: every transition of the tables is needed. The traffic of this file takes all of them;
+//! one that it does not take would be one too many, or a case that nobody tests.
 
 use std::rc::Rc;
 

@@ -1,5 +1,5 @@
-//! Promise: each send mode ends when MPI says, the null process does nothing, cancelled operations have one winner, and
-//! persistent requests can be started again and again.
+//! Promise: each send mode ends when MPI says, the null process does nothing, cancelled operations
+//! have one winner, and persistent requests can be started again and again.
 
 use mpi::{
     ANY_SOURCE, ANY_TAG, Comm, Error, ErrorClass, Overhead, PROC_NULL, Result, Section, SendMode,

@@ -1,5 +1,6 @@
-//! E8: what the point-to-point programs of MPICH's test-suite (folder `test/mpi/pt2pt`) try, written anew on our calls from a description of
-//! what they test; each says the same. Programs about intercommunicators, threads, Fortran, error handlers and one-sided calls have no
+//! E8: what the point-to-point programs of MPICH's test-suite (folder `test/mpi/pt2pt`) try,
+//! written anew on our calls from a description of what they test; each says the same. Programs
+//! about intercommunicators, threads, Fortran, error handlers and one-sided calls have no
 //! counterpart here.
 
 use mpi::{
@@ -33,7 +34,8 @@ fn worlds(ranks: u32) -> Vec<World> {
 
 const LENGTHS: [u64; 6] = [0, 1, THRESHOLD - 1, THRESHOLD, THRESHOLD + 1, 1000];
 
-/// `sendself`: every mode to oneself, with the receive posted before; a synchronous one is over only then.
+/// `sendself`: every mode to oneself, with the receive posted before; a synchronous one is over
+/// only then.
 #[test]
 fn sendself() {
     for length in LENGTHS {
@@ -73,7 +75,8 @@ fn sendself() {
     }
 }
 
-/// A synchronous send to oneself without a posted receive blocks, and so does a long standard one: reported, not endless.
+/// A synchronous send to oneself without a posted receive blocks, and so does a long standard one:
+/// reported, not endless.
 #[test]
 fn sendself_without_a_receive_would_deadlock() {
     for (length, synchronous) in [(1, true), (THRESHOLD, false)] {
@@ -91,7 +94,8 @@ fn sendself_without_a_receive_would_deadlock() {
     }
 }
 
-/// `pingping`, `sendrecv1` to `sendrecv3`: many lengths one way and back, with every kind of receive.
+/// `pingping`, `sendrecv1` to `sendrecv3`: many lengths one way and back, with every kind of
+/// receive.
 #[test]
 fn pingping() {
     for world in worlds(2) {
@@ -128,7 +132,8 @@ fn pingping() {
     }
 }
 
-/// `bsendpending`, `bsend1` to `bsend5`: buffered messages that wait; the buffer comes back when all have left; too much is refused.
+/// `bsendpending`, `bsend1` to `bsend5`: buffered messages that wait; the buffer comes back when
+/// all have left; too much is refused.
 #[test]
 fn bsendpending() {
     for world in worlds(4) {
@@ -155,7 +160,8 @@ fn bsendpending() {
     }
 }
 
-/// `anyall`: receives from anybody with one tag, and sends to everybody, all at once; each message arrives once.
+/// `anyall`: receives from anybody with one tag, and sends to everybody, all at once; each message
+/// arrives once.
 #[test]
 fn anyall() {
     for world in worlds(3) {
@@ -191,7 +197,8 @@ fn anyall() {
     }
 }
 
-/// `cancelrecv`, `cancelanysrc`: of receives that nothing is sent to every one is cancelled, and the others get their messages.
+/// `cancelrecv`, `cancelanysrc`: of receives that nothing is sent to every one is cancelled, and
+/// the others get their messages.
 #[test]
 fn cancelrecv() {
     for world in worlds(2) {
@@ -221,8 +228,9 @@ fn cancelrecv() {
     }
 }
 
-/// `scancel`, `scancel2`, `pscancel`: sends in each mode are cancelled; either the message is received, or the send says that it was
-/// cancelled; the buffer is as it was. Buffered and ready ones too, and persistent ones.
+/// `scancel`, `scancel2`, `pscancel`: sends in each mode are cancelled; either the message is
+/// received, or the send says that it was cancelled; the buffer is as it was. Buffered and ready
+/// ones too, and persistent ones.
 #[test]
 fn scancel() {
     for length in [10, 200] {
@@ -266,7 +274,8 @@ fn scancel() {
     }
 }
 
-/// `inactivereq`: waiting for and testing inactive persistent requests says at once that nothing was received.
+/// `inactivereq`: waiting for and testing inactive persistent requests says at once that nothing
+/// was received.
 #[test]
 fn inactivereq() -> Result<()> {
     let program = |world: Comm| async move {
@@ -288,7 +297,8 @@ fn inactivereq() -> Result<()> {
     Ok(())
 }
 
-/// `eagerdt`: many messages of an indexed type, one after the other, without waiting for their receives.
+/// `eagerdt`: many messages of an indexed type, one after the other, without waiting for their
+/// receives.
 #[test]
 fn eagerdt() {
     for world in worlds(2) {
@@ -329,7 +339,8 @@ fn large_message() {
     outcome.finished();
 }
 
-/// `mprobe`: a message that was probed is received by nobody else; of the null process there is one at once.
+/// `mprobe`: a message that was probed is received by nobody else; of the null process there is one
+/// at once.
 #[test]
 fn mprobe() {
     for world in worlds(2) {
@@ -369,7 +380,8 @@ fn nulls() {
     world(1).run(program).finished();
 }
 
-/// `rqfreeb`, `rqstatus`: requests of sends are freed before they are over, and the messages come all the same.
+/// `rqfreeb`, `rqstatus`: requests of sends are freed before they are over, and the messages come
+/// all the same.
 #[test]
 fn rqfreeb() {
     for world in worlds(2) {
@@ -398,7 +410,8 @@ fn rqfreeb() {
     }
 }
 
-/// `greq`-free `waitany`/`startall` programs (`persistent`, `persist`): many rounds of the same requests.
+/// `greq`-free `waitany`/`startall` programs (`persistent`, `persist`): many rounds of the same
+/// requests.
 #[test]
 fn persistent_rounds() {
     for world in worlds(3) {
@@ -421,7 +434,8 @@ fn persistent_rounds() {
     }
 }
 
-/// `errsum`-like: a message that is too long ends its receive as `MPI_ERR_TRUNCATE` after it has been matched, and the next one is whole.
+/// `errsum`-like: a message that is too long ends its receive as `MPI_ERR_TRUNCATE` after it has
+/// been matched, and the next one is whole.
 #[test]
 fn truncation_is_an_error_after_matching() {
     for length in [20, 300] {

@@ -1,10 +1,11 @@
-//! Promise: which packets a message takes. Below the threshold it is eager, from there on a rendezvous; either way the
-//! bytes arrive once and a message that is too long is consumed.
+//! Promise: which packets a message takes. Below the threshold it is eager, from there on a
+//! rendezvous; either way the bytes arrive once and a message that is too long is consumed.
 
 use mpi::{Buffer, Comm, Error, Result};
 use testing::ranks::{Order, Outcome, THRESHOLD, pattern, world};
 
-/// Rank 0 sends a message of so many bytes, rank 1 receives it after a while if it is to be unexpected, or before.
+/// Rank 0 sends a message of so many bytes, rank 1 receives it after a while if it is to be
+/// unexpected, or before.
 fn dialogue(length: u64, threshold: u64, unexpected: bool) -> Outcome {
     let program = move |world: Comm| async move {
         if world.rank() == 0 {
@@ -255,7 +256,8 @@ fn a_real_message_meets_a_phantom_buffer_and_the_other_way_round() {
 
 #[test]
 fn a_cts_may_come_in_any_order() {
-    // Rank 1 answers the second announcement first; the data may overtake each other, the announcements may not.
+    // Rank 1 answers the second announcement first; the data may overtake each other, the
+    // announcements may not.
     for seed in 1..50 {
         let program = |world: Comm| async move {
             if world.rank() == 0 {

@@ -1,9 +1,11 @@
-//! Promise: over several communicators, with all send modes and all ways to receive, every message is received once, by its
-//! communicator, and those of one sender with one tag in the order in which they were sent.
+//! Promise: over several communicators, with all send modes and all ways to receive, every message
+//! is received once, by its communicator, and those of one sender with one tag in the order in
+//! which they were sent.
 //!
-//! A case is a list of messages. Each rank starts all its sends before it receives, and receives as many messages as are sent
-//! to it in each communicator: first with exact patterns, then with wildcards. For one communicator, sender and tag the
-//! receives in the order of their posting then get the messages in the order of sending, which is the whole reference.
+//! A case is a list of messages. Each rank starts all its sends before it receives, and receives as
+//! many messages as are sent to it in each communicator: first with exact patterns, then with
+//! wildcards. For one communicator, sender and tag the receives in the order of their posting then
+//! get the messages in the order of sending, which is the whole reference.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

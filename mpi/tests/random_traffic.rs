@@ -1,10 +1,11 @@
-//! Promise: under random traffic and random delivery every byte is delivered exactly once, the order of each (source,
-//! destination, tag) is kept, everything completes, and nothing is left in the engines.
+//! Promise: under random traffic and random delivery every byte is delivered exactly once, the
+//! order of each (source, destination, tag) is kept, everything completes, and nothing is left in
+//! the engines.
 //!
-//! A case is a list of messages between at most four ranks. Each rank starts all its sends before it waits for them,
-//! and asks for exactly as many messages as are sent to it, so no schedule can deadlock. The reference is the list
-//! itself: who got what is compared with what was sent. The order is checked where the reference knows it, between two
-//! ranks.
+//! A case is a list of messages between at most four ranks. Each rank starts all its sends before
+//! it waits for them, and asks for exactly as many messages as are sent to it, so no schedule can
+//! deadlock. The reference is the list itself: who got what is compared with what was sent. The
+//! order is checked where the reference knows it, between two ranks.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -44,12 +45,13 @@ enum Way {
     Tests,
     /// The request of a send is dropped; a receive is like `Later`.
     Dropped,
-    /// A synchronous send, a ready one (which nobody checks), a buffered one; a receive is like `Later`.
+    /// A synchronous send, a ready one (which nobody checks), a buffered one; a receive is like
+    /// `Later`.
     Synchronous,
     Ready,
     Buffered,
-    /// Before the send, an equal one in a context of its own is started and cancelled that nobody receives; before the receive, one from
-    /// there is posted and cancelled.
+    /// Before the send, an equal one in a context of its own is started and cancelled that nobody
+    /// receives; before the receive, one from there is posted and cancelled.
     Cancelled,
 }
 
@@ -113,7 +115,8 @@ fn limits() -> impl Strategy<Value = Limits> {
 /// What a rank got: source, tag and bytes, by the receive that asked.
 type Got = Rc<RefCell<Vec<(usize, Completion)>>>;
 
-/// With limits an eager send may have to wait for its receive, so a program that is right does not rely on it (`blocking`).
+/// With limits an eager send may have to wait for its receive, so a program that is right does not
+/// rely on it (`blocking`).
 async fn send_all(
     (world, other): (&Comm, &Comm),
     messages: &[Message],
@@ -152,8 +155,9 @@ async fn send_all(
     Ok(pending)
 }
 
-/// Receives as many messages as are sent to this rank. The patterns are those of the messages, made so wide that any
-/// order of matching leaves a message for every receive: a receive that is narrower than others is posted first.
+/// Receives as many messages as are sent to this rank. The patterns are those of the messages, made
+/// so wide that any order of matching leaves a message for every receive: a receive that is
+/// narrower than others is posted first.
 async fn receive_all(
     (world, other): (&Comm, &Comm),
     messages: &[Message],
@@ -186,7 +190,8 @@ async fn receive_all(
         };
         let mut length = 400;
         if message.receive == Way::Careful {
-            // What is seen is what is received, so the length is known; narrower receives have their own messages.
+            // What is seen is what is received, so the length is known; narrower receives have
+            // their own messages.
             let status = world.probe(source, tag).await?;
             length = status.length;
         }
@@ -310,8 +315,8 @@ proptest! {
         }
     }
 
-    /// One sender, one receiver, receives in the order of posting with random wildcards: the order of each tag is the
-    /// order of sending, and the whole is what a simple matching says.
+    /// One sender, one receiver, receives in the order of posting with random wildcards: the order
+    /// of each tag is the order of sending, and the whole is what a simple matching says.
     #[test]
     fn the_order_of_a_pair_is_kept(
         sent in prop::collection::vec((0..3_u32, prop_oneof![0..4_u64, THRESHOLD - 1..THRESHOLD + 2]), 1..16),
@@ -322,7 +327,8 @@ proptest! {
         time in 0..3_u32,
         limits in prop::option::weighted(0.7, limits()),
     ) {
-        // Receives ask for the tags in the order of sending; a wildcard takes the oldest that is left.
+        // Receives ask for the tags in the order of sending; a wildcard takes the oldest that is
+        // left.
         let patterns: Vec<Option<u32>> = reference_patterns(&sent, &wild);
         let expected = reference(&sent, &patterns);
         let (sent, patterns) = (Rc::new(sent), Rc::new(patterns));
@@ -378,7 +384,8 @@ fn reference_patterns(sent: &[(u32, u64)], wild: &[bool]) -> Vec<Option<u32>> {
     patterns
 }
 
-/// Which message each receive gets: the oldest that it accepts and that no receive before it has taken.
+/// Which message each receive gets: the oldest that it accepts and that no receive before it has
+/// taken.
 fn reference(sent: &[(u32, u64)], patterns: &[Option<u32>]) -> Vec<usize> {
     let mut taken = vec![false; sent.len()];
     let mut result = Vec::new();

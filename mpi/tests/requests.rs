@@ -1,5 +1,5 @@
-//! Promise: requests complete once, in any order of waiting; loops of tests end at the right date and never spin; and
-//! what is dropped before its end does no harm.
+//! Promise: requests complete once, in any order of waiting; loops of tests end at the right date
+//! and never spin; and what is dropped before its end does no harm.
 
 use mpi::{ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, Request, Result, waitall, waitany};
 use testing::ranks::{Either, Order, THRESHOLD, join, join_woken, pattern, select, world};
@@ -147,7 +147,8 @@ fn a_loop_of_tests_with_work_in_between_sees_each_step() {
 
 #[test]
 fn what_a_rank_does_itself_lets_it_test_again() {
-    // The answer comes only after the tenth chunk, so a rank that waited at its second test would wait for ever.
+    // The answer comes only after the tenth chunk, so a rank that waited at its second test would
+    // wait for ever.
     for chunks in [10_u32, 3000] {
         let program = move |world: Comm| async move {
             if world.rank() == 0 {
@@ -367,7 +368,8 @@ fn a_receive_that_is_dropped_while_its_data_come_lets_the_sender_finish() {
     let program = |world: Comm| async move {
         if world.rank() == 0 {
             let mut buffer = Buffer::from(vec![5; 200]);
-            // Rank 0 answers the announcement when it is woken by it, and then gives up before the data come.
+            // Rank 0 answers the announcement when it is woken by it, and then gives up before the
+            // data come.
             let gone = select(world.recv(&mut buffer, 1, 0), async {
                 world.recv(&mut world.buffer(1), 1, 1).await
             });

@@ -1,8 +1,9 @@
-//! Promise: a channel may be built on something that loses, repeats and reorders datagrams; then it acknowledges and retransmits, and the
-//! protocols above know nothing of it (M-7).
+//! Promise: a channel may be built on something that loses, repeats and reorders datagrams; then it
+//! acknowledges and retransmits, and the protocols above know nothing of it (M-7).
 //!
-//! The channel here numbers the packets of a pair, sends each again until it is acknowledged, and hands them on in their order, once each. What
-//! is below draws for every datagram whether it is lost, how often it comes, and when.
+//! The channel here numbers the packets of a pair, sends each again until it is acknowledged, and
+//! hands them on in their order, once each. What is below draws for every datagram whether it is
+//! lost, how often it comes, and when.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -58,7 +59,8 @@ impl Net {
         }
     }
 
-    /// A datagram arrives, any of those on the way; or, if there is none, all that is not acknowledged is sent again. False if all is.
+    /// A datagram arrives, any of those on the way; or, if there is none, all that is not
+    /// acknowledged is sent again. False if all is.
     fn step(&mut self) -> bool {
         if self.flying.is_empty() {
             let again: Vec<_> = self

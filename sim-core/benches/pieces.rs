@@ -1,7 +1,7 @@
 //! What single pieces of the kernel cost: yield, birth and death, sleep, mutex, mailbox, digest.
 //!
-//! Each measurement is a whole simulation, creation included, per operation. Comparisons with another simulator are
-//! in `bench/versus-simgrid`.
+//! Each measurement is a whole simulation, creation included, per operation. Comparisons with
+//! another simulator are in `bench/versus-simgrid`.
 
 use std::hint::black_box;
 

@@ -1,7 +1,8 @@
-//! The event queue against others in the hold model: take the earliest date, add one a random time later.
+//! The event queue against others in the hold model: take the earliest date, add one a random time
+//! later.
 //!
-//! Figures and the choice are in `docs/decisions/0002-event-queue.md`. All queues keep ties in the order of
-//! insertion: the key is the bits of the date and a serial number.
+//! Figures and the choice are in `docs/decisions/0002-event-queue.md`. All queues keep ties in the
+//! order of insertion: the key is the bits of the date and a serial number.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

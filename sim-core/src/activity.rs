@@ -1,7 +1,7 @@
 //! Handles of activities: test, wait, wait with a timeout, cancel.
 //!
-//! A handle owns the activity: dropping the handle of one that has not ended cancels it, and the other side of a
-//! communication sees that. Use a detached put for a message that nobody waits for.
+//! A handle owns the activity: dropping the handle of one that has not ended cancels it, and the
+//! other side of a communication sees that. Use a detached put for a message that nobody waits for.
 
 use std::fmt;
 use std::rc::Rc;
@@ -72,7 +72,8 @@ impl Activity {
         self.slot
     }
 
-    /// Waits for the end. The handle of a get gives the message, once; every other handle an empty one.
+    /// Waits for the end. The handle of a get gives the message, once; every other handle an empty
+    /// one.
     ///
     /// # Errors
     /// How it ended, if not well.
@@ -142,8 +143,8 @@ impl Activity {
         }
     }
 
-    /// The work that is left, in bytes or flop, or as a part (from 1 to 0) of a parallel task; all of it if it has not
-    /// begun.
+    /// The work that is left, in bytes or flop, or as a part (from 1 to 0) of a parallel task; all
+    /// of it if it has not begun.
     #[must_use]
     pub fn remaining(&self) -> f64 {
         let mut kernel = self.kernel.borrow_mut();
@@ -151,8 +152,8 @@ impl Activity {
         kernel.remaining(self.slot)
     }
 
-    /// Changes the priority or the bound of an activity that runs; does nothing to one that has not begun or has
-    /// ended.
+    /// Changes the priority or the bound of an activity that runs; does nothing to one that has not
+    /// begun or has ended.
     pub fn update(&self, change: Change) {
         self.kernel.borrow_mut().update_activity(self.slot, change);
     }
@@ -178,7 +179,8 @@ impl fmt::Debug for Activity {
 }
 
 impl Clone for Activity {
-    /// Another handle of the same activity. Dropping any of them cancels an activity that has not ended.
+    /// Another handle of the same activity. Dropping any of them cancels an activity that has not
+    /// ended.
     fn clone(&self) -> Self {
         self.kernel
             .borrow_mut()

@@ -1,7 +1,8 @@
 //! Actors: the handle through which a program reaches the simulation.
 //!
-//! An actor is a future; `me` is the handle that it gets. The same type names other actors. A new actor runs
-//! up to its first operation before anybody else goes on; that operation takes its turn behind what was runnable before.
+//! An actor is a future; `me` is the handle that it gets. The same type names other actors. A new
+//! actor runs up to its first operation before anybody else goes on; that operation takes its turn
+//! behind what was runnable before.
 
 use std::fmt;
 use std::future::Future;
@@ -71,8 +72,8 @@ impl Actor {
         self.kernel.borrow().hosts.count()
     }
 
-    /// How many of whatever it makes the program should make: the `-n` of the command line, by default the number of
-    /// hosts.
+    /// How many of whatever it makes the program should make: the `-n` of the command line, by
+    /// default the number of hosts.
     #[must_use]
     pub fn count(&self) -> u32 {
         let kernel = self.kernel.borrow();
@@ -103,7 +104,8 @@ impl Actor {
         Stream::new(self.kernel.borrow().seed, name)
     }
 
-    /// Draws a number below `limit`. Unlike a [`Stream`], the draw is a decision: a model checker takes each value.
+    /// Draws a number below `limit`. Unlike a [`Stream`], the draw is a decision: a model checker
+    /// takes each value.
     ///
     /// # Panics
     /// If `limit` is 0.
@@ -128,8 +130,8 @@ impl Actor {
         Operation::new(&self.kernel, Transition::Yield, nothing)
     }
 
-    /// Sleeps for a duration of virtual time. A sleep of [`Span::INFINITE`] has no end, and is reported as a deadlock
-    /// when nothing else is left.
+    /// Sleeps for a duration of virtual time. A sleep of [`Span::INFINITE`] has no end, and is
+    /// reported as a deadlock when nothing else is left.
     #[inline]
     #[track_caller]
     pub fn sleep(&self, span: Span) -> Operation<'_, ()> {
@@ -144,7 +146,8 @@ impl Actor {
         self.sleep(date.since(self.now()))
     }
 
-    /// Starts an actor on a host. It runs up to its first operation when this actor has come to its next one.
+    /// Starts an actor on a host. It runs up to its first operation when this actor has come to its
+    /// next one.
     ///
     /// # Panics
     /// If there is no such host.
@@ -199,17 +202,18 @@ impl Actor {
         .within(timeout)
     }
 
-    /// Ends the actor: its destructors run, and what it asked for is withdrawn, before anybody else goes on. An actor
-    /// may end itself; it does not return from that.
+    /// Ends the actor: its destructors run, and what it asked for is withdrawn, before anybody else
+    /// goes on. An actor may end itself; it does not return from that.
     #[inline]
     #[track_caller]
     pub fn kill(&self) -> Operation<'_, ()> {
         Operation::new(&self.kernel, Transition::Kill { target: self.id }, nothing)
     }
 
-    /// Switches a host on or off. What runs on it ends at this instant: its actors, and its computations and transfers
-    /// as failed. Actors started by [`Simulation::spawn_restarting`](crate::Simulation::spawn_restarting) start again
-    /// when it comes back. An actor may switch its own host off; it does not return from that.
+    /// Switches a host on or off. What runs on it ends at this instant: its actors, and its
+    /// computations and transfers as failed. Actors started by
+    /// [`Simulation::spawn_restarting`](crate::Simulation::spawn_restarting) start again when it
+    /// comes back. An actor may switch its own host off; it does not return from that.
     #[track_caller]
     pub fn switch_host(&self, host: HostId, on: bool) -> Operation<'_, ()> {
         Operation::new(
@@ -227,9 +231,9 @@ impl Actor {
         kernel.host_is_on(host)
     }
 
-    /// Stops the actor until it is resumed, also the computation that it waits for. Its sleep goes on: an actor that
-    /// should have woken in the meantime wakes when it is resumed. So do the other things that it waits for, with
-    /// their timeouts.
+    /// Stops the actor until it is resumed, also the computation that it waits for. Its sleep goes
+    /// on: an actor that should have woken in the meantime wakes when it is resumed. So do the
+    /// other things that it waits for, with their timeouts.
     #[inline]
     #[track_caller]
     pub fn suspend(&self) -> Operation<'_, ()> {
@@ -264,8 +268,8 @@ impl Actor {
         self.kernel.borrow_mut().set_daemon(self.id.0, true);
     }
 
-    /// Registers a function that is called when the actor has ended; with true if it was killed or failed. The latest
-    /// registered is called first.
+    /// Registers a function that is called when the actor has ended; with true if it was killed or
+    /// failed. The latest registered is called first.
     pub fn on_exit(&self, hook: impl FnOnce(bool) + 'static) {
         let mut kernel = self.kernel.borrow_mut();
         kernel.actors[self.id.index()]
@@ -313,7 +317,8 @@ impl Actor {
         Condvar::new(&self.kernel)
     }
 
-    /// Waits until any of the activities has ended; returns its position, the lowest if several have.
+    /// Waits until any of the activities has ended; returns its position, the lowest if several
+    /// have.
     ///
     /// # Panics
     /// If the list is empty.

@@ -1,4 +1,5 @@
-//! A way to the event queue for the benchmark that compares it with others. Not part of the interface.
+//! A way to the event queue for the benchmark that compares it with others. Not part of the
+//! interface.
 
 use crate::Time;
 use crate::timers::{Timer, Timers};

@@ -1,14 +1,16 @@
 //! Who decides what happens next, when several transitions could.
 //!
-//! Two independent axes (the clock is the other one, see [`Clock`]): in a *plain* run actors go in the order in
-//! which they became runnable and nobody is asked; with a [`Chooser`] every transition is a decision. A plain run
-//! can write down its decisions as a [`Schedule`]; replaying it gives the same digest.
+//! Two independent axes (the clock is the other one, see [`Clock`]): in a *plain* run actors go in
+//! the order in which they became runnable and nobody is asked; with a [`Chooser`] every transition
+//! is a decision. A plain run can write down its decisions as a [`Schedule`]; replaying it gives
+//! the same digest.
 //!
-//! *Not modelled*: the place of a decision inside an actor that waits for several operations at once. A plain run
-//! executes what such an actor can do within one poll, a chooser is asked for each step, so the branch of a step can
-//! differ: replaying the schedule of a plain run with `join!` or `select!` may take another order or stop. A
-//! schedule recorded under a chooser replays exactly, with any program. (An explorer finds its own steps in the
-//! [trace](crate::TraceEvent) of a plain run, whatever the actors wait for.)
+//! *Not modelled*: the place of a decision inside an actor that waits for several operations at
+//! once. A plain run executes what such an actor can do within one poll, a chooser is asked for
+//! each step, so the branch of a step can differ: replaying the schedule of a plain run with
+//! `join!` or `select!` may take another order or stop. A schedule recorded under a chooser replays
+//! exactly, with any program. (An explorer finds its own steps in the [trace](crate::TraceEvent) of
+//! a plain run, whatever the actors wait for.)
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +29,8 @@ pub enum Clock {
     Untimed,
 }
 
-/// One decision: the actor that goes next, and which of its branches it takes (0 if it has only one).
+/// One decision: the actor that goes next, and which of its branches it takes (0 if it has only
+/// one).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Choice {
     /// The actor.
@@ -49,12 +52,13 @@ pub struct Candidate {
 
 /// Decides what happens next.
 pub trait Chooser {
-    /// Picks one of the `candidates`, which are never empty and in the order in which they became runnable.
-    /// `None` stops the run.
+    /// Picks one of the `candidates`, which are never empty and in the order in which they became
+    /// runnable. `None` stops the run.
     fn choose(&mut self, candidates: &[Candidate]) -> Option<Choice>;
 }
 
-/// A list of decisions, printed as `actor` or `actor/branch` joined by `;`, for example `1;3;1/2;2`.
+/// A list of decisions, printed as `actor` or `actor/branch` joined by `;`, for example
+/// `1;3;1/2;2`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Schedule(pub Vec<Choice>);
 

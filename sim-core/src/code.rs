@@ -1,8 +1,9 @@
 //! A transition in two machine words: what the kernel keeps, copies and asks questions about.
 //!
-//! [`Transition`] is for people and choosers. An enum with fields of different sizes is copied piece by piece, and
-//! each question about it is a jump; here a copy is two words and a question is one test of a bit. The kinds and
-//! the two objects are folded into the digest as they are: part of the format of digests, never renumbered.
+//! [`Transition`] is for people and choosers. An enum with fields of different sizes is copied
+//! piece by piece, and each question about it is a jump; here a copy is two words and a question is
+//! one test of a bit. The kinds and the two objects are folded into the digest as they are: part of
+//! the format of digests, never renumbered.
 //!
 //! Invariant: `Code::from(transition).transition() == transition`, for every transition.
 
@@ -33,8 +34,8 @@ pub(crate) struct Kinds(u64);
 impl Kinds {
     /// Only the loop lets them happen: they are never enabled when they are issued.
     pub(crate) const LATER: Self = Self::of(&[YIELD, SLEEP, DEVICE]);
-    /// The issuing actor takes its turn behind those that became runnable before it: at a barrier all go on in the
-    /// order of their arrival, the last one too.
+    /// The issuing actor takes its turn behind those that became runnable before it: at a barrier
+    /// all go on in the order of their arrival, the last one too.
     pub(crate) const QUEUED: Self = Self::of(&[BARRIER_WAIT]);
     /// [`Kinds::LATER`] and [`Kinds::QUEUED`].
     pub(crate) const PARKED: Self = Self(Self::LATER.0 | Self::QUEUED.0);
@@ -105,8 +106,8 @@ impl Kinds {
 /// One transition: kind, mark of ownership and up to three numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Code {
-    /// The kind in the lowest 8 bits, `owned` in bit 8, a mark in bit 9, what a control changes in bits 10 and 11, a time limit
-    /// for an explorer in bit 12, the first number in the upper half.
+    /// The kind in the lowest 8 bits, `owned` in bit 8, a mark in bit 9, what a control changes in
+    /// bits 10 and 11, a time limit for an explorer in bit 12, the first number in the upper half.
     head: u64,
     /// The second number, and the third in the upper half.
     tail: u64,
@@ -193,7 +194,8 @@ impl Code {
 
     #[inline]
     pub(crate) const fn is_among(self, kinds: Kinds) -> bool {
-        // A kind is below 64, so the shift never wraps; saying so costs less than the check of a plain shift.
+        // A kind is below 64, so the shift never wraps; saying so costs less than the check of a
+        // plain shift.
         kinds.0.wrapping_shr(self.kind() as u32) & 1 == 1
     }
 

@@ -63,8 +63,8 @@ impl Actor {
         }
     }
 
-    /// Writes a line to the log, stamped with the time, the actor and its host. Nothing is formatted if the level is
-    /// filtered out.
+    /// Writes a line to the log, stamped with the time, the actor and its host. Nothing is
+    /// formatted if the level is filtered out.
     pub fn log(&self, level: Level, text: fmt::Arguments<'_>) {
         let console = self.kernel.borrow().console.clone();
         let Some(console) = console.filter(|console| console.wants(level, self.id())) else {

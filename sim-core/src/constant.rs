@@ -1,9 +1,11 @@
-//! The constant model: every transfer lasts one fixed latency, every computation lasts its flops over one speed.
+//! The constant model: every transfer lasts one fixed latency, every computation lasts its flops
+//! over one speed.
 //!
-//! This is what `sim-core` brings so that it can be used and tested without a platform. *Not modelled*: sharing.
-//! Any number of transfers and computations run side by side without slowing each other, and the number of bytes
-//! does not matter; a user sees no contention at all. The threads of a computation all run, on as many cores. A parallel
-//! task lasts the latency, if it moves any bytes, and then as long as the host with the most flop. There are no disks.
+//! This is what `sim-core` brings so that it can be used and tested without a platform. *Not
+//! modelled*: sharing. Any number of transfers and computations run side by side without slowing
+//! each other, and the number of bytes does not matter; a user sees no contention at all. The
+//! threads of a computation all run, on as many cores. A parallel task lasts the latency, if it
+//! moves any bytes, and then as long as the host with the most flop. There are no disks.
 //!
 //! Units: seconds, flop, flop/s.
 

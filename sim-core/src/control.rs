@@ -1,9 +1,11 @@
 //! What actors change in a resource while it runs: links by name, and the power states of hosts.
 //!
-//! The kernel knows no network: a link is a number that the resource gives to a name, and a change of it is handed on as
-//! it is. A change is a transition, because others can observe it; what fails by it ends at this instant, before the actor goes on.
+//! The kernel knows no network: a link is a number that the resource gives to a name, and a change
+//! of it is handed on as it is. A change is a transition, because others can observe it; what fails
+//! by it ends at this instant, before the actor goes on.
 //!
-//! *Not modelled*: notifications of changes. An actor sees a link that went off by what fails on it, or by asking.
+//! *Not modelled*: notifications of changes. An actor sees a link that went off by what fails on
+//! it, or by asking.
 
 use std::fmt;
 use std::rc::Rc;
@@ -155,8 +157,8 @@ impl Actor {
         })
     }
 
-    /// Lets a host go to the power state number `state`: what runs on it goes on with the speed of that state. A host that has
-    /// no such state ends the run.
+    /// Lets a host go to the power state number `state`: what runs on it goes on with the speed of
+    /// that state. A host that has no such state ends the run.
     #[track_caller]
     pub fn set_pstate(&self, host: HostId, state: u32) -> Operation<'_, ()> {
         operation(&self.kernel, Control::PowerState { host, state })
@@ -242,7 +244,8 @@ impl Link {
         self.switch(true)
     }
 
-    /// Switches it off: the transfers over it fail at this instant, and so do those that start over it until it is on again.
+    /// Switches it off: the transfers over it fail at this instant, and so do those that start over
+    /// it until it is on again.
     #[track_caller]
     pub fn turn_off(&self) -> Operation<'_, ()> {
         self.switch(false)
@@ -254,14 +257,16 @@ impl Link {
         operation(&self.kernel, Control::Link { link, on })
     }
 
-    /// Gives it another bandwidth in bytes/s, at once also for the transfers that run. With 0 nothing moves.
+    /// Gives it another bandwidth in bytes/s, at once also for the transfers that run. With 0
+    /// nothing moves.
     #[track_caller]
     pub fn set_bandwidth(&self, bytes_per_s: f64) -> Operation<'_, ()> {
         let link = self.link;
         operation(&self.kernel, Control::Bandwidth { link, bytes_per_s })
     }
 
-    /// Gives it another latency. A transfer that is paying its latency already goes on with the old one.
+    /// Gives it another latency. A transfer that is paying its latency already goes on with the old
+    /// one.
     #[track_caller]
     pub fn set_latency(&self, latency: Span) -> Operation<'_, ()> {
         let link = self.link;

@@ -1,10 +1,11 @@
 //! The seam for what carries messages of layers above without mailboxes: a device.
 //!
-//! A device starts work on the resource and sets timers through the kernel, hears of their ends at their dates, and
-//! wakes actors. An actor that waits for a device is parked with [`DevicePort::park`]. The kernel knows nothing
-//! about what the device carries.
+//! A device starts work on the resource and sets timers through the kernel, hears of their ends at
+//! their dates, and wakes actors. An actor that waits for a device is parked with
+//! [`DevicePort::park`]. The kernel knows nothing about what the device carries.
 //!
-//! Ordering guarantee: what a device is told at one date comes in the order in which it was started or set.
+//! Ordering guarantee: what a device is told at one date comes in the order in which it was started
+//! or set.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -13,8 +14,9 @@ use crate::code::Code;
 use crate::kernel::{Issued, Kernel, SendCall, SlotState, Stop};
 use crate::{ActorId, Blocked, End, HostId, Span, Time, Work};
 
-/// What hears of the ends of the work that it started. All methods but [`Device::progress`] are called while the kernel moves;
-/// they must not poll anything and reach the kernel only through the argument.
+/// What hears of the ends of the work that it started. All methods but [`Device::progress`] are
+/// called while the kernel moves; they must not poll anything and reach the kernel only through the
+/// argument.
 pub trait Device {
     /// The work started under `token` has ended.
     fn on_end(&self, kernel: &mut Kernel, token: u64, end: End);
@@ -22,16 +24,18 @@ pub trait Device {
     /// The timer set under `token` has expired.
     fn on_timer(&self, kernel: &mut Kernel, token: u64);
 
-    /// The kernel is free, after [`Kernel::ask_for_progress`]: no actor is being polled, and the device may reach it through its
-    /// port.
+    /// The kernel is free, after [`Kernel::ask_for_progress`]: no actor is being polled, and the
+    /// device may reach it through its port.
     fn progress(&self) {}
 
-    /// The host of an actor went off, or is off when the actor should begin; the actor ends at this date.
+    /// The host of an actor went off, or is off when the actor should begin; the actor ends at this
+    /// date.
     fn on_host_off(&self, kernel: &mut Kernel, actor: ActorId) {
         let _ = (kernel, actor);
     }
 
-    /// How many queues the device has from which an explorer can let something arrive; 0 for a device that decides itself.
+    /// How many queues the device has from which an explorer can let something arrive; 0 for a
+    /// device that decides itself.
     fn queues(&self) -> u32 {
         0
     }
@@ -42,8 +46,8 @@ pub trait Device {
         None
     }
 
-    /// The queue from which something arrives first if nobody prefers another. It depends on the run alone, not on the numbers that
-    /// earlier runs have given to queues.
+    /// The queue from which something arrives first if nobody prefers another. It depends on the
+    /// run alone, not on the numbers that earlier runs have given to queues.
     fn first_queue(&self) -> Option<u32> {
         (0..self.queues()).find(|&queue| self.head(queue).is_some())
     }
@@ -53,14 +57,15 @@ pub trait Device {
         let _ = (kernel, queue);
     }
 
-    /// The steps that have to come before the head of a queue can arrive, besides the arrival of what was before it there: as far as
-    /// its sender has not [chosen](Device::chooses), because then it is [`QueueHead::cause`] alone.
+    /// The steps that have to come before the head of a queue can arrive, besides the arrival of
+    /// what was before it there: as far as its sender has not [chosen](Device::chooses), because
+    /// then it is [`QueueHead::cause`] alone.
     fn causes(&self, queue: u32, into: &mut Vec<u32>) {
         into.extend(self.head(queue).map(|head| head.cause));
     }
 
-    /// What an actor has asked in this run whose answer may depend on the order in which things arrive from
-    /// different queues.
+    /// What an actor has asked in this run whose answer may depend on the order in which things
+    /// arrive from different queues.
     fn chooses(&self, actor: ActorId) -> Choosing {
         let _ = actor;
         Choosing::Always
@@ -72,7 +77,8 @@ pub trait Device {
         true
     }
 
-    /// Whether a parked actor that was woken stands before a choice of the explorer, and does not simply go on.
+    /// Whether a parked actor that was woken stands before a choice of the explorer, and does not
+    /// simply go on.
     fn stops(&self, actor: ActorId) -> bool {
         let _ = actor;
         false
@@ -83,12 +89,14 @@ pub trait Device {
         let _ = actor;
     }
 
-    /// Shows what came in this run where an actor takes what comes from anybody, in order. Nothing for a device that does not remember it.
+    /// Shows what came in this run where an actor takes what comes from anybody, in order. Nothing
+    /// for a device that does not remember it.
     fn received(&self, show: &mut dyn FnMut(&Received)) {
         let _ = show;
     }
 
-    /// Whether actors that are parked for the device stand before choices of the explorer: [`Device::branches`].
+    /// Whether actors that are parked for the device stand before choices of the explorer:
+    /// [`Device::branches`].
     fn has_branches(&self) -> bool {
         false
     }
@@ -98,12 +106,14 @@ pub trait Device {
         let _ = (actor, into);
     }
 
-    /// The steps that have to come before a branch of an actor that [draws](Branch::draws), besides those of the actor itself.
+    /// The steps that have to come before a branch of an actor that [draws](Branch::draws), besides
+    /// those of the actor itself.
     fn branch_causes(&self, actor: ActorId, into: &mut Vec<u32>) {
         let _ = (actor, into);
     }
 
-    /// Does what a branch of a parked actor means; the actor goes on after that. A text says what is wrong with it.
+    /// Does what a branch of a parked actor means; the actor goes on after that. A text says what
+    /// is wrong with it.
     ///
     /// # Errors
     /// The text, with which the actor fails.
@@ -112,19 +122,20 @@ pub trait Device {
         Ok(())
     }
 
-    /// Whether the end of the run says nothing, because other runs go on where this one has stopped an actor.
+    /// Whether the end of the run says nothing, because other runs go on where this one has stopped
+    /// an actor.
     fn is_covered(&self) -> bool {
         false
     }
 
-    /// A fingerprint of all that decides what can happen from here on, if that is in the device alone and its actors have no state of their
-    /// own.
+    /// A fingerprint of all that decides what can happen from here on, if that is in the device
+    /// alone and its actors have no state of their own.
     fn state(&self) -> Option<(u64, u64)> {
         None
     }
 
-    /// What arrives next from a queue, in words, and the place of the call that has sent it. The names are filled in by
-    /// others.
+    /// What arrives next from a queue, in words, and the place of the call that has sent it. The
+    /// names are filled in by others.
     fn describe_head(&self, queue: u32) -> Option<Blocked> {
         let _ = queue;
         None
@@ -140,8 +151,8 @@ pub trait Device {
         Vec::new()
     }
 
-    /// What a parked actor waits for, in words; `None` if the device does not know the actor. The names of actor and
-    /// host are filled in by the kernel.
+    /// What a parked actor waits for, in words; `None` if the device does not know the actor. The
+    /// names of actor and host are filled in by the kernel.
     fn describe(&self, actor: ActorId) -> Option<Blocked>;
 }
 
@@ -163,10 +174,12 @@ pub struct Branch {
     pub number: u32,
     /// Another actor whose part of the device it reads or changes.
     pub also: Option<ActorId>,
-    /// The step that made it possible, if that was one of another actor; otherwise [`QueueHead::BEFORE`].
+    /// The step that made it possible, if that was one of another actor; otherwise
+    /// [`QueueHead::BEFORE`].
     pub cause: u32,
-    /// Whether it only decides how the actor goes on: [`StepKind::Choose`](crate::StepKind::Choose), which depends only on what
-    /// arrives at an actor that [chooses](Device::chooses).
+    /// Whether it only decides how the actor goes on:
+    /// [`StepKind::Choose`](crate::StepKind::Choose), which depends only on what arrives at an
+    /// actor that [chooses](Device::chooses).
     pub draws: bool,
 }
 
@@ -176,7 +189,8 @@ pub enum Choosing {
     /// Nothing: it asks by name and waits.
     #[default]
     Never,
-    /// It receives from any source: the order of the [messages](Device::holds_messages), and of nothing else.
+    /// It receives from any source: the order of the [messages](Device::holds_messages), and of
+    /// nothing else.
     Sources,
     /// Everything: it tests, or waits for any of several things.
     Always,
@@ -245,7 +259,8 @@ impl Kernel {
         self.digest.mix(first, second);
     }
 
-    /// Whether an explorer compares the contents of messages: then the device notes them with the calls that send them.
+    /// Whether an explorer compares the contents of messages: then the device notes them with the
+    /// calls that send them.
     #[must_use]
     pub const fn compares_sends(&self) -> bool {
         self.sends.is_some()
@@ -265,7 +280,8 @@ impl Kernel {
         }
     }
 
-    /// The number of the step that an explorer is taking, from 0; [`QueueHead::BEFORE`] before the first.
+    /// The number of the step that an explorer is taking, from 0; [`QueueHead::BEFORE`] before the
+    /// first.
     #[must_use]
     pub const fn present_step(&self) -> u32 {
         self.step
@@ -356,8 +372,8 @@ impl DevicePort {
         }
     }
 
-    /// Whether this is the waker that the kernel itself polls with: waking it means nothing, any other belongs to a
-    /// combinator that polls only those of its futures that were woken.
+    /// Whether this is the waker that the kernel itself polls with: waking it means nothing, any
+    /// other belongs to a combinator that polls only those of its futures that were woken.
     #[must_use]
     pub fn is_own_waker(&self, waker: &std::task::Waker) -> bool {
         std::ptr::eq(waker, self.kernel.borrow().waker)

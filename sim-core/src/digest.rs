@@ -1,9 +1,10 @@
 //! The digest of a run: 64 bits folded over every transition and every date, always on.
 //!
-//! Two runs with the same digest executed the same transitions, by the same actors, on the same objects, with the
-//! same results, at the same dates (in an untimed run dates are left out). The fold is one 64×64→128-bit
-//! multiplication per step, so that benchmarks can keep it on. It is a fingerprint, not a cryptographic hash: a
-//! program built for that purpose could make two runs collide.
+//! Two runs with the same digest executed the same transitions, by the same actors, on the same
+//! objects, with the same results, at the same dates (in an untimed run dates are left out). The
+//! fold is one 64×64→128-bit multiplication per step, so that benchmarks can keep it on. It is a
+//! fingerprint, not a cryptographic hash: a program built for that purpose could make two runs
+//! collide.
 
 use std::fmt;
 

@@ -1,7 +1,8 @@
 //! Computations of an actor on its host, with threads, priority and bound.
 //!
-//! An execution with t threads uses t cores at a time: it has t times the flop, t times the share of one thread, and at most
-//! the speed of t cores. Threads beyond the number of cores share these cores.
+//! An execution with t threads uses t cores at a time: it has t times the flop, t times the share
+//! of one thread, and at most the speed of t cores. Threads beyond the number of cores share these
+//! cores.
 //!
 //! *Not modelled*: threads that end at different dates, and what it costs to start or join them.
 
@@ -45,7 +46,8 @@ impl Execution<'_> {
         self
     }
 
-    /// The share of each thread relative to other computations on the host. 1, if this is not called.
+    /// The share of each thread relative to other computations on the host. 1, if this is not
+    /// called.
     ///
     /// # Panics
     /// If `priority` is not above 0.
@@ -55,7 +57,8 @@ impl Execution<'_> {
         self
     }
 
-    /// At most so many flop/s, all threads together. As many as the cores give, if this is not called.
+    /// At most so many flop/s, all threads together. As many as the cores give, if this is not
+    /// called.
     ///
     /// # Panics
     /// If `bound` is not above 0.
@@ -128,7 +131,8 @@ impl Actor {
         self.execution(flops).start()
     }
 
-    /// Starts a computation with a share of `priority` relative to others on the host and at most `bound` flop/s.
+    /// Starts a computation with a share of `priority` relative to others on the host and at most
+    /// `bound` flop/s.
     ///
     /// # Panics
     /// If `flops` is negative or not finite, or if `priority` or `bound` is not above 0.

@@ -1,8 +1,9 @@
 //! What a step of an exploration touches, named so that it means the same in every order of steps.
 //!
-//! A [`Transition`](crate::Transition) names a communication by its record, which depends on everything that happened
-//! before. A footprint names it by its mailbox and its place there: the k-th send meets the k-th receive, so both
-//! have the same name, whoever came first. That is what a dependency relation and a happened-before relation need.
+//! A [`Transition`](crate::Transition) names a communication by its record, which depends on
+//! everything that happened before. A footprint names it by its mailbox and its place there: the
+//! k-th send meets the k-th receive, so both have the same name, whoever came first. That is what a
+//! dependency relation and a happened-before relation need.
 
 /// The kind of a step. The numbers are those of the digest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -51,9 +52,11 @@ pub enum StepKind {
     Withdraw,
     /// A join with a time limit: it succeeds if its target has ended, and otherwise its time is up.
     TimedJoin,
-    /// A wait for a unit with a time limit: if there is none, its time is up and the request is withdrawn.
+    /// A wait for a unit with a time limit: if there is none, its time is up and the request is
+    /// withdrawn.
     TimedSemaphoreWait,
-    /// A wait for a signal with a time limit: if there is none, its time is up. The mutex is asked for in any case.
+    /// A wait for a signal with a time limit: if there is none, its time is up. The mutex is asked
+    /// for in any case.
     TimedCondvarWait,
     /// An explorer chooses how an actor goes on that waits for its device.
     Choose,
@@ -121,7 +124,8 @@ impl StepKind {
         }
     }
 
-    /// The kind of a wait of this kind with a time limit that may be up at any moment; `up` if it is.
+    /// The kind of a wait of this kind with a time limit that may be up at any moment; `up` if it
+    /// is.
     #[inline]
     pub(crate) const fn limited(self, up: bool, owned: bool) -> Self {
         match self {
@@ -150,31 +154,34 @@ impl StepKind {
 pub struct Footprint {
     /// The kind of the step.
     pub kind: StepKind,
-    /// The number of the mailbox, mutex, semaphore, barrier or condition variable; of the actor for what is about another
-    /// actor, for deliveries to it, and for its own steps after a device stopped it; [`Footprint::NOTHING`] if the step is about nothing that others could touch.
+    /// The number of the mailbox, mutex, semaphore, barrier or condition variable; of the actor for
+    /// what is about another actor, for deliveries to it, and for its own steps after a device
+    /// stopped it; [`Footprint::NOTHING`] if the step is about nothing that others could touch.
     pub object: u32,
-    /// For communications the place among the sends, and among the receives, of the mailbox, from 1, and
-    /// perhaps [`Footprint::BEGUN`]. For condition
-    /// variables the mutex. For a wait for a semaphore the number of its request. For a barrier the round; for the
-    /// arrival twice the round, and 1 if the actor asks whether it is the last. For a delivery the place in its queue. For a branch of a
-    /// device one more than the number of another actor that it also touches, or 0.
+    /// For communications the place among the sends, and among the receives, of the mailbox, from
+    /// 1, and perhaps [`Footprint::BEGUN`]. For condition variables the mutex. For a wait for a
+    /// semaphore the number of its request. For a barrier the round; for the arrival twice the
+    /// round, and 1 if the actor asks whether it is the last. For a delivery the place in its
+    /// queue. For a branch of a device one more than the number of another actor that it also
+    /// touches, or 0.
     pub detail: u32,
 }
 
 impl Footprint {
     /// No object.
     pub const NOTHING: u32 = u32::MAX;
-    /// In the detail of what a sender asks about a communication: its mailbox had a permanent receiver,
-    /// so it began with its send and does not depend on its receive.
+    /// In the detail of what a sender asks about a communication: its mailbox had a permanent
+    /// receiver, so it began with its send and does not depend on its receive.
     pub const BEGUN: u32 = 1 << 31;
 }
 
 /// One step that an actor could take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offer {
-    /// Which of the actor's steps: its name in [`Stepper::execute`](crate::Stepper::execute). For a draw the value, for a
-    /// wait-any the position of the member, for what meets work on its way which of it ends or fails (0: none), and [`Offer::TIME_UP`] for the end of its time; the position of the operation, for an actor that waits in several, in the
-    /// highest 8 bits.
+    /// Which of the actor's steps: its name in [`Stepper::execute`](crate::Stepper::execute). For a
+    /// draw the value, for a wait-any the position of the member, for what meets work on its way
+    /// which of it ends or fails (0: none), and [`Offer::TIME_UP`] for the end of its time; the
+    /// position of the operation, for an actor that waits in several, in the highest 8 bits.
     pub choice: u32,
     /// What it touches.
     pub footprint: Footprint,
@@ -194,16 +201,19 @@ pub struct Executed {
     pub answer: u32,
     /// How many steps the actor could have taken instead, this one included.
     pub alternatives: u32,
-    /// What else happened up to the actor's next operation: [`Executed::HIDDEN`], [`Executed::ALLOCATES`],
-    /// [`Executed::AWAITED`], [`Executed::FAILED`], [`Executed::SEVERAL`], [`Executed::IDLE`].
+    /// What else happened up to the actor's next operation: [`Executed::HIDDEN`],
+    /// [`Executed::ALLOCATES`], [`Executed::AWAITED`], [`Executed::FAILED`], [`Executed::SEVERAL`],
+    /// [`Executed::IDLE`].
     pub effects: u8,
-    /// The step that put there what a delivery has delivered; [`QueueHead::BEFORE`](crate::QueueHead::BEFORE) if none.
+    /// The step that put there what a delivery has delivered;
+    /// [`QueueHead::BEFORE`](crate::QueueHead::BEFORE) if none.
     pub cause: u32,
 }
 
 impl Executed {
-    /// The actor touched or looked at what others can touch without an operation: it dropped a handle of an activity
-    /// that had not ended, ended with a mutex, or read a state such as that of a semaphore.
+    /// The actor touched or looked at what others can touch without an operation: it dropped a
+    /// handle of an activity that had not ended, ended with a mutex, or read a state such as that
+    /// of a semaphore.
     pub const HIDDEN: u8 = 1;
     /// Actors or objects were numbered.
     pub const ALLOCATES: u8 = 2;
@@ -211,7 +221,8 @@ impl Executed {
     pub const AWAITED: u8 = 4;
     /// The actor failed.
     pub const FAILED: u8 = 8;
-    /// The actor waited in several operations, or for any of several activities: it may have other steps in other orders.
+    /// The actor waited in several operations, or for any of several activities: it may have other
+    /// steps in other orders.
     pub const SEVERAL: u8 = 16;
     /// A time limit was up because nothing else could happen.
     pub const IDLE: u8 = 128;

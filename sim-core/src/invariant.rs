@@ -1,11 +1,13 @@
 //! Conditions that have to hold all the time: invariants of a program.
 //!
-//! An invariant is looked at whenever an actor has gone as far as it can, up to its next operation or its end, from the moment on at
-//! which it was stated. One that does not hold is a failure of that actor, which ends a run. Under an explorer, where the others go
-//! on, each invariant is violated once per run.
+//! An invariant is looked at whenever an actor has gone as far as it can, up to its next operation
+//! or its end, from the moment on at which it was stated. One that does not hold is a failure of
+//! that actor, which ends a run. Under an explorer, where the others go on, each invariant is
+//! violated once per run.
 //!
-//! What the actors do between two operations is one step: a condition that fails in between and holds again at the next operation
-//! is not seen. *Not modelled*: invariants of ranks, which have no memory in common to state them about.
+//! What the actors do between two operations is one step: a condition that fails in between and
+//! holds again at the next operation is not seen. *Not modelled*: invariants of ranks, which have
+//! no memory in common to state them about.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -55,8 +57,9 @@ impl Actor {
     /// assert_eq!(failure.invariant.as_deref(), Some("at most one is open"));
     /// ```
     ///
-    /// What it reads is made anew in each run, like everything that actors share. Under a model checker a program with an invariant
-    /// has a run for every order of its steps: any two steps could matter to the condition, so none are left out.
+    /// What it reads is made anew in each run, like everything that actors share. Under a model
+    /// checker a program with an invariant has a run for every order of its steps: any two steps
+    /// could matter to the condition, so none are left out.
     pub fn invariant(&self, name: &str, holds: impl Fn() -> bool + 'static) {
         state(&self.kernel, name, Box::new(holds));
     }
@@ -83,7 +86,8 @@ fn state(kernel: &Shared, name: &str, holds: Box<dyn Fn() -> bool>) {
     });
 }
 
-/// The first invariant that does not hold, as a failure of the actor that was polled last. It is not looked at again.
+/// The first invariant that does not hold, as a failure of the actor that was polled last. It is
+/// not looked at again.
 #[cold]
 pub(crate) fn violated(kernel: &Shared) -> Option<Failure> {
     let (mut list, actor) = {

@@ -1,6 +1,7 @@
 //! Reading from and writing to disks.
 //!
-//! A disk is found by the name that it has in the platform and used by any actor; the bytes are not sent to the actor's host.
+//! A disk is found by the name that it has in the platform and used by any actor; the bytes are not
+//! sent to the actor's host.
 //!
 //! *Not modelled*: files, sizes of disks, seeking, caches.
 
@@ -52,7 +53,8 @@ impl Actor {
         self.run_prepared(slot)
     }
 
-    /// Starts to read `bytes` bytes from a disk without waiting for the end. [`Activity::update`] gives it a priority.
+    /// Starts to read `bytes` bytes from a disk without waiting for the end. [`Activity::update`]
+    /// gives it a priority.
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.
@@ -61,7 +63,8 @@ impl Actor {
         self.begin_prepared(self.prepare_io(disk, Io::Read, bytes))
     }
 
-    /// Starts to write `bytes` bytes to a disk without waiting for the end. [`Activity::update`] gives it a priority.
+    /// Starts to write `bytes` bytes to a disk without waiting for the end. [`Activity::update`]
+    /// gives it a priority.
     ///
     /// # Panics
     /// If `bytes` is negative or not finite.

@@ -1,4 +1,5 @@
-//! A deterministic discrete-event kernel: virtual time, actors as futures, activities, synchronisation.
+//! A deterministic discrete-event kernel: virtual time, actors as futures, activities,
+//! synchronisation.
 //!
 //! # A first simulation
 //!
@@ -22,33 +23,37 @@
 //!
 //! # Order
 //!
-//! * Events are ordered by date, then by a serial number: what was created first happens first. Timers and ends of
-//!   activities share one sequence of numbers.
+//! * Events are ordered by date, then by a serial number: what was created first happens first.
+//!   Timers and ends of activities share one sequence of numbers.
 //! * At one date, actors go in the order in which they became runnable.
-//! * A new actor runs up to its first operation at once: as soon as the actor that created it has come to its next
-//!   operation, which it then does. The new actor's first operation takes its turn behind what is runnable then.
-//! * Queues are first in, first out: mutexes, semaphores, condition variables, mailboxes. The actors at a barrier go
-//!   on in the order of their arrival.
+//! * A new actor runs up to its first operation at once: as soon as the actor that created it has
+//!   come to its next operation, which it then does. The new actor's first operation takes its turn
+//!   behind what is runnable then.
+//! * Queues are first in, first out: mutexes, semaphores, condition variables, mailboxes. The
+//!   actors at a barrier go on in the order of their arrival.
 //! * A sleep of no time lets everything that is due at this date go first.
-//! * The ends that a fluid model reports at one date happen in the order of the activities' numbers.
+//! * The ends that a fluid model reports at one date happen in the order of the activities'
+//!   numbers.
 //!
 //! # Determinism
 //!
-//! The same program, platform, arguments and seed give the same [`Digest`], on every machine. The kernel reads no
-//! clock and no environment, iterates over nothing in hash order, and draws from named [`Stream`]s only. It is up to
-//! programs not to share memory between actors in ways that depend on addresses.
+//! The same program, platform, arguments and seed give the same [`Digest`], on every machine. The
+//! kernel reads no clock and no environment, iterates over nothing in hash order, and draws from
+//! named [`Stream`]s only. It is up to programs not to share memory between actors in ways that
+//! depend on addresses.
 //!
 //! # Operations
 //!
-//! What an actor does and another can observe is a [`Transition`]. Operations are futures ([`Operation`]) that do
-//! nothing before they are awaited and take back what they asked for when they are dropped. Several can be awaited
-//! at once with any combinator: the actor goes on when one of them can. A future from elsewhere (a socket, a timer
-//! of an asynchronous runtime) would never be woken; awaiting it ends the run with an outcome that says so.
+//! What an actor does and another can observe is a [`Transition`]. Operations are futures
+//! ([`Operation`]) that do nothing before they are awaited and take back what they asked for when
+//! they are dropped. Several can be awaited at once with any combinator: the actor goes on when one
+//! of them can. A future from elsewhere (a socket, a timer of an asynchronous runtime) would never
+//! be woken; awaiting it ends the run with an outcome that says so.
 //!
 //! # Limits
 //!
-//! At most 2^32 - 1 actors over a run. The record of an actor that has ended stays (80 bytes), so that its
-//! number is never used again.
+//! At most 2^32 - 1 actors over a run. The record of an actor that has ended stays (80 bytes), so
+//! that its number is never used again.
 
 mod activity;
 mod actor;

@@ -11,8 +11,9 @@ use crate::{Actor, Answer, Kernel, Message, Span, Transition};
 
 /// A mailbox, by which actors that need not know each other exchange messages.
 ///
-/// A put and a get meet in the order in which they were made. The data start to travel when both are there, from the
-/// sender's host to the receiver's; with a permanent receiver they start with the put.
+/// A put and a get meet in the order in which they were made. The data start to travel when both
+/// are there, from the sender's host to the receiver's; with a permanent receiver they start with
+/// the put.
 #[derive(Clone)]
 pub struct Mailbox {
     kernel: Shared,
@@ -190,7 +191,8 @@ impl Mailbox {
         )
     }
 
-    /// Makes `receiver` the permanent receiver: puts start to travel to its host at once. `None` undoes it.
+    /// Makes `receiver` the permanent receiver: puts start to travel to its host at once. `None`
+    /// undoes it.
     pub fn set_receiver(&self, receiver: Option<&Actor>) {
         self.kernel
             .borrow_mut()
@@ -252,7 +254,8 @@ impl fmt::Debug for Mailbox {
 mod tests {
     use crate::{Outcome, Simulation};
 
-    /// A thousand messages need no more activities than one: each is given back once both sides have it.
+    /// A thousand messages need no more activities than one: each is given back once both sides
+    /// have it.
     #[test]
     fn a_blocking_transfer_gives_its_activity_back() {
         let mut simulation = Simulation::with_constant_model(2);

@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::fmt;
 
-/// The content of a message. Its simulated size is given apart, so a small value may stand for many bytes.
+/// The content of a message. Its simulated size is given apart, so a small value may stand for many
+/// bytes.
 #[derive(Default)]
 pub enum Message {
     /// No content.

@@ -1,8 +1,8 @@
 //! The future behind every public operation: one transition after another until there is a result.
 //!
-//! Nothing happens before the first poll. An operation that is dropped before its end takes back what it asked for.
-//! There is one named type, so that reports know the source line that made it (`#[track_caller]` has no effect on
-//! an `async fn`), and no allocation.
+//! Nothing happens before the first poll. An operation that is dropped before its end takes back
+//! what it asked for. There is one named type, so that reports know the source line that made it
+//! (`#[track_caller]` has no effect on an `async fn`), and no allocation.
 
 use std::fmt;
 use std::future::Future;
@@ -35,9 +35,9 @@ pub(crate) struct Request {
     ticket: u32,
 }
 
-/// The tickets of operations that have no ticket: never polled; between two transitions; over. (A new operation
-/// should not end in an odd number of zeros: they would be written as words that overlap in the ticket, and reading
-/// it right after that costs a stall of 4 ns.)
+/// The tickets of operations that have no ticket: never polled; between two transitions; over. (A
+/// new operation should not end in an odd number of zeros: they would be written as words that
+/// overlap in the ticket, and reading it right after that costs a stall of 4 ns.)
 const FRESH: u32 = u32::MAX;
 const RUNNING: u32 = 0;
 const OVER: u32 = u32::MAX - 1;

@@ -1,7 +1,8 @@
 //! How a run ended: a value, never a panic of the process.
 //!
-//! A deadlock is a [`WaitGraph`]: every blocked actor, what it waits for, where in its source, and who could end
-//! that wait; as text and as a DOT graph. It contains no addresses, so two runs print the same.
+//! A deadlock is a [`WaitGraph`]: every blocked actor, what it waits for, where in its source, and
+//! who could end that wait; as text and as a DOT graph. It contains no addresses, so two runs print
+//! the same.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
@@ -17,7 +18,8 @@ pub enum Outcome {
     Deadlock(WaitGraph),
     /// An actor panicked or returned an error.
     Failed(Failure),
-    /// An actor awaited a future that does not belong to this kernel, so nothing would ever wake it.
+    /// An actor awaited a future that does not belong to this kernel, so nothing would ever wake
+    /// it.
     ForeignFuture(Failure),
     /// A limit was reached: no verdict.
     Limit(Limit),
@@ -38,14 +40,17 @@ pub enum Limit {
     Events(u64),
     /// Time overflow: the next event lies at this date, at or beyond [`Time::HORIZON`].
     Overflow(Time),
-    /// The real time that was allowed, in seconds. The kernel has no clock: whoever stopped it says so.
+    /// The real time that was allowed, in seconds. The kernel has no clock: whoever stopped it says
+    /// so.
     RealTime(f64),
-    /// The real time in seconds for which one actor did not give control back, said by whoever stopped it.
+    /// The real time in seconds for which one actor did not give control back, said by whoever
+    /// stopped it.
     Busy(f64),
-    /// The memory of the machine: an allocation of this number of bytes failed. Said by whoever noticed it.
+    /// The memory of the machine: an allocation of this number of bytes failed. Said by whoever
+    /// noticed it.
     Memory(u64),
-    /// Number of times that actors went on at one date, under a limit of simulated time that a clock which stands still
-    /// never reaches.
+    /// Number of times that actors went on at one date, under a limit of simulated time that a
+    /// clock which stands still never reaches.
     Standstill(u64),
 }
 
@@ -101,7 +106,8 @@ pub struct Blocked {
 pub struct WaitGraph {
     /// The blocked actors, by number.
     pub blocked: Vec<Blocked>,
-    /// The actors that somebody waits for although they are not blocked, by number, and their names.
+    /// The actors that somebody waits for although they are not blocked, by number, and their
+    /// names.
     pub others: Vec<(ActorId, String)>,
 }
 
@@ -121,8 +127,8 @@ impl WaitGraph {
         position.ok().map(|position| &self.blocked[position])
     }
 
-    /// One cycle of actors that wait for each other, if there is one: each waits for the next, the last for the
-    /// first.
+    /// One cycle of actors that wait for each other, if there is one: each waits for the next, the
+    /// last for the first.
     #[must_use]
     pub fn cycle(&self) -> Option<Vec<ActorId>> {
         // Depth first; what was seen once is not entered again, so each edge is looked at once.

@@ -1,7 +1,8 @@
 //! Parallel tasks: computations on several hosts and transfers between them that progress together.
 //!
-//! Every part of a parallel task is at the same fraction of its amount at any date: the slowest resource slows all of them. This is
-//! the model of SimGrid's `ptask_L07`; what the parts share with others is the business of the [`Resource`](crate::Resource).
+//! Every part of a parallel task is at the same fraction of its amount at any date: the slowest
+//! resource slows all of them. This is the model of SimGrid's `ptask_L07`; what the parts share
+//! with others is the business of the [`Resource`](crate::Resource).
 //!
 //! *Not modelled*: phases. A task that first computes and then sends is two tasks.
 
@@ -22,12 +23,13 @@ pub struct ParallelWork {
 }
 
 impl ParallelWork {
-    /// A task on `hosts`, one of which may be there several times. `flops` has the flop of each, in the same order;
-    /// `bytes` what goes from each to each, row by row: the bytes from host i to host j of n are number n × i + j. Either may be
-    /// empty, for none.
+    /// A task on `hosts`, one of which may be there several times. `flops` has the flop of each, in
+    /// the same order; `bytes` what goes from each to each, row by row: the bytes from host i to
+    /// host j of n are number n × i + j. Either may be empty, for none.
     ///
     /// # Errors
-    /// [`CannotStart`] if there is no host, a length does not fit, or an amount is negative or not finite.
+    /// [`CannotStart`] if there is no host, a length does not fit, or an amount is negative or not
+    /// finite.
     pub fn new(hosts: Vec<HostId>, flops: Vec<f64>, bytes: Vec<f64>) -> Result<Self, CannotStart> {
         let wrong = |problem: String| Err(CannotStart(format!("a parallel task {problem}")));
         let count = hosts.len();
@@ -79,8 +81,8 @@ impl ParallelWork {
         all.filter(|(_, flops)| *flops > 0.0)
     }
 
-    /// The pairs of hosts between which bytes go, and how many, above 0. A pair may be there several times, and may be one
-    /// host twice.
+    /// The pairs of hosts between which bytes go, and how many, above 0. A pair may be there
+    /// several times, and may be one host twice.
     pub fn transfers(&self) -> impl Iterator<Item = (HostId, HostId, f64)> + '_ {
         let count = self.hosts.len();
         let all = self.bytes.iter().enumerate();
@@ -90,7 +92,8 @@ impl ParallelWork {
 }
 
 impl Actor {
-    /// Computes on several hosts and transfers between them, all in step; see [`ParallelWork::new`] for `flops` and `bytes`.
+    /// Computes on several hosts and transfers between them, all in step; see [`ParallelWork::new`]
+    /// for `flops` and `bytes`.
     ///
     /// # Errors
     /// [`ActivityError`] if a host or a link of the task fails.
@@ -108,7 +111,8 @@ impl Actor {
         self.run_prepared(slot)
     }
 
-    /// Starts what [`Actor::parallel_execute`] does without waiting for the end. What is left of it is a part of 1.
+    /// Starts what [`Actor::parallel_execute`] does without waiting for the end. What is left of it
+    /// is a part of 1.
     ///
     /// # Panics
     /// If [`ParallelWork::new`] refuses the amounts, or if there is no such host.

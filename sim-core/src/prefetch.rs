@@ -1,8 +1,9 @@
 //! Asking the processor for memory before it is needed.
 //!
-//! Resuming one of a million actors costs two misses of all caches, one after the other: its record, then its
-//! future. The event queue knows some time before which actors are next, and a prefetch lets the misses of many of
-//! them overlap. It has no effect but on time; on processors other than x86-64 it does nothing.
+//! Resuming one of a million actors costs two misses of all caches, one after the other: its
+//! record, then its future. The event queue knows some time before which actors are next, and a
+//! prefetch lets the misses of many of them overlap. It has no effect but on time; on processors
+//! other than x86-64 it does nothing.
 
 /// Asks for more than this many lines are not worth it.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -22,8 +23,9 @@ pub(crate) fn prefetch<T: ?Sized>(value: &T) {
         let start = std::ptr::from_ref(value).cast::<i8>();
         let mut offset = 0;
         while offset < size_of_val(value).min(LINES_MAX * LINE) {
-            // SAFETY: a prefetch is a hint that loads no value, writes nothing and cannot fault, whatever the
-            // address; this one is inside of `value`, which is alive. SSE is part of every x86-64.
+            // SAFETY: a prefetch is a hint that loads no value, writes nothing and cannot fault,
+            // whatever the address; this one is inside of `value`, which is alive. SSE is part of
+            // every x86-64.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset)) };
             offset += LINE;
         }

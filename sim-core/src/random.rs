@@ -1,8 +1,10 @@
-//! Named random streams: every consumer draws from a stream of its own, derived from the run's seed and a name.
+//! Named random streams: every consumer draws from a stream of its own, derived from the run's seed
+//! and a name.
 //!
-//! A new draw in one stream shifts no draw in another. The generator is `ChaCha` with 8 rounds, whose output is
-//! specified bit for bit; the name selects the 64-bit stream number. The distributions are ours, part of the
-//! format of reproducible runs (version 1), and use only exact arithmetic and `libm`.
+//! A new draw in one stream shifts no draw in another. The generator is `ChaCha` with 8 rounds,
+//! whose output is specified bit for bit; the name selects the 64-bit stream number. The
+//! distributions are ours, part of the format of reproducible runs (version 1), and use only exact
+//! arithmetic and `libm`.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
@@ -58,7 +60,8 @@ impl Stream {
         }
     }
 
-    /// An exponentially distributed number with the given mean, by inversion with `libm`'s logarithm.
+    /// An exponentially distributed number with the given mean, by inversion with `libm`'s
+    /// logarithm.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
     }
@@ -95,7 +98,8 @@ mod tests {
 
     #[test]
     fn first_draws_are_fixed_for_ever() {
-        // The reproducibility promise: these figures may only change with a new version of the format.
+        // The reproducibility promise: these figures may only change with a new version of the
+        // format.
         let mut stream = Stream::new(42, "promise");
         let draws: Vec<u64> = (0..3).map(|_| stream.below(1_000_000)).collect();
         assert_eq!(draws, FIRST_DRAWS);

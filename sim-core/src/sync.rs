@@ -1,9 +1,9 @@
 //! Handles of the synchronisation objects: mutex, semaphore, barrier, condition variable.
 //!
-//! Locking is two transitions, a request that never blocks and a wait; `lock` and `acquire` do both. Unlocking is a
-//! transition too and therefore an operation to await; there is no guard that unlocks when it is dropped, because a
-//! drop cannot be a point of choice. An actor that ends gives back what it has asked for. Wake-ups are in the order
-//! of the requests.
+//! Locking is two transitions, a request that never blocks and a wait; `lock` and `acquire` do
+//! both. Unlocking is a transition too and therefore an operation to await; there is no guard that
+//! unlocks when it is dropped, because a drop cannot be a point of choice. An actor that ends gives
+//! back what it has asked for. Wake-ups are in the order of the requests.
 
 use std::fmt;
 use std::rc::Rc;
@@ -46,7 +46,8 @@ impl Mutex {
         )
     }
 
-    /// Joins the queue without waiting: [`Mutex::test`] or [`Mutex::wait`] follow, or [`Mutex::cancel`].
+    /// Joins the queue without waiting: [`Mutex::test`] or [`Mutex::wait`] follow, or
+    /// [`Mutex::cancel`].
     #[inline]
     #[track_caller]
     pub fn lock_async(&self) -> Operation<'_, ()> {
@@ -93,7 +94,8 @@ impl Mutex {
         )
     }
 
-    /// Gives the mutex to the next in the queue. Unlocking a mutex that the actor has not asked for fails the actor.
+    /// Gives the mutex to the next in the queue. Unlocking a mutex that the actor has not asked for
+    /// fails the actor.
     #[inline]
     #[track_caller]
     pub fn unlock(&self) -> Operation<'_, ()> {
@@ -240,8 +242,8 @@ impl Barrier {
         })
     }
 
-    /// [`Barrier::wait`]; true for the actor that arrived last. Who asks this makes the order of arrival matter, which a
-    /// model checker then explores.
+    /// [`Barrier::wait`]; true for the actor that arrived last. Who asks this makes the order of
+    /// arrival matter, which a model checker then explores.
     #[inline]
     #[track_caller]
     pub fn wait_leader(&self) -> Operation<'_, bool> {
@@ -273,8 +275,8 @@ pub struct Condvar {
     number: u32,
 }
 
-/// Release the mutex and queue; wait for the signal or the end of the time; wait for the mutex, with a mark if the
-/// time was up.
+/// Release the mutex and queue; wait for the signal or the end of the time; wait for the mutex,
+/// with a mark if the time was up.
 fn follow_wait(_: &mut Kernel, code: Code, answer: Answer) -> Step<Result<(), TimedOut>> {
     match (code.transition(), answer) {
         (Transition::CondvarAsyncLock { condvar, mutex }, Answer::Number(request)) => {
@@ -305,8 +307,8 @@ impl Condvar {
         }
     }
 
-    /// Releases the mutex, waits for a signal, and owns the mutex again at the end. Without owning the mutex the
-    /// actor fails.
+    /// Releases the mutex, waits for a signal, and owns the mutex again at the end. Without owning
+    /// the mutex the actor fails.
     #[inline]
     #[track_caller]
     pub fn wait(&self, mutex: &Mutex) -> Operation<'_, Result<(), TimedOut>> {

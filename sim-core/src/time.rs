@@ -1,17 +1,19 @@
 //! Virtual time: a moment ([`Time`]) and a duration ([`Span`]), both in seconds.
 //!
-//! Both are `f64` seconds with a total order. NaN cannot be constructed, and a [`Time`] is never negative, so that
-//! the bit pattern of a moment grows with the moment; the event queue relies on that.
+//! Both are `f64` seconds with a total order. NaN cannot be constructed, and a [`Time`] is never
+//! negative, so that the bit pattern of a moment grows with the moment; the event queue relies on
+//! that.
 //!
-//! *Not modelled*: an integer clock. Adding a span of 1 ns to a moment beyond 2^23 s (about 97 days) rounds; a user
-//! sees dates that are exact to 1 part in 2^53.
+//! *Not modelled*: an integer clock. Adding a span of 1 ns to a moment beyond 2^23 s (about 97
+//! days) rounds; a user sees dates that are exact to 1 part in 2^53.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
 use ordered_float::OrderedFloat;
 
-/// A moment of virtual time, in seconds since the start of the simulation; at least 0, possibly infinite.
+/// A moment of virtual time, in seconds since the start of the simulation; at least 0, possibly
+/// infinite.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(OrderedFloat<f64>);
 
@@ -24,8 +26,9 @@ impl Time {
     pub const ZERO: Self = Self(OrderedFloat(0.0));
     /// A moment that never comes.
     pub const NEVER: Self = Self(OrderedFloat(f64::INFINITY));
-    /// The end of simulated time, 1e20 s (3e12 years): a run whose next event lies there or later ends with
-    /// [`Limit::Overflow`](crate::Limit::Overflow). Around that moment a double-precision number knows only steps of 16384 s.
+    /// The end of simulated time, 1e20 s (3e12 years): a run whose next event lies there or later
+    /// ends with [`Limit::Overflow`](crate::Limit::Overflow). Around that moment a double-precision
+    /// number knows only steps of 16384 s.
     pub const HORIZON: Self = Self(OrderedFloat(1e20));
 
     /// The moment `seconds` after the start.
@@ -190,7 +193,8 @@ impl Div<f64> for Span {
 }
 
 impl fmt::Display for Time {
-    /// Seconds with the precision asked for, by default the shortest text that reads back as the same moment.
+    /// Seconds with the precision asked for, by default the shortest text that reads back as the
+    /// same moment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0.0, f)?;
         f.write_str(" s")

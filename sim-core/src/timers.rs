@@ -1,16 +1,18 @@
 //! The event queue: dates in order, ties in the order in which they were pushed.
 //!
-//! A radix heap on the bit pattern of the date. Bucket 0 holds the dates equal to `floor`; bucket k holds the dates
-//! whose highest bit that differs from `floor` is bit k-1. Taking the earliest date raises `floor` to it and
-//! spreads the lowest bucket that is not empty over the buckets below; every entry only ever moves down, so the
-//! cost is bounded by the 64 bits and in practice a few moves per entry, whatever the number of entries. Spreading
-//! keeps the order of entries, and equal dates are always in one bucket, so ties stay first in, first out.
+//! A radix heap on the bit pattern of the date. Bucket 0 holds the dates equal to `floor`; bucket k
+//! holds the dates whose highest bit that differs from `floor` is bit k-1. Taking the earliest date
+//! raises `floor` to it and spreads the lowest bucket that is not empty over the buckets below;
+//! every entry only ever moves down, so the cost is bounded by the 64 bits and in practice a few
+//! moves per entry, whatever the number of entries. Spreading keeps the order of entries, and equal
+//! dates are always in one bucket, so ties stay first in, first out.
 //!
-//! Looking at the next date may raise `floor` above the present, because a resource may have an earlier date.
-//! Dates pushed below `floor` after that go to a small binary heap in front. Measured against other queues in
-//! `docs/decisions/0002-event-queue.md`.
+//! Looking at the next date may raise `floor` above the present, because a resource may have an
+//! earlier date. Dates pushed below `floor` after that go to a small binary heap in front. Measured
+//! against other queues in `docs/decisions/0002-event-queue.md`.
 //!
-//! Invariant: every date in `early` is below `floor`, every date in the buckets is at least `floor`.
+//! Invariant: every date in `early` is below `floor`, every date in the buckets is at least
+//! `floor`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -90,7 +92,8 @@ impl Timers {
         self.buckets[bucket as usize].push(timer);
     }
 
-    /// The earliest entry, left in the queue. Tells `near` of groups of entries, in no order, that come soon.
+    /// The earliest entry, left in the queue. Tells `near` of groups of entries, in no order, that
+    /// come soon.
     #[inline]
     pub(crate) fn peek(&mut self, near: impl FnMut(&[Timer])) -> Option<Timer> {
         if self.len == 0 {
@@ -195,8 +198,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a sorted list: the same entries in the same order, also when dates are pushed below a date that
-        /// has been looked at, and after entries were thrown out.
+        /// Against a sorted list: the same entries in the same order, also when dates are pushed
+        /// below a date that has been looked at, and after entries were thrown out.
         #[test]
         fn agrees_with_a_sorted_list(steps in steps()) {
             let (mut timers, mut list) = (Timers::new(), Vec::<Timer>::new());

@@ -1,11 +1,12 @@
 //! The catalogue of transitions: everything that an actor does and another actor can observe.
 //!
-//! In a plain run a transition is executed at once; under a [`Chooser`](crate::Chooser) the actor stops before it and
-//! the chooser decides which of the pending transitions happens next. Both run the same code. Purely local steps
-//! (starting a computation, going to sleep) are not transitions; waking up is.
+//! In a plain run a transition is executed at once; under a [`Chooser`](crate::Chooser) the actor
+//! stops before it and the chooser decides which of the pending transitions happens next. Both run
+//! the same code. Purely local steps (starting a computation, going to sleep) are not transitions;
+//! waking up is.
 //!
-//! A *wait* is a transition that is enabled only when what it waits for is there. The names follow the usual ones of
-//! model checkers of message-passing programs.
+//! A *wait* is a transition that is enabled only when what it waits for is there. The names follow
+//! the usual ones of model checkers of message-passing programs.
 
 use std::fmt;
 
@@ -45,8 +46,8 @@ impl fmt::Display for ActorId {
 
 /// One visible step of an actor. Objects are named by their serial numbers.
 ///
-/// `owned` marks a wait that belongs to a compound operation such as `lock`: dropping the operation, or its timeout,
-/// withdraws the request too.
+/// `owned` marks a wait that belongs to a compound operation such as `lock`: dropping the
+/// operation, or its timeout, withdraws the request too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(
     missing_docs,
@@ -107,7 +108,8 @@ pub enum Transition {
     },
     /// Gives a unit back.
     SemaphoreUnlock { semaphore: u32 },
-    /// Arrives at a barrier; never blocks. `tells_last`: the actor will be told whether it was the last to arrive.
+    /// Arrives at a barrier; never blocks. `tells_last`: the actor will be told whether it was the
+    /// last to arrive.
     BarrierAsyncLock { barrier: u32, tells_last: bool },
     /// Waits until all have arrived.
     BarrierWait {

@@ -82,7 +82,8 @@ fn wait_any_gives_the_first_that_is_over() {
 
 #[test]
 fn lists_of_dropped_waits_are_used_again_one_at_a_time() {
-    // A list that were freed twice would be given to two waits at once, and the outer one would wait for the wrong work.
+    // A list that were freed twice would be given to two waits at once, and the outer one would
+    // wait for the wrong work.
     alone(|me| async move {
         let (slow, fast) = (me.start_execution(3e9), me.start_execution(1e9));
         drop(me.wait_any(&[&slow]));

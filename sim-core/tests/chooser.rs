@@ -104,7 +104,8 @@ fn another_choice_is_another_order() {
 #[test]
 fn a_schedule_can_be_written_down_and_read_back() {
     let first = plain(two_puts());
-    // Both sends; the receive; at 1 µs the first put and the get are over, and the second get; at 2 µs its ends.
+    // Both sends; the receive; at 1 µs the first put and the get are over, and the second get; at 2
+    // µs its ends.
     let text = first.schedule.as_ref().unwrap().to_string();
     assert_eq!(text, "1;2;3;1;3;3;2;3");
     let schedule: Schedule = text.parse().unwrap();

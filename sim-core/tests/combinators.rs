@@ -79,8 +79,8 @@ fn the_dropped_loser_withdraws_its_request() {
 
 #[test]
 fn a_loser_that_had_won_gives_back_what_it_got() {
-    // Both branches can go on at 1 s. The first to be polled wins, the other has its answer or not: in any case the
-    // mutex and the unit are free afterwards.
+    // Both branches can go on at 1 s. The first to be polled wins, the other has its answer or not:
+    // in any case the mutex and the unit are free afterwards.
     let mut simulation = Simulation::with_constant_model(1);
     let (mutex, semaphore) = (simulation.new_mutex(), simulation.new_semaphore(1));
     let (held, taken) = (mutex.clone(), semaphore.clone());
@@ -108,7 +108,8 @@ fn a_loser_that_had_won_gives_back_what_it_got() {
 
 #[test]
 fn a_combinator_may_keep_wakers_of_its_own() {
-    // More than 30 members make join_all use FuturesUnordered, which polls only those that were woken.
+    // More than 30 members make join_all use FuturesUnordered, which polls only those that were
+    // woken.
     let mut simulation = Simulation::with_constant_model(1);
     let mailbox = simulation.new_mailbox();
     let same = mailbox.clone();
@@ -202,8 +203,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// No wake-up is lost: a run lasts as long as its longest branch, also with wakers of the combinator's own, also
-    /// under a chooser; and what a chooser did replays.
+    /// No wake-up is lost: a run lasts as long as its longest branch, also with wakers of the
+    /// combinator's own, also under a chooser; and what a chooser did replays.
     #[test]
     fn joins_of_sleeps_last_as_long_as_the_longest(actors in proptest::collection::vec(
         proptest::collection::vec(proptest::collection::vec(0..8_u8, 0..6), 0..40), 1..4,

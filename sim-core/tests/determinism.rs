@@ -1,4 +1,5 @@
-//! The same program and seed give the same digest, whatever runs beside it; another seed gives another where it draws.
+//! The same program and seed give the same digest, whatever runs beside it; another seed gives
+//! another where it draws.
 
 mod program;
 

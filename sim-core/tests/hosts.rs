@@ -1,7 +1,8 @@
-//! Hosts that go off end what runs on them at that instant; those that come back start again what asked for it.
+//! Hosts that go off end what runs on them at that instant; those that come back start again what
+//! asked for it.
 //!
-//! The model is the constant one, wrapped: computations on a host that goes off fail, and so do transfers from or to
-//! it; host 1 goes off by itself at 10 s and comes back at 20 s.
+//! The model is the constant one, wrapped: computations on a host that goes off fail, and so do
+//! transfers from or to it; host 1 goes off by itself at 10 s and comes back at 20 s.
 
 mod hand_on;
 
@@ -157,7 +158,8 @@ fn a_partner_elsewhere_sees_the_failure() {
 
 #[test]
 fn a_restarting_actor_begins_again() {
-    // From 0 s it works until its host goes off at 10 s; from 20 s on it has the 15 s that it needs.
+    // From 0 s it works until its host goes off at 10 s; from 20 s on it has the 15 s that it
+    // needs.
     let (mut simulation, log) = world();
     let steps = log.clone();
     simulation.spawn_restarting("worker", 1, move |me| {

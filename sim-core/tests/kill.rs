@@ -90,7 +90,8 @@ fn a_mutex_passes_from_a_dead_owner_and_forgets_a_dead_waiter() {
         actors[2].join().await;
         assert!(mutex.try_lock().await);
     });
-    // The waiter dies at 1, the owner at 2: then it is the turn of the next, which holds it for 5 s.
+    // The waiter dies at 1, the owner at 2: then it is the turn of the next, which holds it for 5
+    // s.
     let report = simulation.run();
     assert_eq!(report.outcome, Outcome::Finished);
     assert_eq!(report.time, Time::from_secs(7.0));

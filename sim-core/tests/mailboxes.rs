@@ -133,8 +133,9 @@ fn a_detached_put_outlives_its_sender() {
 
 #[test]
 fn with_a_permanent_receiver_data_travel_at_once() {
-    // As O22, with the constant model: a detached put at 0 is there at 1 µs, so a get 3 s later returns at once; a get
-    // before the arrival waits for the rest; a put that is waited for ends without a get.
+    // As O22, with the constant model: a detached put at 0 is there at 1 µs, so a get 3 s later
+    // returns at once; a get before the arrival waits for the rest; a put that is waited for ends
+    // without a get.
     let mut simulation = Simulation::with_constant_model(2);
     let mailbox = simulation.new_mailbox();
     let same = mailbox.clone();

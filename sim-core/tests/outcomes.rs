@@ -1,4 +1,5 @@
-//! How a run ended is a value: a failing actor ends its run, never the process or another simulation.
+//! How a run ended is a value: a failing actor ends its run, never the process or another
+//! simulation.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -58,7 +59,8 @@ fn a_returned_error_fails_the_actor() {
 
 #[test]
 fn only_the_one_that_failed_or_was_killed_failed() {
-    // Both end at 0; the first returns an error, the second was well, and the third is stopped by the end of the run.
+    // Both end at 0; the first returns an error, the second was well, and the third is stopped by
+    // the end of the run.
     let seen = Rc::new(Cell::new([None; 3]));
     let mut simulation = Simulation::with_constant_model(1);
     for number in 0..3 {

@@ -1,4 +1,5 @@
-//! Who polls an operation with a waker of its own hears of it; and a simulation that never runs lets go of everything.
+//! Who polls an operation with a waker of its own hears of it; and a simulation that never runs
+//! lets go of everything.
 
 use std::future::Future;
 use std::pin::{Pin, pin};

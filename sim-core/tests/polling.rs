@@ -1,4 +1,5 @@
-//! Loops of tests end: the first failing test answers at once, the same question again waits for the next event.
+//! Loops of tests end: the first failing test answers at once, the same question again waits for
+//! the next event.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,7 +12,8 @@ fn secs(seconds: f64) -> Span {
 
 #[test]
 fn test_compute_test_gives_the_right_dates() {
-    // A computation of 1 s in the background, looked at after each 0.3 s of other work: seen at 1.2.
+    // A computation of 1 s in the background, looked at after each 0.3 s of other work: seen at
+    // 1.2.
     let mut simulation = Simulation::with_constant_model(1);
     simulation.spawn_anonymous(0, |me| async move {
         let work = me.start_execution(1e9);

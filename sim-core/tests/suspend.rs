@@ -7,10 +7,10 @@ use sim_core::{ActivityError, Outcome, Simulation, Time};
 
 #[test]
 fn the_lazy_guy_of_simgrid() {
-    // S27 (SimGrid's example actor-suspend): 10, 15, 25, 30, 32, 35, 47.
-    // Suspended from the start until 10. Sleeps from 10 to 20, but is suspended from 15 to 25: wakes at 25. Sleeps from
-    // 25 to 35, suspended from 30 to 32, which does not matter: wakes at 35. Computes 10 s from 35, suspended from
-    // 37 to 39, which does: ends at 47.
+    // S27 (SimGrid's example actor-suspend): 10, 15, 25, 30, 32, 35, 47. Suspended from the start
+    // until 10. Sleeps from 10 to 20, but is suspended from 15 to 25: wakes at 25. Sleeps from 25
+    // to 35, suspended from 30 to 32, which does not matter: wakes at 35. Computes 10 s from 35,
+    // suspended from 37 to 39, which does: ends at 47.
     let mut simulation = Simulation::with_constant_model(1);
     let log = Log::new();
     let (lazy, master) = (log.clone(), log.clone());
@@ -105,7 +105,8 @@ fn suspending_twice_is_suspending_once() {
 
 #[test]
 fn a_computation_that_two_wait_for_stops_and_goes_on_once() {
-    // Both waiters are suspended from 0.5 on. Resuming one of them, at 1, lets it go on: 0.5 s are left.
+    // Both waiters are suspended from 0.5 on. Resuming one of them, at 1, lets it go on: 0.5 s are
+    // left.
     let mut simulation = Simulation::with_constant_model(1);
     let shared = Log::new();
     let give = shared.clone();

@@ -1,4 +1,5 @@
-//! Mutexes, semaphores, barriers and condition variables: queues are first in, first out, and misuse fails the actor.
+//! Mutexes, semaphores, barriers and condition variables: queues are first in, first out, and
+//! misuse fails the actor.
 
 mod common;
 
@@ -9,9 +10,10 @@ use sim_core::{Actor, Mutex, Outcome, Simulation, Time, TimedOut};
 
 #[test]
 fn dates_and_order_of_simgrid() {
-    // O21. Actors come at 0.3 (a0), 0.2 (a1), 0.1 (a2) and hold the mutex for 1 s: a2 until 1.1, a1 2.1, a0 3.1.
-    // All meet at a barrier at 3.1, and go on as they came. Two units of a semaphore are held for 1 s: a2 and a1
-    // until 4.1, a0 until 5.1. All wait 2 s for a condition that nobody signals: until 6.1, 6.1 and 7.1.
+    // O21. Actors come at 0.3 (a0), 0.2 (a1), 0.1 (a2) and hold the mutex for 1 s: a2 until 1.1, a1
+    // 2.1, a0 3.1. All meet at a barrier at 3.1, and go on as they came. Two units of a semaphore
+    // are held for 1 s: a2 and a1 until 4.1, a0 until 5.1. All wait 2 s for a condition that nobody
+    // signals: until 6.1, 6.1 and 7.1.
     let mut simulation = Simulation::with_constant_model(1);
     let (mutex, barrier) = (simulation.new_mutex(), simulation.new_barrier(3));
     let (semaphore, condvar) = (simulation.new_semaphore(2), simulation.new_condvar());
@@ -216,7 +218,8 @@ fn misuse_fails_the_actor() {
         let _ = me.new_condvar().wait(&mutex).await;
     };
     assert_eq!(misuse(not_owned), not_locked);
-    // The lock that a condition variable takes again when it is signalled, while another branch has taken it.
+    // The lock that a condition variable takes again when it is signalled, while another branch has
+    // taken it.
     let both = |me: Actor, mutex: Mutex| async move {
         let condvar = me.new_condvar();
         mutex.lock().await;
@@ -243,8 +246,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// The model: a list whose head is the owner. A director tells each actor its next step through a mailbox; after
-    /// each step everybody compares what it sees with the list.
+    /// The model: a list whose head is the owner. A director tells each actor its next step through
+    /// a mailbox; after each step everybody compares what it sees with the list.
     #[test]
     fn a_mutex_is_a_queue(steps in proptest::collection::vec((0..3_usize, prop_oneof![
         4 => Just(Step::Ask),

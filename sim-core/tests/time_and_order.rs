@@ -1,4 +1,5 @@
-//! Events leave in the order of their dates, and at one date in the order in which they were created.
+//! Events leave in the order of their dates, and at one date in the order in which they were
+//! created.
 
 mod common;
 
@@ -25,7 +26,8 @@ fn sleeps_end_in_the_order_of_their_dates() {
 
 #[test]
 fn at_one_date_the_first_created_goes_first() {
-    // Actor 2 begins its last sleep at 0.5, actor 1 its only one at 0: both end at 1, the older timer first.
+    // Actor 2 begins its last sleep at 0.5, actor 1 its only one at 0: both end at 1, the older
+    // timer first.
     let mut simulation = Simulation::with_constant_model(1);
     let log = Log::new();
     let (first, second) = (log.clone(), log.clone());
@@ -99,7 +101,8 @@ fn at_a_barrier_all_go_on_in_the_order_of_their_arrival() {
 
 #[test]
 fn timers_and_ends_of_activities_at_one_date_go_by_number() {
-    // A timer, a computation of 1 Gflop at 1 Gflop/s, and a timer: all end at 1, and were created in this order.
+    // A timer, a computation of 1 Gflop at 1 Gflop/s, and a timer: all end at 1, and were created
+    // in this order.
     let mut simulation = Simulation::with_constant_model(1);
     let log = Log::new();
     for (name, computes) in [("early", false), ("computes", true), ("late", false)] {

@@ -1,4 +1,5 @@
-//! Promise: a finding is made shorter without becoming another one, and its critical step is where the last correct run is left.
+//! Promise: a finding is made shorter without becoming another one, and its critical step is where
+//! the last correct run is left.
 
 use explore::{Critical, Options, Reduction, check, critical, minimise, replay, shortest};
 use sim_core::Stepper;
@@ -68,7 +69,8 @@ fn another_run_may_fail_sooner() {
     assert_eq!((same.finding.replay, same.is_proven), (small.replay, false));
 }
 
-/// What is said to be the shortest is as short as the first finding of brute force that is cut later and later.
+/// What is said to be the shortest is as short as the first finding of brute force that is cut
+/// later and later.
 #[test]
 fn a_way_that_is_proven_to_be_the_shortest_is() {
     type Make = fn() -> Stepper;

@@ -1,4 +1,5 @@
-//! Promise: a bound that was hit is said, and then the verdict is never "ok"; runs that are drawn at random find what is there.
+//! Promise: a bound that was hit is said, and then the verdict is never "ok"; runs that are drawn
+//! at random find what is there.
 
 mod findings;
 

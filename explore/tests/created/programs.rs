@@ -1,8 +1,8 @@
-//! Programs whose main actor creates the others, and joins them unless said otherwise; written after descriptions of the programs of a
-//! published suite.
+//! Programs whose main actor creates the others, and joins them unless said otherwise; written
+//! after descriptions of the programs of a published suite.
 //!
-//! What they share besides mutexes and semaphores is read and written only by who has the mutex, or where the order of reading and
-//! writing is certain.
+//! What they share besides mutexes and semaphores is read and written only by who has the mutex, or
+//! where the order of reading and writing is certain.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -35,8 +35,9 @@ async fn lock_and_unlock(mutexes: &[&Mutex]) {
     }
 }
 
-/// A barber who sleeps while nobody is there, and so many customers, as many of whom as there are chairs may be in the waiting room.
-/// Unless they `leave_chairs`, a customer who is called keeps its place there: the room is full in the end.
+/// A barber who sleeps while nobody is there, and so many customers, as many of whom as there are
+/// chairs may be in the waiting room. Unless they `leave_chairs`, a customer who is called keeps
+/// its place there: the room is full in the end.
 pub(crate) fn barber(customers: usize, chairs: u32, leave_chairs: bool) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let room = simulation.new_semaphore(chairs);
@@ -81,7 +82,8 @@ async fn cuts_hair(pillow: Semaphore, belt: Semaphore, all_done: Rc<Cell<bool>>)
     }
 }
 
-/// So many actors say that they are there, and wait one after the other, with a mutex, for main to let as many go on.
+/// So many actors say that they are there, and wait one after the other, with a mutex, for main to
+/// let as many go on.
 pub(crate) fn roll_call(actors: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let mutex = simulation.new_mutex();
@@ -109,8 +111,8 @@ pub(crate) fn roll_call(actors: usize) -> Stepper {
     })
 }
 
-/// One writer for each of so many mutexes, and one reader for each, which has another mutex meanwhile, the same for all readers.
-/// Nobody is joined.
+/// One writer for each of so many mutexes, and one reader for each, which has another mutex
+/// meanwhile, the same for all readers. Nobody is joined.
 pub(crate) fn writers_and_readers(number: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let own: Vec<Mutex> = (0..number).map(|_| simulation.new_mutex()).collect();
@@ -154,8 +156,8 @@ impl Guarded {
     }
 }
 
-/// Servers look once whether they have a request. For each of so many requests an actor counts through all servers while main takes
-/// the one that is counted at that moment.
+/// Servers look once whether they have a request. For each of so many requests an actor counts
+/// through all servers while main takes the one that is counted at that moment.
 pub(crate) fn dispatcher(servers: usize, requests: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let mutexes: Vec<Mutex> = (0..servers).map(|_| simulation.new_mutex()).collect();
@@ -181,8 +183,9 @@ pub(crate) fn dispatcher(servers: usize, requests: usize) -> Stepper {
     })
 }
 
-/// Writers mark so many places, each under its mutex. So many times one actor points at every place but the first, one after the
-/// other, while another one looks at the place that is pointed at then.
+/// Writers mark so many places, each under its mutex. So many times one actor points at every place
+/// but the first, one after the other, while another one looks at the place that is pointed at
+/// then.
 pub(crate) fn poke(places: usize, looks: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let mutexes: Vec<Mutex> = (0..places).map(|_| simulation.new_mutex()).collect();
@@ -214,8 +217,8 @@ pub(crate) fn poke(places: usize, looks: usize) -> Stepper {
     })
 }
 
-/// Producers, numbered from 1, that choose a worker by a number that they have in common, and workers that look for work; each as many
-/// times. Nobody is joined.
+/// Producers, numbered from 1, that choose a worker by a number that they have in common, and
+/// workers that look for work; each as many times. Nobody is joined.
 pub(crate) fn producers_and_workers(workers: usize, producers: usize, times: usize) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let mutexes: Vec<Mutex> = (0..workers).map(|_| simulation.new_mutex()).collect();

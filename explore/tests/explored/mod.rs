@@ -10,7 +10,8 @@ use sim_core::{Simulation, Stepper};
 /// What actors have seen, over all runs.
 pub(crate) type Seen = Rc<RefCell<BTreeSet<String>>>;
 
-/// Explores with all searches, which must agree; the report of the optimal one and what the actors noted.
+/// Explores with all searches, which must agree; the report of the optimal one and what the actors
+/// noted.
 pub(crate) fn explored(
     build: fn() -> Simulation,
     allow: impl Fn(&mut Stepper),

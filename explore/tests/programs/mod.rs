@@ -16,8 +16,8 @@ pub(crate) fn mutex_users(users: u32) -> Stepper {
     })
 }
 
-/// Dining philosophers that eat once. Each takes the fork with the lower number first if they are `ordered`, the left one
-/// otherwise.
+/// Dining philosophers that eat once. Each takes the fork with the lower number first if they are
+/// `ordered`, the left one otherwise.
 pub(crate) fn philosophers(number: usize, ordered: bool) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let forks: Vec<_> = (0..number).map(|_| simulation.new_mutex()).collect();
@@ -79,7 +79,8 @@ pub(crate) fn philosophers_with_table(number: usize) -> Stepper {
     })
 }
 
-/// One actor sends to each of `number` receives by as many actors on one mailbox, and the other way round.
+/// One actor sends to each of `number` receives by as many actors on one mailbox, and the other way
+/// round.
 pub(crate) fn receives(number: u32) -> Stepper {
     Stepper::on_one_host(move |simulation| {
         let mailbox = simulation.new_mailbox();
@@ -100,8 +101,8 @@ pub(crate) fn receives(number: u32) -> Stepper {
     })
 }
 
-/// Producers and consumers over a buffer with `room` places: semaphores for free and full places, a mutex each for
-/// putting and for taking.
+/// Producers and consumers over a buffer with `room` places: semaphores for free and full places, a
+/// mutex each for putting and for taking.
 pub(crate) fn producers_consumers(
     producers: u32,
     consumers: u32,

@@ -68,7 +68,8 @@ pub(crate) enum Op {
     SwitchWire(bool),
     /// Does nothing: a host or the wire of such a program may fail at any moment.
     MayFail,
-    /// Does nothing: the first actor of such a program is the permanent receiver of the first mailbox.
+    /// Does nothing: the first actor of such a program is the permanent receiver of the first
+    /// mailbox.
     Receiver,
 }
 

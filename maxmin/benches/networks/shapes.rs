@@ -1,8 +1,10 @@
 //! Synthetic networks as route sets, for tests and measurements of the solver alone.
 //!
-//! Links of 1.25 GB/s, a backbone of 125 GB/s, separate links for both directions (the backbone has one for both):
+//! Links of 1.25 GB/s, a backbone of 125 GB/s, separate links for both directions (the backbone has
+//! one for both):
 //! - a three-level fat tree with d-mod-k routes: the way up is chosen by the digits of the target;
-//! - a three-dimensional torus with dimension-order routes, the shorter way round, half-way ties going up;
+//! - a three-dimensional torus with dimension-order routes, the shorter way round, half-way ties
+//!   going up;
 //! - hosts around one shared backbone.
 //!
 //! A flow uses its route with the coefficient 1, and the way back with `crosstraffic`.

@@ -1,9 +1,9 @@
 //! Message buffers: bytes, or only a length.
 //!
-//! A *phantom* buffer stands for bytes that nobody looks at, so that a study of a million ranks moves no memory.
-//! Whether buffers are phantom is an option of the run, not of the program. Real buffers are shared, not copied,
-//! between the program and the messages in flight; writing to a shared one copies it first, so a program can never
-//! change a message that it has sent.
+//! A *phantom* buffer stands for bytes that nobody looks at, so that a study of a million ranks
+//! moves no memory. Whether buffers are phantom is an option of the run, not of the program. Real
+//! buffers are shared, not copied, between the program and the messages in flight; writing to a
+//! shared one copies it first, so a program can never change a message that it has sent.
 
 use std::rc::Rc;
 
@@ -80,8 +80,8 @@ impl Buffer {
         self.bytes.as_deref().map(Vec::as_slice)
     }
 
-    /// Returns the memory that holds the bytes, for a device that reads it after the call without a copy; `None` for a
-    /// phantom.
+    /// Returns the memory that holds the bytes, for a device that reads it after the call without a
+    /// copy; `None` for a phantom.
     #[must_use]
     pub const fn memory(&self) -> Option<&Rc<Vec<u8>>> {
         self.bytes.as_ref()
@@ -94,8 +94,9 @@ impl Buffer {
             .map(|bytes| Rc::make_mut(bytes).as_mut_slice())
     }
 
-    /// Takes over a message that has arrived and is not longer than this buffer. A shorter message leaves the rest of
-    /// the buffer as it is. Returns the memory that the buffer had, if the message's has taken its place and nobody else needs it.
+    /// Takes over a message that has arrived and is not longer than this buffer. A shorter message
+    /// leaves the rest of the buffer as it is. Returns the memory that the buffer had, if the
+    /// message's has taken its place and nobody else needs it.
     pub(crate) fn receive(&mut self, message: &Self) -> Option<Vec<u8>> {
         debug_assert!(
             message.length <= self.length,

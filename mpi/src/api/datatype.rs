@@ -1,11 +1,12 @@
-//! Derived datatypes (MPI 4.1, chapter 5): which bytes of a buffer make a message, and in which order.
+//! Derived datatypes (MPI 4.1, chapter 5): which bytes of a buffer make a message, and in which
+//! order.
 //!
-//! A datatype is a value that is made from others, describes bytes from the beginning of a buffer on, and packs and unpacks
-//! them. Items that follow each other begin one *extent* apart.
+//! A datatype is a value that is made from others, describes bytes from the beginning of a buffer
+//! on, and packs and unpacks them. Items that follow each other begin one *extent* apart.
 //!
-//! *Not modelled*: negative displacements, so every lower bound is 0; alignment, so a structure ends with its last member
-//! (see [`Datatype::resized`]); and type signatures: what is received may be described otherwise than what was sent, as long
-//! as the number of bytes fits.
+//! *Not modelled*: negative displacements, so every lower bound is 0; alignment, so a structure
+//! ends with its last member (see [`Datatype::resized`]); and type signatures: what is received may
+//! be described otherwise than what was sent, as long as the number of bytes fits.
 
 use std::rc::Rc;
 
@@ -156,7 +157,8 @@ impl Datatype {
         })
     }
 
-    /// The same bytes with another distance in bytes from one item to the next: `MPI_Type_create_resized`.
+    /// The same bytes with another distance in bytes from one item to the next:
+    /// `MPI_Type_create_resized`.
     #[must_use]
     pub fn resized(mut self, extent: u64) -> Self {
         self.extent = extent;
@@ -226,7 +228,8 @@ impl Datatype {
     /// The data of `count` items in a row: `MPI_Pack`. Of a phantom, a phantom.
     ///
     /// # Errors
-    /// [`Error::View`] if the buffer is shorter than the items; [`Error::Type`] if they are longer than 2^64 - 1 bytes.
+    /// [`Error::View`] if the buffer is shorter than the items; [`Error::Type`] if they are longer
+    /// than 2^64 - 1 bytes.
     pub fn pack(&self, count: u64, buffer: &Buffer) -> Result<Buffer> {
         let length = self.packed_length(count, buffer)?;
         let Some(bytes) = buffer.bytes() else {
@@ -239,11 +242,12 @@ impl Datatype {
         Ok(Buffer::from(packed))
     }
 
-    /// Puts the data of at most `count` items, which are in a row, into their places: `MPI_Unpack`. The bytes between them stay
-    /// as they are, and so do those for which there are no data.
+    /// Puts the data of at most `count` items, which are in a row, into their places: `MPI_Unpack`.
+    /// The bytes between them stay as they are, and so do those for which there are no data.
     ///
     /// # Errors
-    /// [`Error::View`] if the buffer is shorter than the items; [`Error::Type`] if they are longer than 2^64 - 1 bytes.
+    /// [`Error::View`] if the buffer is shorter than the items; [`Error::Type`] if they are longer
+    /// than 2^64 - 1 bytes.
     pub fn unpack(&self, count: u64, packed: &Buffer, buffer: &mut Buffer) -> Result<()> {
         self.unpack_some(count, packed, packed.len(), buffer)
     }

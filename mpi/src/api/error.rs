@@ -95,20 +95,24 @@ pub enum Error {
         /// Its length in bytes.
         length: u64,
     },
-    /// No operation is in progress: the request has been completed already or has not been started; or, for
-    /// [`Request::start`](crate::Request::start), the request is not persistent (`MPI_ERR_REQUEST`).
+    /// No operation is in progress: the request has been completed already or has not been started;
+    /// or, for [`Request::start`](crate::Request::start), the request is not persistent
+    /// (`MPI_ERR_REQUEST`).
     Request,
-    /// The persistent request that is to be started is active: its operation has not been completed (`MPI_ERR_REQUEST`).
+    /// The persistent request that is to be started is active: its operation has not been completed
+    /// (`MPI_ERR_REQUEST`).
     Active,
-    /// The group is another one than that of rank 0, with common members (`MPI_ERR_GROUP`); told only under a model checker.
+    /// The group is another one than that of rank 0, with common members (`MPI_ERR_GROUP`); told
+    /// only under a model checker.
     GroupsDiffer {
         /// The number of members of the group.
         members: usize,
         /// The number of members of the group of rank 0.
         expected: usize,
     },
-    /// There is no connection to a rank, and there will be none: it is lost, or has ended (`MPI_ERR_PROC_FAILED`, of the extension User
-    /// Level Failure Mitigation), no descriptor is left for one, or the adapter broke it for another reason (`MPI_ERR_OTHER`).
+    /// There is no connection to a rank, and there will be none: it is lost, or has ended
+    /// (`MPI_ERR_PROC_FAILED`, of the extension User Level Failure Mitigation), no descriptor is
+    /// left for one, or the adapter broke it for another reason (`MPI_ERR_OTHER`).
     Connection {
         /// The rank.
         rank: usize,

@@ -1,10 +1,10 @@
-//! Groups: ordered sets of ranks (MPI 4.1, section 7.3), and the translation between a rank of a group and a rank of the
-//! world, which is what channels know.
+//! Groups: ordered sets of ranks (MPI 4.1, section 7.3), and the translation between a rank of a
+//! group and a rank of the world, which is what channels know.
 //!
-//! A group of ranks in equal steps, such as the world, a row or a column, has no table: it is three numbers. Any other
-//! group has one, which all holders share that got it from the same `split`. The set operations on groups without a common
-//! step cost time and memory in proportion to the group at each rank that makes them, so for very large irregular groups
-//! `split` is the better way.
+//! A group of ranks in equal steps, such as the world, a row or a column, has no table: it is three
+//! numbers. Any other group has one, which all holders share that got it from the same `split`. The
+//! set operations on groups without a common step cost time and memory in proportion to the group
+//! at each rank that makes them, so for very large irregular groups `split` is the better way.
 
 use std::fmt;
 use std::rc::Rc;
@@ -23,12 +23,14 @@ pub(crate) enum Members {
     Listed(Rc<Listed>),
 }
 
-/// A part of a table of numbers that may be shared with other groups and, inside one process, with other ranks.
+/// A part of a table of numbers that may be shared with other groups and, inside one process, with
+/// other ranks.
 pub(crate) struct Listed {
     pub(crate) table: Buffer,
     /// Where the world ranks begin.
     pub(crate) members: usize,
-    /// Where the ranks in the group begin, sorted by their world ranks; not given if the world ranks are in order.
+    /// Where the ranks in the group begin, sorted by their world ranks; not given if the world
+    /// ranks are in order.
     pub(crate) order: Option<usize>,
     pub(crate) count: u32,
 }
@@ -244,7 +246,8 @@ impl Members {
 pub enum Comparison {
     /// The same members in the same order; for communicators also the same context: `MPI_IDENT`.
     Identical,
-    /// Communicators with the same members in the same order, and different contexts: `MPI_CONGRUENT`.
+    /// Communicators with the same members in the same order, and different contexts:
+    /// `MPI_CONGRUENT`.
     Congruent,
     /// The same members in another order: `MPI_SIMILAR`.
     Similar,
@@ -252,7 +255,8 @@ pub enum Comparison {
     Unequal,
 }
 
-/// An ordered set of ranks, as one of the ranks of the world sees it. Groups are local: no call on them sends a message.
+/// An ordered set of ranks, as one of the ranks of the world sees it. Groups are local: no call on
+/// them sends a message.
 #[derive(Clone)]
 pub struct Group {
     members: Members,
@@ -279,7 +283,8 @@ impl Group {
         self.members.count() as usize
     }
 
-    /// The rank that the caller has in the group: `MPI_Group_rank`; `None` stands for `MPI_UNDEFINED`.
+    /// The rank that the caller has in the group: `MPI_Group_rank`; `None` stands for
+    /// `MPI_UNDEFINED`.
     #[must_use]
     pub fn rank(&self) -> Option<usize> {
         self.members.rank_of(self.me).map(|rank| rank as usize)
@@ -303,7 +308,8 @@ impl Group {
     /// These members, in this order: `MPI_Group_incl`.
     ///
     /// # Errors
-    /// [`Error::Rank`] for a rank that is not in the group, [`Error::RankTwice`] for one that is named again.
+    /// [`Error::Rank`] for a rank that is not in the group, [`Error::RankTwice`] for one that is
+    /// named again.
     pub fn incl(&self, ranks: &[usize]) -> Result<Self> {
         Ok(self.with(&self.chosen(ranks)?))
     }
@@ -320,7 +326,8 @@ impl Group {
         Ok(self.with(&members))
     }
 
-    /// The members of this group, then those of the other that are not in this one: `MPI_Group_union`.
+    /// The members of this group, then those of the other that are not in this one:
+    /// `MPI_Group_union`.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         let new = |world: &u32| self.members.rank_of(*world).is_none();
@@ -332,7 +339,8 @@ impl Group {
         self.with(&members)
     }
 
-    /// The members of this group that are in the other too, in the order of this one: `MPI_Group_intersection`.
+    /// The members of this group that are in the other too, in the order of this one:
+    /// `MPI_Group_intersection`.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         let both = |world: &u32| other.members.rank_of(*world).is_some();
@@ -340,7 +348,8 @@ impl Group {
         self.with(&members)
     }
 
-    /// The members of this group that are not in the other, in the order of this one: `MPI_Group_difference`.
+    /// The members of this group that are not in the other, in the order of this one:
+    /// `MPI_Group_difference`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         let only = |world: &u32| other.members.rank_of(*world).is_none();
@@ -348,8 +357,8 @@ impl Group {
         self.with(&members)
     }
 
-    /// The ranks that these members have in another group: `MPI_Group_translate_ranks`; `None` stands for
-    /// `MPI_UNDEFINED`.
+    /// The ranks that these members have in another group: `MPI_Group_translate_ranks`; `None`
+    /// stands for `MPI_UNDEFINED`.
     ///
     /// # Errors
     /// [`Error::Rank`] for a rank that is not in this group.

@@ -1,5 +1,5 @@
-//! Matched probes (MPI 4.1, section 3.8.2): a message that is seen is taken, so that no other receive can get it between
-//! the probe and its receive.
+//! Matched probes (MPI 4.1, section 3.8.2): a message that is seen is taken, so that no other
+//! receive can get it between the probe and its receive.
 
 use std::fmt;
 use std::future::Future;
@@ -12,8 +12,8 @@ use crate::protocol::process::{Call, Process, Question};
 use crate::protocol::waiting::Waits;
 use crate::{Buffer, Comm, Completion, Pattern, Request, Result, Source, Status, Tag};
 
-/// A message that a matched probe has taken. One that is dropped without being received waits again for a receive, behind
-/// the messages that have arrived by then.
+/// A message that a matched probe has taken. One that is dropped without being received waits again
+/// for a receive, behind the messages that have arrived by then.
 #[must_use = "a message that is dropped waits for another receive"]
 pub struct Message {
     comm: Comm,
@@ -119,7 +119,8 @@ impl Comm {
         }
     }
 
-    /// Takes a message if there is one: `MPI_Improbe`. Asking again and again is as with [`Comm::iprobe`].
+    /// Takes a message if there is one: `MPI_Improbe`. Asking again and again is as with
+    /// [`Comm::iprobe`].
     ///
     /// # Errors
     /// As [`Comm::probe`].

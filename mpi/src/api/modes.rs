@@ -1,15 +1,19 @@
 //! Send modes (MPI 4.1, section 3.4): when a send is over, besides the standard mode.
 //!
-//! * *Synchronous*: when a receive has met the message, however short it is. It goes by rendezvous at every length.
-//! * *Ready*: the program promises that the receive is posted. MPI allows to send as in the standard mode then, which is
-//!   what happens here. Where [`Settings::strict_ready`](crate::Settings::strict_ready) is set, a receive that gets
-//!   such a message and was not posted before is told so ([`Error::NotReady`]); a model checker also tells receives
-//!   that nothing orders before the send.
-//! * *Buffered*: at once, after the time that copying it takes (`copy_bandwidth`). The message takes room in the buffer that the program has attached until it has left, and is
-//!   refused where there is not enough.
+//! * *Synchronous*: when a receive has met the message, however short it is. It goes by rendezvous
+//!   at every length.
+//! * *Ready*: the program promises that the receive is posted. MPI allows to send as in the
+//!   standard mode then, which is what happens here. Where
+//!   [`Settings::strict_ready`](crate::Settings::strict_ready) is set, a receive that gets such a
+//!   message and was not posted before is told so ([`Error::NotReady`]); a model checker also tells
+//!   receives that nothing orders before the send.
+//! * *Buffered*: at once, after the time that copying it takes (`copy_bandwidth`). The message
+//!   takes room in the buffer that the program has attached until it has left, and is refused where
+//!   there is not enough.
 //!
-//! *Not modelled*: elsewhere a ready send without a receive is not recognised as the error that it is. A buffered message takes room of
-//! its own length only; other libraries want `MPI_BSEND_OVERHEAD` bytes more.
+//! *Not modelled*: elsewhere a ready send without a receive is not recognised as the error that it
+//! is. A buffered message takes room of its own length only; other libraries want
+//! `MPI_BSEND_OVERHEAD` bytes more.
 
 use std::future::Future;
 use std::panic::Location;
@@ -35,7 +39,8 @@ pub enum SendMode {
 }
 
 impl Status {
-    /// What an operation with the null process says: no source, a tag that no message has, no bytes.
+    /// What an operation with the null process says: no source, a tag that no message has, no
+    /// bytes.
     pub const PROC_NULL: Self = Self {
         source: PROC_NULL,
         tag: u32::MAX,
@@ -70,7 +75,8 @@ impl Attached {
 }
 
 impl Comm {
-    /// A buffered send: a standard one that nobody waits for but the attached buffer, and an operation that is over.
+    /// A buffered send: a standard one that nobody waits for but the attached buffer, and an
+    /// operation that is over.
     pub(crate) fn start_buffered(
         &self,
         buffer: Buffer,
@@ -116,7 +122,8 @@ impl Comm {
         })
     }
 
-    /// Attaches a buffer for buffered sends, which belongs to the rank whatever the communicator: `MPI_Buffer_attach`.
+    /// Attaches a buffer for buffered sends, which belongs to the rank whatever the communicator:
+    /// `MPI_Buffer_attach`.
     ///
     /// # Errors
     /// [`Error::BufferAttached`] if there is one already.
@@ -134,7 +141,8 @@ impl Comm {
         Ok(())
     }
 
-    /// Waits until all buffered messages have left and gives the attached buffer back: `MPI_Buffer_detach`.
+    /// Waits until all buffered messages have left and gives the attached buffer back:
+    /// `MPI_Buffer_detach`.
     ///
     /// # Errors
     /// [`Error::BufferFull`] if none is attached.

@@ -1,7 +1,8 @@
 //! Persistent requests (MPI 4.1, section 3.9): the arguments of a call, to be made again and again.
 //!
-//! The request keeps a share of the buffer. What a receive has got is in the completion and, for as long as the request is
-//! not started again, in [`Request::buffer_mut`]; both share the bytes until one of them is written to.
+//! The request keeps a share of the buffer. What a receive has got is in the completion and, for as
+//! long as the request is not started again, in [`Request::buffer_mut`]; both share the bytes until
+//! one of them is written to.
 //!
 //! *Not modelled*: that starting again is cheaper than a new call.
 
@@ -63,8 +64,8 @@ impl Persistent {
 }
 
 impl Comm {
-    /// A send in any mode that [`Request::start`] starts: `MPI_Send_init`, `MPI_Ssend_init`, `MPI_Rsend_init`,
-    /// `MPI_Bsend_init`.
+    /// A send in any mode that [`Request::start`] starts: `MPI_Send_init`, `MPI_Ssend_init`,
+    /// `MPI_Rsend_init`, `MPI_Bsend_init`.
     #[must_use = "it has to be started"]
     pub fn send_init(
         &self,

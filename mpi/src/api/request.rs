@@ -1,10 +1,12 @@
 //! Requests: handles of operations in progress, and the ways to wait for them.
 //!
-//! A request owns the buffer of its operation until the operation is over; waiting gives the buffer back. Dropping a
-//! request means `MPI_Request_free`: a send goes on to its end, a receive that no message has met is withdrawn. A model checker
-//! tells requests that are dropped without a call of [`Request::free`], and receives that are given up with their messages.
+//! A request owns the buffer of its operation until the operation is over; waiting gives the buffer
+//! back. Dropping a request means `MPI_Request_free`: a send goes on to its end, a receive that no
+//! message has met is withdrawn. A model checker tells requests that are dropped without a call of
+//! [`Request::free`], and receives that are given up with their messages.
 //!
-//! A persistent request keeps a share of its buffer. Completing it makes it inactive, and it can be started again.
+//! A persistent request keeps a share of its buffer. Completing it makes it inactive, and it can be
+//! started again.
 
 use std::future::Future;
 use std::iter::once;
@@ -101,7 +103,8 @@ impl Request {
         Some(status.map(|status| Completion { status, buffer }))
     }
 
-    /// Whether there is nothing to wait for any more: `MPI_REQUEST_NULL`. A persistent request is never null.
+    /// Whether there is nothing to wait for any more: `MPI_REQUEST_NULL`. A persistent request is
+    /// never null.
     #[must_use]
     pub const fn is_null(&self) -> bool {
         self.token.is_none() && self.persistent.is_none()
@@ -116,7 +119,8 @@ impl Request {
     /// Starts a persistent request: `MPI_Start`.
     ///
     /// # Errors
-    /// [`Error::Active`] if it is active, [`Error::Request`] if it is not persistent; as the call that it repeats.
+    /// [`Error::Active`] if it is active, [`Error::Request`] if it is not persistent; as the call
+    /// that it repeats.
     #[track_caller]
     pub fn start(&mut self) -> Result<()> {
         self.start_at(Location::caller())
@@ -132,17 +136,19 @@ impl Request {
         Ok(())
     }
 
-    /// The buffer of a persistent request, to be read or filled before the next start; `None` while the operation has it.
+    /// The buffer of a persistent request, to be read or filled before the next start; `None` while
+    /// the operation has it.
     #[must_use]
     pub fn buffer_mut(&mut self) -> Option<&mut Buffer> {
         let inactive = self.persistent.as_mut().filter(|_| self.token.is_none());
         inactive.map(|persistent| persistent.buffer_mut())
     }
 
-    /// Cancels a receive that no message has met, or a send that waits for its receive: `MPI_Cancel`. The request must be completed
-    /// as ever; [`Status::cancelled`] then says which of the two came first. A message that has been announced is asked back from the
-    /// receiver, which takes as long as two control messages, and has to be running still. An eager send that is over, or a receive that a message has
-    /// met, goes on to its normal end.
+    /// Cancels a receive that no message has met, or a send that waits for its receive:
+    /// `MPI_Cancel`. The request must be completed as ever; [`Status::cancelled`] then says which
+    /// of the two came first. A message that has been announced is asked back from the receiver,
+    /// which takes as long as two control messages, and has to be running still. An eager send that
+    /// is over, or a receive that a message has met, goes on to its normal end.
     pub fn cancel(&mut self) {
         if let Some(token) = self.token {
             self.process
@@ -183,8 +189,8 @@ impl Request {
         }
     }
 
-    /// The completion if the operation is over. The first *no* comes at once; asking again without anything having
-    /// happened at this rank waits for its next event.
+    /// The completion if the operation is over. The first *no* comes at once; asking again without
+    /// anything having happened at this rank waits for its next event.
     ///
     /// # Errors
     /// As [`Request::wait`].
@@ -310,7 +316,8 @@ impl Drop for Test<'_> {
     }
 }
 
-/// Waits for the end of all requests that are not null; the completions in their order, `None` for null requests.
+/// Waits for the end of all requests that are not null; the completions in their order, `None` for
+/// null requests.
 ///
 /// # Errors
 /// The first error in the order of the requests; all of them are over then.
@@ -328,7 +335,8 @@ pub fn waitall(requests: &mut [Request]) -> WaitAll<'_> {
 #[derive(Debug)]
 pub struct WaitAll<'a> {
     requests: &'a mut [Request],
-    /// So many of the first ones are known to be over, so that all polls together look at each once.
+    /// So many of the first ones are known to be over, so that all polls together look at each
+    /// once.
     over: usize,
     location: &'static Location<'static>,
 }
@@ -383,8 +391,8 @@ impl Drop for WaitAll<'_> {
     }
 }
 
-/// Waits for the end of any request that is not null: its position and completion, the lowest position if several
-/// are over; `None` if all are null.
+/// Waits for the end of any request that is not null: its position and completion, the lowest
+/// position if several are over; `None` if all are null.
 ///
 /// # Errors
 /// As [`Request::wait`], of the request that is over.

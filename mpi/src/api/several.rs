@@ -1,5 +1,5 @@
-//! Waiting for some of several requests, and asking about several, besides [`waitall`](crate::waitall) and
-//! [`waitany`](crate::waitany) (MPI 4.1, section 3.7.5).
+//! Waiting for some of several requests, and asking about several, besides
+//! [`waitall`](crate::waitall) and [`waitany`](crate::waitany) (MPI 4.1, section 3.7.5).
 //!
 //! What a rank pays to complete its requests it pays one by one, before the call returns.
 
@@ -107,7 +107,8 @@ fn says_no(name: &'static str, requests: &[Request], process: &Process, engine: 
     if tokens.peek().is_none() {
         return true;
     }
-    // The same call about others is another question. If two lists make the same number, the second one waits too soon.
+    // The same call about others is another question. If two lists make the same number, the second
+    // one waits too soon.
     let mix = |number: u64, token: Token| {
         (number.rotate_left(23) ^ u64::from(token)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     };
@@ -115,8 +116,8 @@ fn says_no(name: &'static str, requests: &[Request], process: &Process, engine: 
     process.may_say_no(engine.changes(), all)
 }
 
-/// Waits until at least one request is over and completes all that are: `MPI_Waitsome`. Their positions and results;
-/// `None` if no request is active.
+/// Waits until at least one request is over and completes all that are: `MPI_Waitsome`. Their
+/// positions and results; `None` if no request is active.
 #[track_caller]
 pub fn waitsome(requests: &mut [Request]) -> impl Future<Output = Option<Completed>> + '_ {
     let location = Location::caller();
@@ -143,8 +144,8 @@ pub fn waitsome(requests: &mut [Request]) -> impl Future<Output = Option<Complet
     }
 }
 
-/// Completes all requests that are over: `MPI_Testsome`. Their positions and results, none if none is over. Asking again
-/// and again is as with [`Request::test`].
+/// Completes all requests that are over: `MPI_Testsome`. Their positions and results, none if none
+/// is over. Asking again and again is as with [`Request::test`].
 ///
 /// # Errors
 /// [`Error::Request`] if no request is active.
@@ -165,8 +166,8 @@ pub fn testsome(requests: &mut [Request]) -> impl Future<Output = Result<Complet
     async move { Ok(waiting.ok_or(Error::Request)?.await) }
 }
 
-/// Completes one of the requests that are over, the one with the lowest position: `MPI_Testany`. `None` if none is over.
-/// Asking again and again is as with [`Request::test`].
+/// Completes one of the requests that are over, the one with the lowest position: `MPI_Testany`.
+/// `None` if none is over. Asking again and again is as with [`Request::test`].
 ///
 /// # Errors
 /// As [`Request::wait`], of the request that is over; [`Error::Request`] if no request is active.
@@ -194,8 +195,9 @@ pub fn testany(
     async move { waiting.ok_or(Error::Request)?.await }
 }
 
-/// Completes all requests if all are over: `MPI_Testall`. The completions in their order, `None` for those that were not
-/// active; `None` if any is not over. Asking again and again is as with [`Request::test`].
+/// Completes all requests if all are over: `MPI_Testall`. The completions in their order, `None`
+/// for those that were not active; `None` if any is not over. Asking again and again is as with
+/// [`Request::test`].
 ///
 /// # Errors
 /// The first error in the order of the requests; all of them are over then.

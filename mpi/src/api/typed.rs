@@ -1,5 +1,5 @@
-//! Typed buffers: numbers in, numbers out. A buffer keeps them in little-endian order, whatever the machine, so a digest or a
-//! record of a message is the same everywhere.
+//! Typed buffers: numbers in, numbers out. A buffer keeps them in little-endian order, whatever the
+//! machine, so a digest or a record of a message is the same everywhere.
 
 use crate::{Buffer, Comm, Error, Result, Status};
 
@@ -66,7 +66,8 @@ impl Buffer {
 }
 
 impl Status {
-    /// The number of numbers in the message: `MPI_Get_count`; `None` (`MPI_UNDEFINED`) if it is not whole.
+    /// The number of numbers in the message: `MPI_Get_count`; `None` (`MPI_UNDEFINED`) if it is not
+    /// whole.
     #[must_use]
     pub fn count<T: Scalar>(&self) -> Option<u64> {
         let whole = self.length.is_multiple_of(T::SIZE);

@@ -1,13 +1,15 @@
-//! Messages described by derived datatypes: packed when they are sent, unpacked when they have come.
+//! Messages described by derived datatypes: packed when they are sent, unpacked when they have
+//! come.
 //!
-//! Packing and unpacking take time at the rank, `copy_bandwidth` bytes of data per second ([`Settings`](crate::Settings)), which
-//! costs nothing unless the platform says otherwise. Dense data are copied like others. A call that does not block returns at
-//! once, but the message leaves after it has been packed; what a request has received is unpacked in the call that
-//! completes it, and what the rank does next happens after that. A message that came before its receive is unpacked from where it
-//! waits, and not copied besides.
+//! Packing and unpacking take time at the rank, `copy_bandwidth` bytes of data per second
+//! ([`Settings`](crate::Settings)), which costs nothing unless the platform says otherwise. Dense
+//! data are copied like others. A call that does not block returns at once, but the message leaves
+//! after it has been packed; what a request has received is unpacked in the call that completes it,
+//! and what the rank does next happens after that. A message that came before its receive is
+//! unpacked from where it waits, and not copied besides.
 //!
-//! *Not modelled*: adapters that gather and scatter by themselves, pieces that leave while others are packed, and that
-//! small pieces are slower to copy than large ones.
+//! *Not modelled*: adapters that gather and scatter by themselves, pieces that leave while others
+//! are packed, and that small pieces are slower to copy than large ones.
 
 use std::future::Future;
 use std::panic::Location;
@@ -85,7 +87,8 @@ impl Comm {
         }
     }
 
-    /// Receives at most `count` items of a datatype: `MPI_Recv`. The bytes between the data stay as they are.
+    /// Receives at most `count` items of a datatype: `MPI_Recv`. The bytes between the data stay as
+    /// they are.
     ///
     /// # Errors
     /// As [`Comm::recv`] and [`Datatype::unpack`].
@@ -131,8 +134,8 @@ impl Comm {
         self.isend_at(packed, destination, tag, location)
     }
 
-    /// Starts to receive at most `count` items of a datatype: `MPI_Irecv`. The completion has the buffer with the data in
-    /// their places.
+    /// Starts to receive at most `count` items of a datatype: `MPI_Irecv`. The completion has the
+    /// buffer with the data in their places.
     ///
     /// # Errors
     /// As [`Comm::irecv`] and [`Datatype::unpack`].

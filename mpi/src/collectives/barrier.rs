@@ -1,9 +1,10 @@
-//! The barrier, by dissemination: in round k each rank sends to the rank 2^k above it and receives from the rank 2^k
-//! below it, modulo the number of ranks; after ceil(log2 n) rounds everybody has heard of everybody.
+//! The barrier, by dissemination: in round k each rank sends to the rank 2^k above it and receives
+//! from the rank 2^k below it, modulo the number of ranks; after ceil(log2 n) rounds everybody has
+//! heard of everybody.
 //!
-//! Source: D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization", International Journal of
-//! Parallel Programming 17(1), 1988. The messages are empty and travel in the context of collectives, so they never
-//! meet the program's own.
+//! Source: D. Hensgen, R. Finkel, U. Manber, "Two algorithms for barrier synchronization",
+//! International Journal of Parallel Programming 17(1), 1988. The messages are empty and travel in
+//! the context of collectives, so they never meet the program's own.
 
 use std::future::Future;
 use std::panic::Location;

@@ -1,8 +1,10 @@
-//! Whether a request is accepted: the one decision on which both sides must agree without talking about it.
+//! Whether a request is accepted: the one decision on which both sides must agree without talking
+//! about it.
 //!
-//! Two processes that connect to each other at once have two sockets. The one that the larger process opened survives, where
-//! larger means the rank, or the group's name (byte-wise) if the groups differ. Each side knows both names, so they decide alike.
-//! Sockets have no order among each other: the loser's request may be read long after the winner is connected.
+//! Two processes that connect to each other at once have two sockets. The one that the larger
+//! process opened survives, where larger means the rank, or the group's name (byte-wise) if the
+//! groups differ. Each side knows both names, so they decide alike. Sockets have no order among
+//! each other: the loser's request may be read long after the winner is connected.
 
 use super::virtual_connection::State;
 use super::{ConnectionId, Connector, Mutation, Peer, socket};
@@ -18,7 +20,8 @@ pub enum Verdict {
     Reopen,
     /// No: our own attempt, or the connection that it has become, serves both.
     Tie,
-    /// Not yet: the peer opens again, but its last word on the connection before has not been read. It is on the way.
+    /// Not yet: the peer opens again, but its last word on the connection before has not been read.
+    /// It is on the way.
     Later,
     /// No: the process finalizes, or has given the peer up.
     Finalizing,

@@ -1,8 +1,9 @@
 //! The close protocol, and finalize, which only calls it.
 //!
-//! Each side closes when everything is written: nothing is sent after CLOSE, so both directions are drained when both CLOSEs are
-//! read. A side does not close while a discarded connection of its own is still about, because the peer might take the
-//! request on it for a new one. The state changes before the packet is written.
+//! Each side closes when everything is written: nothing is sent after CLOSE, so both directions are
+//! drained when both CLOSEs are read. A side does not close while a discarded connection of its own
+//! is still about, because the peer might take the request on it for a new one. The state changes
+//! before the packet is written.
 //!
 //! The only place where the state of a virtual connection changes is [`Connector::vc_event`].
 
@@ -148,8 +149,9 @@ impl Connector {
         }
     }
 
-    /// Closes all virtual connections, those of higher ranks first, so that not everybody closes the same peer first. Then,
-    /// when no close is outstanding, all sockets are closed, and [`Output::Finalized`] comes.
+    /// Closes all virtual connections, those of higher ranks first, so that not everybody closes
+    /// the same peer first. Then, when no close is outstanding, all sockets are closed, and
+    /// [`Output::Finalized`] comes.
     ///
     /// What was sent before is written first. A send after that fails.
     pub fn finalize(&mut self, now: f64) {

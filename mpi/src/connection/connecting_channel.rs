@@ -1,19 +1,25 @@
-//! Ranks that get connected: the [machines of connections](crate::connection) between the message layer and its channel.
+//! Ranks that get connected: the [machines of connections](crate::connection) between the message
+//! layer and its channel.
 //!
-//! Where [`Settings::connections`](crate::Settings::connections) says so, each rank's channel is wrapped into a [`Connected`]. A packet
-//! for another rank is given to the [`Connector`], which opens a connection if there is none; packets leave when it is in use.
-//! A packet to the rank itself passes. What the connector wants of its sockets is done by [`Sockets`], which makes them of
-//! packets; over real sockets the same connector gets the same inputs from them.
+//! Where [`Settings::connections`](crate::Settings::connections) says so, each rank's channel is
+//! wrapped into a [`Connected`]. A packet for another rank is given to the [`Connector`], which
+//! opens a connection if there is none; packets leave when it is in use. A packet to the rank
+//! itself passes. What the connector wants of its sockets is done by [`Sockets`], which makes them
+//! of packets; over real sockets the same connector gets the same inputs from them.
 //!
-//! * An eager send is over when its packet is posted: it waits for the connection, as one that writes to a socket does.
-//! * *Static*: [`Channel::open`] connects all pairs, the higher rank to the lower ones, those next to it first.
-//! * *Finalize* ([`Channel::close`]) runs the close protocol on all connections; requests that come later are refused.
+//! * An eager send is over when its packet is posted: it waits for the connection, as one that
+//!   writes to a socket does.
+//! * *Static*: [`Channel::open`] connects all pairs, the higher rank to the lower ones, those next
+//!   to it first.
+//! * *Finalize* ([`Channel::close`]) runs the close protocol on all connections; requests that come
+//!   later are refused.
 //! * *Loss*: what is sent to a lost rank and what is received from it by its name fails with
 //!   [`Error::Connection`](crate::Error::Connection). A receive from any source goes on to wait.
 //!
-//! *Not modelled*: the processor time of handshakes is not taken from the program; they are handled one after another beside it
-//! (`sockets`). A rank that is not connected to a lost one learns of the loss at the same date. An eager message that
-//! was posted before the loss is lost without a word.
+//! *Not modelled*: the processor time of handshakes is not taken from the program; they are handled
+//! one after another beside it (`sockets`). A rank that is not connected to a lost one learns of
+//! the loss at the same date. An eager message that was posted before the loss is lost without a
+//! word.
 
 mod sockets;
 mod statistics;
@@ -35,7 +41,8 @@ use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as Con
 /// How ranks get connected, the same at every rank. Times in seconds, sizes in bytes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Connections {
-    /// Whether all pairs are connected before the program begins; otherwise a pair is at its first message.
+    /// Whether all pairs are connected before the program begins; otherwise a pair is at its first
+    /// message.
     pub is_static: bool,
     /// The limit of descriptors and the like.
     pub connector: ConnectorSettings,
@@ -45,7 +52,8 @@ pub struct Connections {
     pub connect_time: f64,
     /// What a process needs to accept one, before it answers.
     pub accept_time: f64,
-    /// What a process needs for each message of the handshake and of the close protocol that it reads.
+    /// What a process needs for each message of the handshake and of the close protocol that it
+    /// reads.
     pub message_time: f64,
     /// The packets that open and end a socket below the handshake.
     pub socket_size: u64,
@@ -58,7 +66,8 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Nothing takes time of a process, and nothing is limited. 64 bytes is the shortest frame of Ethernet (IEEE 802.3).
+    /// Nothing takes time of a process, and nothing is limited. 64 bytes is the shortest frame of
+    /// Ethernet (IEEE 802.3).
     pub const ON_DEMAND: Self = Self {
         is_static: false,
         connector: ConnectorSettings::NONE,
@@ -87,7 +96,8 @@ impl Connections {
     }
 }
 
-/// Tokens of this layer are from here on; those of the engine are places in its list of operations, below.
+/// Tokens of this layer are from here on; those of the engine are places in its list of operations,
+/// below.
 const OWN: Token = 1 << 31;
 
 /// A timer that only wakes the rank.
@@ -116,13 +126,15 @@ struct Driver {
     sockets: Sockets,
     /// Packets that have not been written, by their numbers.
     outgoing: Parked<Packet>,
-    /// Packets under way of whose end the channel tells: where they went, and what the engine calls them.
+    /// Packets under way of whose end the channel tells: where they went, and what the engine calls
+    /// them.
     notified: Parked<(u32, Option<Token>)>,
     /// What the engine is to be told.
     ready: VecDeque<Event>,
     /// Since when packets wait for a connection, by peer.
     waiting: BTreeMap<u32, f64>,
-    /// How long they did, and how often the connection was opened; also of those that were lost before.
+    /// How long they did, and how often the connection was opened; also of those that were lost
+    /// before.
     known: BTreeMap<u32, statistics::Known>,
     /// The rank opens, or has opened, all of them.
     opens: bool,
@@ -222,7 +234,8 @@ impl Driver {
         self.go_on(channel);
     }
 
-    /// Does what the connector wants, and hands what the sockets have to the connector, until there is nothing left.
+    /// Does what the connector wants, and hands what the sockets have to the connector, until there
+    /// is nothing left.
     fn go_on(&mut self, channel: &dyn Channel) {
         loop {
             while let Some(output) = self.connector.poll() {
@@ -390,7 +403,8 @@ impl Driver {
         None
     }
 
-    /// Makes sure that idle connections are looked at when the first one has been idle for long enough.
+    /// Makes sure that idle connections are looked at when the first one has been idle for long
+    /// enough.
     fn watch_idle(&mut self, channel: &dyn Channel) {
         let Some(seconds) = connections(channel).idle_close else {
             return;

@@ -1,10 +1,13 @@
-//! The limit of descriptors: when it is reached, the connection that was idle longest is closed to make room.
+//! The limit of descriptors: when it is reached, the connection that was idle longest is closed to
+//! make room.
 //!
-//! A connection is idle when nothing waits on it and nothing is being written. Closing takes the close protocol, so whoever
-//! needs the descriptor waits; the peer first writes what it has. Both may open it again.
+//! A connection is idle when nothing waits on it and nothing is being written. Closing takes the
+//! close protocol, so whoever needs the descriptor waits; the peer first writes what it has. Both
+//! may open it again.
 //!
-//! *Not modelled*: a hard limit of the system. Incoming requests are accepted beyond the limit, and idle connections closed
-//! then, because to refuse them could block two processes that wait for each other.
+//! *Not modelled*: a hard limit of the system. Incoming requests are accepted beyond the limit, and
+//! idle connections closed then, because to refuse them could block two processes that wait for
+//! each other.
 
 use super::perform::Detail;
 use super::virtual_connection::{Event as VcEvent, State};
@@ -46,7 +49,8 @@ impl Connector {
         self.connection_event(id, event, &Detail::default());
     }
 
-    /// Closes idle connections, those idle longest first, until as many close as there are sockets too many.
+    /// Closes idle connections, those idle longest first, until as many close as there are sockets
+    /// too many.
     pub(super) fn make_room(&mut self) {
         let Some(limit) = self.settings.descriptors else {
             return;
@@ -95,7 +99,8 @@ impl Connector {
         }
     }
 
-    /// The date in seconds at which the connection was used that has been idle for longest; `None` if none is idle.
+    /// The date in seconds at which the connection was used that has been idle for longest; `None`
+    /// if none is idle.
     #[must_use]
     pub fn idle_since(&self) -> Option<f64> {
         let idle = self.vcs.values().filter(|vc| self.is_idle(vc));

@@ -1,7 +1,9 @@
-//! Process groups: a name that is unique in the world, and an address book with the business card of each member.
+//! Process groups: a name that is unique in the world, and an address book with the business card
+//! of each member.
 //!
-//! The own group's book is filled from the process manager's key-value store. Another group's book comes as a copy that one
-//! of its members ships ([`Group::ship`]), because its store cannot be asked from here (N-5).
+//! The own group's book is filled from the process manager's key-value store. Another group's book
+//! comes as a copy that one of its members ships ([`Group::ship`]), because its store cannot be
+//! asked from here (N-5).
 //!
 //! *Not modelled*: the process manager. A card that is not in the book makes a connect fail.
 

@@ -1,8 +1,9 @@
-//! What connections say to each other, and how it is written: the only place that forms or reads such messages.
+//! What connections say to each other, and how it is written: the only place that forms or reads
+//! such messages.
 //!
-//! Numbers are big-endian and have a fixed width, so that unlike machines understand each other (N-13). A message begins with a
-//! byte that says what it is; the name of the process group follows its request without one, because the request has told
-//! its length.
+//! Numbers are big-endian and have a fixed width, so that unlike machines understand each other
+//! (N-13). A message begins with a byte that says what it is; the name of the process group follows
+//! its request without one, because the request has told its length.
 //!
 //! *Not modelled*: the packets of the protocols above, which are opaque here.
 

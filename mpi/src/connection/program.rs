@@ -39,7 +39,8 @@ impl Connector {
         self.groups.get(number as usize)
     }
 
-    /// Sends a packet: at once, or when there is a connection. [`Output::Completed`] or [`Output::Failed`] tells the end.
+    /// Sends a packet: at once, or when there is a connection. [`Output::Completed`] or
+    /// [`Output::Failed`] tells the end.
     pub fn send(&mut self, now: f64, peer: Peer, packet: u64) {
         self.set_time(now);
         let why = if self.phase != Phase::Running {
@@ -60,8 +61,9 @@ impl Connector {
         self.kick(peer);
     }
 
-    /// The connection on which a packet to a peer would be written at once, by [`Connector::send`] and with nothing before it. Who
-    /// writes it there without asking saves the way through the machines; the peer counts as used.
+    /// The connection on which a packet to a peer would be written at once, by [`Connector::send`]
+    /// and with nothing before it. Who writes it there without asking saves the way through the
+    /// machines; the peer counts as used.
     pub fn written_at_once(&mut self, now: f64, peer: Peer) -> Option<ConnectionId> {
         let vc = self.vcs.get_mut(&peer)?;
         let id = vc.connection?;
@@ -147,8 +149,8 @@ impl Connector {
         }
     }
 
-    /// Gives a group back if nobody refers to the virtual connection any more. With the last one the group's address book is
-    /// destroyed, but not that of the own group.
+    /// Gives a group back if nobody refers to the virtual connection any more. With the last one
+    /// the group's address book is destroyed, but not that of the own group.
     pub(super) fn release_group(&mut self, peer: Peer) {
         let Peer::Member { group, .. } = peer else {
             return;

@@ -1,18 +1,21 @@
-//! The machine of one connection: a socket from the first packet of its handshake until it is closed.
+//! The machine of one connection: a socket from the first packet of its handshake until it is
+//! closed.
 //!
-//! The table is that of the original design, with a row or a reason for each pair of state and event. Where it departs from
-//! the original:
+//! The table is that of the original design, with a row or a reason for each pair of state and
+//! event. Where it departs from the original:
 //!
-//! * The answer to a request says why it refuses, because what the asking side has to do depends on it: wait for the peer's
-//!   own connection (tie), or give up (finalizing).
-//! * A request to open again that overtakes the last packet of the close protocol on the connection before is kept until that
-//!   packet is read, which is on the way. If it was refused, the peer would have to ask again and again.
-//! * A discarded connection whose request has been written stays until the answer comes. If it closed at once, the peer could
-//!   read the request after the winner was opened, used and closed again, accept it, and take the end of the stream for a
-//!   failure. The exhaustive tests find that case.
+//! * The answer to a request says why it refuses, because what the asking side has to do depends on
+//!   it: wait for the peer's own connection (tie), or give up (finalizing).
+//! * A request to open again that overtakes the last packet of the close protocol on the connection
+//!   before is kept until that packet is read, which is on the way. If it was refused, the peer
+//!   would have to ask again and again.
+//! * A discarded connection whose request has been written stays until the answer comes. If it
+//!   closed at once, the peer could read the request after the winner was opened, used and closed
+//!   again, accept it, and take the end of the stream for a failure. The exhaustive tests find that
+//!   case.
 //!
-//! *Not modelled*: what a socket is. The driver reports one completion for each connect, write, read and close that it was
-//! asked for.
+//! *Not modelled*: what a socket is. The driver reports one completion for each connect, write,
+//! read and close that it was asked for.
 
 use super::accept::Verdict;
 use crate::protocol::table::{Impossible, Numbered, Table, Transition, index, never, when};

@@ -1,6 +1,7 @@
 //! Small worlds in all interleavings, larger ones by chance, and each requirement by name.
 //!
-//! See `explorer` for what is explored, and `world` for what is demanded in every state and at every end.
+//! See `explorer` for what is explored, and `world` for what is demanded in every state and at
+//! every end.
 
 mod explored;
 mod explorer;

@@ -1,11 +1,12 @@
-//! The machine of a virtual connection: one process's view of one peer, across all sockets that ever serve it.
+//! The machine of a virtual connection: one process's view of one peer, across all sockets that
+//! ever serve it.
 //!
-//! The table is that of the original design, with a row or a reason for each pair of state and event. `Use` has rows in nearly
-//! all states, because a send may come in any of them: while the connection closes it waits and opens the next one; to a
-//! lost peer it fails.
+//! The table is that of the original design, with a row or a reason for each pair of state and
+//! event. `Use` has rows in nearly all states, because a send may come in any of them: while the
+//! connection closes it waits and opens the next one; to a lost peer it fails.
 //!
-//! The part that says whether the peer is reachable right now ([`Channel`]) is derived from the connection and not stored, so
-//! the two cannot disagree (N-1).
+//! The part that says whether the peer is reachable right now ([`Channel`]) is derived from the
+//! connection and not stored, so the two cannot disagree (N-1).
 
 use super::socket;
 use crate::protocol::table::{Impossible, Numbered, Table, Transition, index, never, when};

@@ -1,5 +1,5 @@
-//! What messages are matched by: context, source and tag, with wildcards on the receiving side (MPI 4.1, section
-//! 3.2.3 and 3.2.4).
+//! What messages are matched by: context, source and tag, with wildcards on the receiving side (MPI
+//! 4.1, section 3.2.3 and 3.2.4).
 
 use std::fmt;
 
@@ -24,7 +24,8 @@ impl Envelope {
     }
 }
 
-/// Tags are at most this: the largest C `int`, as in Open MPI. MPI requires at least 32767 (MPI 4.1, section 9.1.2).
+/// Tags are at most this: the largest C `int`, as in Open MPI. MPI requires at least 32767 (MPI
+/// 4.1, section 9.1.2).
 pub const TAG_UB: u32 = 2_147_483_647;
 
 /// The rank that a receive accepts messages from.
@@ -36,7 +37,8 @@ pub enum Source {
     Any,
 }
 
-/// The null process: a send to it and a receive from it are over at once and do nothing (MPI 4.1, section 3.10).
+/// The null process: a send to it and a receive from it are over at once and do nothing (MPI 4.1,
+/// section 3.10).
 pub const PROC_NULL: usize = usize::MAX;
 
 /// A receive from every rank.

@@ -1,7 +1,8 @@
-//! Lists by key: a hash table with a fixed hash function, so that the same run does the same on every machine. It is only
-//! looked up in, never walked through.
+//! Lists by key: a hash table with a fixed hash function, so that the same run does the same on
+//! every machine. It is only looked up in, never walked through.
 //!
-//! Open addressing with linear probing; what is taken out is closed by moving the entries behind it. At most half full.
+//! Open addressing with linear probing; what is taken out is closed by moving the entries behind
+//! it. At most half full.
 
 use super::NONE;
 use crate::{Envelope, Pattern};
@@ -29,7 +30,8 @@ impl Key {
         Self::new(pattern.context, pattern.source, pattern.tag)
     }
 
-    /// The keys of the four patterns that accept a message: exact, any tag, any source, any of both.
+    /// The keys of the four patterns that accept a message: exact, any tag, any source, any of
+    /// both.
     pub(super) fn all(envelope: &Envelope) -> [Self; 4] {
         let (context, source, tag) = (envelope.context, envelope.source, envelope.tag);
         [
@@ -45,8 +47,8 @@ impl Key {
         usize::from(pattern.source.is_none()) * 2 + usize::from(pattern.tag.is_none())
     }
 
-    /// Multiplications by odd constants with bits everywhere (those of xxHash64) spread ranks and tags that follow each
-    /// other.
+    /// Multiplications by odd constants with bits everywhere (those of xxHash64) spread ranks and
+    /// tags that follow each other.
     fn hash(self) -> u64 {
         let mixed = self.context_and_tag.wrapping_mul(0x9E37_79B1_85EB_CA87) ^ self.source;
         let mixed = mixed.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
@@ -112,7 +114,8 @@ impl Table {
         NONE
     }
 
-    /// An end of the list of `key` has been taken out; `before` and `after` are its neighbours, [`NONE`] where it was an end.
+    /// An end of the list of `key` has been taken out; `before` and `after` are its neighbours,
+    /// [`NONE`] where it was an end.
     pub(super) fn unlink(&mut self, key: Key, before: u32, after: u32) {
         if before != NONE && after != NONE {
             return;

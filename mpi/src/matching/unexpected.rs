@@ -35,7 +35,8 @@ pub(crate) enum Content {
     Eager(Buffer),
     /// All of it, but it leaves only now.
     Detached(Buffer),
-    /// Its announcement; it waits at the sender under this token, whether or not the sender waits too.
+    /// Its announcement; it waits at the sender under this token, whether or not the sender waits
+    /// too.
     Rts {
         length: u64,
         send: Token,
@@ -43,7 +44,8 @@ pub(crate) enum Content {
     },
     /// All of it or a part, kept by this operation; only where limits are set.
     Held { length: u64, assembly: Token },
-    /// A synchronous message that has come whole; its sender waits under this token for an acknowledgement.
+    /// A synchronous message that has come whole; its sender waits under this token for an
+    /// acknowledgement.
     Synchronous { send: Token, message: Box<Self> },
     /// A message of a ready send that found no receive, where that is a mistake.
     Unready(Box<Self>),
@@ -150,8 +152,8 @@ impl UnexpectedQueue {
         }
     }
 
-    /// Takes the message out of which the sender waits under this token; linear in the number of messages with this very
-    /// envelope.
+    /// Takes the message out of which the sender waits under this token; linear in the number of
+    /// messages with this very envelope.
     pub(super) fn withdraw(&mut self, envelope: &Envelope, send: Token) -> Option<Unexpected> {
         let is_it = |message: &Unexpected| {
             message.envelope == *envelope && message.content.waiting_send() == Some(send)

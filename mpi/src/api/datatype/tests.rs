@@ -1,4 +1,5 @@
-//! Promise: packing and unpacking are what a list of byte offsets says, for all ways to make a datatype.
+//! Promise: packing and unpacking are what a list of byte offsets says, for all ways to make a
+//! datatype.
 
 use proptest::prelude::*;
 
@@ -14,7 +15,8 @@ fn offsets(datatype: &Datatype, count: u64) -> Vec<u64> {
 
 #[test]
 fn the_examples_of_the_standard() {
-    // A double at 0 and a character at 8, extent 16 (MPI 4.1, example 5.1 and those that follow it).
+    // A double at 0 and a character at 8, extent 16 (MPI 4.1, example 5.1 and those that follow
+    // it).
     let pair = Datatype::structure(&[(1, 0, Datatype::of::<f64>()), (1, 8, Datatype::of::<u8>())]);
     let pair = pair.unwrap().resized(16);
     assert_eq!((pair.size(), pair.extent()), (9, 16));

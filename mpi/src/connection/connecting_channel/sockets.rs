@@ -1,15 +1,17 @@
 //! Sockets made of packets: what a [`Connector`] needs of its sockets, over any channel.
 //!
-//! A socket is opened by a request of the one side and its acceptance by the other, a round trip; it ends when either side says
-//! so. What is written travels as packets, in order. The packets of the message layer are the data of the connection that is in
-//! use. They travel as they are, and as the channel orders them: the receiving side keeps those that come before the
-//! connection is in use there, and keeps a CLOSE until everything has come that was sent before it.
+//! A socket is opened by a request of the one side and its acceptance by the other, a round trip;
+//! it ends when either side says so. What is written travels as packets, in order. The packets of
+//! the message layer are the data of the connection that is in use. They travel as they are, and as
+//! the channel orders them: the receiving side keeps those that come before the connection is in
+//! use there, and keeps a CLOSE until everything has come that was sent before it.
 //!
-//! To open, to accept and to read a message takes the process time; these are done one after another, in the order in which they
-//! come up. Nothing else waits for that.
+//! To open, to accept and to read a message takes the process time; these are done one after
+//! another, in the order in which they come up. Nothing else waits for that.
 //!
-//! *Not modelled*: loss and repetition, windows, and the limit of the backlog. A request to a rank that has ended is
-//! returned by the channel at the date at which it arrives there, without the way back.
+//! *Not modelled*: loss and repetition, windows, and the limit of the backlog. A request to a rank
+//! that has ended is returned by the channel at the date at which it arrives there, without the way
+//! back.
 
 use std::collections::{BTreeMap, VecDeque};
 

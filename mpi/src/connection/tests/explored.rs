@@ -1,7 +1,8 @@
-//! F1, F2, F3, F4 once more, by the model checker: the same worlds, the same machines, the searches of `simrun check`.
+//! F1, F2, F3, F4 once more, by the model checker: the same worlds, the same machines, the searches
+//! of `simrun check`.
 //!
-//! A completion belongs to the process that hears of it. Whether a connect succeeds depends on the other process, which may have
-//! stopped to listen: it touches both.
+//! A completion belongs to the process that hears of it. Whether a connect succeeds depends on the
+//! other process, which may have stopped to listen: it touches both.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -50,7 +51,8 @@ fn branch(world: &World, choice: Choice) -> (usize, WorldBranch) {
             (process(number, side), on(number, 6 + side))
         }
         Choice::Closed(number, side) => (process(number, side), on(number, 8 + side)),
-        // Where processes die, orders are not told apart by what depends on what: those worlds are searched state by state.
+        // Where processes die, orders are not told apart by what depends on what: those worlds are
+        // searched state by state.
         Choice::Notice(at, lost) => (at, NOTICES + lost),
     };
     let small = |number: usize| u32::try_from(number).unwrap();
@@ -172,9 +174,10 @@ fn search_by(
     (statistics, ends.states, ends.fault)
 }
 
-/// F1: the whole product of who connects, who closes and who finalizes. Where at most one connects, or nothing else happens, all
-/// classes are seen, and the ends are those of the other search through all states. Head-to-head with closes and ends has too many
-/// classes: of these the first ones are looked at, and all states.
+/// F1: the whole product of who connects, who closes and who finalizes. Where at most one connects,
+/// or nothing else happens, all classes are seen, and the ends are those of the other search
+/// through all states. Head-to-head with closes and ends has too many classes: of these the first
+/// ones are looked at, and all states.
 #[test]
 fn f1_who_connects_closes_and_finalizes() {
     let (mut whole, mut parts) = (0, 0);
@@ -260,7 +263,8 @@ fn f2_each_defect_is_found() {
     }
 }
 
-/// F3: three processes. A chain is seen whole; two head-to-heads at one process have too many classes for that, see `scenarios`.
+/// F3: three processes. A chain is seen whole; two head-to-heads at one process have too many
+/// classes for that, see `scenarios`.
 #[test]
 fn f3_three_processes() {
     let chain: &[&[Do]] = &[&[Send(1)], &[Send(2)], &[]];
@@ -284,8 +288,8 @@ fn f3_three_processes() {
     assert!(ends == explore(met(), STATES_MAX).end_states);
 }
 
-/// Three processes that all have asked for a connection to each other, and some of them for its close, before anything else happens: all
-/// three pairs meet.
+/// Three processes that all have asked for a connection to each other, and some of them for its
+/// close, before anything else happens: all three pairs meet.
 fn all_meet(closes: [bool; 3], mutations: &[Mutation]) -> World {
     let programs: Vec<Vec<Do>> = (0..3_u32)
         .map(|process| {
@@ -305,9 +309,10 @@ fn all_meet(closes: [bool; 3], mutations: &[Mutation]) -> World {
     world
 }
 
-/// F3: all three pairs at once, with any closes. One pair has 134 states without closes, two have 36 thousand, so three together have
-/// millions, which are too many. But the steps of different pairs commute, which `pairs` looks at in each state that it visits; so one
-/// pair after the other has all its states, and the ends are those of that search.
+/// F3: all three pairs at once, with any closes. One pair has 134 states without closes, two have
+/// 36 thousand, so three together have millions, which are too many. But the steps of different
+/// pairs commute, which `pairs` looks at in each state that it visits; so one pair after the other
+/// has all its states, and the ends are those of that search.
 #[test]
 fn f3_all_pairs_meet() {
     for mask in 0..1 << 3 {
@@ -376,7 +381,8 @@ fn f4_defects_after_a_loss_are_found() {
     }
 }
 
-/// F4: a process dies at any instant of what the others do, and is told of or not before that shows.
+/// F4: a process dies at any instant of what the others do, and is told of or not before that
+/// shows.
 #[test]
 fn f4_one_is_lost() {
     for programs in [

@@ -1,8 +1,8 @@
 //! Breadth-first search over all interleavings of a world.
 //!
-//! In every state the invariants of [`World::invariant`] hold; a state in which nothing can happen is an end, and there
-//! [`World::at_the_end`] holds; and an end can be reached from every state, so nothing runs in circles for ever. The first
-//! violation comes with a shortest path.
+//! In every state the invariants of [`World::invariant`] hold; a state in which nothing can happen
+//! is an end, and there [`World::at_the_end`] holds; and an end can be reached from every state, so
+//! nothing runs in circles for ever. The first violation comes with a shortest path.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};

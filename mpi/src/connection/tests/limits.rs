@@ -16,7 +16,8 @@ fn limited(descriptors: u32, at_limit: AtLimit) -> Settings {
     }
 }
 
-/// Who of a star with three leaves is closed to make room, after the hub has sent to them at these dates.
+/// Who of a star with three leaves is closed to make room, after the hub has sent to them at these
+/// dates.
 fn victim(order: [u32; 3]) -> Option<u32> {
     let cards = (0..5).map(|rank| (rank, rank.to_string()));
     let mut hub = Connector::new(Group::new("world", 5, cards), 0, limited(3, AtLimit::Wait));
@@ -86,7 +87,8 @@ fn n17_three_processes_with_one_descriptor_each() {
     }
 }
 
-/// Nothing waits where sends without a descriptor fail: in every order, and with an end of the process at any instant.
+/// Nothing waits where sends without a descriptor fail: in every order, and with an end of the
+/// process at any instant.
 pub(super) fn without_descriptors() -> BTreeSet<Step> {
     let programs: &[&[Do]] = &[
         &[Send(1), Send(2), Send(1), Finalize],

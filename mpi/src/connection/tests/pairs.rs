@@ -1,10 +1,13 @@
-//! Search over the interleavings of a world in which steps of different pairs of processes commute: one pair goes on at a time.
+//! Search over the interleavings of a world in which steps of different pairs of processes commute:
+//! one pair goes on at a time.
 //!
-//! That holds while nobody takes a step of its program, ends, or is lost, and nothing is limited: a process then keeps nothing that
-//! two of its virtual connections share. The search does not take it for granted: in each state that it visits, any two choices of
-//! different pairs are taken in both orders, and must lead to the same world.
+//! That holds while nobody takes a step of its program, ends, or is lost, and nothing is limited: a
+//! process then keeps nothing that two of its virtual connections share. The search does not take
+//! it for granted: in each state that it visits, any two choices of different pairs are taken in
+//! both orders, and must lead to the same world.
 //!
-//! Numbers of sockets are given in the order in which they are needed, so worlds are compared with numbers by who has opened what.
+//! Numbers of sockets are given in the order in which they are needed, so worlds are compared with
+//! numbers by who has opened what.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,5 @@
-//! The requirements that need no interleaving, each by name, and the rows that small worlds do not reach.
+//! The requirements that need no interleaving, each by name, and the rows that small worlds do not
+//! reach.
 
 use super::super::*;
 use super::world::member;
@@ -387,7 +388,8 @@ fn ports_give_temporary_virtual_connections() {
     }
 }
 
-/// §1: connections come and go without changing counts; the last reference closes, and gives the group back.
+/// §1: connections come and go without changing counts; the last reference closes, and gives the
+/// group back.
 #[test]
 fn references_count_virtual_connections_and_groups() {
     let mut one = process("a", 0);

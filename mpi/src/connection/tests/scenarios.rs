@@ -1,4 +1,5 @@
-//! F1, F3, F4, F5: all interleavings of two processes, of three within bounds, and long walks by chance.
+//! F1, F3, F4, F5: all interleavings of two processes, of three within bounds, and long walks by
+//! chance.
 
 use std::collections::BTreeSet;
 
@@ -96,8 +97,8 @@ fn check(scenarios: &[(&str, Programs)], change: fn(&mut World)) -> BTreeSet<Ste
     steps
 }
 
-/// Rows that need what these worlds do not have: ports, a group that is not known, a process that was told of a loss
-/// while it shuts down. `requirements` takes them one by one.
+/// Rows that need what these worlds do not have: ports, a group that is not known, a process that
+/// was told of a loss while it shuts down. `requirements` takes them one by one.
 pub(super) const ELSEWHERE: &[(socket::State, socket::Event)] = &[
     (socket::State::Unconnected, socket::Event::OpenPort),
     (socket::State::ConnectAccept, socket::Event::ConnectDone),
@@ -137,9 +138,10 @@ fn f1_f4_every_interleaving_of_two_is_right_and_takes_every_row() {
     assert!(missing.is_empty(), "never taken:\n{}", missing.join("\n"));
 }
 
-/// F1: the whole product of who connects, who closes and who finalizes, each of them at any instant, of two processes. At every end
-/// there is one connection for a used pair (or none, if it was closed), no message is lost or there twice, all other sockets are
-/// closed and all counters are 0: see [`World::at_the_end`].
+/// F1: the whole product of who connects, who closes and who finalizes, each of them at any
+/// instant, of two processes. At every end there is one connection for a used pair (or none, if it
+/// was closed), no message is lost or there twice, all other sockets are closed and all counters
+/// are 0: see [`World::at_the_end`].
 #[test]
 fn f1_who_connects_closes_and_finalizes() {
     let (mut explored, mut states) = (0, 0);
@@ -164,7 +166,8 @@ fn f1_who_connects_closes_and_finalizes() {
     assert!(states > 10_000, "{states} states");
 }
 
-/// F3: the process in the middle is the larger one of one head-to-head and the smaller one of the other.
+/// F3: the process in the middle is the larger one of one head-to-head and the smaller one of the
+/// other.
 #[test]
 fn f3_two_head_to_heads_at_one_process() {
     let programs: Programs = &[&[Send(1)], &[Send(0), Send(2)], &[Send(1)]];
@@ -177,8 +180,9 @@ fn f3_two_head_to_heads_at_one_process() {
     report.assert_right("two head-to-heads");
 }
 
-/// F3: all three pairs at once, every interleaving up to the order of steps of different pairs, which commute: in each state that is
-/// visited that is looked at. First only head-to-head, then with a close of everything by everybody or by one.
+/// F3: all three pairs at once, every interleaving up to the order of steps of different pairs,
+/// which commute: in each state that is visited that is looked at. First only head-to-head, then
+/// with a close of everything by everybody or by one.
 #[test]
 fn f3_three_processes_all_head_to_head_in_every_order_of_each_pair() {
     const ALL: [&[Do]; 3] = [
@@ -268,7 +272,8 @@ fn f5_n15_disconnect_and_reconnect_a_thousand_times() {
         for program in &mut programs {
             program.push(Finalize);
         }
-        // Finalize does not cut the peer's sends off: it comes last at the process that only receives.
+        // Finalize does not cut the peer's sends off: it comes last at the process that only
+        // receives.
         if second.is_empty() {
             programs[1].pop();
         }

@@ -1,7 +1,8 @@
-//! A world of a few processes, with sockets that are FIFO in each direction and as slow as they like.
+//! A world of a few processes, with sockets that are FIFO in each direction and as slow as they
+//! like.
 //!
-//! Everything that the world may do next is a [`Choice`]: a step of a program, or one completion of one socket. What a socket
-//! does by itself (to put what was written on the wire) happens at once.
+//! Everything that the world may do next is a [`Choice`]: a step of a program, or one completion of
+//! one socket. What a socket does by itself (to put what was written on the wire) happens at once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{Hash, Hasher};
@@ -38,7 +39,8 @@ pub(super) enum Choice {
     Notice(usize, usize),
 }
 
-/// The step in which something happened, for the model checker. What decides the future does not depend on it.
+/// The step in which something happened, for the model checker. What decides the future does not
+/// depend on it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp(pub(super) u32);
 
@@ -484,7 +486,8 @@ impl World {
         if let Some(mistake) = &self.mistake {
             return Some(mistake.clone());
         }
-        // N-19: never more than two sockets per pair; where pairs are opened again, not counting those that are being closed.
+        // N-19: never more than two sockets per pair; where pairs are opened again, not counting
+        // those that are being closed.
         let mut steps = self.processes.iter().flat_map(|process| &*process.program);
         let for_ever = steps.all(|step| matches!(step, Do::Send(_)));
         let mut pairs: BTreeMap<[usize; 2], u32> = BTreeMap::new();
@@ -600,7 +603,8 @@ impl World {
         pair
     }
 
-    /// The same world with sockets and connections numbered by who has opened them to whom; there is one of each at most.
+    /// The same world with sockets and connections numbered by who has opened them to whom; there
+    /// is one of each at most.
     pub(super) fn renumbered(&self) -> Self {
         let mut world = self.clone();
         let size = world.processes.len();

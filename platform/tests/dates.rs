@@ -3,7 +3,7 @@
 //! Each test names the situation; the figures were computed by runs of `SimGrid` v4.1, with 12 to 15 digits ("world one")
 //! or 6 decimals (its examples), and are re-derived in comments where there is a closed form.
 
-use sim_core::{Resource, Time};
+use sim_core::{End, Resource, Span, Time};
 use testing::lab::{Lab, UNLIMITED};
 
 /// Hosts a, b, c and a link of 100 MB/s and 1 ms between a and b; a further one of 10 GB/s and 2 ms leads on to c.
@@ -449,6 +449,36 @@ fn work_that_ends_too_late_has_a_date_and_work_that_stands_still_has_none() {
         }
         assert_eq!((model.next_date(date), model.overflow()), (None, None));
     }
+}
+
+#[test]
+fn only_ends_are_events_of_the_model() {
+    // 1 GB/s, and latencies that end together and apart.
+    let mut lab = world_one("model = \"raw\"", "shared");
+    let one = lab.send_at_most("a", "b", 1e6, 1e6);
+    let other = lab.send_at_most("b", "a", 2e6, 1e6);
+    let (model, now) = lab.model();
+    let latency = model.next_date(now).expect("the end of the latencies");
+    // Up to a horizon, the dates are those of before.
+    assert_eq!(model.next_event(now, latency), Some(latency));
+    let end = model.next_event(now, Time::NEVER).expect("an end");
+    assert_eq!(end, latency + Span::from_secs(1.0));
+    let mut ended = Vec::new();
+    model.advance(end, &mut ended);
+    assert_eq!(ended, [(one, End::Done)]);
+    let end = model.next_event(end, Time::NEVER).expect("another end");
+    assert_eq!(end, latency + Span::from_secs(2.0));
+    model.advance(end, &mut ended);
+    assert_eq!(ended[1..], [(other, End::Done)]);
+
+    // What stands still after its latency does so at that date.
+    let id = lab.send_at_most("a", "b", 1e300, 1e-20);
+    let (model, now) = lab.model();
+    let latency = model.next_date(now).expect("the end of the latency");
+    assert_eq!(model.next_event(now, Time::NEVER), Some(latency));
+    model.advance(latency, &mut ended);
+    assert_eq!(model.next_event(latency, Time::NEVER), None);
+    model.cancel(id, latency);
 }
 
 #[test]

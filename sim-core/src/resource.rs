@@ -151,6 +151,14 @@ pub trait Resource {
     /// The next date, at or after `now`, at which something ends or changes; `None` if there is none.
     fn next_date(&mut self, now: Time) -> Option<Time>;
 
+    /// Returns the next date at which anything happens that others can notice. What only the
+    /// resource notices may happen before it, as long as that is before `horizon`; the kernel then
+    /// advances to the date that was returned, or to `horizon`.
+    fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
+        let _ = horizon;
+        self.next_date(now)
+    }
+
     /// The date of the next end where [`Resource::next_date`] has none because that end lies at [`Time::HORIZON`] or later:
     /// a time overflow, and no deadlock.
     fn overflow(&self) -> Option<Time> {

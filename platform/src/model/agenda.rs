@@ -71,6 +71,20 @@ impl Agenda {
         queued.min(heaped)
     }
 
+    /// Appends the activities with dates up to `last`, and returns true, unless one of those dates
+    /// is in the heap.
+    #[inline]
+    pub(crate) fn queued_until(&self, last: Time, due: &mut Vec<u32>) -> bool {
+        let last = last.as_secs();
+        if self.heap.first().is_some_and(|(date, _)| date <= last) {
+            return false;
+        }
+        let entries = self.queue.iter().take_while(|entry| entry.date <= last);
+        let valid = entries.filter(|entry| self.turns[entry.slot as usize] == entry.turn);
+        due.extend(valid.map(|entry| entry.slot));
+        true
+    }
+
     /// Takes the first activity if its date is at most `last`.
     pub(crate) fn pop_until(&mut self, last: Time) -> Option<u32> {
         let last = last.as_secs();

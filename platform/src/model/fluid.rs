@@ -69,6 +69,8 @@ pub struct FlowModel {
     decaying: Decaying,
     /// The last ones that were looked up: most transfers of a program have few sizes.
     last_factors: SizeFactors,
+    /// Whether the links of the transfer that is being prepared are on.
+    way_is_on: bool,
     /// Buffers, to allocate nothing in the steady state.
     route: Route,
     way_back: Route,
@@ -121,6 +123,7 @@ impl FlowModel {
             activities: Activities::default(),
             agenda: Agenda::default(),
             last_factors: SizeFactors::NONE,
+            way_is_on: true,
             route: Route::default(),
             way_back: Route::default(),
             affected: Vec::new(),
@@ -201,6 +204,8 @@ impl FlowModel {
         let parameters = match &self.laws {
             Laws::Alone(alone) => {
                 activity.remaining = 0.0;
+                // A model without links has no ways.
+                self.way_is_on = true;
                 return Ok(alone.duration(bytes));
             }
             Laws::Fluid { parameters, .. } => parameters,
@@ -219,10 +224,12 @@ impl FlowModel {
             activity.between = Some((from.0, to.0));
         }
         let factor = self.last_factors.latency;
-        if self.ways.find(from, to).is_none() {
-            self.look_for_way(slot, (from, to))?;
-        }
-        let way = self.ways.find(from, to).expect("it has just been found");
+        let place = match self.ways.place_of(from, to) {
+            Some(place) => place,
+            None => self.look_for_way(slot, (from, to))?,
+        };
+        let way = self.ways.at(place);
+        self.way_is_on = way.is_on;
         self.solver.declare_like(slot, &way.uses);
         if !self.decaying.is_empty() {
             let route = &mut self.route;
@@ -245,13 +252,19 @@ impl FlowModel {
     }
 
     /// Finds out what a transfer between two hosts uses and what limits it, with the one in `slot`.
-    fn look_for_way(&mut self, slot: u32, (from, to): (HostId, HostId)) -> Result<(), CannotStart> {
+    ///
+    /// Returns its place in the table.
+    fn look_for_way(
+        &mut self,
+        slot: u32,
+        (from, to): (HostId, HostId),
+    ) -> Result<usize, CannotStart> {
         let (route, way_back) = (&mut self.route, &mut self.way_back);
         self.laws
             .find_ways(&self.platform, (from, to), route, way_back)
             .map_err(|error| CannotStart(error.to_string()))?;
         let Laws::Fluid { parameters, .. } = &self.laws else {
-            return Ok(());
+            unreachable!("only fluid models have ways");
         };
         for (way, weight) in [(&*route, 1.0), (&*way_back, parameters.crosstraffic)] {
             for hop in way.hops.iter().filter(|hop| !hop.fatpipe) {
@@ -265,14 +278,15 @@ impl FlowModel {
             activity.limit_kept = slowest(route, &self.dynamics);
         }
         activity.weigh(&self.laws, &self.dynamics, route, way_back);
-        let way = self.ways.keep(from, to);
+        let place = self.ways.keep(from, to);
+        let way = self.ways.at_mut(place);
         way.uses.extend_from_slice(self.solver.uses(slot));
         (way.weight, way.limit) = (activity.weight, activity.limit);
         way.limit_kept = activity.limit_kept;
         way.latency_s = self.dynamics.latency_s(route);
         way.latency_only = route.hops.is_empty();
         way.is_on = self.dynamics.is_way_on(route) && self.dynamics.is_way_on(way_back);
-        Ok(())
+        Ok(place)
     }
 
     /// Whether an activity that has been prepared can run: its hosts and links are on.
@@ -282,9 +296,7 @@ impl FlowModel {
             Place::Io(disk) => self.dynamics.is_host_on(self.platform.disk_host(disk)),
             Place::Parallel => self.is_task_on(slot),
             Place::Transfer(from, to) => {
-                // A model without links has found no ways.
-                let is_on = self.ways.find(from, to).is_none_or(|way| way.is_on);
-                is_on && self.dynamics.is_host_on(from) && self.dynamics.is_host_on(to)
+                self.way_is_on && self.dynamics.is_host_on(from) && self.dynamics.is_host_on(to)
             }
         }
     }

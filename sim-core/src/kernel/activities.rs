@@ -246,7 +246,11 @@ impl Kernel {
             self.set_timer(self.now, DEVICE_TARGET | DEVICE_WORK | token);
             return;
         }
-        let slot = self.prepare_comm(NONE, Message::Empty, 0.0, f64::INFINITY, true);
+        // Of a record that is used again, only what work of a device has is written.
+        let slot = match self.activities.free.pop() {
+            Some(slot) => slot,
+            None => self.prepare_comm(NONE, Message::Empty, 0.0, f64::INFINITY, true),
+        };
         let record = self.activities.get_mut(slot);
         record.kind = Kind::Device(token);
         record.references = 0;
@@ -301,11 +305,20 @@ impl Kernel {
     /// Marks an activity as over and wakes those who wait for it.
     pub(crate) fn finish_activity(&mut self, slot: u32, end: End) {
         let record = self.activities.get_mut(slot);
+        if let Kind::Device(token) = record.kind {
+            // Nobody else refers to it.
+            record.status = Status::Free;
+            self.activities.free.push(slot);
+            if let Some(device) = self.device.clone() {
+                device.on_end(self, token, end);
+            }
+            return;
+        }
         record.status = Status::Ended;
         record.end = end;
         let (waiters, more) = (record.waiters, std::mem::take(&mut record.more_waiters));
         record.waiters = [NONE; 2];
-        let (kind, unreferenced) = (record.kind, record.references == 0);
+        let unreferenced = record.references == 0;
         for actor in waiters
             .into_iter()
             .chain(more)
@@ -315,11 +328,6 @@ impl Kernel {
         }
         if unreferenced {
             self.activities.free(slot);
-        }
-        if let Kind::Device(token) = kind
-            && let Some(device) = self.device.clone()
-        {
-            device.on_end(self, token, end);
         }
     }
 

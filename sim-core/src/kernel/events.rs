@@ -61,7 +61,12 @@ impl Kernel {
             }
         }
         let timer = self.first_date();
-        let resource = self.resource.next_date(self.now);
+        // What looks again at every date is told of every date.
+        let horizon = match timer {
+            _ if self.chosen || !self.pollers.is_empty() => self.now,
+            timer => timer.unwrap_or(Time::NEVER),
+        };
+        let resource = self.resource.next_event(self.now, horizon);
         match (timer, resource) {
             (Some(timer), Some(resource)) => Some(timer.min(resource)),
             (None, Some(date)) if self.resource.only_repeats(self.active, date) => None,
@@ -73,6 +78,9 @@ impl Kernel {
     /// when those have arrived, their futures.
     #[inline]
     fn first_timer(&mut self) -> Option<Timer> {
+        if self.timers.len() == 0 {
+            return None;
+        }
         let actors = &self.actors;
         self.timers.peek(|timers| {
             let near = timers
@@ -108,7 +116,10 @@ impl Kernel {
         if self.clock == Clock::Timed {
             self.resource.advance(date, &mut ended);
         }
-        if ended.is_empty() {
+        if ended.len() == 1 && self.timers.len() == 0 {
+            let (activity, end) = ended.remove(0);
+            self.end_activity(activity, end);
+        } else if ended.is_empty() {
             while let Some(timer) = self.due(date) {
                 self.expire_timer(timer);
             }

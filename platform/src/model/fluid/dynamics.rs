@@ -181,7 +181,15 @@ impl FlowModel {
     }
 
     /// Makes the events of all profiles happen up to the date `now`.
+    #[inline]
     pub(super) fn play(&mut self, now: Time) {
+        if !self.dynamics.timetable.is_empty() {
+            self.play_due(now);
+        }
+    }
+
+    #[inline(never)]
+    fn play_due(&mut self, now: Time) {
         while let Some(Due {
             target,
             count,

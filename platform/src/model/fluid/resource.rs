@@ -16,6 +16,42 @@ const TOGETHER_ULP: f64 = 8.0;
 /// Work that would end later is not looked for: it stands still, or is a time overflow.
 const HORIZON_S: f64 = Time::HORIZON.as_secs();
 
+impl FlowModel {
+    /// Lets the latencies end that end at `date`, if nothing else happens there; false if anything
+    /// does that others can notice.
+    #[inline]
+    fn ends_latencies(&mut self, date: Time) -> bool {
+        let last = date + self.together(date);
+        if self.solver.next_s() <= last.as_secs()
+            || !self.dynamics.timetable.is_empty()
+            || !self.dynamics.failed.is_empty()
+        {
+            return false;
+        }
+        let mut due = std::mem::take(&mut self.due);
+        let goes_on = |slot: &u32| self.activities.0[*slot as usize].remaining > 0.0;
+        let is_internal = self.agenda.queued_until(last, &mut due) && due.iter().all(goes_on);
+        if is_internal {
+            if due.len() > 1 {
+                due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
+            }
+            for &slot in &due {
+                self.agenda.pop_until(last);
+                self.enter(slot, date);
+            }
+        }
+        due.clear();
+        self.due = due;
+        is_internal
+    }
+
+    /// Returns the span within which ends are one.
+    #[inline]
+    fn together(&self, now: Time) -> Span {
+        Span::from_secs(self.laws.together_s().max(TOGETHER_ULP * now.ulp()))
+    }
+}
+
 impl Resource for FlowModel {
     fn start(&mut self, id: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
         // Nobody may have asked for the changes of links and speeds while nothing ran.
@@ -103,6 +139,20 @@ impl Resource for FlowModel {
         (first_s < HORIZON_S).then(|| Time::from_secs(first_s).max(now))
     }
 
+    fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
+        let mut at = now;
+        loop {
+            let Some(date) = self.next_date(at) else {
+                // What stands still does so from the end of its latency on.
+                return (at > now).then_some(at);
+            };
+            if date >= horizon || !self.ends_latencies(date) {
+                return Some(date);
+            }
+            at = date;
+        }
+    }
+
     /// The first end of work, unless a link or a host stands still: then a late end may be its.
     fn overflow(&self) -> Option<Time> {
         let end_s = self.first_end_s();
@@ -142,7 +192,9 @@ impl Resource for FlowModel {
     }
 
     fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
-        switched.append(&mut self.dynamics.switched);
+        if !self.dynamics.switched.is_empty() {
+            switched.append(&mut self.dynamics.switched);
+        }
     }
 
     fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
@@ -156,14 +208,16 @@ impl Resource for FlowModel {
         if self.first_end_s() > now.as_secs() {
             return;
         }
-        let together = Span::from_secs(self.laws.together_s().max(TOGETHER_ULP * now.ulp()));
+        let together = self.together(now);
         let mut due = std::mem::take(&mut self.due);
         self.solver.due((now + together).as_secs(), &mut due);
         while let Some(slot) = self.agenda.pop_until(now + together) {
             due.push(slot);
         }
         // What happens together happens in the order of the activities, not in that of any heap.
-        due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
+        if due.len() > 1 {
+            due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
+        }
         for slot in due.drain(..) {
             let activity = &mut self.activities.0[slot as usize];
             let pays = matches!(activity.phase, Phase::Latency { .. });

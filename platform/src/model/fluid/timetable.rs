@@ -77,6 +77,12 @@ impl Running {
 }
 
 impl Timetable {
+    /// Returns true if there are no profiles.
+    #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
     pub(super) fn add(&mut self, profile: Profile) {
         let running = Running {
             profile,
@@ -102,7 +108,11 @@ impl Timetable {
 
     /// The date of the next event, if anybody can notice it: while nothing runs, only hosts count, on which actors may
     /// start again. So a periodic profile of a link does not keep a deadlock alive.
+    #[inline]
     pub(super) fn next(&self, is_busy: bool) -> Option<Time> {
+        if self.is_empty() {
+            return None;
+        }
         let hosts = self.hosts.first();
         let others = self.others.first().filter(|_| is_busy);
         hosts.into_iter().chain(others).map(|(date, _)| *date).min()

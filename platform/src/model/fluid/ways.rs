@@ -61,14 +61,27 @@ impl Ways {
         spread as usize & self.mask
     }
 
-    /// What is known of a pair.
-    pub(super) fn find(&self, from: HostId, to: HostId) -> Option<&Way> {
-        let way = self.pairs.get(self.place(from, to))?;
-        (way.from == from && way.to == to && way.era == self.era).then_some(way)
+    /// Returns the place of a pair, if it is known.
+    #[inline]
+    pub(super) fn place_of(&self, from: HostId, to: HostId) -> Option<usize> {
+        let place = self.place(from, to);
+        let way = self.pairs.get(place)?;
+        (way.from == from && way.to == to && way.era == self.era).then_some(place)
     }
 
-    /// The place for what has been found of a pair, to be filled in.
-    pub(super) fn keep(&mut self, from: HostId, to: HostId) -> &mut Way {
+    /// Returns what is known of the pair in a place.
+    #[inline]
+    pub(super) fn at(&self, place: usize) -> &Way {
+        &self.pairs[place]
+    }
+
+    /// The same, to be filled in.
+    pub(super) fn at_mut(&mut self, place: usize) -> &mut Way {
+        &mut self.pairs[place]
+    }
+
+    /// Returns the place for what has been found of a pair, and empties it.
+    pub(super) fn keep(&mut self, from: HostId, to: HostId) -> usize {
         if self.pairs.is_empty() {
             self.pairs.resize(self.mask + 1, Way::NONE);
         }
@@ -76,7 +89,7 @@ impl Ways {
         let way = &mut self.pairs[place];
         (way.from, way.to, way.era) = (from, to, self.era);
         way.uses.clear();
-        way
+        place
     }
 
     /// Forgets all pairs: a link has changed.
@@ -111,19 +124,18 @@ mod tests {
     fn a_pair_is_found_until_it_is_displaced_or_a_link_changes() {
         let mut ways = Ways::new(2);
         let pair = |n: u32| (HostId(n), HostId(n + 1));
-        assert!(ways.find(HostId(0), HostId(0)).is_none());
+        assert!(ways.place_of(HostId(0), HostId(0)).is_none());
         for n in 0..100 {
             let (from, to) = pair(n);
-            ways.keep(from, to).latency_s = f64::from(n);
-            assert_eq!(
-                ways.find(from, to).map(|way| way.latency_s),
-                Some(f64::from(n))
-            );
-            assert!(ways.find(to, from).is_none());
+            let place = ways.keep(from, to);
+            ways.at_mut(place).latency_s = f64::from(n);
+            assert_eq!(ways.place_of(from, to), Some(place));
+            assert_eq!(ways.at(place).latency_s, f64::from(n));
+            assert!(ways.place_of(to, from).is_none());
         }
-        let known = (0..100).filter(|n| ways.find(pair(*n).0, pair(*n).1).is_some());
+        let known = (0..100).filter(|n| ways.place_of(pair(*n).0, pair(*n).1).is_some());
         assert!(known.count() <= 8, "the table does not grow");
         ways.forget();
-        assert!(ways.find(HostId(99), HostId(100)).is_none());
+        assert!(ways.place_of(HostId(99), HostId(100)).is_none());
     }
 }

@@ -20,7 +20,6 @@
 //! Units: bytes, seconds, flop.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -28,6 +27,7 @@ use mpi::Envelope;
 use mpi::channel::{Event, Header, Packet, Settings, Token};
 use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, Span, Time, Work};
 
+use crate::last::LastPackets;
 use crate::ranks::{Carrier, Ranks, actor};
 use crate::slab::Slab;
 
@@ -57,7 +57,7 @@ enum Job {
 struct Tables {
     jobs: Slab<Job>,
     /// The last packet in flight of each pair, by destination and source, that keeps order.
-    last: BTreeMap<(u32, u32), u32>,
+    last: LastPackets,
 }
 
 /// A device that connects all ranks; rank r is the actor with the index r.
@@ -72,9 +72,7 @@ impl Flow {
     /// its arrival is an event of its own, which may come after others.
     fn is_next(&self, source: u32, destination: u32, packet: &Packet) -> bool {
         let last = &self.tables.borrow().last;
-        let has_before = packet.header.is_ordered()
-            && !last.is_empty()
-            && last.contains_key(&(destination, source));
+        let has_before = packet.header.is_ordered() && last.get(destination, source).is_some();
         !has_before && self.is_timed
     }
 
@@ -164,7 +162,7 @@ impl Tables {
     fn launch(&mut self, source: u32, destination: u32, packet: Packet) -> u32 {
         let ordered = packet.header.is_ordered();
         let before = if ordered {
-            self.last.get(&(destination, source)).copied()
+            self.last.get(destination, source)
         } else {
             None
         };
@@ -179,7 +177,7 @@ impl Tables {
         };
         let index = self.jobs.insert(Job::Packet(in_flight));
         if ordered {
-            self.last.insert((destination, source), index);
+            self.last.set(destination, source, index);
         }
         if let Some(before) = before {
             self.packet(before).after = Some(index);
@@ -207,7 +205,7 @@ impl Tables {
                 packet.packet.header.is_ordered(),
             );
             if ordered && next.is_none() {
-                self.last.remove(&pair);
+                self.last.remove(pair.0, pair.1);
             }
             self.deliver(kernel, ranks, index);
         }
@@ -262,8 +260,7 @@ impl Tables {
     /// The messages to a rank that are on their way, by sender and in the order in which they were sent.
     fn undelivered(&self, destination: u32) -> Vec<(Envelope, u64)> {
         let mut all = Vec::new();
-        let to_rank = (destination, 0)..=(destination, u32::MAX);
-        for (_, &last) in self.last.range(to_rank) {
+        for last in self.last.to(destination) {
             let start = all.len();
             let mut next = Some(last);
             while let Some(Job::Packet(InFlight { packet, before, .. })) =

@@ -10,6 +10,7 @@ mod ideal;
 mod journal;
 mod knowledge;
 mod lanes;
+mod last;
 mod loggops;
 mod ranks;
 mod sends;

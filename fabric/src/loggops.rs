@@ -589,6 +589,11 @@ impl Carrier for LogGops {
         }
     }
 
+    fn is_quiet(&self, rank: u32) -> bool {
+        let node = &self.tables.borrow().nodes[rank as usize];
+        node.left.is_empty() && !node.wants_left
+    }
+
     fn parked(&self, rank: u32, interest: Interest) {
         if interest == Interest::Arrivals {
             return;

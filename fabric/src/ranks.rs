@@ -74,6 +74,11 @@ pub(crate) trait Carrier: Device {
     /// The rank is about to look into its inbox.
     fn before_poll(&self, _rank: u32) {}
 
+    /// Returns true if [`Carrier::before_poll`] has nothing to do.
+    fn is_quiet(&self, _rank: u32) -> bool {
+        true
+    }
+
     /// The rank wants to look whether something has arrived; false if it has to stop before.
     fn may_look(&self, _rank: u32) -> bool {
         true
@@ -323,6 +328,14 @@ impl Ranks {
         self.ends.borrow_mut().push(rank, event);
     }
 
+    /// Returns true if the inbox of a rank is empty and no park of it is to be ended.
+    #[inline]
+    fn is_quiet(&self, rank: u32) -> bool {
+        let endpoint = &self.ends.borrow().endpoints[rank as usize];
+        endpoint.first == NONE && !endpoint.woken
+    }
+
+    #[inline]
     fn poll_event(&self, rank: u32) -> Option<Event> {
         let mut ends = self.ends.borrow_mut();
         let endpoint = &mut ends.endpoints[rank as usize];
@@ -444,6 +457,10 @@ impl<C: Carrier> Channel for RankChannel<C> {
     fn poll_event(&self) -> Option<Event> {
         self.device.before_poll(self.rank);
         self.device.ranks().poll_event(self.rank)
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.device.ranks().is_quiet(self.rank) && self.device.is_quiet(self.rank)
     }
 
     fn may_look(&self) -> bool {

@@ -460,6 +460,11 @@ pub trait Channel {
     /// The next event, if there is one.
     fn poll_event(&self) -> Option<Event>;
 
+    /// Returns true if it is known that [`poll_event`](Self::poll_event) has no event.
+    fn is_quiet(&self) -> bool {
+        false
+    }
+
     /// Whether the rank may look now whether something has arrived; false if it has to park before. Only channels under
     /// a model checker let it wait: whether a look comes before or after an arrival is then a choice.
     fn may_look(&self) -> bool {

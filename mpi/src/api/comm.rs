@@ -223,6 +223,25 @@ impl Comm {
         self.pattern(source, tag).map(Some)
     }
 
+    /// Sends a message that is over at once, if it is one; false if nothing was done.
+    #[inline]
+    fn send_at_once(
+        &self,
+        mode: SendMode,
+        (buffer, destination, tag): &(Buffer, usize, u32),
+    ) -> bool {
+        if mode != SendMode::Standard || *destination == PROC_NULL {
+            return false;
+        }
+        let (Ok(envelope), Ok(peer)) = (self.envelope(*tag), self.peer(*destination)) else {
+            return false;
+        };
+        let send = |engine: &mut Engine, channel: &dyn Channel| {
+            engine.send_at_once(channel, peer, envelope, buffer)
+        };
+        self.process.with_engine(send)
+    }
+
     fn start_send(
         &self,
         buffer: Buffer,
@@ -601,7 +620,11 @@ impl Future for Send<'_> {
         let process = &this.comm.process;
         let begins = this.message.take();
         let has_begun = begins.is_none();
-        if let Some((buffer, destination, tag)) = begins {
+        if let Some(message) = begins {
+            if this.comm.send_at_once(this.mode, &message) {
+                return Poll::Ready(Ok(()));
+            }
+            let (buffer, destination, tag) = message;
             let call = (this.mode, true, this.location);
             match this.comm.start_send(buffer, destination, tag, call) {
                 Ok(token) => this.token = Some(token),
@@ -659,27 +682,26 @@ impl Future for Recv<'_> {
             Ok(None) => return Poll::Ready(Ok(Status::PROC_NULL)),
             Err(error) => return Poll::Ready(Err(error)),
         };
-        let process = &this.comm.process;
-        let (token, has_begun) = match this.token {
-            Some(token) => (token, true),
-            None => {
-                let buffer = std::mem::replace(this.buffer, Buffer::phantom(0));
-                let begin = |engine: &mut Engine, channel: &dyn Channel| {
-                    engine.receive(channel, pattern, buffer, this.location)
-                };
-                (process.with_engine(begin), false)
-            }
-        };
-        this.token = Some(token);
-        let waits = Waits::Operation(token);
-        let over = |engine: &mut Engine, channel: &dyn Channel| {
+        let (process, location) = (&this.comm.process, this.location);
+        let over = |engine: &mut Engine, channel: &dyn Channel, token: Token| {
             let is_over = engine.is_done(token) && !engine.pay(channel, token);
             is_over.then(|| engine.take(token))
         };
-        let done = if has_begun {
-            process.poll_until(context, waits, this.location, over)
-        } else {
-            process.poll_begun(context, waits, this.location, over)
+        let done = match this.token {
+            Some(token) => {
+                let over =
+                    |engine: &mut Engine, channel: &dyn Channel| over(engine, channel, token);
+                process.poll_until(context, Waits::Operation(token), location, over)
+            }
+            None => {
+                let buffer = std::mem::replace(this.buffer, Buffer::phantom(0));
+                let begin = |engine: &mut Engine, channel: &dyn Channel| {
+                    engine.receive(channel, pattern, buffer, location)
+                };
+                let (token, done) = process.begin_and_poll(context, location, begin, over);
+                this.token = Some(token);
+                done
+            }
         };
         done.map(|(result, buffer)| {
             this.token = None;

@@ -232,6 +232,12 @@ impl Engine {
         self.events + self.actions
     }
 
+    /// Returns true if there is nothing to do for it besides events.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.rare.is_none()
+    }
+
     fn insert(&mut self, state: State, location: Place) -> Token {
         self.actions += 1;
         let operation = Operation {

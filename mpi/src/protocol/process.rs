@@ -124,11 +124,23 @@ impl Process {
     }
 
     /// Handles all events so far; whether a timer or a computation was over.
+    #[inline]
     fn handle_events(&self, engine: &mut Engine) -> bool {
+        if engine.is_plain() && self.channel.is_quiet() {
+            return false;
+        }
+        self.handle_some_events(engine)
+    }
+
+    #[inline(never)]
+    fn handle_some_events(&self, engine: &mut Engine) -> bool {
         let mut elapsed = false;
         while let Some(event) = self.channel.poll_event() {
             elapsed |= matches!(event, Event::Elapsed(_));
             engine.handle(&*self.channel, event);
+            if self.channel.is_quiet() {
+                break;
+            }
         }
         engine.take_back(&*self.channel);
         engine.note_handled(&*self.channel);
@@ -169,6 +181,33 @@ impl Process {
         let engine = &mut *self.engine.borrow_mut();
         self.handle_events(engine);
         self.attempt(engine, context, (waits, location), attempt)
+    }
+
+    /// Begins an operation, after all events so far, and polls it.
+    #[inline]
+    pub(crate) fn begin_and_poll<T>(
+        &self,
+        context: &Context<'_>,
+        location: &'static Location<'static>,
+        begin: impl FnOnce(&mut Engine, &dyn Channel) -> Token,
+        attempt: impl FnOnce(&mut Engine, &dyn Channel, Token) -> Option<T>,
+    ) -> (Token, Poll<T>) {
+        let engine = &mut *self.engine.borrow_mut();
+        self.handle_events(engine);
+        let channel = &*self.channel;
+        let token = begin(engine, channel);
+        let waits = Waits::Operation(token);
+        if engine.is_plain() && !engine.is_done(token) && !engine.is_busy(channel, location) {
+            // An attempt would find the same.
+            self.wait_in(engine, waits, location);
+            channel.park(context.waker(), waits.interest(engine));
+            return (token, Poll::Pending);
+        }
+        let attempt = |engine: &mut Engine, channel: &dyn Channel| attempt(engine, channel, token);
+        (
+            token,
+            self.attempt(engine, context, (waits, location), attempt),
+        )
     }
 
     /// Polls an operation that has just begun, after all events.

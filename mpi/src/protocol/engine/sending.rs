@@ -5,6 +5,48 @@ use crate::channel::{Channel, Header, Packet, Token};
 use crate::{Buffer, Envelope};
 
 impl Engine {
+    /// Sends a message in a call that blocks, if it leaves at once, costs nothing and its end
+    /// concerns nobody: then there is no operation. False if nothing was done.
+    ///
+    /// A tracing engine has operations for all sends: a checker decides whether they are buffered.
+    #[inline]
+    pub(crate) fn send_at_once(
+        &mut self,
+        channel: &dyn Channel,
+        peer: u32,
+        envelope: Envelope,
+        buffer: &Buffer,
+    ) -> bool {
+        let settings = channel.settings();
+        let length = buffer.len();
+        if length >= settings.eager_threshold
+            || settings.tells_eager_sends
+            || !settings.is_pulled()
+            || settings.os.of(length) > 0.0
+            || !self.is_plain()
+            || self.lost.is_some()
+            || !self.may_begin(channel)
+        {
+            return false;
+        }
+        let header = if length < settings.transfer_threshold {
+            Header::Eager { envelope }
+        } else {
+            Header::Detached { envelope }
+        };
+        // As if an operation had been started, had ended and been taken.
+        self.actions += 2;
+        self.ended += 1;
+        let packet = Packet {
+            header,
+            payload: buffer.clone(),
+            notify: None,
+            returned: None,
+        };
+        channel.post(peer, packet);
+        true
+    }
+
     /// Sends a message, in a call that blocks or not; the operation is done at once if it is eager.
     pub(crate) fn send(
         &mut self,

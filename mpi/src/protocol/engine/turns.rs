@@ -10,8 +10,17 @@ impl Engine {
     }
 
     /// Whether the rank is busy; if so, there will be an event when it is not any more.
+    #[inline]
     pub(crate) fn is_busy(&mut self, channel: &dyn Channel, location: Place) -> bool {
-        if self.busy_until == 0.0 || self.busy_until <= channel.now() {
+        if self.busy_until == 0.0 {
+            return self.waiting > 0;
+        }
+        self.is_still_busy(channel, location)
+    }
+
+    #[inline(never)]
+    fn is_still_busy(&mut self, channel: &dyn Channel, location: Place) -> bool {
+        if self.busy_until <= channel.now() {
             return self.waiting > 0;
         }
         let catching_up = self.rare.as_ref().and_then(|rare| rare.catching_up);

@@ -79,12 +79,12 @@ struct RealCommand {
     options: RealArgs,
 }
 
-/// What is to be done with a program.
+/// Action on a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     Run,
     Check,
-    /// Whether it needs to be built with verbs.
+    /// True if it needs to be built with verbs.
     Real(bool),
 }
 

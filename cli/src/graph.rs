@@ -11,7 +11,7 @@ use simrun::{drawing, status};
 
 use crate::tools;
 
-/// Which machine, and in which form.
+/// A machine, and the form of its graph.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GraphCommand {
     /// The machine: what sends, what receives, what returns credits, a socket, or the close

@@ -14,7 +14,7 @@ use simrun::{load, status};
 
 use crate::tools;
 
-/// What can be done with a platform file.
+/// Actions on a platform file.
 #[derive(Subcommand)]
 pub(crate) enum PlatformCommand {
     /// List all mistakes of a platform file, or print what it describes.

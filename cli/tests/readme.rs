@@ -73,7 +73,7 @@ fn target() -> &'static Path {
         .expect("target/debug/simrun")
 }
 
-/// What a command prints, both streams, and its exit status if that is not 0.
+/// Returns what a command prints, both streams, and its exit status if that is not 0.
 fn output_of(command: &str) -> Vec<String> {
     let release = target().join("release").to_str().unwrap().to_owned();
     let built = command.replace("target/release", &release);

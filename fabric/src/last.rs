@@ -1,7 +1,7 @@
 //! The last packet in flight of each pair of ranks, behind which the next one has to wait.
 //!
-//! Most ranks are sent to by one rank at a time: that pair has a place of its own, and others are in
-//! a map. A rank that is sent to by many costs a look into a tree for each packet but one's.
+//! Most ranks are sent to by one rank at a time: that pair has a place of its own, and others are
+//! in a map. A rank that is sent to by many costs a look into a tree for each packet but one's.
 
 use std::collections::BTreeMap;
 

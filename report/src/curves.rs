@@ -23,7 +23,7 @@ const COLOURS: [RGBColor; 4] = [
 /// One curve.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Curve {
-    /// What it is called in the picture.
+    /// Name in the picture.
     pub name: String,
     /// Its points, by growing x.
     pub points: Vec<(f64, f64)>,
@@ -34,9 +34,9 @@ pub struct Curve {
 pub struct Curves {
     /// Above the picture.
     pub title: String,
-    /// What x is, with its unit.
+    /// Label of the x axis, with its unit.
     pub x: String,
-    /// What y is, with its unit.
+    /// Label of the y axis, with its unit.
     pub y: String,
     /// At most four have colours of their own.
     pub curves: Vec<Curve>,

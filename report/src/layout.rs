@@ -17,7 +17,7 @@ const TITLE: f64 = 1.4;
 /// Both grow with the content, because a name does not become smaller than legible.
 const GROWTH: f64 = 0.012;
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NodeKind {
     Host,
@@ -366,7 +366,7 @@ fn cable_of_torus(
     [from, to]: [u32; 2],
     [begin, end]: [(f64, f64); 2],
 ) -> Vec<(f64, f64)> {
-    /// How far beside its row or column, in distances of nodes.
+    /// Distance from its row or column, in distances of nodes.
     const BESIDE: f64 = 0.35;
     let plane: u32 = dimensions.iter().take(2).product();
     let (across, down) = (end.0 - begin.0, end.1 - begin.1);

@@ -14,7 +14,7 @@ use crate::canvas::{Drawing, PlotError, svg, text, write};
 /// Width and height, in pixels.
 const SIZE: (u32, u32) = (1000, 560);
 
-/// How a series is drawn.
+/// Styles of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {
     /// Small grey dots: single samples.
@@ -40,9 +40,9 @@ pub enum Mark {
 /// One series.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Series {
-    /// What it is called in the picture; not listed if it is empty.
+    /// Name in the legend; not listed if it is empty.
     pub name: String,
-    /// How it is drawn.
+    /// Style in the picture.
     pub mark: Mark,
     /// Its points; a line joins them in this order.
     pub points: Vec<(f64, f64)>,
@@ -53,15 +53,15 @@ pub struct Series {
 pub struct Scatter {
     /// Above the picture.
     pub title: String,
-    /// What x is, with its unit.
+    /// Label of the x axis, with its unit.
     pub x: String,
-    /// Whether the axis of x is logarithmic.
+    /// True if the axis of x is logarithmic.
     pub log_x: bool,
-    /// What y is, with its unit.
+    /// Label of the y axis, with its unit.
     pub y: String,
-    /// Whether the axis of y is logarithmic too.
+    /// True if the axis of y is logarithmic too.
     pub log_y: bool,
-    /// What is drawn, first things below.
+    /// Series that are drawn, first ones below.
     pub series: Vec<Series>,
     /// Vertical lines at these x.
     pub verticals: Vec<f64>,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A run to draw.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Timeline {
-    /// What stands above it.
+    /// Title above it.
     pub title: String,
     /// The actors, each with a lane.
     pub lanes: Vec<String>,
@@ -31,18 +31,18 @@ pub struct TimelineStep {
     pub place: String,
     /// The positions of the earlier steps that it directly depends on.
     pub after: Vec<usize>,
-    /// Whether it is the critical one.
+    /// True if it is the critical one.
     pub is_critical: bool,
-    /// Whether no step of another actor comes before or after it necessarily.
+    /// True if no step of another actor comes before or after it necessarily.
     pub is_concurrent: bool,
 }
 
 /// An actor that has not ended.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TimelineEnd {
-    /// Which: the position of the lane.
+    /// Position of the lane.
     pub lane: usize,
-    /// What it waits for.
+    /// The operation or object that it waits for.
     pub text: String,
     /// The source line.
     pub place: String,

@@ -1,4 +1,4 @@
-//! How ranks get connected: from the platform to the message layer, and what is told of it after
+//! Connections of ranks: from the platform to the message layer, and what is told of them after
 //! the run.
 
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use sim_core::Time;
 
 use crate::RunError;
 
-/// How long a rank had something to send to another and could not.
+/// Time that a rank had something to send to another and could not.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ConnectionWait {
     /// The rank that waited.
@@ -20,11 +20,11 @@ pub struct ConnectionWait {
     pub peer: u32,
     /// For what: `credits` from the peer, packet `buffers` of its own, or the `connection` itself.
     pub what: &'static str,
-    /// How long in simulated seconds.
+    /// Duration in simulated seconds.
     pub seconds: f64,
 }
 
-/// What happened to the connections of all ranks. Each end counts for itself, so a connection
+/// Counts of the connections of all ranks. Each end counts for itself, so a connection
 /// counts twice.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug, Default)]
 pub struct ConnectionTotals {
@@ -46,7 +46,7 @@ pub struct ConnectionTotals {
     pub broken: u64,
 }
 
-/// What the platform asks for, if connections are not for free.
+/// Returns the settings of the platform, if connections are not for free.
 pub(crate) fn connections(connection: &Connection) -> Option<Connections> {
     if connection.mode == ConnectionMode::Free {
         return None;
@@ -88,7 +88,7 @@ pub(crate) fn check(connection: &Connection, ranks: u32) -> Result<(), RunError>
     }
 }
 
-/// What happened at all ranks.
+/// Sums over all ranks.
 pub(crate) fn totals(processes: &[Rc<mpi::Process>]) -> Option<ConnectionTotals> {
     let all = processes.iter();
     let mut all = all

@@ -19,7 +19,7 @@ use crate::mapping::MappingError;
 use crate::program::{Program, Stage};
 use crate::{Mapping, Output, Recording, Transcript, panic_hook};
 
-/// How messages are sent.
+/// Send modes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SendMode {
     /// All eagerly.
@@ -44,21 +44,21 @@ impl SendMode {
     }
 }
 
-/// What can be chosen about a run besides platform and program.
+/// Options of a run besides platform and program.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The number of ranks; by default one per host, or as many as the mapping file places.
     pub ranks: Option<u32>,
-    /// Which rank runs on which host.
+    /// Hosts of the ranks.
     pub mapping: Mapping,
     /// The seed of all random streams.
     pub seed: u64,
-    /// How messages are sent; by default as the platform says.
+    /// The send mode; by default as the platform says.
     pub send_mode: Option<SendMode>,
-    /// Whether communicators that are never freed are told as left over; only under a model
+    /// True if communicators that are never freed are told as left over; only under a model
     /// checker.
     pub leaks: bool,
-    /// Whether buffers have only a length.
+    /// True if buffers have only a length.
     pub phantom: bool,
     /// Where to stop.
     pub until: Option<Time>,
@@ -81,7 +81,7 @@ pub enum RunError {
     NoRoute(NoRoute),
     /// Static connections need more descriptors than there are.
     Descriptors {
-        /// How many there are.
+        /// Their number.
         descriptors: u32,
         /// The number of ranks.
         ranks: u32,
@@ -111,23 +111,23 @@ impl From<MappingError> for RunError {
     }
 }
 
-/// What happened in a run.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What the kernel says.
+    /// Report of the kernel.
     pub report: Report,
     /// The number of ranks, or the `-n` that an actor program was given.
     pub ranks: u32,
     /// Things to check before the result is trusted.
     pub warnings: Vec<String>,
-    /// How long connections waited for packet buffers and credits, where those are limited, and
+    /// Time that connections waited for packet buffers and credits, where those are limited, and
     /// messages for connections, where those are made; the longest first.
     pub waits: Vec<ConnectionWait>,
-    /// What happened to the connections of all ranks; `None` if none had to be made.
+    /// Counts of the connections of all ranks; `None` if none had to be made.
     pub connections: Option<ConnectionTotals>,
     /// The host of each rank.
     pub hosts: Vec<HostId>,
-    /// How long it took, in seconds of real time.
+    /// Time that it took, in seconds of real time.
     pub wall_s: f64,
 }
 
@@ -282,7 +282,7 @@ fn settings(platform: &Platform, options: &Options) -> Settings {
 /// into which an envelope, two references and a header fit.
 const CONTROL: u64 = 64;
 
-/// What the protocols cost, by preset and single keys.
+/// Costs of the protocols, by preset and single keys.
 fn costs(protocol: &platform::Protocol, eager_threshold: u64) -> Settings {
     let explicit = protocol.is_explicit();
     let seconds = |cost: &Option<platform::units::Duration>| {

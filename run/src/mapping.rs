@@ -1,4 +1,4 @@
-//! Which rank runs on which host.
+//! Hosts of the ranks.
 //!
 //! With at most as many ranks as hosts, *block* and *cyclic* are the same: rank r on host r. With
 //! more, *block* keeps consecutive ranks together (rank r of n on host floor(r·H/n)) and *cyclic*
@@ -17,7 +17,7 @@ use sim_core::{HostId, Stream};
 /// The most ranks that a line of a mapping file places: memory for their names is taken at once.
 const COUNT_MAX: usize = 1 << 24;
 
-/// How ranks are put on hosts.
+/// Mappings of ranks to hosts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Mapping {
     /// Consecutive ranks together.
@@ -39,7 +39,7 @@ pub struct MapFile {
     lines: Vec<(String, usize)>,
 }
 
-/// What is wrong with a mapping.
+/// A mistake in a mapping.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum MappingError {
     /// The file cannot be read.

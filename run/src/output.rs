@@ -26,7 +26,7 @@ pub enum Stream {
     Nowhere,
 }
 
-/// Which log lines are wanted: a level, and per rank or range of ranks another one, as in
+/// Filter of log lines: a level, and per rank or range of ranks another one, as in
 /// `warn,3=debug,8-15=info`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LogFilter {
@@ -95,8 +95,8 @@ impl FromStr for LogFilter {
 }
 
 impl LogFilter {
-    /// Whether a line of this level of this rank is wanted; the last entry that names the rank
-    /// decides.
+    /// Returns true if a line of this level of this rank is wanted; the last entry that names the
+    /// rank decides.
     #[must_use]
     pub fn wants(&self, level: Level, rank: u32) -> bool {
         let entry = self

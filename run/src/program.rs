@@ -14,7 +14,7 @@ use sim_core::{Actor, ActorResult, HostId, Simulation};
 
 /// A program that can be started any number of times, each time from the beginning.
 pub trait Program {
-    /// Whether every rank runs it; otherwise one root actor does.
+    /// Returns true if every rank runs it; otherwise one root actor does.
     fn has_ranks(&self) -> bool;
 
     /// Puts the program's actors on the stage.

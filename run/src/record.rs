@@ -1,4 +1,4 @@
-//! What a run leaves behind: a record that is complete enough to make the run again.
+//! The record of a run, complete enough to make the run again.
 //!
 //! The same keys are printed by `--format json` and written to `record.json` in the folder of
 //! `--out`, beside `platform.toml`, the platform as it was used. Files are written under a
@@ -22,7 +22,7 @@ pub struct Record {
     pub outcome: &'static str,
     /// The date at which it ended, in seconds.
     pub simulated_s: f64,
-    /// How long it took in seconds of real time.
+    /// Time that it took in seconds of real time.
     pub wall_s: f64,
     /// The number of ranks.
     pub ranks: u32,
@@ -49,30 +49,31 @@ pub struct Record {
     pub platform: String,
     /// The network model, by its name in a platform file.
     pub network_model: &'static str,
-    /// What makes the run again, in the record of a folder.
+    /// Reads what makes the run again from the record of a folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rerun: Option<Rerun>,
-    /// Who failed, if an actor did.
+    /// The actor that failed, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureRecord>,
-    /// Who waits for what, if there is a deadlock.
+    /// Waits of all actors, if there is a deadlock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadlock: Option<Vec<BlockedRecord>>,
-    /// Which limit stopped the run.
+    /// The limit that stopped the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
     /// Things to check before the result is trusted.
     pub warnings: Vec<String>,
-    /// How long connections waited for packet buffers and credits, and messages for connections,
+    /// Time that connections waited for packet buffers and credits, and messages for connections,
     /// the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<ConnectionWait>,
-    /// What happened to the connections of all ranks, if they had to be made.
+    /// Counts of the connections of all ranks, if they had to be made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<ConnectionTotals>,
 }
 
-/// What makes a run again, beside the platform and the hosts in the folder of its record.
+/// Everything that makes a run again, beside the platform and the hosts in the folder of its
+/// record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Rerun {
     /// The path of the program.
@@ -119,7 +120,7 @@ pub struct BlockedRecord {
     pub name: String,
     /// The host's name.
     pub host: String,
-    /// What it waits for.
+    /// The operation or object that it waits for.
     pub waits_in: String,
     /// The line of the program, as `file:line`.
     pub location: String,
@@ -127,7 +128,7 @@ pub struct BlockedRecord {
     pub waits_for: Vec<u32>,
 }
 
-/// What the record needs to know that the run does not.
+/// Facts for the record that the run does not know.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The seed.
@@ -142,7 +143,7 @@ pub struct Origin {
     pub platform: String,
     /// The network model, by its name in a platform file.
     pub network_model: &'static str,
-    /// What makes the run again.
+    /// Command and options that make the run again.
     pub rerun: Option<Rerun>,
 }
 

@@ -28,7 +28,7 @@ const RUNS_MAX: u64 = 1_000;
 #[derive(Clone, Copy, Debug)]
 struct From(Option<usize>, Option<u32>);
 
-/// How a message is sent.
+/// Send mode of a message.
 #[derive(Clone, Copy, Debug)]
 enum Mode {
     Standard,
@@ -132,7 +132,7 @@ fn question(by_name: bool, ranks: usize, rank: usize, stream: &mut Stream) -> Op
 }
 
 thread_local! {
-    /// What each rank was told in the present run.
+    /// Results of each rank in the present run.
     static TOLD: RefCell<Vec<Vec<u64>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -311,7 +311,7 @@ async fn play(world: Comm, program: Rc<Program>) -> Result<()> {
     Ok(())
 }
 
-/// What each rank was told, and how the run ended.
+/// Results of each rank, and how the run ended.
 type Outcome = (Vec<Vec<u64>>, End);
 
 /// The classes and the outcomes.
@@ -352,7 +352,7 @@ fn options(reduction: Reduction) -> Options {
     }
 }
 
-/// What the judge finds; nothing if there is too much of it.
+/// Results of the reference; nothing if there is too much of it.
 fn judge(program: &Rc<Program>, mode: SendMode) -> Option<BTreeSet<Outcome>> {
     let (judge, statistics, broken) = search(program, mode, &options(Reduction::None));
     assert_eq!(broken, None, "{program:?}");

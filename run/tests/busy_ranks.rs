@@ -103,9 +103,9 @@ fn program(number: u64) -> Program {
 }
 
 thread_local! {
-    /// What each rank was told in the present run.
+    /// Results of each rank in the present run.
     static TOLD: RefCell<Vec<Vec<u64>>> = const { RefCell::new(Vec::new()) };
-    /// Whether somebody has given up too soon in it.
+    /// True if somebody has given up too soon in it.
     static PREMATURE: RefCell<bool> = const { RefCell::new(false) };
 }
 
@@ -124,7 +124,7 @@ fn tell_completion(world: &Comm, done: &Completion) {
     );
 }
 
-/// Whether the answer is yes; `None` if there is nothing to ask. `takes`: a message that is there
+/// Returns the answer; `None` if there is nothing to ask. `takes`: a message that is there
 /// is received.
 async fn ask(
     world: &Comm,
@@ -276,7 +276,7 @@ async fn play(world: Comm, program: Rc<Program>, gives_up: bool) -> Result<()> {
     Ok(())
 }
 
-/// What each rank was told.
+/// Results of each rank.
 type Told = Vec<Vec<u64>>;
 
 /// The classes, what was told in runs in which nobody has given up too soon, and how these ended.
@@ -396,7 +396,7 @@ fn the_same_call_about_others_is_another_question() {
     assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
 }
 
-/// What lets the loop go on is no end of an operation.
+/// The loop continues without the end of an operation.
 #[test]
 fn a_loop_over_testany_and_a_probe_goes_on_when_a_message_comes() {
     let questions = vec![Question::TestAny, Question::Iprobe(From(None, 1))];

@@ -135,7 +135,7 @@ where
 }
 
 thread_local! {
-    /// What a rank has seen, over all runs.
+    /// Results that a rank has seen, over all runs.
     static SEEN: RefCell<BTreeSet<u32>> = const { RefCell::new(BTreeSet::new()) };
 }
 

@@ -11,7 +11,7 @@ use explore::{Options, Reduction, Report, Verdict, check};
 use mpi::{Comm, Result};
 use run::{RankProgram, SendMode, explorable};
 
-/// What the messages are mixed with.
+/// Operations that the messages are mixed with.
 #[derive(Clone, Copy, Debug)]
 enum Between {
     /// Both ranks send and then receive.

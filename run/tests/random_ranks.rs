@@ -75,7 +75,7 @@ fn below(stream: &mut Stream, limit: usize) -> usize {
     usize::try_from(drawn).expect("below a small limit")
 }
 
-/// Whether the send with this number, of all ranks, is synchronous.
+/// Returns true if the send with this number, of all ranks, is synchronous.
 fn is_synchronous(program: &Program, rank: usize, position: usize, synchronous: u32) -> bool {
     let sends = |ops: &[Op]| ops.iter().filter(|op| is_send(op)).count();
     let before: usize = program[..rank].iter().map(|ops| sends(ops)).sum();

@@ -36,7 +36,7 @@ use xml::Element;
 pub struct Imported {
     /// The platform in our format.
     pub toml: String,
-    /// What could not be carried over.
+    /// Parts that could not be carried over.
     pub notes: Vec<Note>,
 }
 
@@ -86,7 +86,7 @@ fn build(file_name: &str, text: &str, files: Files) -> Result<Platform, Mistakes
     Platform::from_file(read.source, read.file, read.notes)
 }
 
-/// What an XML text says, in our terms; its names have places in the XML.
+/// Reads an XML text as a platform file; its names have places in the XML.
 struct XmlRead {
     source: Source,
     file: PlatformFile,
@@ -195,7 +195,7 @@ fn check_version(importer: &mut Importer, root: &Element) {
     }
 }
 
-/// Whether a topology routes like SimGrid only on request.
+/// Returns true if a topology routes like SimGrid only on request.
 fn has_defects(topology: &TopologyEntry) -> bool {
     matches!(
         topology,

@@ -16,7 +16,7 @@ use platform::HostPattern;
 use platform::file::{HostOverride, Named, ProfileEntry, ProfileKind, cut, read_events};
 use platform::profile::{Events, Repetition, SHORT_PERIOD};
 
-/// What a `<trace_connect>` connects a trace with.
+/// Property that a `<trace_connect>` connects a trace with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Quality {
     Speed,

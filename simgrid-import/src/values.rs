@@ -36,14 +36,14 @@ impl Files {
     }
 }
 
-/// What is known while a platform is imported.
+/// State of an import.
 #[derive(Default, Debug)]
 pub(super) struct Importer {
     pub(super) name: String,
     pub(super) mistakes: Vec<Mistake>,
     /// Places and texts of what is left out.
     pub(super) notes: Vec<(usize, String)>,
-    /// Whether a link has two directions, by name.
+    /// True if a link has two directions, by name.
     links: BTreeMap<String, bool>,
     /// The cluster that a router is the switch of.
     pub(super) switches: BTreeMap<String, String>,
@@ -159,8 +159,8 @@ impl Importer {
         }
     }
 
-    /// Which link, and which direction of it, a name means; the flag says that the name itself has
-    /// the direction.
+    /// Returns the link, and the direction of it, that a name means; the flag says that the name
+    /// itself has the direction.
     pub(super) fn link_use(&self, name: &str, direction: Option<&str>) -> (LinkUse, bool) {
         let usage = |name: &str, direction| LinkUse {
             link: name.to_owned(),

@@ -7,7 +7,7 @@ use super::values::{Importer, at};
 use super::xml::Element;
 use platform::file::{WifiEntry, ZoneEntry, cut};
 
-/// Whether a tag is a Wi-Fi link.
+/// Returns true if a tag is a Wi-Fi link.
 fn is_air(element: &Element) -> bool {
     element.name == "link" && element.get("sharing_policy") == Some("WIFI")
 }
@@ -55,7 +55,7 @@ impl Importer {
         });
     }
 
-    /// Whether a child of a zone is one that [`Importer::wifi`] has taken over.
+    /// Returns true if a child of a zone is one that [`Importer::wifi`] has taken over.
     pub(super) fn is_of_wifi(&self, zone: &Element, child: &Element) -> bool {
         matches!(zone.get("routing"), Some("Wifi" | "WIFI"))
             && (is_air(child) || child.get("id") == Some("access_point"))

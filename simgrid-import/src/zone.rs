@@ -13,7 +13,7 @@ use platform::{Routing, Sharing};
 /// In place of a member: the centre of a star.
 const CENTRE: &str = "*";
 
-/// What is carried over of a host.
+/// Properties of a host that are carried over.
 const HOST_KEYS: [&str; 9] = [
     "id",
     "speed",

@@ -11,7 +11,7 @@ use run::{LogFilter, MapFile, Mapping, SendMode};
 
 use crate::Size;
 
-/// How results are printed.
+/// Forms of results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum Format {
     /// For people.
@@ -21,7 +21,7 @@ pub enum Format {
     Json,
 }
 
-/// Whether messages carry bytes.
+/// True if messages carry bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum Payload {
     /// Buffers hold bytes.
@@ -31,7 +31,7 @@ pub enum Payload {
     Phantom,
 }
 
-/// What the exit statuses mean, for the end of help texts.
+/// Meanings of the exit statuses, for the end of help texts.
 pub const EXIT_STATUS: &str = "\
 Exit status: 0 finished, 1 the program failed, 2 bad usage or input, 3 stopped by a limit, 130 interrupted.";
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use platform::units;
 
-/// How ranks come.
+/// Ways in which ranks are started.
 #[derive(Args, Clone, Debug)]
 pub struct ArrivalArgs {
     /// How long ranks may take to come; also --startup-timeout
@@ -46,12 +46,12 @@ pub struct ArrivalArgs {
 }
 
 impl ArrivalArgs {
-    /// How long ranks may take to come.
+    /// Returns the time that ranks may take to come.
     pub fn patience(&self) -> Duration {
         Duration::from_secs_f64(self.arrival.as_secs())
     }
 
-    /// How long a rank may be silent; `None` for ever.
+    /// Returns the time that a rank may be silent; `None` for ever.
     pub fn silence(&self) -> Option<Duration> {
         let Silence(after) = &self.network_timeout;
         after
@@ -95,7 +95,7 @@ fn silence(text: &str) -> Result<Silence, String> {
     Ok(Silence(Some(after)))
 }
 
-/// What `--listen` says.
+/// Value of `--listen`.
 fn listen(text: &str) -> Result<SocketAddr, String> {
     if text == "host" {
         let address = real::host_address().map_err(|error| error.to_string())?;

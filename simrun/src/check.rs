@@ -48,7 +48,7 @@ struct Found {
     finding: Finding,
     /// The actors that had not ended, and where they were.
     states: WaitGraph,
-    /// What is known of shorter ways.
+    /// Knowledge of shorter ways.
     way: Way,
     /// From where on no run was correct.
     critical: Critical,
@@ -94,7 +94,7 @@ impl Found {
         timeline::write(path, picture)
     }
 
-    /// What is wrong, in one paragraph.
+    /// The mistake in one paragraph.
     fn message(&self) -> String {
         let message = self.finding.message.trim_end();
         match &self.place {
@@ -112,7 +112,7 @@ struct Warning {
 }
 
 impl Warning {
-    /// What is not determined, in one sentence.
+    /// The part that is not determined, in one sentence.
     fn message(&self) -> String {
         let ReceiveOrder {
             name,

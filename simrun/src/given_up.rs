@@ -45,7 +45,7 @@ impl Job {
         stopped.cause.status()
     }
 
-    /// What a run without memory has, and how it would need less.
+    /// Explains which memory a run had, and how it would need less.
     fn memory(&self, ranks: u32) -> String {
         #[expect(clippy::cast_precision_loss, reason = "a quantity for people")]
         let in_use = memory::in_use().map(|in_use| summary::bytes(in_use as f64));
@@ -58,7 +58,7 @@ impl Job {
         format!("{ranks}, {in_use} in use: no verdict{hint}")
     }
 
-    /// What is known of a run that was given up.
+    /// Facts about a run that was given up.
     fn given_up(&self, stopped: &Stopped) -> Run {
         let Start {
             platform,

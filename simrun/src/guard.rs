@@ -51,7 +51,7 @@ pub(crate) const CLOSED: &str =
 
 const FORKED: &str = "forked, and the child returned into the run: expected the child to exit";
 
-/// What the guard has to know of a run.
+/// Facts about a run that the guard needs.
 pub(crate) struct Watched {
     /// True if the actors are ranks.
     pub(crate) has_ranks: bool,
@@ -78,13 +78,13 @@ struct State {
     begin: Clock,
     /// The progress of each kernel, and the number of the thread that runs it.
     kernels: Mutex<Vec<(u32, Arc<Progress>)>>,
-    /// Which part ends the run: [`OPEN`], [`ITSELF`] or [`FROM_OUTSIDE`].
+    /// The part that ends the run: [`OPEN`], [`ITSELF`] or [`FROM_OUTSIDE`].
     ending: AtomicU32,
     /// The run may take its time.
     is_resting: AtomicBool,
     /// The real time was up.
     is_late: AtomicBool,
-    /// What forked children tell; without it they are not heard of.
+    /// Messages of forked children; without it there are none.
     family: Option<Family>,
     /// See [`RESERVE`]: never touched, so it takes only addresses.
     reserve: Mutex<Vec<u8>>,
@@ -116,7 +116,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a program did to its process in a run that came to its end.
+/// Actions of a program on its process in a run that came to its end.
 #[derive(Debug)]
 pub(crate) enum Misdeed {
     /// It forked, and the child returned.

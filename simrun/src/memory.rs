@@ -15,7 +15,7 @@ const RANK: f64 = 900.0;
 /// Share of the available memory from which on the estimate is told.
 const NOTABLE: f64 = 0.25;
 
-/// What is known before a run.
+/// Facts that are known before a run.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Estimate {
     /// It is small, or nothing is known of the machine.
@@ -65,7 +65,7 @@ fn of_machine() -> Option<u64> {
     Some(kilobytes(&text, "MemAvailable:")? + swap)
 }
 
-/// What `ulimit -v` leaves.
+/// Returns the memory that `ulimit -v` leaves.
 fn of_address_space() -> Option<u64> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits
@@ -76,7 +76,7 @@ fn of_address_space() -> Option<u64> {
     Some(limit.saturating_sub(kilobytes(&status, "VmSize:")?))
 }
 
-/// What the control group of the process may have, as batch systems set it.
+/// Returns the memory that the control group of the process may have, as batch systems set it.
 fn of_group() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;

@@ -82,7 +82,7 @@ fn neighbours(app: &Path) -> String {
     }
 }
 
-/// Whether a folder looks like the package of a program.
+/// Returns true if a folder looks like the package of a program.
 fn is_program(folder: &Path) -> bool {
     folder.join("Cargo.toml").is_file() && folder.join("src/main.rs").is_file()
 }
@@ -195,14 +195,14 @@ fn output_in_short(command: &mut Command, name: &str) -> io::Result<Output> {
     output
 }
 
-/// What has been said about a build.
+/// Messages about a build that were printed.
 #[derive(Default)]
 struct Told {
     starts: bool,
 }
 
 impl Told {
-    /// What to print for a line of cargo, if anything.
+    /// Returns what to print for a line of cargo, if anything.
     fn line(&mut self, name: &str, line: &str) -> Option<String> {
         let (word, _) = line.trim_start().split_once(' ').unwrap_or((line, ""));
         match word {

@@ -1,4 +1,4 @@
-//! How far a long run is: a line on a terminal that changes, and elsewhere a line per minute on
+//! Progress of a long run: a line on a terminal that changes, and elsewhere a line per minute on
 //! standard error, as in the file of a batch job. Short runs show neither.
 
 use std::io::{IsTerminal, Write as _};
@@ -67,7 +67,7 @@ fn lines(period: Duration, tell: impl Fn() + Send + 'static) -> Option<Line> {
     Some(Line::Batch(alive))
 }
 
-/// What shows progress; it ends when all copies are dropped.
+/// Display of progress; it ends when all copies are dropped.
 #[derive(Clone)]
 pub(crate) enum Line {
     /// A line on a terminal.

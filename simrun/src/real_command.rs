@@ -25,11 +25,11 @@ use crate::verbs_args::{NO_VERBS, VerbsArgs};
 use crate::way::{self, Network};
 use crate::{REVISION, entry, status, summary};
 
-/// What the exit statuses mean, for the end of help texts.
+/// Meanings of the exit statuses, for the end of help texts.
 pub const EXIT_STATUS: &str = "\
 Exit status: 0 finished, 1 a rank failed or died, 2 bad usage or input, or ranks that did not come or cannot begin, 3 stopped by a limit, 130 interrupted.";
 
-/// What happens when a rank dies.
+/// Reaction to the death of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum OnLossArg {
     /// The run ends.
@@ -39,7 +39,7 @@ pub enum OnLossArg {
     Tell,
 }
 
-/// How a rank waits.
+/// Ways in which a rank waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum WaitArg {
     /// Asleep.
@@ -58,7 +58,7 @@ impl From<WaitArg> for Wait {
     }
 }
 
-/// How computations pass the time.
+/// Ways in which computations pass the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum ComputeArg {
     /// On the core.
@@ -78,7 +78,7 @@ pub enum PrintArg {
     End,
 }
 
-/// How ranks get connected.
+/// Ways in which ranks get connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum ConnectArg {
     /// A pair at its first message.
@@ -298,7 +298,7 @@ pub(crate) fn run(
     }
 }
 
-/// What contradicts itself in the options.
+/// Returns contradictions among the options.
 fn check(args: &RealArgs) -> Result<(), String> {
     match args.backend {
         Network::Tcp => {}
@@ -377,7 +377,7 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
     }
 }
 
-/// What carries packets; `None` if that was not built.
+/// Returns the back end that carries packets; `None` if it was not built.
 fn backend(args: &RealArgs) -> Option<Backend> {
     match args.backend {
         Network::Tcp => Some(args.tcp.backend()),
@@ -388,7 +388,7 @@ fn backend(args: &RealArgs) -> Option<Backend> {
     }
 }
 
-/// How a run is launched and watched, here if it is `ours` to stop it.
+/// Returns the way in which a run is launched and watched, here if it is `ours` to stop it.
 fn settings(args: &RealArgs, starts: Starts, ours: bool) -> Result<Launch, ExitCode> {
     let stop = if ours {
         entry::watch_signals()
@@ -446,7 +446,7 @@ fn launch(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// What is to be started for each rank.
+/// Returns the command that is started for each rank.
 fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<Starts, String> {
     let program = std::env::current_exe();
     let program = program.map_err(|error| format!("{name}: cannot find itself: {error}"))?;
@@ -586,7 +586,7 @@ const fn code(outcome: &RealOutcome) -> u8 {
     }
 }
 
-/// What went wrong, for standard error; `None` if nothing did.
+/// Returns what went wrong, for standard error; `None` if nothing did.
 fn problem(run: &RealRun, args: &RealArgs) -> Option<String> {
     match &run.outcome {
         RealOutcome::Finished | RealOutcome::Unheard => None,
@@ -621,7 +621,7 @@ fn problem(run: &RealRun, args: &RealArgs) -> Option<String> {
 }
 
 impl RealArgs {
-    /// How ranks waited and what their sockets were given, in a few words.
+    /// Describes how ranks waited and what their sockets were given, in a few words.
     fn how(&self) -> String {
         let waits = match self.wait {
             WaitArg::Block => "blocking",

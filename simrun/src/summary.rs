@@ -1,4 +1,4 @@
-//! What a run prints when it is over.
+//! Results of a run as text.
 
 use std::fmt::Write as _;
 
@@ -79,7 +79,7 @@ pub(crate) fn real(record: &RealRecord, how: &str) -> String {
     text
 }
 
-/// What happened to connections; what did not happen is left out, but for the first two.
+/// Counts of connections; those that are 0 are left out, but for the first two.
 fn connected(totals: &ConnectionTotals) -> String {
     let mut text = format!(
         "ends of connections: {} opened, {} closed",
@@ -103,7 +103,7 @@ fn connected(totals: &ConnectionTotals) -> String {
 /// So many connections that waited are listed.
 const WAITS_MAX: usize = 3;
 
-/// Who waited for what, with the share of the whole time.
+/// Waiting times of ranks, with the share of the whole time.
 fn waited(wait: &ConnectionWait, simulated_s: f64) -> String {
     let ConnectionWait {
         rank,
@@ -134,7 +134,7 @@ const fn ended(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// What went wrong, for standard error; `None` if nothing did.
+/// Returns what went wrong, for standard error; `None` if nothing did.
 pub(crate) fn problem(report: &Report) -> Option<String> {
     Some(match &report.outcome {
         Outcome::Finished => return None,

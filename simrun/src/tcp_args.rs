@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 use real::{Backend, congestion_control};
 
-/// What can be chosen about sockets.
+/// Options of sockets.
 #[derive(Args, Clone, Debug)]
 pub struct TcpArgs {
     /// How the sockets between ranks control congestion, such as cubic or reno; without
@@ -15,7 +15,8 @@ pub struct TcpArgs {
 }
 
 impl TcpArgs {
-    /// What is wrong with these options where `backend` carries the messages, which is not TCP.
+    /// Returns what is wrong with these options where `backend` carries the messages, which is not
+    /// TCP.
     ///
     /// # Errors
     /// If one was given.
@@ -27,7 +28,7 @@ impl TcpArgs {
         })
     }
 
-    /// What sockets of this machine, where ranks are to run, cannot do.
+    /// Returns what sockets of this machine, where ranks are to run, cannot do.
     ///
     /// # Errors
     /// That, and what they can.

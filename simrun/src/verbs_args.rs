@@ -10,10 +10,10 @@ use real::Backend;
 
 use crate::size::Size;
 
-/// What is said where verbs were not built.
+/// Message of programs that were built without verbs.
 pub const NO_VERBS: &str = "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature simrun/verbs, as `cargo build --release -p simrun-tools --features verbs` makes for measuring; docs/verbs.md tells which system libraries that needs";
 
-/// How long messages travel over an adapter.
+/// Transport of long messages over an adapter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum RendezvousArg {
     /// The sender writes.
@@ -33,7 +33,7 @@ impl RendezvousArg {
     }
 }
 
-/// What can be chosen about an adapter.
+/// Options of an adapter.
 #[derive(Args, Clone, Debug)]
 pub struct VerbsArgs {
     /// Adapter, as ibv_devices lists them; without it the first one
@@ -244,7 +244,7 @@ fn path_mtu(text: &str) -> Result<u32, String> {
 const PACKET_MAX: u64 = 1 << 20;
 
 impl VerbsArgs {
-    /// What contradicts itself in these options, by their names.
+    /// Returns contradictions among these options, by their names.
     ///
     /// # Errors
     /// That, and what is expected.
@@ -342,7 +342,7 @@ impl VerbsArgs {
 /// Whether there is an adapter that these options name; what is missing, if there is none.
 ///
 /// # Errors
-/// What a user can do about it.
+/// Advice for the user.
 #[cfg(feature = "verbs")]
 pub fn look_for_device(args: &VerbsArgs) -> Result<(), String> {
     args.check()?;
@@ -420,7 +420,7 @@ mod tests {
         assert_eq!(read("").unwrap().check(), Ok(()));
     }
 
-    /// What is not told to a program and what its library does by itself are the same.
+    /// Defaults of a program and of its library are the same.
     #[cfg(feature = "verbs")]
     #[test]
     fn the_defaults_are_those_of_the_packet_channel() {

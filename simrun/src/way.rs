@@ -1,5 +1,5 @@
-//! How ranks of a measurement come, wait and talk: the options that `measure` and `compare` share,
-//! because what was calibrated one way holds for programs that run the same way.
+//! Start, waiting and communication of ranks of a measurement: the options that `measure` and
+//! `compare` share, because what was calibrated one way holds for programs that run the same way.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -35,7 +35,7 @@ impl Network {
     }
 }
 
-/// How ranks come and wait.
+/// Returns how ranks come and wait.
 #[derive(Args, Clone, Debug)]
 pub struct WayArgs {
     /// How a rank waits: block (asleep) or spin (looking again and again, for which each rank needs
@@ -71,7 +71,7 @@ pub struct WayArgs {
 }
 
 impl WayArgs {
-    /// What contradicts itself in this way, and what is missing to go it, if anything is; ranks
+    /// Contradictions among these options, and what is missing, if anything is; ranks
     /// find out themselves what their sockets can.
     ///
     /// # Errors
@@ -98,7 +98,7 @@ impl WayArgs {
         text
     }
 
-    /// How a rank waits, as a word.
+    /// Returns the way of waiting as a word.
     pub const fn wait_name(&self) -> &'static str {
         match self.wait {
             WaitArg::Block => "block",
@@ -106,7 +106,7 @@ impl WayArgs {
         }
     }
 
-    /// How ranks run.
+    /// Returns the way in which ranks run.
     ///
     /// # Errors
     /// If that network was not built.

@@ -25,7 +25,7 @@ use rdma::{
     Operation, QpAttributes, QpInitAttributes, QueuePair, SendFlags, Sge, WorkCompletion,
 };
 
-/// What adapters can do.
+/// Abilities of adapters.
 #[derive(Clone, Copy, Debug)]
 pub struct Abilities {
     pub max_inline: u32,
@@ -50,10 +50,10 @@ impl Default for Abilities {
     }
 }
 
-/// How often a request is tried that the other side does not answer.
+/// Number of times that a request is tried that the other side does not answer.
 const TRIES: u32 = 8;
 
-/// What an adapter has been asked to do, on a send queue.
+/// Requests to an adapter, on a send queue.
 #[derive(Clone, Debug)]
 struct Request {
     wr_id: u64,
@@ -108,7 +108,7 @@ struct Qp {
 struct Cq {
     length: u32,
     entries: VecDeque<Entry>,
-    /// Whether only for solicited completions.
+    /// True if only for solicited completions.
     armed: Option<bool>,
     is_broken: bool,
 }
@@ -170,7 +170,7 @@ struct Net {
     steps: u64,
 }
 
-/// What joins adapters.
+/// Network between adapters.
 #[derive(Clone, Debug)]
 pub struct Network(Rc<RefCell<Net>>);
 
@@ -242,21 +242,22 @@ impl Network {
         state.events.extend(what(qp));
     }
 
-    /// What was done that no correct user does.
+    /// Mistakes of the user.
     pub fn faults(&self) -> Vec<String> {
         self.0.borrow().faults.clone()
     }
 }
 
 impl Adapter {
-    /// What has been made and not given back: domains, regions, completion queues, queue pairs.
+    /// Counts of what was made and not given back: domains, regions, completion queues, queue
+    /// pairs.
     pub fn in_use(&self) -> [usize; 4] {
         let state = &self.net.borrow().adapters[self.me];
         let (pds, regions) = (state.pds.len(), state.regions.len());
         [pds, regions, state.cqs.len(), state.qps.len()]
     }
 
-    /// How often memory has been registered.
+    /// Returns the number of times that memory has been registered.
     pub fn registrations(&self) -> usize {
         self.net.borrow().adapters[self.me].registrations
     }

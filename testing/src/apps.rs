@@ -1,4 +1,4 @@
-//! What the tests of apps share: a run of the app on a platform of the repository and its record,
+//! Fixtures of the tests of apps: a run of the app on a platform of the repository and its record,
 //! and a search through its orders.
 
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// What the app at `program` does with these arguments, from the root of the repository.
+/// Runs the app at `program` with these arguments, from the root of the repository.
 pub fn output(program: &str, arguments: &str) -> Output {
     Command::new(program)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))

@@ -36,7 +36,7 @@ impl Lab {
         }
     }
 
-    /// What the text describes.
+    /// The platform that the text describes.
     pub fn platform(&self) -> &Platform {
         &self.platform
     }
@@ -148,7 +148,7 @@ impl Lab {
         (&mut self.model, self.now)
     }
 
-    /// What is left of an activity now.
+    /// Returns the work that is left of an activity now.
     pub fn remaining(&mut self, id: ActivityId) -> f64 {
         self.model.remaining(id, self.now)
     }

@@ -21,7 +21,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use mpi::channel::{Event, Header, Interest, Packet, Token};
 use mpi::{Buffer, Channel, Comm, FlowReport, Level, Limits, Process, Result, Settings, Waiting};
 
-/// Which packet is delivered next.
+/// Choice of the packet that is delivered next.
 #[derive(Clone, Debug)]
 pub enum Order {
     /// In the order in which they were posted.
@@ -66,11 +66,11 @@ struct Endpoint {
     wakers: Vec<Waker>,
     parked: bool,
     awake: bool,
-    /// How often the rank was polled.
+    /// Number of times that the rank was polled.
     polls: u64,
 }
 
-/// What lies between the ranks.
+/// Network between the ranks.
 struct Net {
     order: Order,
     now: f64,
@@ -321,28 +321,28 @@ impl Channel for MemoryChannel {
     }
 }
 
-/// What happened in a world.
+/// Result of a world.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What each rank returned; `None` for those that are blocked.
+    /// Result of each rank; `None` for those that are blocked.
     pub results: Vec<Option<Result<()>>>,
-    /// What each rank waits for.
+    /// Operation that each rank waits for.
     pub waiting: Vec<Option<Waiting>>,
-    /// What each rank left unfinished.
+    /// Operations that each rank left unfinished.
     pub leftovers: Vec<Vec<String>>,
     /// Operations that each rank still remembers.
     pub operations: Vec<String>,
     /// The packets in the order of their delivery.
     pub transcript: Vec<String>,
-    /// What the ranks printed.
+    /// Output of the ranks.
     pub printed: Vec<String>,
     /// The code of an abort.
     pub aborted: Option<i32>,
     /// The date of the end.
     pub now: f64,
-    /// How often the ranks were polled.
+    /// Number of times that the ranks were polled.
     pub polls: u64,
-    /// What happened on the connections of each rank, when everything had arrived.
+    /// Counts of the connections of each rank, when everything had arrived.
     pub flow: Vec<Option<FlowReport>>,
 }
 
@@ -413,7 +413,7 @@ impl Outcome {
         self
     }
 
-    /// What a blocked rank waits for, without the source line, and for whom.
+    /// Returns what a blocked rank waits for, without the source line, and for whom.
     #[track_caller]
     pub fn blocked(&self, rank: usize) -> (&str, &[u32]) {
         let waiting = self.waiting[rank].as_ref().expect("the rank is blocked");
@@ -421,7 +421,7 @@ impl Outcome {
     }
 }
 
-/// How a world is set up.
+/// Options of a world.
 #[derive(Clone, Debug)]
 pub struct World {
     pub ranks: u32,

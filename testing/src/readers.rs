@@ -1,5 +1,5 @@
-//! What must hold for any text that the readers of platforms are given; used by tests and by the
-//! fuzz targets.
+//! Properties that hold for any text that the readers of platforms are given; used by tests and by
+//! the fuzz targets.
 
 use platform::{HostId, LoadError, Platform};
 use simgrid_import::import;

@@ -17,7 +17,7 @@ use simrun::{Size, status};
 use crate::command_line;
 use crate::limits::{Limit, missed};
 
-/// What is calibrated, and where the results go.
+/// A calibration: its samples, and where the results go.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CalibrateCommand {
     /// The measurements: samples as CSV, or what an OSU benchmark or the PingPong of IMB printed
@@ -125,7 +125,7 @@ pub(crate) fn run(command: &CalibrateCommand) -> ExitCode {
     }
 }
 
-/// What is wrong, line by line, if any error is larger than was required.
+/// Returns what is wrong, line by line, if any error is larger than was required.
 fn too_large(command: &CalibrateCommand, calibration: &Calibration) -> Option<String> {
     let mut all = Vec::from_iter(missed(&command.require, calibration.errors().as_ref()));
     let limits = &command.require_programs;

@@ -22,7 +22,7 @@ use simrun::{Size, package, status};
 use crate::limits::{Limit, missed};
 use crate::{command_line, statics};
 
-/// What is compared.
+/// Subjects of a comparison.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CompareCommand {
     /// The folder of a package, or a built program, that prints times such as "round 3: 12.5 us"
@@ -86,14 +86,14 @@ pub(crate) struct CompareCommand {
     arguments: Vec<OsString>,
 }
 
-/// What a comparison is of, besides what was asked for.
+/// Facts of a comparison besides the options.
 struct Plan<'a> {
     command: &'a CompareCommand,
     ranks: u32,
     /// The place of this process, where srun or mpirun has started it.
     place: Option<Place>,
     program: PathBuf,
-    /// How many processes have been started in this one's place.
+    /// Number of processes that have been started in this one's place.
     started: Cell<u32>,
 }
 
@@ -240,7 +240,7 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
     Ok(comparison)
 }
 
-/// What differs from the calibration, so that it may not hold: how ranks wait, how many there are,
+/// Differences from the calibration, so that it may not hold: how ranks wait, how many there are,
 /// and over what they talk.
 fn other_way(plan: &Plan<'_>, facts: &Facts) -> Vec<String> {
     let mut notes = Vec::new();
@@ -314,7 +314,7 @@ impl CompareCommand {
     }
 }
 
-/// What the simulation says, for all cases.
+/// Simulated times of all cases.
 fn predicted(plan: &Plan<'_>) -> Result<Vec<Rounds>, String> {
     let command = plan.command;
     let mut all = Vec::new();
@@ -411,7 +411,7 @@ fn sentinels(plan: &Plan<'_>, number: u32) -> Result<Vec<validation::Block>, Str
     }
 }
 
-/// What a process prints; its errors go where ours go.
+/// Returns the output of a process; its errors go where ours go.
 fn output(command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command

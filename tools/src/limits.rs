@@ -1,8 +1,8 @@
-//! How large errors may be at most, as `--require median=5%,p90=12%,worst=20%` says.
+//! Largest accepted errors, as `--require median=5%,p90=12%,worst=20%` says.
 
 use validation::ErrorSummary;
 
-/// What an error may be at most.
+/// Largest errors that are accepted.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
     name: String,
@@ -29,7 +29,7 @@ impl std::str::FromStr for Limit {
 }
 
 impl Limit {
-    /// What is wrong, if the errors are larger.
+    /// Returns what is wrong, if the errors are larger.
     fn missed(&self, errors: Option<&ErrorSummary>) -> Option<String> {
         let Some(errors) = errors else {
             return Some(format!(
@@ -53,7 +53,7 @@ impl Limit {
     }
 }
 
-/// What is wrong, line by line, if the errors are larger than any of the limits.
+/// Returns what is wrong, line by line, if the errors are larger than any of the limits.
 pub(crate) fn missed(limits: &[Limit], errors: Option<&ErrorSummary>) -> Option<String> {
     let missed = limits.iter().filter_map(|limit| limit.missed(errors));
     let missed: Vec<String> = missed.collect();

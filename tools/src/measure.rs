@@ -20,7 +20,7 @@ use simrun::{REVISION, Size, load, status};
 
 use crate::measure_real;
 
-/// What is measured, on what, and where the samples go.
+/// A measurement: its subject, its device, and where the samples go.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MeasureCommand {
     /// What carries the messages
@@ -51,7 +51,7 @@ pub(crate) struct MeasureCommand {
     pub(crate) session: Option<u32>,
 }
 
-/// What carries the messages.
+/// Carrier of the messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Backend {
     /// Sockets
@@ -264,7 +264,7 @@ fn simulated(command: &MeasureCommand) -> Result<Vec<Session>, ExitCode> {
 }
 
 impl MeasureCommand {
-    /// How many ranks, where they are started here.
+    /// Returns the number of ranks, where they are started here.
     pub(crate) fn ranks(&self) -> u32 {
         self.ranks.unwrap_or(2)
     }
@@ -291,7 +291,8 @@ fn head(command: &MeasureCommand, run: Option<&RealRun>) -> String {
     text
 }
 
-/// How and where ranks ran. The machine is that of rank 0: the others are taken to be like it.
+/// Describes how and where ranks ran. The machine is that of rank 0: the others are taken to be
+/// like it.
 fn real_head(command: &MeasureCommand, network: Network, run: Option<&RealRun>) -> String {
     let mut text = command.way.as_comments(network);
     if let Some(found) = run.and_then(RealRun::congestion_control) {

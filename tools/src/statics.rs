@@ -37,7 +37,7 @@ fn look_into(folder: &Path, places: &mut Vec<String>) {
     }
 }
 
-/// Whether a line declares something that all simulated ranks share and can change.
+/// Returns true if a line declares something that all simulated ranks share and can change.
 fn is_shared(line: &str) -> bool {
     let line = line.trim_start();
     if line.starts_with("thread_local!") || line.starts_with("std::thread_local!") {

@@ -11,7 +11,7 @@ pub(crate) fn check(case: &str, options: &str) -> Ran {
     simrun(&format!("check {options} {program} -- --case {case}"))
 }
 
-/// What a shell makes of a line.
+/// Words that a shell makes of a line.
 pub(crate) fn shell(line: &str) -> Ran {
     run(command("sh").args(["-c", line]))
 }
@@ -172,7 +172,7 @@ fn json_has_its_keys() {
     );
 }
 
-/// What does not depend on how long a search took.
+/// Results that do not depend on how long a search took.
 fn without_times(ran: &Ran) -> serde_json::Value {
     let mut found = ran.json();
     for key in ["wall_s", "transitions_per_s"] {
@@ -220,7 +220,7 @@ fn threads_change_no_result() {
     );
 }
 
-/// What was counted, whatever the way there.
+/// Counts, whatever the way there.
 pub(crate) fn counts(found: &serde_json::Value) -> Vec<serde_json::Value> {
     let keys = [
         "verdict",

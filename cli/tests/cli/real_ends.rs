@@ -1,4 +1,4 @@
-//! What is left when a real run has ended: no process, no secret, and a word from everybody who
+//! State after a real run: no process, no secret, and a word from everybody who
 //! knows.
 
 use std::fs;

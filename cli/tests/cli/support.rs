@@ -11,7 +11,7 @@ pub(crate) const SIMRUN: &str = env!("CARGO_BIN_EXE_simrun");
 /// A platform that every machine simulates at once.
 pub(crate) const CLUSTER: &str = "platforms/cluster.toml";
 
-/// What a process left behind.
+/// Output and status of a process.
 #[derive(Debug)]
 pub(crate) struct Ran {
     /// The exit status; 0 to 255.

@@ -1,4 +1,4 @@
-//! How the command line reads: help, versions, where options and APP may stand, and programs that
+//! The command line: help, versions, where options and APP may stand, and programs that
 //! run alone.
 
 use crate::support::{CLUSTER, SIMRUN, command, program, run, simrun};

@@ -13,14 +13,14 @@ use sim_core::Schedule;
 use crate::Size;
 use crate::args::{Format, ranks, send_mode};
 
-/// What the exit statuses mean, for the end of help texts.
+/// Meanings of the exit statuses, for the end of help texts.
 pub const EXIT_STATUS: &str = "\
 Exit status: 0 nothing found, 1 found, 2 bad usage or input, 3 nothing found but not all explored, 130 interrupted.";
 
-/// How many findings are kept: among so many, those that say something new are shown.
+/// Number of findings that are kept: among so many, those that say something new are shown.
 const FINDINGS_MAX: usize = 100;
 
-/// Which orders are left out because others are the same.
+/// Reductions of the search: orders that are left out because others are the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 enum Reduction {
     /// Each class of orders once.
@@ -32,7 +32,7 @@ enum Reduction {
     None,
 }
 
-/// How long work takes.
+/// Durations of work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 enum Transfers {
     /// Longer or shorter than whatever it meets.
@@ -42,7 +42,7 @@ enum Transfers {
     Instant,
 }
 
-/// How runs are chosen.
+/// Strategies of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Strategy {
     DepthFirst,
@@ -308,17 +308,17 @@ impl CheckArgs {
         self.seed
     }
 
-    /// Whether work is over as soon as it has begun.
+    /// Returns true if work is over as soon as it has begun.
     pub(super) fn transfers_are_instant(&self) -> bool {
         self.transfers == Transfers::Instant
     }
 
-    /// Whether the number of transitions is limited.
+    /// Returns true if the number of transitions is limited.
     pub(super) const fn has_transitions_max(&self) -> bool {
         self.max_transitions.is_some()
     }
 
-    /// Whether the search could go on for ever.
+    /// Returns true if the search could go on for ever.
     pub(super) const fn never_ends(&self) -> bool {
         !matches!(self.strategy, Strategy::DepthFirst)
             && self.replay.is_none()
@@ -374,7 +374,7 @@ impl CheckArgs {
         }
     }
 
-    /// What is chosen about the program.
+    /// Returns what is chosen about the program.
     pub(super) fn run_options(&self, send_mode: Option<SendMode>) -> run::Options {
         run::Options {
             ranks: Some(self.ranks),
@@ -425,7 +425,7 @@ impl CheckArgs {
             .collect()
     }
 
-    /// What is chosen about the program, as options.
+    /// Returns what is chosen about the program, as options.
     fn program_options(&self, send_mode: Option<SendMode>) -> String {
         let mut command = format!(" -n {}", self.ranks);
         if let Some(platform) = &self.platform {

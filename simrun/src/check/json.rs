@@ -1,4 +1,4 @@
-//! What a search or a replay prints for programs: one JSON object.
+//! Results of a search or a replay as one JSON object.
 
 use explore::{Bound, Critical, End, FindingStep, Followed, Verdict};
 use run::SendMode;

@@ -24,7 +24,7 @@ pub(super) struct Part {
     pub(super) numbers: QueueNumbers,
 }
 
-/// What a search is of, in the order in which it is compared.
+/// Subject of a search, in the order in which it is compared.
 const KEYS: [&str; 6] = [
     "program",
     "arguments",
@@ -34,7 +34,7 @@ const KEYS: [&str; 6] = [
     "executable",
 ];
 
-/// What a search is of: the same for those that can go on where another was.
+/// Subject of a search: the same for those that can continue another.
 pub(super) fn identity(
     program: &str,
     options: &str,

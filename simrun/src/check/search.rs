@@ -23,7 +23,7 @@ use crate::{progress, status};
 /// So many different findings are shown.
 const SHOWN_MAX: usize = 5;
 
-/// What a search has to tell.
+/// Results of a search.
 pub(super) struct Searched {
     pub(super) report: Report,
     pub(super) found: Vec<Found>,
@@ -57,7 +57,7 @@ impl Searched {
             .unwrap_or(Verdict::Ok)
     }
 
-    /// Whether all orders were covered, with all sends.
+    /// Returns true if all orders were covered, with all sends.
     pub(super) fn is_exhaustive(&self) -> bool {
         self.reports().all(Report::is_exhaustive)
     }
@@ -186,7 +186,7 @@ fn show(subject: &Subject<'_>, searched: &Searched) -> Result<ExitCode, ExitCode
     Ok(ExitCode::from(status_of(searched)))
 }
 
-/// What the search is of, for the file in which it is kept.
+/// Returns the subject of the search, for the file in which it is kept.
 fn identity(subject: &Subject<'_>) -> Value {
     let args = subject.args;
     let platform = subject.platform.as_ref();

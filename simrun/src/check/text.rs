@@ -1,4 +1,4 @@
-//! What a search or a replay prints for people.
+//! Results of a search or a replay as text.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
     text
 }
 
-/// What came of a search with other sends.
+/// Result of a search with other sends.
 pub(super) fn pass(pass: &Pass) -> String {
     let (statistics, condition) = (&pass.report.statistics, pass.condition());
     let traces = summary::count(statistics.traces, "trace");
@@ -138,7 +138,7 @@ pub(crate) fn clock_warning(places: &[String]) -> String {
     format!("time stands still here, and {places} {reads}: what depends on it is not checked")
 }
 
-/// What is no mistake by itself.
+/// Warnings: no mistakes by themselves.
 fn warnings(warnings: &[Warning], clock_reads: &[String]) -> String {
     let mut text = String::new();
     for warning in warnings {
@@ -161,7 +161,7 @@ fn warnings(warnings: &[Warning], clock_reads: &[String]) -> String {
     text
 }
 
-/// What is wrong, the way there, where everybody was then, and how to see it again.
+/// A finding: what is wrong, the way there, where every actor was, and how to see it again.
 fn finding(found: &Found) -> String {
     let kind = found.finding.kind.name();
     let message = found.message();
@@ -207,7 +207,7 @@ fn finding(found: &Found) -> String {
     text
 }
 
-/// What is known of shorter ways, in words.
+/// Returns what is known of shorter ways, in words.
 const fn way(way: Way) -> &'static str {
     match way {
         Way::Given => "",
@@ -295,7 +295,7 @@ pub(super) fn impossible(schedule: &Schedule, position: usize, followed: &Follow
     )
 }
 
-/// Who could go on, as steps of a schedule.
+/// Actors that could take a step, as steps of a schedule.
 fn choices(possible: &[(ActorId, u32)]) -> String {
     let texts: Vec<String> = possible
         .iter()

@@ -80,7 +80,7 @@ fn short(line: &str) -> String {
     line.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-/// Whether no step of another actor necessarily comes before or after.
+/// Returns true if no step of another actor necessarily comes before or after.
 fn is_concurrent(steps: &[FindingStep], position: usize) -> bool {
     let rank = |step: &FindingStep| clock(step, step.actor);
     let own = &steps[position];
@@ -91,7 +91,7 @@ fn is_concurrent(steps: &[FindingStep], position: usize) -> bool {
     })
 }
 
-/// How many steps of an actor happen before or with a step.
+/// Returns the number of steps of an actor that happen before or with a step.
 fn clock(step: &FindingStep, actor: ActorId) -> u32 {
     let index = actor.number() as usize - 1;
     step.clock.get(index).copied().unwrap_or(0)

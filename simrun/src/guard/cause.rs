@@ -88,6 +88,6 @@ impl Stopped {
     }
 }
 
-/// What a rank did that ends the process.
+/// Action of a rank that ends the process.
 pub(super) const ENDED: &str =
     "ended the process, as std::process::exit does: expected it to return";

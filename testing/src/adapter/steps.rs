@@ -1,4 +1,4 @@
-//! What happens between the calls: one request is carried out, or one end is told.
+//! Steps between the calls: one request is carried out, or one end is told.
 
 use super::{Entry, Net, Receive, Request, State, TRIES};
 use rdma::{Access, Operation, QpState, SendFlags, Sge, WcOpcode, WcStatus, WorkCompletion};
@@ -264,7 +264,7 @@ impl Net {
         Ok(length)
     }
 
-    /// What a request brings arrives.
+    /// Delivers what a request brings.
     fn deliver(
         &mut self,
         adapter: usize,
@@ -321,7 +321,7 @@ impl Net {
         Ok(())
     }
 
-    /// What a request fetches.
+    /// Data that a request fetches.
     fn fetch(
         &mut self,
         adapter: usize,
@@ -468,7 +468,7 @@ impl State {
     }
 }
 
-/// What the sides are told of a request that the receiving one refuses.
+/// Tells both sides of a request that the receiving one refuses.
 fn refused(status: WcStatus) -> Refusal {
     Refusal::Failed(status, Some(status))
 }

@@ -134,7 +134,7 @@ pub fn scarce() -> impl Iterator<Item = Limits> {
     })
 }
 
-/// What a race is about: a send in this mode of so many bytes is cancelled after a while, and its
+/// Parameters of a race: a send in this mode of so many bytes is cancelled after a while, and its
 /// receive is posted after a while.
 #[derive(Clone, Copy, Debug)]
 pub struct Race {

@@ -23,7 +23,7 @@ fn simulation(network: &str, (bandwidth, latency): (&str, &str), more: &str) -> 
     let platform = Platform::parse("p.toml", &text).unwrap_or_else(|error| panic!("{error}"));
     let platform = Arc::new(platform);
     let names = Rc::new(HostNames(Arc::clone(&platform)));
-    Simulation::new(platform::model(platform), names, 0)
+    Simulation::new(models::model(platform), names, 0)
 }
 
 /// Links of 1e6 bytes/s and 1 s.
@@ -290,7 +290,7 @@ fn actors_on_hosts_with_a_state_profile_end_and_start_again() {
                 [\"5s\", \"off\"]], period = \"10s\" }\n[hosts.b]\nspeed = \"1Gf\"";
     let platform = Arc::new(Platform::parse("p.toml", text).expect("a platform"));
     let names = Rc::new(HostNames(Arc::clone(&platform)));
-    let mut simulation = Simulation::new(platform::model(platform), names, 0);
+    let mut simulation = Simulation::new(models::model(platform), names, 0);
     let log = Log::default();
     let seen = log.clone();
     simulation.spawn_restarting("worker", 0, move |me| {

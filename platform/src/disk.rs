@@ -9,10 +9,10 @@ use sim_core::{DiskId, HostId};
 pub(crate) const DISKS_MAX: u32 = 1 << 28;
 
 /// A disk with its limits.
-#[derive(Clone, PartialEq, Debug)]
-pub struct DiskInfo {
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct DiskInfo<'p> {
     /// Its name, unique on its host.
-    pub name: String,
+    pub name: &'p str,
     /// The host that it belongs to.
     pub host: HostId,
     /// Bytes per second of all that read together.

@@ -24,7 +24,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::model::{Compat, NetworkParameters};
+use crate::network::{Compat, NetworkParameters};
 use crate::pattern::HostPattern;
 use crate::protocol::{Carriage, Preset, Ready, Synchronous};
 use crate::units::{Bandwidth, Duration, Size};

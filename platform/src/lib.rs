@@ -1,7 +1,7 @@
-//! Hosts, links and routes, and the models that say how long work takes on them.
+//! Hosts, links, disks and routes, and the parameters of the models that say how long work takes on them.
 //!
-//! A [`Platform`] is read from a TOML file; [`FlowModel`] runs computations and transfers on it as a
-//! [`sim_core::Resource`]. This crate knows no program.
+//! A [`Platform`] is read from a TOML file; the package `models` runs computations and transfers on it. This crate knows
+//! no program.
 //!
 //! # The platform file
 //!
@@ -65,9 +65,6 @@
 //! let route = platform.route(host("front"), host("node-3"))?;
 //! assert_eq!(route.hops.len(), 3);
 //! assert_eq!(route.latency_s, 20e-6 + 100e-9 + 625e-9);
-//!
-//! let model = platform::model(platform.into());
-//! # let _ = model;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -363,13 +360,14 @@ mod disk;
 pub mod file;
 mod graph;
 mod mistake;
-mod model;
 mod names;
 mod nearest;
+mod network;
 mod note;
 mod overrides;
 mod pattern;
 mod platform;
+pub mod profile;
 mod protocol;
 mod reach;
 mod route;
@@ -382,16 +380,15 @@ mod zone;
 pub use disk::DiskInfo;
 pub use file::{AtLimit, Connection, ConnectionMode, Protocol, Routing, Sharing};
 pub use mistake::{LoadError, Mistake, Mistakes, Source, Unreadable};
-pub use model::profile;
-pub use model::{
-    CROSSTRAFFIC, Compat, FactorStep, Factors, FlowModel, FluidParameters, IbPenaltyFactors,
-    LogGops, Loopback, NetworkModel, NetworkParameters, OverheadSection, Overheads, model,
-};
 pub use names::HostNames;
+pub use network::{
+    CROSSTRAFFIC, Compat, FactorStep, Factors, FluidParameters, IbPenaltyFactors, LogGops,
+    Loopback, NetworkModel, NetworkParameters, OverheadSection, Overheads,
+};
 pub use note::Note;
 pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
-pub use platform::{LinkInfo, Platform, read_text};
+pub use platform::{AirLink, LinkInfo, Platform, read_text};
 pub use protocol::{Carriage, Preset, Ready, Synchronous};
 pub use reach::Unreachable;
 pub use route::{Hop, LinkId, NoRoute, Route};

@@ -23,8 +23,8 @@ use std::str::FromStr;
 use toml::{Table, Value};
 
 use crate::file::{IN_PLACE_OF_LINKS, cut};
-use crate::model::{NetworkModel, NetworkParameters};
 use crate::nearest::nearest;
+use crate::network::{NetworkModel, NetworkParameters};
 use crate::units::split_number;
 pub(crate) use blame::blame;
 

@@ -22,10 +22,10 @@ use crate::build::{build, finish};
 use crate::disk::{DiskInfo, Disks};
 use crate::file::{PlatformFile, Read};
 use crate::mistake::{LoadError, Mistakes, Source, Unreadable};
-use crate::model::profile::Profile;
 use crate::nearest::nearest;
 use crate::note::Note;
 use crate::overrides::{Override, apply, blame};
+use crate::profile::Profile;
 use crate::route::{LinkId, NoRoute, Place, Route, Wire};
 use crate::summary::{Outline, Summary};
 use crate::zone::{Gap, Tree};
@@ -119,6 +119,15 @@ pub struct LinkInfo {
     pub latency: Span,
     /// How transfers share it.
     pub sharing: Sharing,
+}
+
+/// The air of a Wi-Fi zone, which its stations share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AirLink {
+    /// Its number as a link, in the direction `up`.
+    pub link: LinkId,
+    /// True if collisions cost part of the time: the key `decay` of the zone.
+    pub decay: bool,
 }
 
 impl Platform {
@@ -341,12 +350,24 @@ impl Platform {
         }
     }
 
-    /// The power states of all hosts that have several; hosts of a cluster have theirs in common.
-    pub(crate) fn powers(&self) -> impl Iterator<Item = &Power> {
+    /// Returns true if a host is in a power state of speed 0 at the start.
+    #[must_use]
+    pub fn has_stopped_host(&self) -> bool {
         let clusters = self.tree.clusters.iter();
         let own = clusters.flat_map(|cluster| cluster.own_hosts.values());
         let own = own.filter_map(|own| own.power.as_ref());
-        self.power.values().chain(own)
+        let mut powers = self.power.values().chain(own);
+        powers.any(|power| power.speeds.get(power.state as usize) == Some(&0.0))
+    }
+
+    /// The air of each Wi-Fi zone, as a link.
+    pub fn airs(&self) -> impl Iterator<Item = AirLink> + use<'_> {
+        let zones = self.tree.zones.iter();
+        let airs = zones.filter_map(|zone| zone.air.as_ref());
+        airs.map(|air| AirLink {
+            link: air.wire.id(false),
+            decay: air.decay,
+        })
     }
 
     /// The changes that the file declares for links and hosts while anything runs, in the order of the file.
@@ -388,10 +409,10 @@ impl Platform {
 
     /// Name, host and limits of a disk.
     #[must_use]
-    pub fn disk(&self, disk: DiskId) -> Option<DiskInfo> {
+    pub fn disk(&self, disk: DiskId) -> Option<DiskInfo<'_>> {
         let (host, disk) = self.disks.get(disk)?;
         Some(DiskInfo {
-            name: disk.name.to_string(),
+            name: &disk.name,
             host,
             read_bandwidth: disk.read_bandwidth,
             write_bandwidth: disk.write_bandwidth,

@@ -187,8 +187,7 @@ fn run(
     )]
     let start = std::time::Instant::now();
     let names = Rc::new(HostNames(Arc::clone(platform)));
-    let mut simulation =
-        Simulation::new(platform::model(Arc::clone(platform)), names, options.seed);
+    let mut simulation = Simulation::new(models::model(Arc::clone(platform)), names, options.seed);
     configure(&mut simulation, options, ranks);
     simulation.set_console(Rc::clone(output) as Rc<dyn Console>);
     let fabric = program.has_ranks().then(|| {

@@ -121,7 +121,7 @@ pub fn stepper(
 fn empty(platform: Option<&Arc<Platform>>, hosts: u32, seed: u64) -> Simulation {
     if let Some(platform) = platform {
         let names = Rc::new(HostNames(Arc::clone(platform)));
-        return Simulation::new(platform::model(Arc::clone(platform)), names, seed);
+        return Simulation::new(models::model(Arc::clone(platform)), names, seed);
     }
     let names: Vec<String> = (0..hosts).map(|host| format!("host-{host}")).collect();
     // Nobody sees these: no time passes.

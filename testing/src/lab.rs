@@ -3,8 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use models::FlowModel;
 use platform::profile::{Change, Profile};
-use platform::{FlowModel, LinkId, Platform};
+use platform::{LinkId, Platform};
 use sim_core::{ActivityId, CannotStart, End, HostId, Io, ParallelWork, Resource, Time, Work};
 
 /// No limit of the rate.

@@ -132,7 +132,7 @@ impl Runner {
     {
         let platform = Arc::new(Platform::parse("nodes.toml", &self.platform).expect("a platform"));
         let names = Rc::new(HostNames(Arc::clone(&platform)));
-        let mut simulation = Simulation::new(platform::model(platform), names, 1);
+        let mut simulation = Simulation::new(models::model(platform), names, 1);
         simulation.set_clock(self.clock);
         simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
         let size = u32::try_from(self.hosts.len()).expect("few ranks");

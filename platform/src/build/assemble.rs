@@ -10,8 +10,8 @@ use crate::file::{
     ClusterEntry, DiskEntry, HostEntry, LinkEntry, Named, PlatformFile, PowerState, Speeds,
     ToItself, TopologyEntry, ZoneEntry,
 };
-use crate::model::profile::{Profile, Target};
 use crate::platform::{Cores, Platform, Power, Single};
+use crate::profile::{Profile, Target};
 use crate::route::Wire;
 use crate::topology::{Dragonfly, FatTree, Switch, Topology, Torus};
 use crate::zone::{Air, Tree, Zone};

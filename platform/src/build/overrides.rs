@@ -11,8 +11,8 @@ use crate::file::{
     ClusterEntry, Collector, HostOverride, LinkOverride, Named, PowerState, ProfileEntry, Read,
     Speeds, cut,
 };
-use crate::model::profile::{Profile, Target};
 use crate::platform::Cores;
+use crate::profile::{Profile, Target};
 use crate::route::Wire;
 use crate::{HostId, LinkId};
 

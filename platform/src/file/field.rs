@@ -4,8 +4,8 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::{Direction, Routing, Sharing, ToItself};
-use crate::model::NetworkModel;
 use crate::nearest::nearest;
+use crate::network::NetworkModel;
 use crate::pattern::{HostPattern, PatternError};
 use crate::units::{Kind, Quantity};
 

@@ -5,7 +5,7 @@ use toml::de::DeValue;
 
 use super::field::{Field, Wrong};
 use super::section::{Collector, Section};
-use crate::model::{
+use crate::network::{
     Compat, FactorStep, Factors, IbPenaltyFactors, NetworkModel, NetworkParameters,
     OverheadSection, Overheads,
 };
@@ -90,7 +90,7 @@ impl Field for Crosstraffic {
         const EXPECTED: &str =
             "true, false, or the share of the acknowledgements, a number from 0 to 1";
         let share = match value.get_ref() {
-            DeValue::Boolean(true) => Some(crate::model::CROSSTRAFFIC),
+            DeValue::Boolean(true) => Some(crate::network::CROSSTRAFFIC),
             DeValue::Boolean(false) => Some(0.0),
             _ => number(value).filter(|share| (0.0..=1.0).contains(share)),
         };

@@ -18,7 +18,7 @@ use toml::de::DeValue;
 
 use super::field::{Field, Wrong, cut};
 use super::section::{Collector, Section};
-use crate::model::profile::{Events, PERIOD_MIN_S, Profile, Target};
+use crate::profile::{Events, PERIOD_MIN_S, Profile, Target};
 use crate::units::{Duration, ProfileBandwidth};
 
 /// The largest profile file, in bytes: about a million events.

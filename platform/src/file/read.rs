@@ -14,7 +14,7 @@ use super::syntax::syntax;
 use super::zone::ZoneReader;
 use super::{Connection, PlatformFile, Protocol, VERSION, ZoneEntry};
 use crate::mistake::Mistake;
-use crate::model::{NetworkModel, NetworkParameters};
+use crate::network::{NetworkModel, NetworkParameters};
 
 /// What reading gives: the file if it has no mistake, and the names of all entries in any case.
 #[derive(Debug)]

@@ -25,5 +25,5 @@ pub(crate) fn platform(hosts: u64, model: &str) -> Platform {
 /// A simulation on any platform.
 pub(crate) fn on(platform: Arc<Platform>) -> Simulation {
     let names = Rc::new(HostNames(Arc::clone(&platform)));
-    Simulation::new(platform::model(platform), names, 0)
+    Simulation::new(models::model(platform), names, 0)
 }

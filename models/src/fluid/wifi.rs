@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use sim_core::Time;
 
 use super::{Dynamics, FlowModel, Laws, Phase};
-use crate::{Hop, LinkId, Platform, Route};
+use platform::{Hop, LinkId, Platform, Route};
 
 /// Stations up to which there is no decay.
 const UNDISTURBED: u32 = 20;
@@ -47,11 +47,9 @@ pub(super) struct Decaying {
 
 impl Decaying {
     pub(super) fn new(platform: &Platform) -> Self {
-        let zones = platform.tree.zones.iter();
-        let all = zones.filter_map(|zone| zone.air.as_ref());
-        let decaying = all.filter(|air| air.decay);
+        let decaying = platform.airs().filter(|air| air.decay);
         Self {
-            parts: decaying.map(|air| (air.wire.id(false), 1.0)).collect(),
+            parts: decaying.map(|air| (air.link, 1.0)).collect(),
             stations: BTreeMap::new(),
         }
     }
@@ -101,9 +99,8 @@ impl Laws {
 impl FlowModel {
     /// Whether a link is the air of a Wi-Fi zone.
     pub(super) fn is_air(&self, link: LinkId) -> bool {
-        let zones = self.platform.tree.zones.iter();
-        let mut air = zones.filter_map(|zone| zone.air.as_ref());
-        air.any(|air| air.wire.number == link.0 / 2)
+        let mut airs = self.platform.airs();
+        airs.any(|air| air.link.0 / 2 == link.0 / 2)
     }
 
     /// Gives the air of each zone with decay the part that its stations leave, if shares are about to change.

@@ -35,7 +35,7 @@ fn simulation(platform: &str) -> Simulation {
     let platform = Platform::parse("p.toml", platform).unwrap_or_else(|error| panic!("{error}"));
     let platform = Arc::new(platform);
     let hosts = Rc::new(HostNames(Arc::clone(&platform)));
-    Simulation::new(platform::model(platform), hosts, 0)
+    Simulation::new(models::model(platform), hosts, 0)
 }
 
 /// Runs one actor on host a; the outcome and the last date.

@@ -4,7 +4,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use platform::{FlowModel, HostId, Platform, Route};
+use models::FlowModel;
+use platform::{HostId, Platform, Route};
 use sim_core::{ActivityId, End, Resource, Time, Work};
 
 fn cluster(hosts: u32, backbone: bool) -> Arc<Platform> {

@@ -7,8 +7,8 @@
 use sim_core::{CannotStart, Control, HostId, LinkState, PowerStates, Time};
 
 use super::FlowModel;
-use crate::LinkId;
-use crate::model::profile::Change;
+use platform::LinkId;
+use platform::profile::Change;
 
 /// Makes a change at the date `now`.
 ///

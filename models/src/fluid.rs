@@ -49,9 +49,9 @@ use parallel::Task;
 use ways::Ways;
 use wifi::Decaying;
 
-use super::agenda::Agenda;
-use super::ib::Contention;
-use crate::{Platform, Route};
+use crate::agenda::Agenda;
+use crate::contention::Contention;
+use platform::{Platform, Route};
 
 /// The fluid model of a platform, with the parameters of its `[network]` table.
 #[derive(Debug)]

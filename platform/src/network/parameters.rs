@@ -25,7 +25,7 @@ use crate::units::{Bandwidth, Duration, Size};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkModel {
-    /// Latency, then max-min fair sharing: see [`FlowModel`](crate::FlowModel).
+    /// Latency, then max-min fair sharing: see the engine in the package `models`.
     Flow,
     /// No factors; unfair by round-trip time.
     Raw,

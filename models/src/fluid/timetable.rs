@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use sim_core::Time;
 
-use crate::model::profile::{Profile, Target};
+use platform::profile::{Profile, Target};
 
 /// All profiles, and the date of the next event of each.
 #[derive(Default, Debug)]

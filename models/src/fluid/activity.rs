@@ -4,7 +4,7 @@ use sim_core::{ActivityId, DiskId, HostId, Span, Time};
 
 use super::dynamics::Dynamics;
 use super::laws::Laws;
-use crate::Route;
+use platform::Route;
 
 /// All activities by slot, those that have ended included.
 #[derive(Default, Debug)]

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use sim_core::{ActivityId, Change, End, HostId, Resource, Span, Time, Work};
 
 use super::FlowModel;
-use crate::profile::Change as Alteration;
-use crate::{LinkId, Platform};
+use platform::profile::Change as Alteration;
+use platform::{LinkId, Platform};
 
 /// A model with the part of a kernel that a test needs: a clock, and numbers for activities.
 struct Lab {

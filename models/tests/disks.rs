@@ -160,7 +160,7 @@ fn every_host_of_a_cluster_has_its_own_disks() {
         for disk in names {
             let id = platform.disk_by_name(host, disk).expect("a disk");
             let info = platform.disk(id).expect("the same");
-            assert_eq!((info.host, info.name.as_str()), (host, *disk));
+            assert_eq!((info.host, info.name), (host, *disk));
             assert_eq!(platform.disk_host(id), host);
             seen.push(id);
         }
@@ -175,7 +175,7 @@ fn every_host_of_a_cluster_has_its_own_disks() {
     let front = platform.host_by_name("front").expect("a host");
     let root = platform.disk_by_name(front, "root").expect("a disk");
     let wanted = DiskInfo {
-        name: "root".to_owned(),
+        name: "root",
         host: front,
         read_bandwidth: 1e9,
         write_bandwidth: 2e9,

@@ -9,7 +9,7 @@ use sim_core::{
 
 use super::activity::{Phase, Place};
 use super::{FlowModel, control};
-use crate::model::profile;
+use platform::profile;
 
 /// The same in units of the distance between representable dates, for large dates.
 const TOGETHER_ULP: f64 = 8.0;

@@ -25,8 +25,8 @@ use sim_core::{CannotStart, ParallelWork, Span, Time};
 use super::dynamics::Dynamics;
 use super::wifi::{self, Decaying};
 use super::{FlowModel, Laws, Phase, Place};
-use crate::route::Route;
-use crate::{Hop, LinkId, NoRoute, Platform};
+use platform::Route;
+use platform::{Hop, LinkId, NoRoute, Platform};
 
 /// A task in progress.
 #[derive(Debug)]

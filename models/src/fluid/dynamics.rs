@@ -25,9 +25,8 @@ use sim_core::{HostId, LinkState, Span, Time};
 
 use super::timetable::{Due, Timetable};
 use super::{FlowModel, Phase, Place};
-use crate::model::profile::{Change, Profile, Target};
-use crate::platform::Power;
-use crate::{Hop, LinkId, Platform, Route};
+use platform::profile::{Change, Profile, Target};
+use platform::{Hop, LinkId, Platform, Route};
 
 /// The part of its bandwidth or speed that something that stands still has; in a power state without speed, its flop/s.
 const STANDSTILL: f64 = 1e-30;
@@ -128,12 +127,11 @@ impl Dynamics {
 
     /// Whether a link or a host has no bandwidth or speed at present.
     pub(super) fn stands_still(&self, platform: &Platform) -> bool {
-        let idle = |power: &Power| power.speeds.get(power.state as usize) == Some(&0.0);
         let slow = |link: &LinkNow| link.bandwidth.is_some_and(|now| now < STANDSTILL_BELOW);
         let still = |host: &HostNow| host.scale <= STANDSTILL || host.state_speed == Some(0.0);
         self.links.values().any(slow)
             || self.hosts.values().any(still)
-            || platform.powers().any(idle)
+            || platform.has_stopped_host()
     }
 
     fn link(&mut self, link: u32) -> &mut LinkNow {

@@ -13,7 +13,7 @@
 use sim_core::{CannotStart, DiskId, Io, Span};
 
 use super::{FlowModel, Place};
-use crate::Platform;
+use platform::Platform;
 
 /// Capacities per disk: all, reading, writing.
 const CAPACITIES: u32 = 3;
@@ -32,7 +32,7 @@ impl FlowModel {
         bytes: f64,
         priority: f64,
     ) -> Result<Span, CannotStart> {
-        let Some((_, figures)) = self.platform.disks.get(disk) else {
+        let Some(figures) = self.platform.disk(disk) else {
             return Err(CannotStart(format!(
                 "disk number {} of a platform with {} disks",
                 disk.0,

@@ -2,9 +2,9 @@
 
 use sim_core::{HostId, Span};
 
-use crate::model::loggops::LogGops;
-use crate::model::parameters::{Compat, FluidParameters, NetworkParameters};
-use crate::{Platform, Route};
+use platform::LogGops;
+use platform::{Compat, FluidParameters, NetworkParameters};
+use platform::{Platform, Route};
 
 /// Activities this near to the current date, in seconds, end with it.
 const TOGETHER_S: f64 = 1e-12;
@@ -66,7 +66,7 @@ impl Laws {
         (from, to): (HostId, HostId),
         way: &mut Route,
         way_back: &mut Route,
-    ) -> Result<(), crate::NoRoute> {
+    ) -> Result<(), platform::NoRoute> {
         platform.route_into(from, to, way)?;
         way_back.clear();
         if self.uses_way_back() {

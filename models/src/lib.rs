@@ -1,0 +1,25 @@
+//! The models that say how long computations, transfers and disk accesses take on a [`Platform`].
+//!
+//! One engine, [`FlowModel`], runs all fluid network models: a model is a set of
+//! [`NetworkParameters`](platform::NetworkParameters), on the page of its name. It also computes on
+//! cores and reads and writes disks. Sharing is the business of [`maxmin`].
+//!
+//! *Not modelled*: packets, switches and buffers; see each model. Messages of rank programs under the
+//! model `loggops` have a device of their own in `fabric`.
+
+mod agenda;
+mod contention;
+mod fluid;
+
+use std::sync::Arc;
+
+use platform::Platform;
+use sim_core::Resource;
+
+pub use fluid::FlowModel;
+
+/// Returns the model that the platform file asks for in `[network] model`.
+#[must_use]
+pub fn model(platform: Arc<Platform>) -> Box<dyn Resource> {
+    Box::new(FlowModel::new(platform))
+}

@@ -1,0 +1,23 @@
+//! The network models by name and what `[network]` can set: the parameters of each model, one file each.
+//!
+//! *Not decided here*: what a model computes from them; the package `models` runs them.
+
+mod cm02;
+mod constant;
+mod factors;
+mod flow;
+mod ib;
+mod loggops;
+mod lv08;
+mod overhead;
+mod parameters;
+mod raw;
+mod smpi;
+
+pub use cm02::CROSSTRAFFIC;
+pub use factors::{FactorStep, Factors};
+pub use loggops::LogGops;
+pub use overhead::{OverheadSection, Overheads};
+pub use parameters::{
+    Compat, FluidParameters, IbPenaltyFactors, Loopback, NetworkModel, NetworkParameters,
+};

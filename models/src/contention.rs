@@ -90,11 +90,11 @@ impl Contention {
             if node.outgoing.len() <= 1 {
                 return 1.0;
             }
-            let crowded = node.outgoing.values().any(|to| incoming(*to) > 2);
+            let to_busy_target = node.outgoing.values().any(|to| incoming(*to) > 2);
             let plain = count * self.factors.bs;
-            // The maximum of both kinds: with `ys` below 1 a target that is not crowded decides.
+            // The maximum of both kinds: with `ys` below 1 a target that is not busy decides.
             let quiet = node.outgoing.values().any(|to| incoming(*to) <= 2);
-            match (crowded, quiet) {
+            match (to_busy_target, quiet) {
                 (true, true) => plain.max(plain * self.factors.ys),
                 (true, false) => plain * self.factors.ys,
                 (false, _) => plain,

@@ -35,7 +35,7 @@ mod activity;
 mod control;
 mod disk;
 mod dynamics;
-mod laws;
+mod model_kind;
 mod parallel;
 mod resource;
 mod timetable;
@@ -44,7 +44,7 @@ mod wifi;
 
 use activity::{Activities, Activity, Phase, Place, slowest};
 use dynamics::Dynamics;
-use laws::Laws;
+use model_kind::ModelKind;
 use parallel::Task;
 use ways::Ways;
 use wifi::Decaying;
@@ -60,7 +60,7 @@ pub struct FlowModel {
     activities: Activities,
     agenda: Agenda,
     solver: Solver,
-    laws: Laws,
+    model_kind: ModelKind,
     contention: Option<Contention>,
     dynamics: Dynamics,
     /// The parallel tasks in progress, by slot.
@@ -109,11 +109,11 @@ impl FlowModel {
             u32::try_from(capacities).is_ok(),
             "{capacities} capacities in one platform"
         );
-        let laws = Laws::new(platform.network());
+        let model_kind = ModelKind::new(platform.network());
         let contention = platform.network().ib_penalty_factors.map(Contention::new);
         let mut model = Self {
             solver: Solver::new(capacities as usize),
-            laws,
+            model_kind,
             contention,
             dynamics: Dynamics::default(),
             parallel: BTreeMap::new(),
@@ -201,14 +201,14 @@ impl FlowModel {
     ) -> Result<Span, CannotStart> {
         let activity = &mut self.activities.0[slot as usize];
         activity.place = Place::Transfer(from, to);
-        let parameters = match &self.laws {
-            Laws::Alone(alone) => {
+        let parameters = match &self.model_kind {
+            ModelKind::FixedDuration(alone) => {
                 activity.remaining = 0.0;
                 // A model without links has no ways.
                 self.way_is_on = true;
                 return Ok(alone.duration(bytes));
             }
-            Laws::Fluid { parameters, .. } => parameters,
+            ModelKind::Fluid { parameters, .. } => parameters,
         };
         if self.last_factors.bytes != bytes {
             self.last_factors = SizeFactors {
@@ -244,7 +244,7 @@ impl FlowModel {
         if way.latency_only {
             activity.remaining = 0.0;
         }
-        if factor == 0.0 && self.laws.is_compat() {
+        if factor == 0.0 && self.model_kind.is_compat() {
             // As there: without a latency to pay it begins like one whose way has none.
             activity.weight = 1.0;
         }
@@ -260,10 +260,10 @@ impl FlowModel {
         (from, to): (HostId, HostId),
     ) -> Result<usize, CannotStart> {
         let (route, way_back) = (&mut self.route, &mut self.way_back);
-        self.laws
+        self.model_kind
             .find_ways(&self.platform, (from, to), route, way_back)
             .map_err(|error| CannotStart(error.to_string()))?;
-        let Laws::Fluid { parameters, .. } = &self.laws else {
+        let ModelKind::Fluid { parameters, .. } = &self.model_kind else {
             unreachable!("only fluid models have ways");
         };
         for (way, weight) in [(&*route, 1.0), (&*way_back, parameters.crosstraffic)] {
@@ -274,10 +274,10 @@ impl FlowModel {
             }
         }
         let activity = &mut self.activities.0[slot as usize];
-        if self.laws.is_compat() {
+        if self.model_kind.is_compat() {
             activity.limit_kept = slowest(route, &self.dynamics);
         }
-        activity.weigh(&self.laws, &self.dynamics, route, way_back);
+        activity.weigh(&self.model_kind, &self.dynamics, route, way_back);
         let place = self.ways.keep(from, to);
         let way = self.ways.at_mut(place);
         way.uses.extend_from_slice(self.solver.uses(slot));

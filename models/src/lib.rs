@@ -4,8 +4,8 @@
 //! [`NetworkParameters`](platform::NetworkParameters), on the page of its name. It also computes on
 //! cores and reads and writes disks. Sharing is the business of [`maxmin`].
 //!
-//! *Not modelled*: packets, switches and buffers; see each model. Messages of rank programs under the
-//! model `loggops` have a device of their own in `fabric`.
+//! *Not modelled*: packets, switches and buffers; see each model. Messages of rank programs under
+//! the model `loggops` have a device of their own in `fabric`.
 
 mod agenda;
 mod contention;

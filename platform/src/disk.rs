@@ -1,7 +1,7 @@
 //! Disks of hosts: which there are, and how fast.
 //!
-//! Disks are numbered like hosts, those of single hosts before those of clusters; all hosts of a cluster have the same, which
-//! are computed, not stored.
+//! Disks are numbered like hosts, those of single hosts before those of clusters; all hosts of a
+//! cluster have the same, which are computed, not stored.
 
 use sim_core::{DiskId, HostId};
 
@@ -54,7 +54,8 @@ fn length(disks: &[Disk]) -> u32 {
 }
 
 impl Disks {
-    /// Gives the same disks to `hosts` hosts from `first_host` on, which come after all hosts so far.
+    /// Gives the same disks to `hosts` hosts from `first_host` on, which come after all hosts so
+    /// far.
     pub(crate) fn add(&mut self, first_host: u32, hosts: u32, disks: Vec<Disk>) {
         if disks.is_empty() {
             return;

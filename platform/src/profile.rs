@@ -1,10 +1,12 @@
 //! Changes of links and hosts, at once or at given dates: availability profiles.
 //!
-//! A profile can be read from the text that `SimGrid` uses ([`Events::parse`]): a line `DATE VALUE` for each event, with growing
-//! dates in seconds; empty lines and lines that begin with `#` or `%` mean nothing. A line `LOOPAFTER DELAY` lets the events
-//! come again DELAY seconds after the last one, a line `PERIODICITY PERIOD` every PERIOD seconds.
+//! A profile can be read from the text that `SimGrid` uses ([`Events::parse`]): a line `DATE VALUE`
+//! for each event, with growing dates in seconds; empty lines and lines that begin with `#` or `%`
+//! mean nothing. A line `LOOPAFTER DELAY` lets the events come again DELAY seconds after the last
+//! one, a line `PERIODICITY PERIOD` every PERIOD seconds.
 //!
-//! *Not modelled*: the stochastic profiles of that format, whose dates and values are drawn; they are refused.
+//! *Not modelled*: the stochastic profiles of that format, whose dates and values are drawn; they
+//! are refused.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +15,12 @@ use sim_core::{HostId, Span};
 
 use crate::LinkId;
 
-/// A change of a link or a host. A physical link changes as a whole, whichever of its directions is named.
+/// A change of a link or a host. A physical link changes as a whole, whichever of its directions is
+/// named.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Change {
-    /// A new bandwidth in bytes/s; with 0 nothing moves. It means nothing for the air of a Wi-Fi zone.
+    /// A new bandwidth in bytes/s; with 0 nothing moves. It means nothing for the air of a Wi-Fi
+    /// zone.
     Bandwidth(LinkId, f64),
     /// A new latency.
     Latency(LinkId, Span),
@@ -55,7 +59,8 @@ pub struct Profile {
     pub count: u32,
     /// Dates in seconds, growing, with the value from then on.
     pub events: Arc<[(f64, f64)]>,
-    /// After this many seconds, at least the last date, the events come again; `None` if they do not.
+    /// After this many seconds, at least the last date, the events come again; `None` if they do
+    /// not.
     pub period_s: Option<f64>,
 }
 

@@ -3,7 +3,7 @@
 use sim_core::{ActivityId, DiskId, HostId, Span, Time};
 
 use super::dynamics::Dynamics;
-use super::laws::Laws;
+use super::model_kind::ModelKind;
 use platform::Route;
 
 /// All activities by slot, those that have ended included.
@@ -83,13 +83,19 @@ impl Activity {
     }
 
     /// Finds the weight and the limit that the present state of the links gives to a transfer.
-    pub(super) fn weigh(&mut self, laws: &Laws, links: &Dynamics, way: &Route, way_back: &Route) {
-        let Laws::Fluid {
+    pub(super) fn weigh(
+        &mut self,
+        model_kind: &ModelKind,
+        links: &Dynamics,
+        way: &Route,
+        way_back: &Route,
+    ) {
+        let ModelKind::Fluid {
             parameters,
             weight_s,
             tcp_gamma,
             compat,
-        } = laws
+        } = model_kind
         else {
             return;
         };
@@ -107,7 +113,7 @@ impl Activity {
             self.limit = self.limit.min(slowest(way, links));
         }
         if parameters.rtt_penalty {
-            let slowness = |hop| laws.slowness(hop, links, *weight_s);
+            let slowness = |hop| model_kind.slowness(hop, links, *weight_s);
             let slow = way.hops.iter().map(slowness);
             let slowness: f64 = slow.sum();
             self.weight = match latency + slowness {

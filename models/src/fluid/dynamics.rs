@@ -243,7 +243,7 @@ impl FlowModel {
 
     /// The transfers in progress that cross any of these links, on their way or on the way back.
     fn transfers_over(&mut self, links: &Range<u32>) -> Vec<u32> {
-        let way_back = self.laws.uses_way_back();
+        let way_back = self.model_kind.uses_way_back();
         let mut found = Vec::new();
         for (activity, slot) in self.activities.0.iter().zip(0..) {
             let Place::Transfer(from, to) = activity.place else {
@@ -271,14 +271,19 @@ impl FlowModel {
             let Place::Transfer(from, to) = activity.place else {
                 continue;
             };
-            let found = self.laws.find_ways(
+            let found = self.model_kind.find_ways(
                 &self.platform,
                 (from, to),
                 &mut self.route,
                 &mut self.way_back,
             );
             if found.is_ok() {
-                activity.weigh(&self.laws, &self.dynamics, &self.route, &self.way_back);
+                activity.weigh(
+                    &self.model_kind,
+                    &self.dynamics,
+                    &self.route,
+                    &self.way_back,
+                );
                 self.renew(slot, now);
             }
         }

@@ -24,7 +24,7 @@ use sim_core::{CannotStart, ParallelWork, Span, Time};
 
 use super::dynamics::Dynamics;
 use super::wifi::{self, Decaying};
-use super::{FlowModel, Laws, Phase, Place};
+use super::{FlowModel, ModelKind, Phase, Place};
 use platform::Route;
 use platform::{Hop, LinkId, NoRoute, Platform};
 
@@ -199,9 +199,11 @@ impl FlowModel {
             limit: f64::INFINITY,
         };
         survey.compute(work);
-        let latency_s = match &self.laws {
-            Laws::Fluid { tcp_gamma, .. } => survey.transfer(work, *tcp_gamma, &mut self.route)?,
-            Laws::Alone(alone) => {
+        let latency_s = match &self.model_kind {
+            ModelKind::Fluid { tcp_gamma, .. } => {
+                survey.transfer(work, *tcp_gamma, &mut self.route)?
+            }
+            ModelKind::FixedDuration(alone) => {
                 let durations = work.transfers().map(|(_, _, bytes)| alone.duration(bytes));
                 durations.max().unwrap_or(Span::ZERO).as_secs()
             }
@@ -279,7 +281,7 @@ impl FlowModel {
         let hosts = work.hosts().iter();
         let mut transfers = work.transfers();
         hosts.copied().all(|host| self.dynamics.is_host_on(host))
-            && (matches!(self.laws, Laws::Alone(_))
+            && (matches!(self.model_kind, ModelKind::FixedDuration(_))
                 || transfers.all(|(from, to, _)| {
                     let known = self.platform.route_into(from, to, &mut self.route).is_ok();
                     known && self.dynamics.is_way_on(&self.route)

@@ -48,7 +48,7 @@ impl FlowModel {
     /// Returns the span within which ends are one.
     #[inline]
     fn together(&self, now: Time) -> Span {
-        Span::from_secs(self.laws.together_s().max(TOGETHER_ULP * now.ulp()))
+        Span::from_secs(self.model_kind.together_s().max(TOGETHER_ULP * now.ulp()))
     }
 }
 
@@ -167,7 +167,7 @@ impl Resource for FlowModel {
     }
 
     fn restarts_ended_actors(&self) -> bool {
-        self.laws.is_compat()
+        self.model_kind.is_compat()
     }
 
     fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {

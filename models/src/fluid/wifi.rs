@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 use sim_core::Time;
 
-use super::{Dynamics, FlowModel, Laws, Phase};
+use super::{Dynamics, FlowModel, ModelKind, Phase};
 use platform::{Hop, LinkId, Platform, Route};
 
 /// Stations up to which there is no decay.
@@ -85,7 +85,7 @@ pub(super) fn capacity(hop: &Hop, dynamics: &Dynamics, decaying: &Decaying) -> (
     (found.map_or(1.0, |(_, part)| *part), 1.0 / bandwidth)
 }
 
-impl Laws {
+impl ModelKind {
     /// What a hop adds to a penalty by round-trip time, in seconds.
     pub(super) fn slowness(&self, hop: &Hop, dynamics: &Dynamics, weight_s: f64) -> f64 {
         match (hop.air, self.is_compat()) {

@@ -1,16 +1,17 @@
 //! The model `cm02`: TCP in its steady state, without correction factors.
 //!
-//! Sharing is unfair by round-trip time, as in `raw`. In addition, a transfer has at most one window of 4 MiB on its
-//! way in two latencies, and its acknowledgements take 5 % of its rate on every link of the way back. On a `shared` link
-//! that lies on both ways a lone transfer therefore reaches `B / 1.05`.
+//! Sharing is unfair by round-trip time, as in `raw`. In addition, a transfer has at most one
+//! window of 4 MiB on its way in two latencies, and its acknowledgements take 5 % of its rate on
+//! every link of the way back. On a `shared` link that lies on both ways a lone transfer therefore
+//! reaches `B / 1.05`.
 //!
-//! *Not modelled*: slow start and packet headers. A user could observe that small messages are too fast, and that a lone
-//! transfer over split-duplex links reaches 100 % of the bandwidth.
+//! *Not modelled*: slow start and packet headers. A user could observe that small messages are too
+//! fast, and that a lone transfer over split-duplex links reaches 100 % of the bandwidth.
 //!
 //! A route without latency: as in `raw`.
 //!
-//! Source: H. Casanova, L. Marchal, "A network model for simulation of grid application", research report RR-2002-40, LIP,
-//! ENS Lyon, 2002; constants of `SimGrid` v4.1, `network/model:CM02`.
+//! Source: H. Casanova, L. Marchal, "A network model for simulation of grid application", research
+//! report RR-2002-40, LIP, ENS Lyon, 2002; constants of `SimGrid` v4.1, `network/model:CM02`.
 
 use super::flow::plain;
 use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, size};

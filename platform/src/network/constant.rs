@@ -1,13 +1,15 @@
 //! The model `constant`: every transfer lasts the same time.
 //!
-//! `T = duration`, 1 s unless set, whatever the size, the hosts and the other transfers. Computations are shared as in all
-//! other models. Links and routes are allowed, and mean nothing to a transfer; hosts need no route to talk.
+//! `T = duration`, 1 s unless set, whatever the size, the hosts and the other transfers.
+//! Computations are shared as in all other models. Links and routes are allowed, and mean nothing
+//! to a transfer; hosts need no route to talk.
 //!
-//! *Not modelled*: the network. A user can observe the structure of a program (the number of messages that depend on each
-//! other), and nothing else.
+//! *Not modelled*: the network. A user can observe the structure of a program (the number of
+//! messages that depend on each other), and nothing else.
 //!
-//! Source: `SimGrid` v4.1, `network/model:Constant`, with the duration as its `network/latency-factor` in seconds. That one
-//! refuses links; we ignore them, so that one platform file serves all models.
+//! Source: `SimGrid` v4.1, `network/model:Constant`, with the duration as its
+//! `network/latency-factor` in seconds. That one refuses links; we ignore them, so that one
+//! platform file serves all models.
 
 use super::parameters::{NetworkModel, NetworkParameters};
 

@@ -1,10 +1,11 @@
 //! A factor that depends on the size of a transfer: one number for all sizes, or a step function.
 //!
-//! The value for a size is that of the greatest threshold *strictly below* the size; sizes up to the first threshold have
-//! the factor 1. With the thresholds 0 and 257 a transfer of 0 bytes has the factor 1, one of 257 bytes the first value
-//! of the table, and one of 258 bytes the second.
+//! The value for a size is that of the greatest threshold *strictly below* the size; sizes up to
+//! the first threshold have the factor 1. With the thresholds 0 and 257 a transfer of 0 bytes has
+//! the factor 1, one of 257 bytes the first value of the table, and one of 258 bytes the second.
 //!
-//! Source: SimGrid's `network/latency-factor` and `network/bandwidth-factor` tables have the same meaning.
+//! Source: SimGrid's `network/latency-factor` and `network/bandwidth-factor` tables have the same
+//! meaning.
 
 use serde::ser::{SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};

@@ -1,15 +1,19 @@
 //! The plain fluid model, `model = "flow"`: `T = latency + size / bandwidth`, fairly shared.
 //!
-//! The sum of the latencies of the route is paid first, using no bandwidth. Then the data flow at the max-min fair rate:
-//! all transfers that cross a full link have the same rate there, unless another link or their own limit makes them slower.
-//! A `shared` link is one capacity for both directions, a `split-duplex` link one per direction; a `fatpipe` link only
-//! limits each transfer. A transfer of 0 bytes takes the latency.
+//! The sum of the latencies of the route is paid first, using no bandwidth. Then the data flow at
+//! the max-min fair rate: all transfers that cross a full link have the same rate there, unless
+//! another link or their own limit makes them slower. A `shared` link is one capacity for both
+//! directions, a `split-duplex` link one per direction; a `fatpipe` link only limits each transfer.
+//! A transfer of 0 bytes takes the latency.
 //!
 //! *Not modelled*, and what a user could therefore observe:
-//! - no protocol efficiency and no packet headers: a large transfer reaches 100 % of the nominal bandwidth;
-//! - no reverse traffic of acknowledgements: two opposite transfers on a split-duplex link do not slow each other;
-//! - no slow start, no window, no unfairness by round-trip time: a transfer has its fair share as soon as its latency is
-//!   paid, and a transfer over a long way gets as much of a full link as one over a short way;
+//! - no protocol efficiency and no packet headers: a large transfer reaches 100 % of the nominal
+//!   bandwidth;
+//! - no reverse traffic of acknowledgements: two opposite transfers on a split-duplex link do not
+//!   slow each other;
+//! - no slow start, no window, no unfairness by round-trip time: a transfer has its fair share as
+//!   soon as its latency is paid, and a transfer over a long way gets as much of a full link as one
+//!   over a short way;
 //! - no packets: a fair share is exact at every moment, and buffers never overflow.
 
 use super::factors::Factors;
@@ -30,7 +34,8 @@ pub(crate) fn plain() -> FluidParameters {
         weight_s: size("0B"),
         tcp_gamma: size("0B"),
         crosstraffic: 0.0,
-        // SimGrid's network/loopback-bw and network/loopback-lat: 10 GB/s without latency, about a copy in memory.
+        // SimGrid's network/loopback-bw and network/loopback-lat: 10 GB/s without latency, about a
+        // copy in memory.
         loopback: Loopback {
             bandwidth: "10GBps".parse().expect("a bandwidth"),
             latency: "0s".parse().expect("a duration"),

@@ -1,25 +1,30 @@
-//! The model `loggops`: what a message costs at processors, at adapters and between them, without links and flows.
+//! The model `loggops`: what a message costs at processors, at adapters and between them, without
+//! links and flows.
 //!
-//! Parameters, with the letters of the literature: the latency L between any two processes, the time o for which a
-//! message occupies a processor at either end (`overhead`), the time g that an adapter needs from one message to the next
-//! (`gap`), the time G per byte at the adapter (`gap_per_byte`), the time O per byte at the processor
-//! (`overhead_per_byte`), and S, the largest message that is sent without asking: that is the message layer's
-//! `[protocol] eager_threshold` less one byte. G is the inverse of a bandwidth.
+//! Parameters, with the letters of the literature: the latency L between any two processes, the
+//! time o for which a message occupies a processor at either end (`overhead`), the time g that an
+//! adapter needs from one message to the next (`gap`), the time G per byte at the adapter
+//! (`gap_per_byte`), the time O per byte at the processor (`overhead_per_byte`), and S, the largest
+//! message that is sent without asking: that is the message layer's `[protocol] eager_threshold`
+//! less one byte. G is the inverse of a bandwidth.
 //!
-//! *Rank programs* run on a device of their own in `fabric`, which has the rules of processors and adapters; this file has
-//! the parameters. *Actor programs* have no processors that send: each transfer of s bytes lasts what a single message
-//! lasts from the call of the sender to the end of the receiver's work,
+//! *Rank programs* run on a device of their own in `fabric`, which has the rules of processors and
+//! adapters; this file has the parameters. *Actor programs* have no processors that send: each
+//! transfer of s bytes lasts what a single message lasts from the call of the sender to the end of
+//! the receiver's work,
 //!
 //! `T = o + L + o + (s − 1) × max(G, O)`,
 //!
 //! whatever the other transfers. An empty message counts as one byte.
 //!
-//! *Not modelled*: links, routes and topology. A user sees the same time between any two processes, also on one host; no
-//! congestion but at the two ends; and hosts that need no route to talk. A platform with links must therefore say
-//! L, o, g and G itself: defaults would silently take the place of its links.
+//! *Not modelled*: links, routes and topology. A user sees the same time between any two processes,
+//! also on one host; no congestion but at the two ends; and hosts that need no route to talk. A
+//! platform with links must therefore say L, o, g and G itself: defaults would silently take the
+//! place of its links.
 //!
-//! Source: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications in the LogGOPS model",
-//! LSAP workshop at HPDC 2010; defaults as those of the simulator of that name.
+//! Source: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications
+//! in the LogGOPS model", LSAP workshop at HPDC 2010; defaults as those of the simulator of that
+//! name.
 
 use serde::Serialize;
 use sim_core::Span;
@@ -43,7 +48,8 @@ pub struct LogGops {
 }
 
 impl LogGops {
-    /// How long a message alone lasts, from the call that sends it to the end of the work of its receiver.
+    /// How long a message alone lasts, from the call that sends it to the end of the work of its
+    /// receiver.
     #[must_use]
     pub fn alone(&self, bytes: f64) -> Span {
         let rest = (bytes - 1.0).max(0.0);

@@ -1,9 +1,11 @@
-//! What a message costs its sender or receiver, by size: a parameter of the message layer, which explains who pays when.
+//! What a message costs its sender or receiver, by size: a parameter of the message layer, which
+//! explains who pays when.
 //!
-//! The cost of a message is `time + per_byte × size` of the section with the greatest threshold *strictly below* its size, and
-//! nothing up to the first threshold.
+//! The cost of a message is `time + per_byte × size` of the section with the greatest threshold
+//! *strictly below* its size, and nothing up to the first threshold.
 //!
-//! Source: SimGrid's `smpi/os`, `smpi/ois` and `smpi/or` tables (`size:time:per_byte;…`) have the same meaning.
+//! Source: SimGrid's `smpi/os`, `smpi/ois` and `smpi/or` tables (`size:time:per_byte;…`) have the
+//! same meaning.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +31,8 @@ pub struct Overheads {
     /// A send that does not block: paid by the sender, before the message leaves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ois: Vec<OverheadSection>,
-    /// An eager message: paid by the receiver, after it has arrived, in the call that completes the receive.
+    /// An eager message: paid by the receiver, after it has arrived, in the call that completes the
+    /// receive.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub or: Vec<OverheadSection>,
 }

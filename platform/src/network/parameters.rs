@@ -1,15 +1,18 @@
 //! The parameters of the network models: what `[network]` in a platform file can set.
 //!
-//! A model name is a preset: a set of these parameters, in the file of that name. Every parameter can be set next to
-//! the name, and is written out into the record of a run, so that a record means the same when a preset changes.
+//! A model name is a preset: a set of these parameters, in the file of that name. Every parameter
+//! can be set next to the name, and is written out into the record of a run, so that a record means
+//! the same when a preset changes.
 //!
-//! The fluid models have one formula. For a transfer of `size` bytes over a route of links with bandwidths `B_i` and the sum
-//! of latencies `lat`:
+//! The fluid models have one formula. For a transfer of `size` bytes over a route of links with
+//! bandwidths `B_i` and the sum of latencies `lat`:
 //!
 //! 1. it pays `latency_factor(size) × lat`, using no bandwidth;
-//! 2. it then shares: penalty `lat + Σ weight_s / B_i` (if `rtt_penalty`), limits `tcp_gamma / (2 lat)` and its own rate
-//!    limit, weight 1 on every link of its route and `crosstraffic` on every link of the way back;
-//! 3. it progresses at `bandwidth_factor(size)` times the rate that sharing gives, until `size` bytes are through.
+//! 2. it then shares: penalty `lat + Σ weight_s / B_i` (if `rtt_penalty`), limits `tcp_gamma / (2
+//!    lat)` and its own rate limit, weight 1 on every link of its route and `crosstraffic` on every
+//!    link of the way back;
+//! 3. it progresses at `bandwidth_factor(size)` times the rate that sharing gives, until `size`
+//!    bytes are through.
 //!
 //! Source: the description of `SimGrid` v4.1's network models; constants as cited at each preset.
 
@@ -39,7 +42,8 @@ pub enum NetworkModel {
     Ib,
     /// Every transfer lasts the same time.
     Constant,
-    /// Messages cost time at processors and adapters and a latency between them; there are no links.
+    /// Messages cost time at processors and adapters and a latency between them; there are no
+    /// links.
     #[serde(rename = "loggops")]
     LogGops,
 }
@@ -52,7 +56,8 @@ pub struct NetworkParameters {
     /// Whose quirks are reproduced, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compat: Option<Compat>,
-    /// The parameters of a fluid model; none in [`NetworkModel::Constant`] and [`NetworkModel::LogGops`].
+    /// The parameters of a fluid model; none in [`NetworkModel::Constant`] and
+    /// [`NetworkModel::LogGops`].
     #[serde(flatten)]
     pub fluid: Option<FluidParameters>,
     /// Penalties of concurrent transfers, in [`NetworkModel::Ib`] only.
@@ -71,16 +76,19 @@ pub struct NetworkParameters {
 pub enum Compat {
     /// `SimGrid` v4.1, of which these quirks are reproduced:
     ///
-    /// - what ends within 1e-9 s ends together (`precision/timing`), instead of max(1e-12 s, 8 ulp);
-    /// - a route without latency has the sharing penalty 1 whatever `weight_s` is. Without the switch it is
-    ///   `Σ weight_s / B_i` if that is above 0, so that a latency that goes to 0 does not make a jump;
-    /// - a transfer that runs when a link of its route changes its bandwidth keeps the limit `min B_i` from its start:
-    ///   it does not get faster when the link does;
+    /// - what ends within 1e-9 s ends together (`precision/timing`), instead of max(1e-12 s, 8
+    ///   ulp);
+    /// - a route without latency has the sharing penalty 1 whatever `weight_s` is. Without the
+    ///   switch it is `Σ weight_s / B_i` if that is above 0, so that a latency that goes to 0 does
+    ///   not make a jump;
+    /// - a transfer that runs when a link of its route changes its bandwidth keeps the limit `min
+    ///   B_i` from its start: it does not get faster when the link does;
     /// - the cables of a cluster that are declared `fatpipe` are shared;
-    /// - a host that comes back starts its restarting actors again also if they had ended by themselves.
+    /// - a host that comes back starts its restarting actors again also if they had ended by
+    ///   themselves.
     ///
-    /// Not reproduced: that a change of latency wakes transfers that still pay theirs, and the absolute 1e-5 at which the
-    /// reference's solver cuts off.
+    /// Not reproduced: that a change of latency wakes transfers that still pay theirs, and the
+    /// absolute 1e-5 at which the reference's solver cuts off.
     #[serde(rename = "simgrid-4.1")]
     Simgrid41,
 }
@@ -92,21 +100,25 @@ pub struct FluidParameters {
     pub latency_factor: Factors,
     /// Multiplies the rate that sharing gives, and so all limits but the transfer's own.
     pub bandwidth_factor: Factors,
-    /// Whether transfers over a long way get less of a full link: their penalty is `lat + Σ weight_s / B_i`. If not, it is 1.
+    /// Whether transfers over a long way get less of a full link: their penalty is `lat + Σ
+    /// weight_s / B_i`. If not, it is 1.
     pub rtt_penalty: bool,
     /// Bytes: how much a link of low bandwidth counts as a long way. Only with `rtt_penalty`.
     pub weight_s: Size,
-    /// Bytes: the largest window of TCP, of which two one-way latencies carry at most one; 0 if there is no window.
+    /// Bytes: the largest window of TCP, of which two one-way latencies carry at most one; 0 if
+    /// there is no window.
     pub tcp_gamma: Size,
-    /// The share of the rate of a transfer that its acknowledgements take on every link of the way back; 0 if they take none.
+    /// The share of the rate of a transfer that its acknowledgements take on every link of the way
+    /// back; 0 if they take none.
     pub crosstraffic: f64,
     /// The implicit fatpipe from a host to itself.
     pub loopback: Loopback,
-    /// Bytes that the message layer adds to the payload of each message: headers of the MPI library. The model itself adds
-    /// nothing to a transfer.
+    /// Bytes that the message layer adds to the payload of each message: headers of the MPI
+    /// library. The model itself adds nothing to a transfer.
     pub envelope: Size,
-    /// Bytes: eager messages shorter than this leave when they are sent, longer ones when they are received, although their
-    /// sender does not wait for that; without it all leave when they are sent.
+    /// Bytes: eager messages shorter than this leave when they are sent, longer ones when they are
+    /// received, although their sender does not wait for that; without it all leave when they are
+    /// sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub async_small_threshold: Option<Size>,
     /// What the calls of the message layer cost.

@@ -1,24 +1,29 @@
-//! The model `smpi`: MPI point-to-point messages over TCP on a cluster, piecewise linear in the size.
+//! The model `smpi`: MPI point-to-point messages over TCP on a cluster, piecewise linear in the
+//! size.
 //!
-//! As `cm02`, with factors on latency and bandwidth that depend on the size of the transfer, measured with MPI ping-pongs on
-//! a Gigabit Ethernet cluster. The size that is looked up and transferred is payload + envelope (16 bytes): the message
-//! layer adds the envelope before it starts the transfer, so an empty message is a transfer of 16 bytes.
+//! As `cm02`, with factors on latency and bandwidth that depend on the size of the transfer,
+//! measured with MPI ping-pongs on a Gigabit Ethernet cluster. The size that is looked up and
+//! transferred is payload + envelope (16 bytes): the message layer adds the envelope before it
+//! starts the transfer, so an empty message is a transfer of 16 bytes.
 //!
-//! An eager message (below `[protocol] eager_threshold`, SimGrid's `smpi/send-is-detached-thresh`) does not hold its sender up,
-//! and leaves when a receive has met it unless it is shorter than `async_small_threshold` (`smpi/async-small-thresh`), which is 0.
-//! The calls cost nothing unless `os`, `ois` and `or` say so.
+//! An eager message (below `[protocol] eager_threshold`, SimGrid's `smpi/send-is-detached-thresh`)
+//! does not hold its sender up, and leaves when a receive has met it unless it is shorter than
+//! `async_small_threshold` (`smpi/async-small-thresh`), which is 0. The calls cost nothing unless
+//! `os`, `ois` and `or` say so.
 //!
-//! *Not modelled here*: the message layer, which has these parameters. A user of another network than that cluster could observe any deviation: the factors are
-//! measurements of one machine and should be replaced by one's own.
+//! *Not modelled here*: the message layer, which has these parameters. A user of another network
+//! than that cluster could observe any deviation: the factors are measurements of one machine and
+//! should be replaced by one's own.
 //!
-//! Source: the defaults of `SimGrid` v4.1's `network/model:SMPI` (`network/bandwidth-factor`, `network/latency-factor`,
-//! `network/weight-S`).
+//! Source: the defaults of `SimGrid` v4.1's `network/model:SMPI` (`network/bandwidth-factor`,
+//! `network/latency-factor`, `network/weight-S`).
 
 use super::cm02::tcp;
 use super::factors::Factors;
 use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, size};
 
-/// Sizes strictly greater than the threshold in bytes, factor of the bandwidth, factor of the latency.
+/// Sizes strictly greater than the threshold in bytes, factor of the bandwidth, factor of the
+/// latency.
 const FACTORS: [(u32, f64, f64); 9] = [
     (0, 0.812084, 2.01467),
     (257, 0.338112, 1.95341),

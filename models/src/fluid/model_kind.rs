@@ -13,7 +13,7 @@ const TOGETHER_SIMGRID_S: f64 = 1e-9;
 
 /// The parameters as the formula needs them.
 #[derive(Debug)]
-pub(super) enum Laws {
+pub(super) enum ModelKind {
     Fluid {
         parameters: FluidParameters,
         weight_s: f64,
@@ -21,17 +21,17 @@ pub(super) enum Laws {
         compat: Option<Compat>,
     },
     /// Each transfer lasts a time of its own, whatever the others do.
-    Alone(Alone),
+    FixedDuration(FixedDuration),
 }
 
 /// How long a transfer lasts where there are no links.
 #[derive(Debug)]
-pub(super) enum Alone {
+pub(super) enum FixedDuration {
     Constant(Span),
     Message(LogGops),
 }
 
-impl Alone {
+impl FixedDuration {
     pub(super) fn duration(&self, bytes: f64) -> Span {
         match self {
             Self::Constant(duration) => *duration,
@@ -40,7 +40,7 @@ impl Alone {
     }
 }
 
-impl Laws {
+impl ModelKind {
     pub(super) fn new(network: &NetworkParameters) -> Self {
         match &network.fluid {
             Some(fluid) => Self::Fluid {
@@ -49,11 +49,13 @@ impl Laws {
                 parameters: fluid.clone(),
                 compat: network.compat,
             },
-            None => Self::Alone(match &network.loggops {
-                Some(costs) => Alone::Message(costs.clone()),
+            None => Self::FixedDuration(match &network.loggops {
+                Some(costs) => FixedDuration::Message(costs.clone()),
                 None => {
                     let duration = network.duration.as_ref();
-                    Alone::Constant(Span::from_secs(duration.map_or(1.0, |all| all.as_secs())))
+                    FixedDuration::Constant(Span::from_secs(
+                        duration.map_or(1.0, |all| all.as_secs()),
+                    ))
                 }
             }),
         }

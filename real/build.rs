@@ -55,14 +55,14 @@ fn runs(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Whether pkg-config knows it; true without pkg-config, which is named then.
+/// Returns true if pkg-config knows it; true without pkg-config, which is named then.
 fn has_library(name: &str) -> bool {
     let mut command = Command::new("pkg-config");
     command.args(["--exists", name]);
     command.status().map_or(true, |status| status.success())
 }
 
-/// Whether libclang is where bindgen looks for it.
+/// Returns true if libclang is where bindgen looks for it.
 fn has_libclang() -> bool {
     if env::var_os("LIBCLANG_PATH").is_some() || runs("llvm-config") {
         return true;

@@ -218,7 +218,7 @@ fn temporary(file: &Path) -> PathBuf {
     file.with_file_name(temporary)
 }
 
-/// Kind of a thing that exists in place of a file.
+/// Returns the kind of a thing that exists in place of a file.
 fn kind(kind: FileType) -> &'static str {
     if kind.is_dir() {
         "a folder"

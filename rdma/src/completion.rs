@@ -1,8 +1,8 @@
-//! What a request came to, and what happens to an adapter without having been asked for.
+//! Completions of requests, and asynchronous events of adapters.
 
 use std::fmt;
 
-/// What a request came to. `ibv_poll_cq(3)`, `enum ibv_wc_status`, with the same numbers; IBA
+/// Status of a completion. `ibv_poll_cq(3)`, `enum ibv_wc_status`, with the same numbers; IBA
 /// 11.6.2.
 ///
 /// All but [`Success`](Self::Success) leave the queue pair in
@@ -136,8 +136,8 @@ impl WcStatus {
         }
     }
 
-    /// Whether the other side seems to be gone: it does not answer, takes nothing in, or has broken
-    /// the connection off.
+    /// Returns true if the other side seems to be gone: it does not answer, takes nothing in, or
+    /// has broken the connection off.
     #[must_use]
     pub const fn tells_of_silence(self) -> bool {
         matches!(
@@ -150,7 +150,7 @@ impl WcStatus {
         )
     }
 
-    /// Whether the request was done.
+    /// Returns true if the request was done.
     #[must_use]
     pub fn is_success(self) -> bool {
         self == Self::Success
@@ -189,7 +189,7 @@ impl fmt::Display for WcStatus {
     }
 }
 
-/// Which kind of request it was. `ibv_poll_cq(3)`, `enum ibv_wc_opcode`.
+/// Kind of the completed request. `ibv_poll_cq(3)`, `enum ibv_wc_opcode`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WcOpcode {
     /// A SEND, with or without immediate data.
@@ -211,24 +211,24 @@ pub enum WcOpcode {
 /// The end of a request. `ibv_poll_cq(3)`, `struct ibv_wc`; IBA 11.4.2.1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WorkCompletion {
-    /// What the request was given.
+    /// Identifier that the request was given.
     pub wr_id: u64,
-    /// What it came to.
+    /// Its status.
     pub status: WcStatus,
-    /// Which kind of request it was; `None` if it failed, because adapters do not tell then.
+    /// Kind of the completed request; `None` if it failed, because adapters do not tell then.
     pub opcode: Option<WcOpcode>,
-    /// How many bytes arrived, for receives, reads and atomics that succeeded; 0 otherwise. After
+    /// Number of bytes arrived, for receives, reads and atomics that succeeded; 0 otherwise. After
     /// an RDMA WRITE with immediate the length of what was written.
     pub byte_len: u32,
     /// Immediate data, for receives that brought some.
     pub imm_data: Option<u32>,
     /// The `qp_num` of the queue pair of the request.
     pub qp_num: u32,
-    /// What the maker of the adapter says about an error; 0 if nothing.
+    /// Vendor's error code; 0 if there is none.
     pub vendor_err: u32,
 }
 
-/// What happened to an adapter without having been asked for. `ibv_get_async_event(3)`; IBA 11.6.3.
+/// Asynchronous event of an adapter. `ibv_get_async_event(3)`; IBA 11.6.3.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum AsyncEvent {
@@ -264,7 +264,7 @@ pub enum AsyncEvent {
     ),
 }
 
-/// What of an adapter has broken, as an [event](AsyncEvent) told.
+/// Part of an adapter that has broken, as an [event](AsyncEvent) told.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AdapterFault {
     /// A completion queue, and with it its queue pairs.
@@ -280,7 +280,7 @@ pub enum AdapterFault {
 }
 
 impl AdapterFault {
-    /// What the event is called in `enum ibv_event_type`.
+    /// Returns the name of the event in `enum ibv_event_type`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -307,7 +307,7 @@ impl fmt::Display for AdapterFault {
 }
 
 impl AsyncEvent {
-    /// What has broken; `None` if nothing has.
+    /// Returns what has broken; `None` if nothing has.
     #[must_use]
     pub const fn fault(&self) -> Option<AdapterFault> {
         match self {

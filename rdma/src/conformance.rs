@@ -1,4 +1,4 @@
-//! What every adapter has to do, as test cases that run on any implementation of
+//! Duties of every adapter, as test cases that run on any implementation of
 //! [`Verbs`](crate::Verbs): on real adapters, on emulated ones and on simulated ones. Only with the
 //! cargo feature `conformance`.
 //!
@@ -35,7 +35,7 @@ type Run<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 pub struct Case {
     /// Its name.
     pub name: &'static str,
-    /// What a side does in it.
+    /// Actions of a side in it.
     run: for<'a> fn(&'a Side<'a>) -> Run<'a>,
 }
 

@@ -11,7 +11,7 @@ use crate::{
     VerbsError,
 };
 
-/// How long the code of `min_rnr_timer` stands for, in microseconds. IBA 9.7.5.2.8, table 45.
+/// Times that the code of `min_rnr_timer` stands for, in microseconds. IBA 9.7.5.2.8, table 45.
 pub const RNR_TIMER_US: [u32; 32] = [
     655_360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1_280, 1_920, 2_560, 3_840,
     5_120, 7_680, 10_240, 15_360, 20_480, 30_720, 40_960, 61_440, 81_920, 122_880, 163_840,
@@ -23,7 +23,7 @@ pub const RNR_TIMER_US: [u32; 32] = [
 pub struct RcOptions {
     /// The port to use, from 1.
     pub port_num: u8,
-    /// Which of the port's global identifiers to use. `None` takes the first of RoCE v2 that stands
+    /// Index of the port's global identifier to use. `None` takes the first of RoCE v2 that stands
     /// for an IPv4 address, else the first of RoCE v2, else the first.
     pub gid_index: Option<u8>,
     /// The largest payload of a packet. `None` takes what the port's link can; the smaller one of
@@ -33,21 +33,21 @@ pub struct RcOptions {
     pub pkey_index: u16,
     /// The service level.
     pub sl: u8,
-    /// How many routers packets may pass.
+    /// Number of routers packets may pass.
     pub hop_limit: u8,
     /// The priority at routers.
     pub traffic_class: u8,
-    /// What requests from the other side may do.
+    /// Rights of requests from the other side.
     pub access: Access,
-    /// How long to wait for an acknowledgement: 4.096 µs × 2^n. 18 is 1.07 s: shorter ones give up
+    /// Time to wait for an acknowledgement: 4.096 µs × 2^n. 18 is 1.07 s: shorter ones give up
     /// on what is only slow where the adapter is software.
     pub timeout: u8,
-    /// How often to send again what was not acknowledged, 0 to 7.
+    /// Number of times to send again what was not acknowledged, 0 to 7.
     pub retry_cnt: u8,
-    /// How often to send again what met no receive, 0 to 6; 7 is for ever, for programs with flow
-    /// control of their own.
+    /// Number of times to send again what met no receive, 0 to 6; 7 is for ever, for programs with
+    /// flow control of their own.
     pub rnr_retry: u8,
-    /// How long the other side is told to wait when no receive is posted: the place in
+    /// Time that the other side is told to wait when no receive is posted: the place in
     /// [`RNR_TIMER_US`]. 12 is 0.64 ms.
     pub min_rnr_timer: u8,
     /// Reads and atomics that may be outstanding in each direction; less if an adapter can do less.
@@ -75,8 +75,8 @@ impl Default for RcOptions {
 }
 
 impl RcOptions {
-    /// Which of the port's global identifiers is used, and its value; zeros if there are none, as
-    /// may be on InfiniBand.
+    /// Returns the index and value of the port's global identifier that is used; zeros if there are
+    /// none, as may be on InfiniBand.
     fn gid(&self, verbs: &dyn Verbs) -> Result<(u8, Gid), VerbsError> {
         if let Some(index) = self.gid_index {
             return Ok((index, verbs.query_gid(self.port_num, index)?.0));
@@ -101,7 +101,7 @@ impl RcOptions {
     }
 }
 
-/// What one side has to know of the other.
+/// Facts that one side needs of the other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Endpoint {
     /// The number of its queue pair.
@@ -134,7 +134,7 @@ impl std::error::Error for BadEndpoint {}
 const MAX_24: u32 = (1 << 24) - 1;
 
 impl Endpoint {
-    /// How many bytes it is on the way.
+    /// Number of bytes it is on the way.
     pub const LENGTH: usize = 28;
 
     /// As bytes, big-endian: `qp_num` 4, `psn` 4, `lid` 2, MTU code 1, `max_dest_rd_atomic` 1,
@@ -181,7 +181,7 @@ impl Endpoint {
 /// so that late packets of an earlier connection are not taken for new ones.
 ///
 /// # Errors
-/// What the adapter refuses.
+/// Errors of the adapter.
 pub fn prepare(
     verbs: &dyn Verbs,
     qp: QueuePair,
@@ -217,7 +217,7 @@ pub fn prepare(
 /// is what [`prepare`] gave, `remote` what it gave at the other side.
 ///
 /// # Errors
-/// What the adapter refuses.
+/// Errors of the adapter.
 pub fn connect(
     verbs: &dyn Verbs,
     qp: QueuePair,

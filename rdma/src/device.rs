@@ -1,10 +1,10 @@
-//! What an adapter and its ports can do.
+//! Attributes of an adapter and its ports.
 //!
 //! Only what programs decide by; the rest of `struct ibv_device_attr` is left out.
 
 use std::fmt;
 
-/// Whether atomics are atomic, and with respect to whom. `ibv_query_device(3)`, `enum
+/// Atomicity of atomics, and with respect to whom. `ibv_query_device(3)`, `enum
 /// ibv_atomic_cap`; IBA 9.4.5.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtomicCap {
@@ -16,7 +16,7 @@ pub enum AtomicCap {
     Glob,
 }
 
-/// What an adapter can do. `ibv_query_device(3)`; IBA 11.2.1.2.
+/// Attributes of an adapter. `ibv_query_device(3)`; IBA 11.2.1.2.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeviceAttributes {
     /// Its name, such as `mlx5_0` or `rxe0`.
@@ -48,7 +48,7 @@ pub struct DeviceAttributes {
     pub max_qp_init_rd_atom: u32,
     /// Atomics.
     pub atomic_cap: AtomicCap,
-    /// How long it may take to acknowledge, as 4.096 µs × 2^n.
+    /// Time that it may take to acknowledge, as 4.096 µs × 2^n.
     pub local_ca_ack_delay: u8,
     /// Ports; they count from 1.
     pub phys_port_cnt: u8,
@@ -71,7 +71,7 @@ pub enum PortState {
     ActiveDefer,
 }
 
-/// What a port is connected to. `ibv_query_port(3)`.
+/// Link layer of a port. `ibv_query_port(3)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkLayer {
     /// Not known.
@@ -138,12 +138,12 @@ impl Mtu {
     }
 }
 
-/// What a port can do. `ibv_query_port(3)`; IBA 11.2.1.2.
+/// Attributes of a port. `ibv_query_port(3)`; IBA 11.2.1.2.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PortAttributes {
     /// Its state.
     pub state: PortState,
-    /// What it is connected to.
+    /// Its link layer.
     pub link_layer: LinkLayer,
     /// The largest MTU that the port can.
     pub max_mtu: Mtu,
@@ -163,13 +163,13 @@ pub struct PortAttributes {
 pub struct Gid(pub [u8; 16]);
 
 impl Gid {
-    /// Whether it is no identifier at all.
+    /// Returns true if it is no identifier at all.
     #[must_use]
     pub fn is_zero(&self) -> bool {
         self.0 == [0; 16]
     }
 
-    /// Whether it stands for an IPv4 address.
+    /// Returns true if it stands for an IPv4 address.
     #[must_use]
     pub fn is_ipv4(&self) -> bool {
         self.0[..10] == [0; 10] && self.0[10..12] == [0xff; 2]
@@ -182,7 +182,7 @@ impl fmt::Display for Gid {
     }
 }
 
-/// How packets to a global identifier are wrapped. `ibv_query_gid_ex(3)`.
+/// Encapsulation of packets to a global identifier. `ibv_query_gid_ex(3)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GidType {
     /// InfiniBand.

@@ -11,7 +11,7 @@ use crate::RegionMemory;
 pub enum VerbsError {
     /// The adapter has nothing under that handle, or no longer.
     NoSuchHandle {
-        /// What was looked for, such as `"queue pair"`.
+        /// Kind of the thing that was looked for, such as `"queue pair"`.
         what: &'static str,
         /// The number.
         handle: u32,
@@ -19,13 +19,13 @@ pub enum VerbsError {
     /// Something else still needs it (`EBUSY`): a queue pair of a completion queue, whatever is in
     /// a protection domain.
     Busy {
-        /// What is still needed.
+        /// Things that still use it.
         what: &'static str,
     },
     /// An argument that makes no sense (`EINVAL`), such as a transition that the state of the queue
     /// pair does not allow.
     Invalid {
-        /// What is wrong with it.
+        /// Its mistake.
         why: String,
     },
     /// There is no room (`ENOMEM`): a work queue is full, or the adapter has no more of something.
@@ -35,7 +35,7 @@ pub enum VerbsError {
     },
     /// The adapter does not have that.
     Unsupported {
-        /// What was asked for.
+        /// Function that was asked for.
         what: &'static str,
     },
     /// The operating system or the driver refused.
@@ -44,7 +44,7 @@ pub enum VerbsError {
         call: &'static str,
         /// Its `errno`.
         errno: i32,
-        /// What it means.
+        /// Its meaning.
         why: String,
     },
 }
@@ -69,9 +69,9 @@ impl std::error::Error for VerbsError {}
 /// Why a list of requests was not taken whole.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PostError {
-    /// How many of them were taken: those before the one at fault (`bad_wr`).
+    /// Number of of them were taken: those before the one at fault (`bad_wr`).
     pub taken: usize,
-    /// What is wrong with that one.
+    /// Its mistake.
     pub error: VerbsError,
 }
 
@@ -86,7 +86,7 @@ impl std::error::Error for PostError {}
 /// Why memory was not registered, and the memory.
 #[derive(Debug)]
 pub struct RegisterError {
-    /// What is wrong.
+    /// The mistake.
     pub error: VerbsError,
     /// The memory, given back.
     pub memory: RegionMemory,

@@ -1,4 +1,4 @@
-//! What an adapter calls the things that it made: numbers, each used once per adapter.
+//! Handles of the things that an adapter made: numbers, each used once per adapter.
 //!
 //! A handle means nothing to another adapter than the one that gave it; another one refuses it or
 //! has something else under that number.

@@ -19,7 +19,7 @@
 use std::ops::{BitOr, BitOrAssign};
 use std::rc::Rc;
 
-/// What may be done to memory, or by requests that come to a queue pair. `ibv_reg_mr(3)`, `enum
+/// Access rights of memory, or of requests that come to a queue pair. `ibv_reg_mr(3)`, `enum
 /// ibv_access_flags`; IBA 10.6.3. Local reading is always allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Access(u32);
@@ -44,20 +44,21 @@ impl Access {
         self.0
     }
 
-    /// Whether everything that `other` allows is allowed.
+    /// Returns true if everything that `other` allows is allowed.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether memory with these rights may be written to, by the adapter or by the other side.
+    /// Returns true if memory with these rights may be written to, by the adapter or by the other
+    /// side.
     #[must_use]
     pub const fn writes(self) -> bool {
         self.0 & (Self::LOCAL_WRITE.0 | Self::REMOTE_WRITE.0 | Self::REMOTE_ATOMIC.0) != 0
     }
 
-    /// Whether memory may be registered with these rights: who lets others write must let the
-    /// adapter write. `ibv_reg_mr(3)`.
+    /// Returns true if memory may be registered with these rights: who lets others write must let
+    /// the adapter write. `ibv_reg_mr(3)`.
     #[must_use]
     pub const fn is_consistent(self) -> bool {
         !self.writes() || self.contains(Self::LOCAL_WRITE)
@@ -103,7 +104,7 @@ impl RegionMemory {
         }
     }
 
-    /// Whether the length is 0. No adapter registers that.
+    /// Returns true if the length is 0. No adapter registers that.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

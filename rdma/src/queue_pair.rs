@@ -67,7 +67,7 @@ impl fmt::Display for QpState {
     }
 }
 
-/// How large a queue pair is. `ibv_create_qp(3)`, `struct ibv_qp_cap`.
+/// Sizes of a queue pair. `ibv_create_qp(3)`, `struct ibv_qp_cap`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QpCapabilities {
     /// Requests outstanding on the send queue.
@@ -94,7 +94,7 @@ impl Default for QpCapabilities {
     }
 }
 
-/// How to make a queue pair. `ibv_create_qp(3)`, `struct ibv_qp_init_attr`.
+/// Attributes of a new queue pair. `ibv_create_qp(3)`, `struct ibv_qp_init_attr`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QpInitAttributes {
     /// Whose memory regions it may use.
@@ -103,9 +103,9 @@ pub struct QpInitAttributes {
     pub send_cq: CompletionQueue,
     /// Where receives complete; may be the same.
     pub recv_cq: CompletionQueue,
-    /// How large it is, at least.
+    /// Its least sizes.
     pub cap: QpCapabilities,
-    /// Whether each request on the send queue tells when it is over, whatever its flags.
+    /// True if each request on the send queue tells when it is over, whatever its flags.
     pub sq_sig_all: bool,
 }
 
@@ -128,17 +128,17 @@ pub struct AddressVector {
 pub struct GlobalRoute {
     /// The other port.
     pub dgid: Gid,
-    /// Which of the identifiers of our port is the source.
+    /// Index of the source among the identifiers of our port.
     pub sgid_index: u8,
     /// Packets with the same label stay in order, for switches; 0 for none.
     pub flow_label: u32,
-    /// How many routers packets may pass: 1 leaves them in the subnet.
+    /// Number of routers packets may pass: 1 leaves them in the subnet.
     pub hop_limit: u8,
     /// The priority at routers.
     pub traffic_class: u8,
 }
 
-/// What to change in a queue pair: what is `Some`, and nothing else. `ibv_modify_qp(3)`, `struct
+/// Changes of a queue pair: what is `Some`, and nothing else. `ibv_modify_qp(3)`, `struct
 /// ibv_qp_attr` with its mask; IBA 11.2.4.2.
 ///
 /// Not there: what only unreliable services, path migration and resizing need.
@@ -152,7 +152,7 @@ pub struct QpModify {
     pub pkey_index: Option<u16>,
     /// The port to use, from 1.
     pub port_num: Option<u8>,
-    /// What requests from the other side may do.
+    /// Rights of requests from the other side.
     pub qp_access_flags: Option<Access>,
     /// The largest payload of a packet on the whole way; both sides must say the same.
     pub path_mtu: Option<Mtu>,
@@ -168,19 +168,19 @@ pub struct QpModify {
     pub max_dest_rd_atomic: Option<u8>,
     /// Reads and atomics that may be outstanding there; not more than its `max_dest_rd_atomic`.
     pub max_rd_atomic: Option<u8>,
-    /// How long the other side is told to wait when no receive is posted: a code from 0 to 31, see
+    /// Time that the other side is told to wait when no receive is posted: a code from 0 to 31, see
     /// [`RcOptions`](crate::RcOptions). IBA 9.7.5.2.8.
     pub min_rnr_timer: Option<u8>,
-    /// How long to wait for an acknowledgement: 4.096 µs × 2^n, 0 for ever, at most 31. IBA
+    /// Time to wait for an acknowledgement: 4.096 µs × 2^n, 0 for ever, at most 31. IBA
     /// 9.7.6.1.3.
     pub timeout: Option<u8>,
-    /// How often to send again what was not acknowledged, 0 to 7, before the request fails with
-    /// [`WcStatus::RetryExcErr`](crate::WcStatus::RetryExcErr).
+    /// Number of times to send again what was not acknowledged, 0 to 7, before the request fails
+    /// with [`WcStatus::RetryExcErr`](crate::WcStatus::RetryExcErr).
     pub retry_cnt: Option<u8>,
-    /// How often to send again what met no receive, 0 to 6, before the request fails with
+    /// Number of times to send again what met no receive, 0 to 6, before the request fails with
     /// [`WcStatus::RnrRetryExcErr`](crate::WcStatus::RnrRetryExcErr); 7 is for ever.
     pub rnr_retry: Option<u8>,
-    /// Whether to tell [`AsyncEvent::SqDrained`](crate::AsyncEvent::SqDrained); with
+    /// True to report [`AsyncEvent::SqDrained`](crate::AsyncEvent::SqDrained); with
     /// [`QpState::Sqd`] only.
     pub en_sqd_async_notify: Option<bool>,
 }
@@ -196,12 +196,12 @@ impl QpModify {
     }
 }
 
-/// What a queue pair is at the moment. `ibv_query_qp(3)`.
+/// Attributes of a queue pair at the moment. `ibv_query_qp(3)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QpAttributes {
     /// Its state.
     pub qp_state: QpState,
-    /// How large it is: at least what was asked for.
+    /// Its sizes: at least what was asked for.
     pub cap: QpCapabilities,
     /// The largest payload of a packet; `None` before it is set.
     pub path_mtu: Option<Mtu>,
@@ -211,7 +211,7 @@ pub struct QpAttributes {
     pub rq_psn: u32,
     /// The next packet sequence number that is sent.
     pub sq_psn: u32,
-    /// What requests from the other side may do.
+    /// Rights of requests from the other side.
     pub qp_access_flags: Access,
     /// Reads and atomics that may be outstanding there.
     pub max_rd_atomic: u8,

@@ -22,10 +22,10 @@ use crate::{
 ///   named may be used again.
 /// * A call that is refused changes nothing.
 pub trait Verbs: fmt::Debug {
-    /// What it can do. `ibv_query_device(3)`.
+    /// Returns the abilities. `ibv_query_device(3)`.
     fn query_device(&self) -> &DeviceAttributes;
 
-    /// What one of its ports can do, and how it is. `ibv_query_port(3)`.
+    /// Returns the abilities and state of one of its ports. `ibv_query_port(3)`.
     ///
     /// # Errors
     /// If there is no such port; they count from 1.
@@ -109,7 +109,7 @@ pub trait Verbs: fmt::Debug {
     /// If there is no such domain or queue, or no room.
     fn create_qp(&self, init: &QpInitAttributes) -> Result<QueuePair, VerbsError>;
 
-    /// What a queue pair is at the moment. `ibv_query_qp(3)`.
+    /// Returns the attributes of a queue pair at the moment. `ibv_query_qp(3)`.
     ///
     /// # Errors
     /// If there is no such queue pair.

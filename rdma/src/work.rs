@@ -17,8 +17,8 @@ pub struct Sge {
     pub lkey: u32,
 }
 
-/// What a request on the send queue does. `ibv_post_send(3)`, `enum ibv_wr_opcode`; IBA 10.8.2 and
-/// 11.4.1.1.
+/// Operation of a request on the send queue. `ibv_post_send(3)`, `enum ibv_wr_opcode`; IBA 10.8.2
+/// and 11.4.1.1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     /// Into the memory of a receive that the other side has posted.
@@ -59,9 +59,9 @@ pub enum Operation {
         remote_addr: u64,
         /// The key of the region there.
         rkey: u32,
-        /// What is expected there.
+        /// Expected value.
         compare: u64,
-        /// What replaces it.
+        /// New value.
         swap: u64,
     },
     /// Adds to the 8 bytes there, modulo 2^64; what was there before comes back.
@@ -70,14 +70,14 @@ pub enum Operation {
         remote_addr: u64,
         /// The key of the region there.
         rkey: u32,
-        /// What is added.
+        /// Addend.
         add: u64,
     },
 }
 
 impl Operation {
-    /// Whether something comes back into local memory: a read or an atomic. Only so many of them go
-    /// at once (`max_rd_atomic`).
+    /// Returns true if something comes back into local memory: a read or an atomic. Only so many of
+    /// them go at once (`max_rd_atomic`).
     #[must_use]
     pub const fn fetches(&self) -> bool {
         matches!(
@@ -86,7 +86,7 @@ impl Operation {
         )
     }
 
-    /// Whether it uses up a receive of the other side.
+    /// Returns true if it uses up a receive of the other side.
     #[must_use]
     pub const fn consumes_receive(&self) -> bool {
         matches!(
@@ -108,7 +108,7 @@ pub enum Payload<'a> {
     Inline(&'a [u8]),
 }
 
-/// How a request is handled. `ibv_post_send(3)`, `enum ibv_send_flags`; IBA 11.4.1.1.
+/// Flags of a request. `ibv_post_send(3)`, `enum ibv_send_flags`; IBA 11.4.1.1.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SendFlags {
     /// Tells when it is over, by a completion. Without it only errors do, unless the queue pair has
@@ -135,9 +135,9 @@ impl SendFlags {
 /// A request on the send queue. `ibv_post_send(3)`, `struct ibv_send_wr`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SendRequest<'a> {
-    /// What the completion will name it by.
+    /// Identifier in the completion.
     pub wr_id: u64,
-    /// What is done.
+    /// Operation.
     pub operation: Operation,
     /// With which bytes.
     pub payload: Payload<'a>,
@@ -149,7 +149,7 @@ pub struct SendRequest<'a> {
 /// ibv_recv_wr`; IBA 11.4.1.2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecvRequest<'a> {
-    /// What the completion will name it by.
+    /// Identifier in the completion.
     pub wr_id: u64,
     /// The memory, which needs [`Access::LOCAL_WRITE`](crate::Access::LOCAL_WRITE); filled in
     /// order.

@@ -1,4 +1,4 @@
-//! What our message layer costs over TCP on one machine: a ping-pong of 8 bytes and a stream of 1
+//! Costs of our message layer over TCP on one machine: a ping-pong of 8 bytes and a stream of 1
 //! MiB messages, against bare sockets that wait in the same way. Both sides are two processes,
 //! pinned to two cores; runs alternate; the 10th percentile of five runs counts.
 //!

@@ -28,7 +28,7 @@ use super::local::Local;
 use super::tcp::{ALERT, CARRIER};
 use super::verbs::LibVerbs;
 
-/// What carries packets over an adapter.
+/// Carrier of packets over an adapter.
 #[derive(Debug)]
 pub(super) struct OverVerbs {
     local: Rc<Local>,
@@ -77,7 +77,7 @@ impl OverVerbs {
         })
     }
 
-    /// What came of preparing or connecting a connection; without it the peer is lost.
+    /// Result of preparing or connecting a connection; without it the peer is lost.
     fn or_fail(&mut self, peer: u32, done: Result<Vec<u8>, VerbsError>) -> Vec<u8> {
         done.unwrap_or_else(|error| {
             let text = format_args!("no connection to rank {peer}: {error}");

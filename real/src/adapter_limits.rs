@@ -6,7 +6,7 @@
 use mpi_verbs::Options;
 use rdma::{DeviceAttributes, PortAttributes, PortState};
 
-/// What the adapter cannot do.
+/// Returns what the adapter cannot do.
 ///
 /// # Errors
 /// That, with the option's name, its value, and what is expected.

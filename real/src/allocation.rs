@@ -31,17 +31,17 @@ use super::{clock, os};
 /// A process of an allocation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Which rank it is.
+    /// Number of the rank.
     pub rank: u32,
-    /// How many there are.
+    /// Their number.
     pub size: u32,
-    /// Which of the ranks of its host it is.
+    /// Number among the ranks of its host.
     pub local_rank: u32,
-    /// How many ranks its host has, if that is told; else as many as there are.
+    /// Number of ranks its host has, if that is told; else as many as there are.
     pub local_size: u32,
-    /// Who has started it, as people call it.
+    /// Name of the launcher that has started it.
     pub launcher: &'static str,
-    /// What tells the job from all others.
+    /// Identifier of the job.
     job: String,
 }
 
@@ -130,7 +130,7 @@ pub fn place(variable: impl Fn(&str) -> Option<String>) -> Option<Place> {
     })
 }
 
-/// What is in the file over which ranks meet.
+/// Contents of the file over which ranks meet.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 pub(super) struct Meeting {
     pub(super) address: SocketAddr,
@@ -237,7 +237,7 @@ impl MeetingFile {
     }
 }
 
-/// How often the file is looked for.
+/// Number of times that the file is looked for.
 pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 #[cfg(test)]

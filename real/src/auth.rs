@@ -34,7 +34,7 @@ const CODE: usize = 32;
 /// The last byte of a handshake, from the side that accepts.
 const ACCEPTED: u8 = 1;
 
-/// What is read at most before the other side is known.
+/// Largest number of bytes read before the other side is known.
 pub(super) const UNKNOWN_MAX: usize = MAGIC.len() + NONCE + CODE;
 
 /// 128 bits that all processes of a run know, and nobody else.
@@ -84,7 +84,7 @@ fn random<const N: usize>() -> std::io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// What a connection is for; the other side must mean the same.
+/// Purpose of a connection; the other side must mean the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Purpose {
     /// Between a rank and the coordinator of the run.
@@ -105,7 +105,7 @@ impl Purpose {
     }
 }
 
-/// Which side of a connection.
+/// Sides of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Side {
     /// It was opened here.
@@ -139,10 +139,10 @@ pub(super) struct Handshake {
     purpose: Purpose,
     secret: Secret,
     nonce: [u8; NONCE],
-    /// What came of the step that is awaited.
+    /// Result of the step that is awaited.
     input: [u8; UNKNOWN_MAX],
     filled: usize,
-    /// How long that step is; 0 when nothing is awaited any more.
+    /// Time until that step; 0 when nothing is awaited any more.
     awaited: usize,
     theirs: [u8; NONCE],
     output: Vec<u8>,
@@ -172,7 +172,7 @@ impl Handshake {
         })
     }
 
-    /// What is to be sent now.
+    /// Returns the bytes to send now.
     pub(super) fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
     }
@@ -201,7 +201,7 @@ impl Handshake {
         self.step()
     }
 
-    /// Whether the other side is known to be one of this run.
+    /// Returns true if the other side is known to be one of this run.
     pub(super) const fn is_done(&self) -> bool {
         self.awaited == 0
     }
@@ -245,7 +245,7 @@ impl Handshake {
         if is_right { Ok(()) } else { Err(Refused::Code) }
     }
 
-    /// What the side that is named has to show.
+    /// Returns the proof that the named side has to show.
     fn code(&self, speaker: Side) -> HMAC {
         let mut code = HMAC::new(self.secret.0);
         let (connects, accepts) = match self.side {

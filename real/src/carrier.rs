@@ -1,4 +1,4 @@
-//! What a back end does about connections besides their sockets: what it says in the handshake, and
+//! Duties of a back end for connections besides their sockets: what it says in the handshake, and
 //! where packets go.
 
 use std::fmt;
@@ -7,15 +7,16 @@ use mpi::Buffer;
 use mpi::channel::{Event, Packet, Token};
 use mpi::connection::{ConnectionId, Failure};
 
-/// What a back end does about connections.
+/// Duties of a back end for connections.
 pub(super) trait Carrier: fmt::Debug {
-    /// What goes with the request to connect to a rank.
+    /// Returns the bytes that go with the request to connect to a rank.
     fn asks(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
         let _ = (connection, peer);
         Vec::new()
     }
 
-    /// What goes with the answer that accepts the request of a rank, which came with these bytes.
+    /// Returns the bytes that go with the answer that accepts the request of a rank, which came
+    /// with these bytes.
     fn answers(&mut self, connection: ConnectionId, peer: u32, asked: &[u8]) -> Vec<u8> {
         let _ = (connection, peer, asked);
         Vec::new()
@@ -53,7 +54,7 @@ pub(super) trait Carrier: fmt::Debug {
         let _ = (peer, receive, length);
     }
 
-    /// Whether packets are carried elsewhere than on the sockets.
+    /// True if packets are carried elsewhere than on the sockets.
     const CARRIES: bool = false;
 
     /// The next thing that has happened to packets that are carried elsewhere.
@@ -71,7 +72,7 @@ pub(super) trait Carrier: fmt::Debug {
     }
 }
 
-/// What has happened to packets that are carried elsewhere than on the sockets.
+/// Returns events of packets that are carried elsewhere than on the sockets.
 #[cfg_attr(
     not(feature = "verbs"),
     expect(dead_code, reason = "there is no such carrier in this build")

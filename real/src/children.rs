@@ -129,7 +129,7 @@ impl Process {
         }
     }
 
-    /// What it wrote last.
+    /// Returns the last output.
     pub(super) fn last_lines(&self) -> Vec<String> {
         self.last.iter().cloned().collect()
     }
@@ -145,7 +145,7 @@ impl Process {
         }
     }
 
-    /// How it had ended when somebody looked.
+    /// Returns the status when it was last looked at.
     pub(super) const fn status(&self) -> Option<ExitStatus> {
         self.status
     }
@@ -167,7 +167,7 @@ impl Process {
     }
 }
 
-/// What is known of a process that has ended, as the standard library has it.
+/// Returns the status of a process that has ended, as the standard library has it.
 fn status_of(ended: &WaitIdStatus) -> ExitStatus {
     let signal = ended.terminating_signal().unwrap_or(0);
     ExitStatus::from_raw(ended.exit_status().unwrap_or(0) << 8 | signal)
@@ -187,7 +187,7 @@ fn lines(rest: &mut Vec<u8>, line: &mut impl FnMut(&[u8])) {
     }
 }
 
-/// How a process has ended, in words.
+/// Describes the end of a process in words.
 pub(super) fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("its process ended with status {code}"),

@@ -33,12 +33,12 @@ pub(super) fn after(span: Duration) -> u64 {
     monotonic_ns().saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// How long it is until a moment; zero if it has passed.
+/// Returns the time until a moment; zero if it has passed.
 pub(super) fn until(moment_ns: u64) -> Duration {
     Duration::from_nanos(moment_ns.saturating_sub(monotonic_ns()))
 }
 
-/// How long ago a moment was, in seconds; 0 if it is still to come.
+/// Returns the time since a moment, in seconds; 0 if it is still to come.
 #[expect(
     clippy::cast_precision_loss,
     reason = "52 bits of nanoseconds are 52 days"

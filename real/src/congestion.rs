@@ -26,7 +26,7 @@ const LISTS: [&str; 2] = [
 pub struct CongestionError {
     /// Its name, as it was given.
     pub name: String,
-    /// What the system says to it.
+    /// Answer of the system.
     pub problem: io::Error,
     /// Those that the system has; empty if it does not tell.
     pub available: Vec<String>,

@@ -38,7 +38,7 @@ use super::porter::{News, Order, Porter};
 use super::spares::Spares;
 use super::{congestion, keepalive};
 
-/// How ranks get connected.
+/// Way in which ranks get connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Connecting {
     /// All pairs before the program begins; otherwise a pair at its first message.
@@ -82,12 +82,12 @@ struct Waiting {
     free: Vec<usize>,
 }
 
-/// What is remembered of a peer.
+/// Memory of a peer.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Known {
-    /// How long messages waited for the connection, in seconds.
+    /// Time that messages waited for the connection, in seconds.
     pub waited: f64,
-    /// How often it came into use.
+    /// Number of times that it came into use.
     pub opened: u64,
 }
 
@@ -112,7 +112,7 @@ pub(super) struct Connections<C> {
     known: BTreeMap<u32, Known>,
     lost: BTreeSet<u32>,
     carrier: C,
-    /// What sockets that carry packets have had.
+    /// Congestion controls of sockets that carry packets or have done so.
     congestion_controls: BTreeSet<String>,
     spares: Spares,
     opens: bool,
@@ -675,8 +675,8 @@ impl<C: Carrier> Connections<C> {
         self.since.remove(&peer);
     }
 
-    /// Whether nothing has happened to packets that are carried elsewhere, so that it is right to
-    /// sleep.
+    /// Returns true if nothing has happened to packets that are carried elsewhere, so that it is
+    /// right to sleep.
     pub(super) fn arm_carrier(&mut self) -> bool {
         self.carrier.arm()
     }
@@ -686,7 +686,7 @@ impl<C: Carrier> Connections<C> {
         self.spares.keep(memory);
     }
 
-    /// What carries packets.
+    /// Returns the back end that carries packets.
     pub(super) const fn carrier(&mut self) -> &mut C {
         &mut self.carrier
     }
@@ -715,12 +715,12 @@ impl<C: Carrier> Connections<C> {
         self.connector.is_finalized()
     }
 
-    /// Who speaks with the coordinator.
+    /// Returns the connection to the coordinator.
     pub(super) const fn porter(&self) -> &Porter {
         &self.porter
     }
 
-    /// What has happened to the connections.
+    /// Returns the counts of the connections.
     pub(super) fn statistics(&self) -> mpi::ConnectionStatistics {
         let known = self.known.values();
         mpi::ConnectionStatistics {
@@ -740,7 +740,7 @@ impl<C: Carrier> Connections<C> {
     }
 }
 
-/// Whether a packet names as its source the rank from which it came.
+/// Returns true if a packet names as its source the rank from which it came.
 const fn is_from(source: u32, packet: &Packet) -> bool {
     match packet.header {
         Header::Eager { envelope }

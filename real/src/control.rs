@@ -1,4 +1,4 @@
-//! What a rank and the coordinator of its run say to each other, after the handshake: JSON with its
+//! Messages between a rank and the coordinator of its run after the handshake: JSON with its
 //! length before it (4 bytes, little-endian).
 //!
 //! The coordinator is the launcher, or in an allocation a thread of rank 0. Order: the rank says
@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 /// The longest message: a book of 100 000 addresses.
 pub(super) const LENGTH_MAX: usize = 16 << 20;
 
-/// What a rank says.
+/// Messages of a rank.
 #[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
 pub(super) enum FromRank {
     /// It has started.
     Here {
         /// Which one it is.
         rank: u32,
-        /// How many it thinks there are.
+        /// Number of it thinks there are.
         size: u32,
         /// Where it listens for others.
         card: String,
@@ -39,7 +39,7 @@ pub(super) enum FromRank {
     Ended(RankReport),
 }
 
-/// How a rank ended.
+/// End of a rank.
 #[derive(Clone, PartialEq, Default, Serialize, Deserialize, Debug)]
 pub struct RankReport {
     /// When, in seconds since the start.
@@ -52,11 +52,11 @@ pub struct RankReport {
     pub events: u64,
     /// Why it failed, if it did.
     pub failure: Option<RankFailure>,
-    /// What it left unfinished.
+    /// Operations that it left unfinished.
     pub leftovers: Vec<String>,
-    /// What happened to its connections.
+    /// Counts of its connections.
     pub connections: RankConnections,
-    /// How long messages waited for the connection to another rank, in seconds.
+    /// Time that messages waited for the connection to another rank, in seconds.
     pub waited: Vec<(u32, f64)>,
     /// The congestion control of the sockets that carried packets: one name, unless the system's
     /// default has changed meanwhile.
@@ -84,13 +84,13 @@ impl RankReport {
 pub struct RankFailure {
     /// The panic's message or the error's text.
     pub message: String,
-    /// What kind of failure that is.
+    /// Kind of the failure.
     pub kind: FailureKind,
     /// It had heard before that others are lost, which may be the reason.
     pub after_loss: bool,
 }
 
-/// What kind of failure ended a rank.
+/// Kinds of failures that end a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
 pub enum FailureKind {
     /// The program returned an error, or the process died.
@@ -102,7 +102,7 @@ pub enum FailureKind {
     Refusal,
 }
 
-/// How often what happened to the connections of a rank.
+/// Counts of what happened to the connections of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
 #[expect(missing_docs, reason = "the names are those of the record of a run")]
 pub struct RankConnections {
@@ -116,7 +116,7 @@ pub struct RankConnections {
     pub broken: u64,
 }
 
-/// What the coordinator says.
+/// Messages of the coordinator.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 pub(super) enum ToRank {
     /// All ranks are here.

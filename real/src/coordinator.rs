@@ -28,11 +28,11 @@ struct Control {
     stream: TcpStream,
     input: Vec<u8>,
     unsent: Vec<u8>,
-    /// Who speaks there, once it has said so.
+    /// The rank at the other side, once it has said so.
     rank: Option<u32>,
 }
 
-/// What is known of a rank.
+/// State of a rank.
 #[derive(Debug, Default)]
 pub(super) struct Member {
     /// The token of its connection, while there is one.
@@ -41,9 +41,9 @@ pub(super) struct Member {
     card: String,
     /// The name of its host.
     pub host: String,
-    /// How it ended.
+    /// Its end.
     pub report: Option<RankReport>,
-    /// Whether it has ever arrived.
+    /// True if it has ever arrived.
     pub arrived: bool,
     /// Why it cannot begin, if it has said so when it came.
     refusal: Option<String>,
@@ -67,7 +67,7 @@ pub(super) struct Coordinator {
     start_ns: Option<u64>,
     /// The time after which a rank that does not answer over the network is lost.
     silence: Option<Duration>,
-    /// What is wrong with somebody who came.
+    /// Mistake of a process that connected.
     complaint: Option<String>,
 }
 
@@ -121,7 +121,7 @@ impl Coordinator {
         self.gate.tally()
     }
 
-    /// What is wrong with somebody who came, and knows the secret.
+    /// Returns what is wrong with a process that connected and knows the secret.
     pub(super) fn complaint(&self) -> Option<&str> {
         self.complaint.as_deref()
     }
@@ -256,7 +256,7 @@ impl Coordinator {
         }
     }
 
-    /// What is wrong with somebody who wants to be this rank.
+    /// Returns what is wrong with a process that wants to be this rank.
     fn complain(&self, rank: u32, size: u32, revision: &str) -> Option<String> {
         let expected = self.members.len();
         if size as usize != expected {

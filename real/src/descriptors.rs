@@ -11,8 +11,8 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What a process has besides: the standard streams, queues of events, timers, its listener, and
-/// some connections that have not authenticated yet.
+/// Descriptors that a process has besides: the standard streams, queues of events, timers, its
+/// listener, and some connections that have not authenticated yet.
 const BASE: u64 = 48;
 
 /// Makes sure that the launcher of `processes` processes, to which `ranks` ranks come, may have a

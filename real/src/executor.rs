@@ -17,7 +17,7 @@ use run::RankFuture;
 use super::control::{FailureKind, RankFailure};
 use super::local::Local;
 
-/// What carries the packets of a rank.
+/// Back end of the packets of a rank.
 pub(super) trait Device {
     /// The rank's own part.
     fn local(&self) -> &Local;
@@ -26,7 +26,7 @@ pub(super) trait Device {
     /// device was [woken](Self::waker).
     fn wait(&self, woken: &AtomicBool);
 
-    /// What ends the wait from another thread.
+    /// Ends the wait from another thread.
     fn waker(&self) -> Arc<mio::Waker>;
 }
 
@@ -35,7 +35,7 @@ thread_local! {
     static HERE: u8 = const { 0 };
 }
 
-/// What no other thread that runs now has.
+/// Returns a number that no other thread that runs now has.
 fn here() -> usize {
     HERE.with(|here| std::ptr::from_ref(here).addr())
 }

@@ -1,4 +1,4 @@
-//! What travels on a stream between two ranks: the frames of [`mpi_verbs::wire`], but for those
+//! Frames on a stream between two ranks: the frames of [`mpi_verbs::wire`], but for those
 //! that mean something only where ranks reach each other's memory.
 
 use mpi::channel::{Header, Returned};
@@ -7,16 +7,16 @@ pub(super) use mpi_verbs::wire::{
     BadFrame, HEAD_MAX, Head, PAYLOAD_MAX, encode, encode_messages, payload_of,
 };
 
-/// What the head of a frame says.
+/// Contents of the head of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Frame {
     /// A packet of the message layer.
     Packet {
         /// Its header.
         header: Header,
-        /// What it tells on the way.
+        /// Messages that it sends on the way.
         returned: Option<Returned>,
-        /// Whether the payload stands only for its length.
+        /// True if the payload stands only for its length.
         phantom: bool,
     },
     /// Messages of the connection itself.

@@ -1,4 +1,4 @@
-//! What reads bytes of others, for fuzzers and for tests that replay what they found: each function
+//! Readers of bytes of others, for fuzzers and for tests that replay what they found: each function
 //! takes anything, and panics only if the reader is wrong.
 
 use mpi::Buffer;
@@ -68,7 +68,8 @@ pub fn packet(bytes: &[u8]) {
     assert_eq!(again, Ok(Some((read, length, head))));
 }
 
-/// What one side of a connection over adapters tells the other: the endpoint of a queue pair.
+/// Reads the message from one side of a connection over adapters to the other: the endpoint of a
+/// queue pair.
 ///
 /// # Panics
 /// If what was read is not written as it was.
@@ -91,7 +92,7 @@ pub fn messages(bytes: &[u8]) {
     }
 }
 
-/// What a rank and the coordinator of its run say to each other.
+/// Reads the messages between a rank and the coordinator of its run.
 ///
 /// # Panics
 /// If reading takes nothing away.

@@ -33,13 +33,13 @@ use super::{clock, congestion, descriptors};
 /// The time that a handshake may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many strangers may try at once.
+/// Number of strangers may try at once.
 pub(super) const STRANGERS_MAX: usize = 128;
 
-/// How many connections are taken from the listener before others get a turn.
+/// Number of connections that are taken from the listener before others get a turn.
 const ACCEPTS_MAX: usize = 64;
 
-/// How many connections the system keeps until they are accepted, if it allows as many
+/// Number of connections the system keeps until they are accepted, if it allows as many
 /// (`net.core.somaxconn`): a connection beyond it is tried again by the other side's system after 1
 /// s.
 const BACKLOG: i32 = 4096;
@@ -93,7 +93,7 @@ pub(super) struct Stranger {
     network: [u8; 8],
 }
 
-/// How far a handshake is.
+/// Progress of a handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Progress {
     /// It goes on.
@@ -156,8 +156,8 @@ impl Stranger {
     }
 }
 
-/// What counts as one address: an address of IPv4, or the network of a host in IPv6, which has 2^64
-/// addresses to come from.
+/// Returns the key of an address for limits: an address of IPv4, or the network of a host in IPv6,
+/// which has 2^64 addresses to come from.
 fn network(address: IpAddr) -> [u8; 8] {
     match address.to_canonical() {
         IpAddr::V4(address) => {
@@ -234,7 +234,7 @@ impl Gate {
         congestion::set(&self.listener, name)
     }
 
-    /// Whether an event is its own.
+    /// Returns true if an event is its own.
     pub(super) const fn owns(&self, token: Token) -> bool {
         self.first <= token.0 && token.0 <= self.first + STRANGERS_MAX
     }

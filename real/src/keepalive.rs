@@ -19,7 +19,7 @@
 use std::io;
 use std::time::Duration;
 
-/// Who may be silent for how long.
+/// Limits of silence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Silence {
     /// The time after which the other side counts as gone; `None` for never.

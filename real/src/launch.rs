@@ -1,4 +1,4 @@
-//! What a real run is started with: the processes of its ranks, where they come to, and its limits.
+//! Start of a real run: the processes of its ranks, where they come to, and its limits.
 
 use std::ffi::OsString;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What happens when a rank dies.
+/// Reaction to the death of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnLoss {
     /// The run ends.
@@ -17,7 +17,7 @@ pub enum OnLoss {
     Tell,
 }
 
-/// How the processes of ranks come into being.
+/// Start of the processes of ranks.
 #[derive(Clone, Debug)]
 pub enum Starts {
     /// The launcher starts them.
@@ -31,11 +31,11 @@ pub enum Starts {
 pub struct Start {
     /// Program and arguments.
     pub command: Vec<OsString>,
-    /// Which of the ranks of its host it is.
+    /// Number among the ranks of its host.
     pub local_rank: u32,
-    /// How many ranks its host has.
+    /// Number of ranks its host has.
     pub local_size: u32,
-    /// Whether it is a child of the launcher, and is to end with it.
+    /// True if it is a child of the launcher, and is to end with it.
     pub is_child: bool,
 }
 
@@ -67,28 +67,28 @@ impl Starts {
     }
 }
 
-/// What is to be started.
+/// Command to start.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// The ranks.
     pub starts: Starts,
     /// Where they come to.
     pub listen: SocketAddr,
-    /// Which revision they have to be of.
+    /// Revision that they must have.
     pub revision: String,
-    /// How long they may take to come.
+    /// Time that they may take to come.
     pub arrival: Duration,
     /// The time after which a rank that does not answer over the network is lost; `None` for never.
     pub silence: Option<Duration>,
-    /// How long the run may take from its start on.
+    /// Time that the run may take from its start on.
     pub until: Option<Duration>,
-    /// What happens when a rank dies.
+    /// Reaction to the death of a rank.
     pub on_loss: OnLoss,
     /// The run is stopped soon after this has become true.
     pub stop: Arc<AtomicBool>,
 }
 
-/// Who hears what ranks print.
+/// Receiver of what ranks print.
 pub trait Listener {
     /// A line of a rank, without its end; false if nobody wants to hear more.
     fn line(&mut self, rank: u32, is_error: bool, line: &[u8]) -> bool;

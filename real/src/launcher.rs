@@ -29,10 +29,10 @@ use super::outcome::{RealFailure, RealOutcome, RealRun};
 use super::ticket::{self, Ticket};
 use super::{clock, descriptors, keepalive};
 
-/// How long others have to say what they know when one rank has failed or is lost.
+/// Time that others have to say what they know when one rank has failed or is lost.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// How long the process that was started for a rank may go on when the rank's connection has
+/// Time that the process that was started for a rank may go on when the rank's connection has
 /// broken: one that has died ends at once, but ssh may live on when the machine over there, or the
 /// network to it, does not.
 const AFTERLIFE: Duration = Duration::from_secs(5);
@@ -60,7 +60,7 @@ pub(super) struct Launcher<'a> {
     placed: Option<Placed>,
 }
 
-/// What is done when all ranks of an allocation have come.
+/// Action when all ranks of an allocation have connected.
 pub(super) type Placed = Box<dyn FnMut()>;
 
 impl std::fmt::Debug for Launcher<'_> {
@@ -221,7 +221,7 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    /// How the run has ended, if it has.
+    /// Returns the end of the run, if it has ended.
     fn outcome(
         &mut self,
         arrival_ns: u64,
@@ -259,7 +259,7 @@ impl<'a> Launcher<'a> {
             .then_some(RealOutcome::Limit)
     }
 
-    /// How long others have to say what they know, or to be noticed as silent.
+    /// Returns the time that others have to say what they know, or to be noticed as silent.
     fn grace(&self, failure: &RealFailure) -> Duration {
         let is_silent = self.coordinator.members()[failure.rank as usize].is_silent;
         let silence = self.launch.silence.filter(|_| is_silent);
@@ -280,7 +280,7 @@ impl<'a> Launcher<'a> {
         failure
     }
 
-    /// What is wrong with those who came, besides that some did not.
+    /// Returns what is wrong with the ranks that connected, besides that some did not.
     fn complaint(&self) -> Option<String> {
         let complaint = self.coordinator.complaint().map(str::to_owned);
         let strangers = Some(self.coordinator.strangers().to_string());
@@ -311,7 +311,7 @@ impl<'a> Launcher<'a> {
         self.lost.iter().any(|lost| lost.rank == rank)
     }
 
-    /// How long nothing has to be done besides handling events.
+    /// Returns the time until something besides handling events has to be done.
     fn timeout(&mut self, [arrival, failing]: [Option<u64>; 2]) -> Option<Duration> {
         let arrival = arrival.filter(|_| !self.has_started());
         let members = self.coordinator.members().iter();
@@ -483,7 +483,7 @@ fn lives_until(lost_ns: u64) -> u64 {
     lost_ns.saturating_add(span)
 }
 
-/// How likely a failure is the reason of others.
+/// Order of failures: the least is most likely the reason of the others.
 struct Rating {
     after_loss: bool,
     died: bool,

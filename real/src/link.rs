@@ -28,10 +28,10 @@ const BATCH: usize = 16;
 /// A frame that is not longer is copied and written in one piece.
 const SHORT: usize = 1024;
 
-/// What a phantom is on the way.
+/// Length of a phantom on the way.
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
-/// What was read.
+/// Result of a read.
 #[derive(Debug)]
 pub(super) enum Arrived {
     /// A packet; its notification is nobody's here.
@@ -106,7 +106,7 @@ impl Link {
         &mut self.stream
     }
 
-    /// Whether everything is written that ever will be.
+    /// Returns true if everything is written that ever will be.
     pub(super) fn is_written(&self) -> bool {
         self.queue.is_empty()
     }
@@ -220,7 +220,7 @@ impl Link {
         }
     }
 
-    /// What has arrived next, in memory of `spares`; `None` if it is not complete.
+    /// Returns what has arrived next, in memory of `spares`; `None` if it is not complete.
     ///
     /// # Errors
     /// [`Broken`] when nothing more will come.
@@ -340,7 +340,7 @@ impl Outgoing {
     }
 }
 
-/// What is to be written next; how many slices, and how many bytes they have.
+/// Returns what is to be written next; how many slices, and how many bytes they have.
 fn gather<'a>(queue: &'a VecDeque<Outgoing>, slices: &mut [IoSlice<'a>]) -> (usize, usize) {
     let (mut count, mut offered) = (0, 0);
     for frame in queue.iter().take(slices.len() / 2) {

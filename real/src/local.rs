@@ -1,4 +1,4 @@
-//! What a rank of a real run has irrespective of what carries its packets: its place in the world,
+//! State of a rank of a real run irrespective of what carries its packets: its place in the world,
 //! its clock and timers, its computations, its output, and whom to wake.
 //!
 //! A computation of f flop takes f divided by the host's speed that the run was given. It *burns*
@@ -22,7 +22,7 @@ use run::LogFilter;
 use super::clock::{self, Clock};
 use super::rank::Print;
 
-/// How computations pass the time.
+/// Ways in which computations pass the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Compute {
     /// On the core.
@@ -32,7 +32,7 @@ pub enum Compute {
     Sleep,
 }
 
-/// What a rank is told about itself.
+/// Facts that a rank is told about itself.
 #[derive(Clone, Debug)]
 pub(super) struct Me {
     /// Its number.
@@ -43,19 +43,19 @@ pub(super) struct Me {
     pub host: String,
     /// The parameters of the message layer.
     pub settings: Settings,
-    /// How computations pass the time.
+    /// Ways in which computations pass the time.
     pub compute: Compute,
     /// The speed of a host in flop per second.
     pub flop_per_s: f64,
-    /// Which log lines are wanted.
+    /// Filter of log lines.
     pub log: LogFilter,
-    /// Whether it begins its lines with its number.
+    /// True if it begins its lines with its number.
     pub prefix: bool,
     /// When its lines are printed.
     pub print: Print,
 }
 
-/// How much has happened at a rank.
+/// Number of events at a rank.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Tally {
     /// Messages that it has sent.
@@ -108,7 +108,7 @@ impl Local {
         }
     }
 
-    /// What it was told about itself.
+    /// Returns the facts that it was told about itself.
     pub(super) const fn me(&self) -> &Me {
         &self.me
     }
@@ -126,7 +126,7 @@ impl Local {
         self.ready.borrow_mut().push_back(event);
     }
 
-    /// Whether there is something to hear.
+    /// Returns true if there is something to hear.
     pub(super) fn is_ready(&self) -> bool {
         !self.ready.borrow().is_empty()
     }
@@ -136,12 +136,12 @@ impl Local {
         self.nudged.set(true);
     }
 
-    /// Whether it has since this was asked the last time.
+    /// Returns true if it has since this was asked the last time.
     pub(super) fn take_nudge(&self) -> bool {
         self.nudged.replace(false)
     }
 
-    /// Whether it has.
+    /// Returns true if it has.
     pub(super) const fn is_nudged(&self) -> bool {
         self.nudged.get()
     }
@@ -181,12 +181,12 @@ impl Local {
         self.tally.set(tally);
     }
 
-    /// How much has happened.
+    /// Returns the number of events.
     pub(super) const fn tally(&self) -> Tally {
         self.tally.get()
     }
 
-    /// Whether it has heard that somebody is lost.
+    /// Returns true if it has heard that somebody is lost.
     pub(super) const fn knows_of_loss(&self) -> bool {
         self.knows_of_loss.get()
     }

@@ -238,7 +238,7 @@ mod tests {
     use super::super::arrival::tests::door;
     use super::*;
 
-    /// What comes of a connection to `address`.
+    /// Opens a connection to `address`.
     fn opened(address: SocketAddr, secret: &Secret, within: Duration, poll: &mut Poll) -> Opened {
         let mut openings = Openings::new(1000, secret, None, within);
         let mut events = Events::with_capacity(64);

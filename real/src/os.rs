@@ -1,4 +1,5 @@
-//! What only some systems can do: to end with the process that started us, and to keep to one core.
+//! Functions that only some systems have: to end with the process that started us, and to keep to
+//! one core.
 
 use std::io;
 

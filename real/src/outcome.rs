@@ -1,4 +1,4 @@
-//! How a real run ended, as a value.
+//! The end of a real run as a value.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::control::{FailureKind, RankReport};
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub enum RealOutcome {
     /// All ranks have finished.
@@ -17,9 +17,9 @@ pub enum RealOutcome {
     Missing {
         /// Which ones.
         ranks: Vec<u32>,
-        /// How long they were waited for.
+        /// Time that they were waited for.
         waited: Duration,
-        /// What is wrong with somebody who came instead.
+        /// Mistake of a process that connected instead.
         complaint: Option<String>,
     },
     /// The time that it was given is over.
@@ -39,9 +39,9 @@ pub struct RealFailure {
     pub host: String,
     /// When, in seconds since the start; `None` if it never started.
     pub time_s: Option<f64>,
-    /// What happened to it.
+    /// Its end.
     pub message: String,
-    /// What kind of failure that is.
+    /// Kind of the failure.
     pub kind: FailureKind,
     /// Its last lines; none where the message says all that there is to say.
     pub last_lines: Vec<String>,
@@ -78,12 +78,12 @@ impl fmt::Display for RealFailure {
     }
 }
 
-/// What happened in a run.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct RealRun {
-    /// How it ended.
+    /// Its end.
     pub outcome: RealOutcome,
-    /// How each rank ended, as far as it has said so.
+    /// End of each rank, as far as it has said so.
     pub reports: Vec<Option<RankReport>>,
     /// The host of each rank, as far as it has said so.
     pub hosts: Vec<String>,
@@ -91,7 +91,7 @@ pub struct RealRun {
     pub lost: Vec<RealFailure>,
     /// From the start of all ranks to the end of the last one, in seconds.
     pub measured_s: f64,
-    /// How long all of it took, in seconds.
+    /// Time that all of it took, in seconds.
     pub wall_s: f64,
 }
 

@@ -28,12 +28,12 @@ use super::gate::{Gate, STRANGERS_MAX};
 use super::keepalive::is_silence;
 use super::opening::{Opened, Openings};
 
-/// What the rank wants.
+/// Requests of the rank.
 #[derive(Debug)]
 pub(super) enum Order {
     /// A socket to another rank.
     Connect {
-        /// What the socket will be for.
+        /// Purpose of the socket.
         connection: ConnectionId,
         /// The other rank.
         peer: u32,
@@ -46,7 +46,7 @@ pub(super) enum Order {
     Tell(FromRank),
 }
 
-/// What the rank gets to know.
+/// Answers to the rank.
 #[derive(Debug)]
 pub(super) enum News {
     /// A socket that it wanted.
@@ -102,10 +102,10 @@ struct Thread {
 /// Why the thread ends the process.
 const STOPPED: i32 = 1;
 
-/// What a rank's doors need to know.
+/// Facts that a rank's listeners need.
 #[derive(Clone, Debug)]
 pub(super) struct Doors {
-    /// Which rank it is.
+    /// Number of the rank.
     pub rank: u32,
     /// Where others are let in.
     pub address: SocketAddr,

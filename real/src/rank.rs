@@ -28,7 +28,7 @@ use super::porter::{self, Doors, News, Order, Porter};
 use super::tcp::{Sockets, TcpChannel, WAKE, Wait};
 use super::ticket::Ticket;
 
-/// What carries packets.
+/// Back end that carries packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Backend {
     /// Sockets.
@@ -41,7 +41,7 @@ pub enum Backend {
     Verbs {
         /// Its name; the first one if there is none.
         device: Option<String>,
-        /// What can be chosen about it.
+        /// Its options.
         options: mpi_verbs::Options,
     },
 }
@@ -74,33 +74,33 @@ pub enum Print {
     AtEnd,
 }
 
-/// What can be chosen about a real run, the same at every rank.
+/// Options of a real run, the same at every rank.
 #[derive(Clone, Debug)]
 pub struct RankOptions {
-    /// What carries packets.
+    /// Back end that carries packets.
     pub backend: Backend,
     /// Messages shorter than this many bytes are sent eagerly; the others by rendezvous.
     pub eager_threshold: u64,
-    /// How a rank waits.
+    /// Way in which a rank waits.
     pub wait: Wait,
-    /// How ranks get connected.
+    /// Way in which ranks get connected.
     pub connecting: Connecting,
     /// The time within which ranks are to reach the coordinator, and each other.
     pub startup: Duration,
-    /// How computations pass the time.
+    /// Ways in which computations pass the time.
     pub compute: Compute,
     /// The speed of a host in flop per second.
     pub flop_per_s: f64,
-    /// Whether each rank keeps to a core of its own.
+    /// True if each rank keeps to a core of its own.
     pub pin: bool,
-    /// Which log lines are wanted.
+    /// Filter of log lines.
     pub log: LogFilter,
-    /// Whether a rank begins each line that it prints with its number; where there is a launcher,
+    /// True if a rank begins each line that it prints with its number; where there is a launcher,
     /// that does it.
     pub prefix: bool,
     /// When the lines that a rank prints are printed.
     pub print: Print,
-    /// Which revision the program is of.
+    /// Revision of the program.
     pub revision: String,
 }
 
@@ -224,7 +224,7 @@ fn psn(local: &Local) -> u32 {
     bits ^ local.me().rank.wrapping_mul(0x9E_3779)
 }
 
-/// What a rank has before it begins.
+/// State of a rank before it begins.
 type Parts = (Poll, Arc<mio::Waker>, Porter, Vec<String>, bool);
 
 /// The life of a rank over what carries its packets; whether it finished.

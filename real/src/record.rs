@@ -1,7 +1,8 @@
-//! What a real run leaves behind: the keys of a simulated run's record, with `measured_s` for
+//! The record of a real run: the keys of a simulated run's record, with `measured_s` for
 //! `simulated_s`.
 //!
-//! What a real run does not have is `null`: a seed, a digest, a platform, a model of the network.
+//! Values that a real run does not have are `null`: a seed, a digest, a platform, a model of the
+//! network.
 
 use run::{ConnectionTotals, ConnectionWait, FailureRecord};
 use serde::Serialize;
@@ -15,7 +16,7 @@ pub struct RealRecord {
     pub outcome: &'static str,
     /// From the start of all ranks to the end of the last one, in seconds.
     pub measured_s: f64,
-    /// How long all of it took, in seconds.
+    /// Time that all of it took, in seconds.
     pub wall_s: f64,
     /// The number of ranks.
     pub ranks: u32,
@@ -41,30 +42,30 @@ pub struct RealRecord {
     pub platform: Option<String>,
     /// There is none.
     pub network_model: Option<String>,
-    /// What carried packets.
+    /// Back end that carried packets.
     pub backend: &'static str,
     /// The congestion control of the sockets that carried packets; several names if hosts differ.
     pub congestion_control: Option<String>,
-    /// Whether protocols advance while a rank computes.
+    /// True if protocols advance while a rank computes.
     pub progress: &'static str,
     /// The host of each rank.
     pub hosts: Vec<String>,
-    /// Who failed, if somebody did.
+    /// The rank that failed, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureRecord>,
-    /// Which limit stopped the run.
+    /// The limit that stopped the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
     /// Things to check before the result is trusted.
     pub warnings: Vec<String>,
-    /// How long messages waited for connections, the longest first.
+    /// Time that messages waited for connections, the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<ConnectionWait>,
-    /// What happened to the connections of all ranks.
+    /// Counts of the connections of all ranks.
     pub connections: ConnectionTotals,
 }
 
-/// What the record needs to know that the run does not.
+/// Facts for the record that the run does not know.
 #[derive(Clone, Debug)]
 pub struct RealOrigin {
     /// The revision of simrun.
@@ -73,7 +74,7 @@ pub struct RealOrigin {
     pub program: String,
     /// The command line without the program itself.
     pub arguments: Vec<String>,
-    /// What carried packets.
+    /// Back end that carried packets.
     pub backend: &'static str,
     /// The limit of time, as it was given.
     pub until: Option<String>,
@@ -159,7 +160,7 @@ fn failed(failure: &RealFailure) -> FailureRecord {
     }
 }
 
-/// What the lost ranks were and what the others left unfinished.
+/// Returns the lost ranks, and what the others left unfinished.
 fn warnings(run: &RealRun) -> Vec<String> {
     let lost = run.lost.iter().map(|lost| {
         let time_s = lost.time_s.unwrap_or(0.0);

@@ -15,7 +15,7 @@ const LENGTH_MIN: usize = 64 * 1024;
 /// So many bytes are kept at most.
 const TOTAL_MAX: usize = 64 << 20;
 
-/// What is kept.
+/// Buffers that are kept.
 #[derive(Debug, Default)]
 pub(super) struct Spares {
     by_length: BTreeMap<usize, Vec<Vec<u8>>>,

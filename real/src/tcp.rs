@@ -27,7 +27,7 @@ use super::executor::Device;
 use super::local::Local;
 use super::porter::Porter;
 
-/// How a rank waits.
+/// Way in which a rank waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Wait {
     /// Asleep, until the system wakes it.
@@ -37,16 +37,16 @@ pub enum Wait {
     Spin,
 }
 
-/// What wakes the rank from other threads.
+/// Wakes the rank from other threads.
 pub(super) const WAKE: Token = Token(0);
 
-/// What wakes it for what is carried elsewhere.
+/// Wakes it for what is carried elsewhere.
 pub(super) const CARRIER: Token = Token(usize::MAX - 1);
 
-/// What wakes it when the adapter tells something without having been asked.
+/// Wakes it when the adapter tells something without having been asked.
 pub(super) const ALERT: Token = Token(usize::MAX - 2);
 
-/// What wakes it at a date.
+/// Wakes it at a date.
 const ALARM: Token = Token(usize::MAX);
 
 /// So many sockets are looked at one by one; more of them by asking the system which ones have

@@ -1,4 +1,4 @@
-//! What a process needs to know to become a rank: one line of JSON on its standard input.
+//! Facts that a process needs to become a rank: one line of JSON on its standard input.
 
 use std::io::{self, BufRead, ErrorKind};
 use std::net::SocketAddr;
@@ -16,20 +16,20 @@ pub(super) const ON_INPUT: &str = "stdin";
 /// No ticket is longer.
 const LENGTH_MAX: u64 = 4096;
 
-/// What a process needs to know.
+/// Facts that a process needs.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 pub struct Ticket {
-    /// Which rank it is.
+    /// Number of the rank.
     pub rank: u32,
-    /// How many there are.
+    /// Their number.
     pub size: u32,
-    /// Which of the ranks of its host it is, from 0.
+    /// Number among the ranks of its host, from 0.
     pub local_rank: u32,
-    /// How many ranks its host has.
+    /// Number of ranks its host has.
     pub local_size: u32,
     /// Where the coordinator listens.
     pub coordinator: SocketAddr,
-    /// Who started it on the same machine, if it is to end with it.
+    /// Parent process on the same machine, if it is to end with it.
     pub parent: Option<u32>,
     /// The secret of the run, as digits.
     secret: String,

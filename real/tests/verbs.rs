@@ -141,7 +141,7 @@ fn connection(place: &Place) -> Option<(TcpStream, bool)> {
     }
 }
 
-/// What this adapter does in another way.
+/// Returns the deviations of this adapter.
 fn deviations(verbs: &LibVerbs) -> Deviations {
     if verbs.query_device().name.starts_with("rxe") {
         Deviations::RXE

@@ -88,7 +88,7 @@ pub(crate) fn check(connection: &Connection, ranks: u32) -> Result<(), RunError>
     }
 }
 
-/// Sums over all ranks.
+/// Returns the sums over all ranks.
 pub(crate) fn totals(processes: &[Rc<mpi::Process>]) -> Option<ConnectionTotals> {
     let all = processes.iter();
     let mut all = all

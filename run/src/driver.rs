@@ -281,7 +281,7 @@ fn settings(platform: &Platform, options: &Options) -> Settings {
 /// into which an envelope, two references and a header fit.
 const CONTROL: u64 = 64;
 
-/// Costs of the protocols, by preset and single keys.
+/// Returns the costs of the protocols, by preset and single keys.
 fn costs(protocol: &platform::Protocol, eager_threshold: u64) -> Settings {
     let explicit = protocol.is_explicit();
     let seconds = |cost: &Option<platform::units::Duration>| {

@@ -352,7 +352,7 @@ fn options(reduction: Reduction) -> Options {
     }
 }
 
-/// Results of the reference; nothing if there is too much of it.
+/// Returns the results of the reference; nothing if there is too much of it.
 fn judge(program: &Rc<Program>, mode: SendMode) -> Option<BTreeSet<Outcome>> {
     let (judge, statistics, broken) = search(program, mode, &options(Reduction::None));
     assert_eq!(broken, None, "{program:?}");

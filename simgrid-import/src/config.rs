@@ -241,7 +241,7 @@ impl Importer {
             .map(Factors::Steps)
     }
 
-    /// Costs of calls, by size; sections that cost nothing are none.
+    /// Returns the costs of calls, by size; sections that cost nothing are none.
     fn overhead(&mut self, flag: &Element, id: &str, value: &str) -> Option<Vec<OverheadSection>> {
         let is_default = value.split(':').all(|number| number.trim() == "0");
         if is_default {

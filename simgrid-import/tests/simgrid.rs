@@ -201,8 +201,8 @@ fn build_oracle() -> Option<PathBuf> {
     built.then_some(program)
 }
 
-/// Dates of SimGrid on a platform under a model, with a link changed or not; `raw` is CM02 without
-/// crosstraffic, window and weight.
+/// Returns the dates of SimGrid on a platform under a model, with a link changed or not; `raw` is
+/// CM02 without crosstraffic, window and weight.
 fn live(program: &Path, xml: &Path, model: &str, set_link: Option<&str>) -> String {
     let name = if model == "lv08" { "LV08" } else { "CM02" };
     let mut command = Command::new(program);

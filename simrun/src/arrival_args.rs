@@ -95,7 +95,7 @@ fn silence(text: &str) -> Result<Silence, String> {
     Ok(Silence(Some(after)))
 }
 
-/// Value of `--listen`.
+/// Returns the value of `--listen`.
 fn listen(text: &str) -> Result<SocketAddr, String> {
     if text == "host" {
         let address = real::host_address().map_err(|error| error.to_string())?;

@@ -94,7 +94,7 @@ impl Found {
         timeline::write(path, picture)
     }
 
-    /// The mistake in one paragraph.
+    /// Returns the mistake in one paragraph.
     fn message(&self) -> String {
         let message = self.finding.message.trim_end();
         match &self.place {
@@ -112,7 +112,7 @@ struct Warning {
 }
 
 impl Warning {
-    /// The part that is not determined, in one sentence.
+    /// Returns the part that is not determined, in one sentence.
     fn message(&self) -> String {
         let ReceiveOrder {
             name,

@@ -58,7 +58,7 @@ impl Job {
         format!("{ranks}, {in_use} in use: no verdict{hint}")
     }
 
-    /// Facts about a run that was given up.
+    /// Returns the facts about a run that was given up.
     fn given_up(&self, stopped: &Stopped) -> Run {
         let Start {
             platform,

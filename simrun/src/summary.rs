@@ -79,7 +79,7 @@ pub(crate) fn real(record: &RealRecord, how: &str) -> String {
     text
 }
 
-/// Counts of connections; those that are 0 are left out, but for the first two.
+/// Returns the counts of connections; those that are 0 are left out, but for the first two.
 fn connected(totals: &ConnectionTotals) -> String {
     let mut text = format!(
         "ends of connections: {} opened, {} closed",
@@ -103,7 +103,7 @@ fn connected(totals: &ConnectionTotals) -> String {
 /// So many connections that waited are listed.
 const WAITS_MAX: usize = 3;
 
-/// Waiting times of ranks, with the share of the whole time.
+/// Returns the waiting times of ranks, with the share of the whole time.
 fn waited(wait: &ConnectionWait, simulated_s: f64) -> String {
     let ConnectionWait {
         rank,

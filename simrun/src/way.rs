@@ -71,7 +71,7 @@ pub struct WayArgs {
 }
 
 impl WayArgs {
-    /// Contradictions among these options, and what is missing, if anything is; ranks
+    /// Returns the contradictions among these options, and what is missing, if anything is; ranks
     /// find out themselves what their sockets can.
     ///
     /// # Errors

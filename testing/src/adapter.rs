@@ -242,15 +242,15 @@ impl Network {
         state.events.extend(what(qp));
     }
 
-    /// Mistakes of the user.
+    /// Returns the mistakes of the user.
     pub fn faults(&self) -> Vec<String> {
         self.0.borrow().faults.clone()
     }
 }
 
 impl Adapter {
-    /// Counts of what was made and not given back: domains, regions, completion queues, queue
-    /// pairs.
+    /// Returns the counts of what was made and not given back: domains, regions, completion queues,
+    /// queue pairs.
     pub fn in_use(&self) -> [usize; 4] {
         let state = &self.net.borrow().adapters[self.me];
         let (pds, regions) = (state.pds.len(), state.regions.len());

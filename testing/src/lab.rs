@@ -37,7 +37,7 @@ impl Lab {
         }
     }
 
-    /// The platform that the text describes.
+    /// Returns the platform that the text describes.
     pub fn platform(&self) -> &Platform {
         &self.platform
     }

@@ -240,8 +240,8 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
     Ok(comparison)
 }
 
-/// Differences from the calibration, so that it may not hold: how ranks wait, how many there are,
-/// and over what they talk.
+/// Returns the differences from the calibration, so that it may not hold: how ranks wait, how many
+/// there are, and over what they talk.
 fn other_way(plan: &Plan<'_>, facts: &Facts) -> Vec<String> {
     let mut notes = Vec::new();
     let mut compare = |key: &str, ours: &str, option: &str| {
@@ -314,7 +314,7 @@ impl CompareCommand {
     }
 }
 
-/// Simulated times of all cases.
+/// Returns the simulated times of all cases.
 fn predicted(plan: &Plan<'_>) -> Result<Vec<Rounds>, String> {
     let command = plan.command;
     let mut all = Vec::new();

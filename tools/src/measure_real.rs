@@ -132,7 +132,7 @@ pub(crate) fn sessions(
     }
 }
 
-/// Results that rank 0 has left.
+/// Returns the results that rank 0 has left.
 fn read_session(command: &MeasureCommand, number: u32) -> Result<Session, ExitCode> {
     let path = left(command, number);
     let text = std::fs::read_to_string(&path)

@@ -57,13 +57,14 @@ impl Bands {
         band * beyond.max(1.0).sqrt()
     }
 
-    /// Whether anything is predicted at this size.
+    /// Returns true if anything is predicted at this size.
     #[must_use]
     pub const fn reaches(&self, size: u64) -> bool {
         size / FARTHEST <= self.largest
     }
 
-    /// How many of these predictions stay in the band of `q`, and how many there are.
+    /// Returns the number of these predictions that stay in the band of `q`, and how many there
+    /// are.
     #[must_use]
     pub fn coverage(&self, predictions: &[Prediction], q: f64) -> (usize, usize) {
         let inside = |one: &&Prediction| one.error().abs() <= self.at(one.size, q);

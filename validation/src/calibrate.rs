@@ -36,10 +36,10 @@ use crate::sharing::Sharing;
 use crate::states::States;
 use crate::warning::Warning;
 
-/// What can be chosen.
+/// Options.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CalibrateOptions {
-    /// Which number stands for all samples of a size.
+    /// Statistic that stands for all samples of a size.
     pub statistic: Statistic,
     /// The seed of drawing blocks again.
     pub seed: u64,
@@ -48,13 +48,13 @@ pub struct CalibrateOptions {
     pub eager_threshold: Option<u64>,
     /// Further known thresholds: the first sizes of their new regimes.
     pub breaks: Vec<u64>,
-    /// How many hosts the platform gets.
+    /// Number of hosts the platform gets.
     pub hosts: u32,
     /// For which network model.
     pub preset: Preset,
     /// Where the cost of a rendezvous is.
     pub handshake: Handshake,
-    /// Whether points far from their line count less (Huber).
+    /// True if points far from their line count less (Huber).
     pub robust: bool,
 }
 
@@ -127,7 +127,7 @@ impl From<SimulationFailed> for CalibrateError {
 /// A sentinel: always the same block, to see whether the machine changes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sentinel {
-    /// Which session.
+    /// Number of the session.
     pub session: u32,
     /// The number of its block, in the order of time.
     pub number: u32,
@@ -135,7 +135,7 @@ pub struct Sentinel {
     pub size: u64,
     /// Its median over that of all sentinels of this size.
     pub relative: f64,
-    /// Whether it was measured at the speed that is kept.
+    /// True if it was measured at the speed that is kept.
     pub kept: bool,
 }
 
@@ -146,9 +146,9 @@ pub struct Calibration {
     pub sources: Vec<String>,
     /// The digest of the measurements' text.
     pub digest: String,
-    /// What the file says about itself.
+    /// Facts of the file about itself.
     pub facts: Facts,
-    /// What was fitted, by size.
+    /// Fitted times, by size.
     pub points: Vec<Point>,
     /// The empty message, if it was measured: it is not fitted, because a simulation has a number
     /// of its own for it.
@@ -175,9 +175,9 @@ pub struct Calibration {
     pub eager_threshold: Option<u64>,
     /// Bytes/s of a copy in memory, if it was measured.
     pub copy_bandwidth: Option<f64>,
-    /// How messages share the network.
+    /// Sharing of the network by messages.
     pub sharing: Vec<Sharing>,
-    /// How sure the parameters are; nothing for tables.
+    /// Confidence intervals of the parameters; nothing for tables.
     pub confidence: Option<Confidence>,
     /// Predictions of sizes left out of the fit.
     pub cross_check: CrossCheck,
@@ -195,9 +195,10 @@ pub struct Calibration {
     pub sentinels: Vec<Sentinel>,
     /// The largest difference between simulated kernels and the fit.
     pub self_check: f64,
-    /// How the rendezvous was written, which is in the tables where its simulation is impossible.
+    /// Form in which the rendezvous was written, which is in the tables where its simulation is
+    /// impossible.
     pub handshake: Handshake,
-    /// What to know before trusting it, the most severe first.
+    /// Warnings, the most severe first.
     pub warnings: Vec<Warning>,
     /// The text of the platform file.
     pub platform: String,
@@ -220,8 +221,8 @@ pub fn calibrate(
 }
 
 impl Calibration {
-    /// What a message of `size` bytes takes, in seconds, as the model that was written says;
-    /// nothing beyond four times the largest size of the fit.
+    /// Returns the time of a message of `size` bytes, in seconds, as the model that was written
+    /// says; nothing beyond four times the largest size of the fit.
     #[must_use]
     pub fn predict(&self, size: u64) -> Option<f64> {
         let time = match &self.loggp {
@@ -234,7 +235,8 @@ impl Calibration {
         self.bands.reaches(size).then_some(time)
     }
 
-    /// What the errors are told of: sizes held back, or else sizes left out of the fit in turn.
+    /// Returns the sizes that the errors are of: those held back, or else sizes left out of the fit
+    /// in turn.
     #[must_use]
     pub fn predictions(&self) -> (&'static str, &[Prediction]) {
         if self.validation.is_empty() {
@@ -316,7 +318,7 @@ impl Calibration {
         }
     }
 
-    /// How many samples each size has on average; 0 for tables.
+    /// Returns the average number of samples of a size; 0 for tables.
     #[must_use]
     pub fn samples_per_size(&self) -> f64 {
         let samples: usize = self.summaries.iter().map(|summary| summary.samples).sum();

@@ -27,7 +27,7 @@ const FEW: usize = 100;
 /// Times of one thing, in seconds, in the order in which they were printed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rounds {
-    /// Which command line, by what is special about it.
+    /// The command line, by what is special about it.
     pub case: String,
     /// The line without its numbers.
     pub what: String,
@@ -96,13 +96,13 @@ fn shape(line: &str) -> String {
 /// One figure: what was predicted and what was measured.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    /// Which command line.
+    /// The command line.
     pub case: String,
     /// The line without its numbers.
     pub what: String,
-    /// What the simulation says, in seconds.
+    /// Simulated time, in seconds.
     pub predicted_s: f64,
-    /// What was measured.
+    /// Measured values.
     pub measured: SizeSummary,
 }
 
@@ -119,12 +119,12 @@ impl Figure {
 pub struct Comparison {
     /// All figures.
     pub figures: Vec<Figure>,
-    /// How much slower the sentinels are now than in the calibration, if that is known.
+    /// Slowdown of the reference probes since the calibration, if that is known.
     pub factor: Option<f64>,
     /// The part by which nine of ten predictions of the calibration were wrong at most, if that is
     /// known.
     pub band: Option<f64>,
-    /// What to know: things on one side only, few rounds.
+    /// Remarks: things on one side only, few rounds.
     pub notes: Vec<String>,
 }
 
@@ -276,7 +276,7 @@ impl Comparison {
         figure.map_or_else(String::new, |one| format!("{} {}", one.case, one.what))
     }
 
-    /// What an error means.
+    /// Returns the meaning of an error.
     pub(crate) fn judged(&self, figure: &Figure) -> &'static str {
         let error = figure.error().abs();
         if error <= figure.measured.half_width {

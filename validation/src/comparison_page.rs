@@ -14,7 +14,7 @@ use crate::facts::Facts;
 use crate::report_page::{STYLE, escaped, text_digest, whole};
 
 impl Comparison {
-    /// How good the predictions are, in a sentence made of the figures.
+    /// Describes the predictions in a sentence made of the figures.
     #[must_use]
     pub fn verdict(&self) -> String {
         let Some(errors) = self.errors(1.0) else {
@@ -105,7 +105,7 @@ impl Comparison {
 /// not there. `platform` is the text of the platform file, `command` what makes all of it again.
 ///
 /// # Errors
-/// What writing or drawing says.
+/// Result of writing or drawing.
 pub fn write_comparison(
     comparison: &Comparison,
     platform: &str,

@@ -1,5 +1,5 @@
-//! How sure the parameters are: blocks are drawn again within their sizes, 200 times, and
-//! everything is fitted again.
+//! Confidence intervals of the parameters: blocks are drawn again within their sizes, 200 times,
+//! and everything is fitted again.
 //!
 //! With the breaks where they are, the 2.5 % and 97.5 % quantiles of a and b are their intervals.
 //! With the full search, it is counted how often each break comes back, in a gap that overlaps its
@@ -20,7 +20,7 @@ const RESAMPLES: usize = 200;
 /// Lower and upper end of a 95 % interval.
 pub type Interval = (f64, f64);
 
-/// What drawing again says of a fit.
+/// Uncertainty of a fit by bootstrap.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Confidence {
     /// For each segment the intervals of its intercept (s) and of its slope (s/byte).

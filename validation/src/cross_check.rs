@@ -1,4 +1,4 @@
-//! How well a fit predicts sizes that it has not seen: five times a fifth of the sizes is left out,
+//! Cross-validation of a fit: five times a fifth of the sizes is left out,
 //! fitted without, and predicted.
 //!
 //! The smallest and the largest size always stay in, so that nothing is extrapolated. The 90 % and
@@ -77,7 +77,7 @@ impl CrossCheck {
     }
 }
 
-/// What a model says about points.
+/// Returns the predictions of a model for points.
 pub(crate) fn predictions(
     points: &[Point],
     model: impl Fn(u64) -> f64,

@@ -1,4 +1,4 @@
-//! How wrong predictions are: relative errors, predicted / measured − 1, and what is said of many
+//! Errors of predictions: relative errors, predicted / measured − 1, and what is said of many
 //! of them.
 
 use crate::quantile::quantile;
@@ -22,10 +22,10 @@ impl Prediction {
     }
 }
 
-/// What is said of the errors of many predictions; all are parts, 0.02 is 2 %.
+/// Summary of the errors of many predictions; all are parts, 0.02 is 2 %.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ErrorSummary {
-    /// How many predictions there were.
+    /// Number of predictions.
     pub count: usize,
     /// The median of the errors without their signs.
     pub median: f64,
@@ -40,7 +40,7 @@ pub struct ErrorSummary {
 }
 
 impl ErrorSummary {
-    /// What is to be said; `None` if there are no predictions.
+    /// Returns the summary; `None` if there are no predictions.
     #[must_use]
     pub fn new(predictions: &[Prediction]) -> Option<Self> {
         let signed: Vec<f64> = predictions.iter().map(Prediction::error).collect();

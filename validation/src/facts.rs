@@ -1,4 +1,4 @@
-//! What a file of samples says about itself: lines `# key: value` before the columns.
+//! Facts of a file of samples about itself: lines `# key: value` before the columns.
 //!
 //! A file made by hand has none of them, and needs none: what is not said is not known.
 

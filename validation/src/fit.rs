@@ -27,12 +27,12 @@ pub use breaks::{Break, BreakKind};
 pub use noise::rough_noise;
 pub use segment::Line;
 
-/// What is asked of a fit.
+/// Options of a fit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rules {
     /// The relative uncertainty below which no point is trusted.
     pub floor: f64,
-    /// Whether the noise that the points show counts too ([`rough_noise`]). Not for tables with one
+    /// True if the noise that the points show counts too ([`rough_noise`]). Not for tables with one
     /// value per power of two: there every bend would be taken for noise (tried on ten published
     /// tables: the median error grows from 2.0 to 2.5 %).
     pub estimates_noise: bool,
@@ -43,7 +43,7 @@ pub struct Rules {
     pub span_min: f64,
     /// The most segments.
     pub segments_max: usize,
-    /// What a further segment costs, times ln n: two parameters and a place.
+    /// Cost of a further segment, times ln n: two parameters and a place.
     pub penalty: f64,
     /// Known thresholds in bytes, each the first size of its new regime.
     pub forced: Vec<u64>,
@@ -86,7 +86,7 @@ pub struct Segment {
     pub smallest: u64,
     /// The largest measured size in it, in bytes.
     pub largest: u64,
-    /// How many points it has.
+    /// Number of points it has.
     pub points: usize,
 }
 
@@ -265,7 +265,7 @@ impl Fit {
         self.noise
     }
 
-    /// Which segment a message of `size` bytes belongs to.
+    /// Returns the segment that a message of `size` bytes belongs to.
     #[must_use]
     pub fn segment_of(&self, size: u64) -> usize {
         self.breaks.partition_point(|place| place.above < size)

@@ -33,7 +33,7 @@ pub struct LogGp {
     pub threshold: u64,
     /// By how much the overheads had to be scaled down: measured / used.
     pub scaled: f64,
-    /// Whether the measured gap was below the overhead, which the model cannot have.
+    /// True if the measured gap was below the overhead, which the model cannot have.
     pub gap_raised: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the calls of sender and receiver cost, fitted with breaks of their own, and what of a
+//! Costs of the calls of sender and receiver, fitted with breaks of their own, and what of a
 //! message is left to the network.
 //!
 //! The simulator pays the sender's call, the way and the receiver's call one after the other, so
@@ -31,7 +31,7 @@ pub struct Piece {
     pub above: u64,
     /// The largest size for which the piece is known, in bytes.
     pub largest: u64,
-    /// What the ping-pong says.
+    /// Times of the ping-pong.
     pub whole: Line,
     /// The blocking send, scaled.
     pub os: Line,
@@ -39,7 +39,7 @@ pub struct Piece {
     pub ois: Line,
     /// The receive, scaled.
     pub or: Line,
-    /// What remains for the network.
+    /// Part that remains for the network.
     pub wire: Line,
 }
 

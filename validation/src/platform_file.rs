@@ -30,12 +30,12 @@ use crate::point::bytes;
 const ENVELOPE: u64 = 16;
 /// Bytes of a control message, one cache line: the default of the preset `explicit`.
 const CONTROL: u64 = 64;
-/// What the acknowledgements of a message take on shared cables, as a part of its rate.
+/// Share of the acknowledgements of a message on shared cables, as a part of its rate.
 const CROSSTRAFFIC: f64 = 0.05;
 /// Bytes of the window of the preset `smpi`.
 const WINDOW: f64 = 4_194_304.0;
 
-/// Which network model the file is written for.
+/// Network model that the file is written for.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Preset {
     /// Latency and bandwidth with factors by size.
@@ -68,20 +68,20 @@ impl Handshake {
     }
 }
 
-/// What is written besides the fit.
+/// Contents besides the fit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PlatformFacts {
     /// Where the measurements come from: one line each, as comments.
     pub sources: Vec<String>,
     /// From how many bytes on messages go by rendezvous, if that is known.
     pub eager_threshold: Option<u64>,
-    /// How many hosts the platform gets; they are all alike.
+    /// Number of hosts the platform gets; they are all alike.
     pub hosts: u32,
     /// For which model.
     pub preset: Preset,
     /// Where the cost of a rendezvous is.
     pub handshake: Handshake,
-    /// Whether both directions of a cable share its bandwidth.
+    /// True if both directions of a cable share its bandwidth.
     pub shared: bool,
     /// Bytes/s of a copy in memory, if the message layer is to pay for copies.
     pub copy_bandwidth: Option<f64>,
@@ -344,7 +344,7 @@ fn factors(text: &mut String, name: &str, steps: &[(u64, Line)], factor: impl Fn
     text.push_str("]\n");
 }
 
-/// What the calls cost, by size of the message.
+/// Writes the costs of the calls, by size of the message.
 fn calls(text: &mut String, split: &Split) {
     for (at, name) in ["os", "ois", "or"].into_iter().enumerate() {
         let _ = writeln!(text, "{name} = [");

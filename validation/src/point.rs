@@ -1,4 +1,4 @@
-//! What a fit is made from: for each size one time, with how far it can be trusted.
+//! Points of a fit: for each size one time, with how far it can be trusted.
 
 /// One size and what was measured there.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -17,20 +17,20 @@ use crate::self_check::{SimulationFailed, parse};
 /// One program, measured and predicted.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program {
-    /// Which kernel was measured.
+    /// Measured kernel.
     pub kernel: Kernel,
-    /// What was measured, by size.
+    /// Measured times, by size.
     pub summaries: Vec<SizeSummary>,
-    /// What is predicted for the same sizes.
+    /// Predicted times of the same sizes.
     pub predictions: Vec<Prediction>,
 }
 
-/// What was measured of the programs, by kernel.
+/// Measured times of the programs, by kernel.
 pub(crate) type Measured = Vec<(Kernel, Vec<SizeSummary>)>;
 
 impl Program {
-    /// How many ranks a kernel has, if it is a program of its own; nothing for what is between two
-    /// ranks, or fitted.
+    /// Returns the number of ranks a kernel has, if it is a program of its own; nothing for what is
+    /// between two ranks, or fitted.
     #[must_use]
     pub const fn ranks(kernel: Kernel) -> Option<u32> {
         match kernel {

@@ -28,7 +28,7 @@ use std::path::Path;
 
 use crate::sample::Measurements;
 
-/// How many mistakes are shown; further ones are counted.
+/// Number of mistakes are shown; further ones are counted.
 const SHOWN_MAX: usize = 20;
 
 /// One mistake in a file of measurements.
@@ -38,7 +38,7 @@ pub struct BadLine {
     pub line: usize,
     /// The problem, with the value found.
     pub problem: String,
-    /// What was expected.
+    /// Expected form.
     pub expected: String,
 }
 
@@ -61,7 +61,7 @@ impl BadLine {
 pub struct ReadError {
     /// The file.
     pub file: String,
-    /// What is wrong with it, by line; never empty.
+    /// Mistakes by line; never empty.
     pub mistakes: Vec<BadLine>,
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn positive(text: &str) -> Option<f64> {
     number.filter(|number: &f64| number.is_finite() && *number > 0.0)
 }
 
-/// What both kinds of tables end with: rows by size, or what is wrong.
+/// Ends the reading of a table of either kind: rows by size, or what is wrong.
 pub(crate) fn finish(
     mut rows: Vec<(usize, u64, f64)>,
     mut mistakes: Vec<BadLine>,

@@ -1,4 +1,4 @@
-//! Which sizes to measure too: in the gap of a break where the fit jumps, until the place of the
+//! Sizes to measure too: in the gap of a break where the fit jumps, until the place of the
 //! jump is known.
 //!
 //! Nearly all of the largest errors of a fit come from sizes between the two neighbours of a jump.
@@ -25,11 +25,11 @@ pub struct Refined {
     pub fit: Fit,
     /// All points, by size.
     pub points: Vec<Point>,
-    /// How many of them were measured for this.
+    /// Number of of them were measured for this.
     pub measured: usize,
 }
 
-/// Which size to measure next, one after the other, by what was found at those before.
+/// Chooses the size to measure next, one after the other, by what was found at those before.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Refinement {
     /// Gaps that are to be narrowed, the last one first.
@@ -95,8 +95,8 @@ impl Refinement {
         None
     }
 
-    /// What was measured in the gap: the size belongs to the nearer line, and the search goes on in
-    /// the half where the lines change.
+    /// Takes a time that was measured in the gap: the size belongs to the nearer line, and the
+    /// search goes on in the half where the lines change.
     pub fn tell(&mut self, point: Point) {
         let Some(gap) = self.gaps.last_mut() else {
             return;

@@ -21,7 +21,7 @@ pub use json::{calibration_as_json, text_digest};
 pub(crate) use page::escaped;
 pub use pictures::pictures;
 
-/// How pages look.
+/// Style of pages.
 pub(crate) const STYLE: &str = "<style>body{font-family:sans-serif;max-width:62em;margin:2em auto;padding:0 1em}\
     table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.2em .6em;text-align:right}\
     svg{max-width:100%;height:auto}li{margin:.3em 0}pre{background:#f4f4f4;padding:1em;overflow:auto}</style>\n";
@@ -30,7 +30,7 @@ pub(crate) const STYLE: &str = "<style>body{font-family:sans-serif;max-width:62e
 /// is made if it is not there. `command` is what makes it again.
 ///
 /// # Errors
-/// What writing or drawing says.
+/// Result of writing or drawing.
 pub fn write_report(
     calibration: &Calibration,
     command: &str,

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What was measured.
+/// Measured values.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kernel {
     /// Half a round trip of a ping-pong.
@@ -79,7 +79,7 @@ impl Kernel {
         single.chain(COUNTED.iter().map(|(name, _)| format!("{name}N")))
     }
 
-    /// Whether a sample may take no time: a call that costs nothing.
+    /// Returns true if a sample may take no time: a call that costs nothing.
     pub(crate) const fn may_be_free(self) -> bool {
         matches!(self, Self::Send | Self::Isend | Self::Receive | Self::Late)
     }
@@ -117,7 +117,7 @@ impl fmt::Display for Kernel {
     }
 }
 
-/// What a sample is for.
+/// Purposes of a sample.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Set {
     /// The fit.
@@ -159,30 +159,30 @@ impl FromStr for Set {
 /// One block of samples.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Block {
-    /// Which start of the processes.
+    /// Number of the start of the processes.
     pub session: u32,
     /// Its number in the session, in the order of time.
     pub number: u32,
-    /// What was measured.
+    /// Measured values.
     pub kernel: Kernel,
     /// Bytes of payload.
     pub size: u64,
-    /// What it is for.
+    /// Its purpose.
     pub set: Set,
     /// Seconds, in the order in which they were taken.
     pub times_s: Vec<f64>,
 }
 
 impl Block {
-    /// What orders blocks: nothing else of them does, so that the order of a file's lines means
-    /// nothing.
+    /// Returns the key that orders blocks: nothing else of them does, so that the order of a file's
+    /// lines means nothing.
     #[must_use]
     pub fn key(&self) -> (u32, u32, Kernel, u64, Set) {
         (self.session, self.number, self.kernel, self.size, self.set)
     }
 }
 
-/// What a file of measurements holds.
+/// Contents of a file of measurements.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Measurements {
     /// Samples in blocks, ordered by [`Block::key`].
@@ -194,7 +194,7 @@ pub enum Measurements {
 /// A table of one benchmark.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
-    /// Which benchmark printed it, such as `OSU MPI Latency Test`.
+    /// Benchmark that printed it, such as `OSU MPI Latency Test`.
     pub benchmark: String,
     /// Sizes and seconds per message, sizes growing.
     pub rows: Vec<(u64, f64)>,

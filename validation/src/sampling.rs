@@ -17,14 +17,14 @@ use crate::point::{Point, count};
 use crate::quantile::{of_sorted, quantile};
 use crate::sample::Block;
 
-/// How often blocks are drawn again.
+/// Number of times that blocks are drawn again.
 const RESAMPLES: usize = 200;
 /// The first samples of a block are slower: medians of 1.35 and 1.07 times the block's were seen.
 const WARM_UP: usize = 2;
 /// Two-sided 95 % of the normal distribution.
 const Z95: f64 = 1.96;
 
-/// Which number stands for all samples of a size.
+/// Statistic that stands for all samples of a size.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Statistic {
     /// The least.

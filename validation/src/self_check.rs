@@ -29,7 +29,7 @@ impl fmt::Display for SimulationFailed {
 
 impl std::error::Error for SimulationFailed {}
 
-/// What a kernel is to take on the file.
+/// Time that a kernel should take on the file.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Expected {
     pub(crate) kernel: Kernel,

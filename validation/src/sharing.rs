@@ -1,4 +1,4 @@
-//! How messages share the network: by what factor many at once take longer than one.
+//! Sharing of the network by messages: by what factor many at once take longer than one.
 //!
 //! q = T_k / T_1. q ≈ k is one link that all share, which max-min sharing predicts; q ≈ 1 is a way
 //! of its own for each. What is in between is neither, and the simulation will be wrong by the
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::sample::Kernel;
 use crate::sampling::SizeSummary;
 
-/// How far from 1 and from k a factor may be to count as the one or the other.
+/// Largest distance of a factor from 1 and from k to count as the one or the other.
 const NEAR: f64 = 0.15;
 
 /// A factor that was measured.
@@ -19,14 +19,14 @@ pub struct Sharing {
     pub kernel: Kernel,
     /// At which size, in bytes.
     pub size: u64,
-    /// How many messages at once.
+    /// Number of messages at once.
     pub number: u32,
-    /// How many times longer than one they take.
+    /// Number of times longer than one they take.
     pub factor: f64,
 }
 
 impl Sharing {
-    /// Whether it is 1 or k, within 15 %.
+    /// Returns true if it is 1 or k, within 15 %.
     #[must_use]
     pub fn is_clear(&self) -> bool {
         let near = |to: f64| (self.factor / to - 1.0).abs() <= NEAR;
@@ -73,8 +73,8 @@ pub(crate) fn factors(
     all
 }
 
-/// Whether both directions share one link: the exchanges of the largest size take nearer to twice
-/// as long as to once.
+/// Returns true if both directions share one link: the exchanges of the largest size take nearer to
+/// twice as long as to once.
 pub(crate) fn is_shared(factors: &[Sharing]) -> bool {
     let exchanges = factors.iter().filter(|one| one.kernel == Kernel::Exchange);
     exchanges

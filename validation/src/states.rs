@@ -24,11 +24,11 @@ use crate::quantile::median;
 use crate::sample::{Block, Kernel};
 use crate::sampling::kept;
 
-/// How far a block may stand out.
+/// Largest distance of a block from the others.
 const CLIP: f64 = 0.7;
 /// The fewest blocks of a piece.
 const PIECE_MIN: usize = 5;
-/// What a further piece costs, times σ² ln N.
+/// Cost of a further segment, times σ² ln N.
 const PENALTY: f64 = 24.0;
 /// Levels closer than this are one state.
 const SAME: f64 = 0.10;
@@ -47,24 +47,24 @@ pub struct Piece {
     pub first: u32,
     /// The number of its last block.
     pub last: u32,
-    /// How many blocks it has.
+    /// Number of blocks it has.
     pub blocks: usize,
     /// ln of its speed relative to the median of the session: above 0 is slower.
     pub level: f64,
-    /// Which state it belongs to, from 0; the same numbers are the same speed.
+    /// State that it belongs to, from 0; the same numbers are the same speed.
     pub state: usize,
 }
 
 /// The states of one session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct States {
-    /// Which session.
+    /// Number of the session.
     pub session: u32,
     /// Its pieces, in the order of time.
     pub pieces: Vec<Piece>,
     /// The state that is kept.
     pub main: usize,
-    /// How many states there are.
+    /// Number of states there are.
     pub count: usize,
     /// The part of the blocks that is kept.
     pub kept: f64,
@@ -72,7 +72,7 @@ pub struct States {
     pub usual: f64,
     /// The standard deviation of its level, over its blocks.
     pub scatter: f64,
-    /// How many blocks a kernel has at a size: the median.
+    /// Number of blocks a kernel has at a size: the median.
     pub blocks_each: f64,
 }
 
@@ -122,7 +122,7 @@ impl States {
         })
     }
 
-    /// Whether a block of this number was measured in the state that is kept.
+    /// Returns true if a block of this number was measured in the state that is kept.
     #[must_use]
     pub fn keeps(&self, number: u32) -> bool {
         self.piece_of(number)
@@ -139,15 +139,15 @@ impl States {
         }
     }
 
-    /// Whether the levels of the kept state scatter so little that it is one speed: a few short
-    /// pieces elsewhere are noise of their sizes.
+    /// Returns true if the levels of the kept state scatter so little that it is one speed: a few
+    /// short pieces elsewhere are noise of their sizes.
     #[must_use]
     pub fn is_one_speed(&self) -> bool {
         self.scatter <= SAME / 2.0
     }
 
-    /// Whether the blocks of the kept state are brought to one speed: it has several, and sizes
-    /// have too few blocks to have met the fastest.
+    /// Returns true if the blocks of the kept state are brought to one speed: it has several, and
+    /// sizes have too few blocks to have met the fastest.
     #[must_use]
     pub fn divides(&self) -> bool {
         !self.is_one_speed() && self.blocks_each < MANY

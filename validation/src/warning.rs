@@ -1,9 +1,9 @@
-//! What a user should know before trusting a calibration: warnings with codes, the most severe
+//! Facts to know before trusting a calibration: warnings with codes, the most severe
 //! first.
 
 use std::fmt;
 
-/// What kind of warning; the order is that of severity.
+/// Kind of a warning; the order is that of severity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Code {
     /// A model without segments predicts better.
@@ -32,11 +32,11 @@ pub enum Code {
     Few,
     /// The machine was noisy.
     Noise,
-    /// What is sent was paced.
+    /// The messages were paced.
     Paced,
     /// Sizes outside those that were fitted.
     Extrapolated,
-    /// What was measured is no ping-pong.
+    /// The measured pattern is no ping-pong.
     Stream,
 }
 
@@ -70,7 +70,7 @@ impl Code {
 pub struct Warning {
     /// Its kind.
     pub code: Code,
-    /// What was seen, and what to do.
+    /// Observation, and what to do.
     pub text: String,
 }
 

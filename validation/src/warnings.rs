@@ -1,4 +1,4 @@
-//! Which warnings figures call for; each limit is that of the calibration's method.
+//! Warnings that figures call for; each limit is that of the calibration's method.
 
 use crate::calibrate::{CalibrateOptions, Calibration, by_timing};
 use crate::cross_check::{CrossCheck, predictions};
@@ -13,7 +13,7 @@ use crate::sampling::SizeSummary;
 use crate::states::States;
 use crate::warning::{Code, Warning};
 
-/// How far below the time before it a time must be, in standard errors, to be called a fall.
+/// Distance below the time before it, in standard errors, at which a time is called a fall.
 const FALL_SIGMAS: f64 = 3.0;
 
 /// Falling times, and breaks whose place is not known.
@@ -206,7 +206,7 @@ fn cut(texts: &[String]) -> String {
     }
 }
 
-/// What the model cannot have.
+/// Returns the properties that the model cannot have.
 pub(crate) fn of_loggp(model: &LogGp) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if model.gap_raised {

@@ -52,7 +52,7 @@ fn sets() -> BTreeMap<String, Vec<Point>> {
     sets
 }
 
-/// What each model predicted.
+/// Predictions of each model.
 #[derive(Default)]
 struct Predictions {
     line: Vec<Prediction>,

@@ -81,7 +81,7 @@ fn points(blocks: &[Block]) -> Vec<Point> {
     summaries.iter().map(|summary| summary.point).collect()
 }
 
-/// Whether the breaks lie in the gaps in which they should.
+/// Returns true if the breaks lie in the gaps in which they should.
 fn finds_the_breaks(fit: &Fit) -> bool {
     let inside = |at: usize, first: u64| {
         let gap = fit.breaks()[at].gap;

@@ -53,7 +53,7 @@ pub(crate) struct Measured {
 
 /// How far our dates are from SimGrid's.
 struct Comparison {
-    /// How many flows were compared.
+    /// Number of flows were compared.
     count: usize,
     difference: f64,
     limit: f64,

@@ -8,7 +8,8 @@ pub(crate) struct Workload {
     pub(crate) size: u64,
     /// The size under `--quick`.
     pub(crate) quick_size: u64,
-    /// How often our side simulates it in one process, so that there is enough time to measure.
+    /// Number of times that our side simulates it in one process, so that there is enough time to
+    /// measure.
     pub(crate) repetitions: u64,
     /// Simulates it once; returns the number of operations.
     pub(crate) ours: fn(u64) -> u64,
@@ -124,7 +125,7 @@ impl Sample {
 }
 
 impl Metric {
-    /// How many times better `ours` is.
+    /// Returns the factor by which `ours` is better.
     pub(crate) fn ratio(self, ours: f64, theirs: f64) -> f64 {
         match self {
             Self::PerSecond => ours / theirs,

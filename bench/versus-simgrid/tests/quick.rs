@@ -49,7 +49,7 @@ fn whole_table(page: &str, titles: &[&str]) {
     assert!(text.contains("How these figures were obtained"), "{text}");
 }
 
-/// Whether SimGrid can be measured here. Where `SIMRUN_REQUIRE_SIMGRID` is set, it must be.
+/// Returns true if SimGrid can be measured here. Where `SIMRUN_REQUIRE_SIMGRID` is set, it must be.
 fn has_simgrid() -> bool {
     let mut compiler = Command::new("g++");
     compiler.args([

@@ -11,7 +11,7 @@ pub(crate) fn check(case: &str, options: &str) -> Ran {
     simrun(&format!("check {options} {program} -- --case {case}"))
 }
 
-/// Words that a shell makes of a line.
+/// Runs a line in a shell.
 pub(crate) fn shell(line: &str) -> Ran {
     run(command("sh").args(["-c", line]))
 }
@@ -172,7 +172,7 @@ fn json_has_its_keys() {
     );
 }
 
-/// Results that do not depend on how long a search took.
+/// Returns the results that do not depend on how long a search took.
 fn without_times(ran: &Ran) -> serde_json::Value {
     let mut found = ran.json();
     for key in ["wall_s", "transitions_per_s"] {

@@ -7,7 +7,7 @@ use crate::{
     SendRequest, VerbsError, WcOpcode, WcStatus,
 };
 
-/// Whether the adapters have none.
+/// Returns true if the adapters have none.
 async fn are_missing(side: &Side<'_>) -> bool {
     let has = side.verbs.query_device().atomic_cap != AtomicCap::None;
     let other = side.swap(&[u8::from(has)]).await;

@@ -7,7 +7,7 @@ use crate::{
     RegionMemory, SendFlags, SendRequest, WcStatus, WorkCompletion, connect, prepare,
 };
 
-/// How a connection of a case differs from others.
+/// Options of a connection of a case.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setup {
     pub(super) cap: QpCapabilities,

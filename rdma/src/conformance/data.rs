@@ -1,4 +1,4 @@
-//! What is sent arrives, all of it and nothing else.
+//! Data that are sent arrive, all of them and nothing else.
 
 use super::Side;
 use super::connected::{Connected, pattern};

@@ -1,4 +1,4 @@
-//! What goes wrong is told, by the right status, and the rest of the queue pair's requests are
+//! Errors are reported, by the right status, and the rest of the queue pair's requests are
 //! flushed.
 
 use super::Side;

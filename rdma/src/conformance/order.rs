@@ -1,4 +1,4 @@
-//! What comes before what, and who is told of it.
+//! Order of operations and completions.
 
 use super::connected::{Connected, Setup, pattern};
 use super::{Side, wait_a_little};
@@ -6,7 +6,7 @@ use crate::{
     Access, Operation, Payload, QpCapabilities, SendFlags, SendRequest, VerbsError, WcOpcode,
 };
 
-/// How many messages a receive queue of the usual size takes.
+/// Number of messages a receive queue of the usual size takes.
 const MANY: u64 = 60;
 
 pub(super) async fn messages_arrive_in_order(side: &Side<'_>) {

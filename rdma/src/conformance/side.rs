@@ -46,7 +46,7 @@ impl Link for MemoryLink {
     }
 }
 
-/// What an adapter is known to do in another way than the specification says. The cases expect
+/// Known deviations of an adapter from the specification. The cases expect
 /// exactly that.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Deviations {
@@ -104,7 +104,7 @@ impl<'a> Side<'a> {
         Self { deviations, ..self }
     }
 
-    /// Whether it is the first: the one that sends, where only one does.
+    /// Returns true if it is the first: the one that sends, where only one does.
     #[must_use]
     pub fn is_first(&self) -> bool {
         self.is_first

@@ -7,7 +7,7 @@ use crate::{
     VerbsError, connect, prepare,
 };
 
-/// What is refused leaves the state as it is.
+/// A refused change leaves the state as it is.
 pub(super) async fn transitions_that_are_not_allowed(side: &Side<'_>) {
     let connected = Connected::prepared(side, &Setup::default());
     let refuse = |from: QpState, to: &[QpState]| {

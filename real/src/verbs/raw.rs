@@ -39,7 +39,7 @@ pub(super) use cq::{CompletionChannel, Cq};
 pub(super) use memory::{Mr, Pd};
 pub(super) use qp::Qp;
 
-/// What a function of libibverbs that failed with this `errno` means.
+/// Returns the meaning of an `errno` of libibverbs.
 fn refused(call: &'static str, errno: i32) -> VerbsError {
     // Some providers return it negated.
     let errno = errno.abs();
@@ -69,7 +69,7 @@ fn check(call: &'static str, code: i32) -> Result<(), VerbsError> {
     }
 }
 
-/// What `ibv_query_device(3)` calls an `int` that is never negative.
+/// Converts an `int` of `ibv_query_device(3)` that is never negative.
 fn count(number: i32) -> u32 {
     u32::try_from(number).unwrap_or(0)
 }
@@ -121,7 +121,7 @@ fn set_nonblocking(fd: BorrowedFd<'_>) -> Result<(), VerbsError> {
     rustix::io::ioctl_fionbio(fd, true).map_err(|errno| refused("ioctl", errno.raw_os_error()))
 }
 
-/// Whether the call failed only because there is no event.
+/// Returns true if the call failed only because there is no event.
 fn is_nothing_yet() -> bool {
     io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
 }
@@ -140,7 +140,7 @@ impl Drop for Context {
     }
 }
 
-/// What happened to a device; queues are named by their [`Cq::key`] and [`Qp::key`].
+/// An asynchronous event of a device; queues are named by their [`Cq::key`] and [`Qp::key`].
 pub(super) enum RawEvent {
     Cq(u32, usize),
     Qp(u32, usize),
@@ -148,7 +148,7 @@ pub(super) enum RawEvent {
     Device(u32),
 }
 
-/// What an event of a queue pair is called; `None` for one that reliable connections do not have.
+/// Returns the event of a queue pair; `None` for one that reliable connections do not have.
 pub(super) fn qp_event(code: u32) -> Option<fn(QueuePair) -> AsyncEvent> {
     Some(match code {
         ffi::IBV_EVENT_QP_FATAL => AsyncEvent::QpFatal,
@@ -160,7 +160,7 @@ pub(super) fn qp_event(code: u32) -> Option<fn(QueuePair) -> AsyncEvent> {
     })
 }
 
-/// What an event of a port is called.
+/// Returns the event of a port.
 pub(super) const fn port_event(code: u32, port: u8) -> AsyncEvent {
     match code {
         ffi::IBV_EVENT_PORT_ACTIVE => AsyncEvent::PortActive(port),
@@ -169,7 +169,7 @@ pub(super) const fn port_event(code: u32, port: u8) -> AsyncEvent {
     }
 }
 
-/// What an event of the whole device is called.
+/// Returns the event of the whole device.
 pub(super) const fn device_event(code: u32) -> AsyncEvent {
     match code {
         ffi::IBV_EVENT_DEVICE_FATAL => AsyncEvent::DeviceFatal,

@@ -32,7 +32,7 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// Sends that wait, in words.
+    /// Returns the sends that wait, in words.
     pub(super) const fn condition(&self) -> &'static str {
         match self.mode {
             SendMode::Mixed => "if only some sends are buffered",

@@ -34,7 +34,7 @@ const KEYS: [&str; 6] = [
     "executable",
 ];
 
-/// Subject of a search: the same for those that can continue another.
+/// Returns the subject of a search: the same for those that can continue another.
 pub(super) fn identity(
     program: &str,
     options: &str,

@@ -28,7 +28,7 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
     text
 }
 
-/// Result of a search with other sends.
+/// Returns the result of a search with other sends.
 pub(super) fn pass(pass: &Pass) -> String {
     let (statistics, condition) = (&pass.report.statistics, pass.condition());
     let traces = summary::count(statistics.traces, "trace");
@@ -138,7 +138,7 @@ pub(crate) fn clock_warning(places: &[String]) -> String {
     format!("time stands still here, and {places} {reads}: what depends on it is not checked")
 }
 
-/// Warnings: no mistakes by themselves.
+/// Returns the warnings: no mistakes by themselves.
 fn warnings(warnings: &[Warning], clock_reads: &[String]) -> String {
     let mut text = String::new();
     for warning in warnings {
@@ -161,7 +161,8 @@ fn warnings(warnings: &[Warning], clock_reads: &[String]) -> String {
     text
 }
 
-/// A finding: what is wrong, the way there, where every actor was, and how to see it again.
+/// Returns a finding as text: what is wrong, the way there, where every actor was, and how to see
+/// it again.
 fn finding(found: &Found) -> String {
     let kind = found.finding.kind.name();
     let message = found.message();
@@ -295,7 +296,7 @@ pub(super) fn impossible(schedule: &Schedule, position: usize, followed: &Follow
     )
 }
 
-/// Actors that could take a step, as steps of a schedule.
+/// Returns the actors that could take a step, as steps of a schedule.
 fn choices(possible: &[(ActorId, u32)]) -> String {
     let texts: Vec<String> = possible
         .iter()

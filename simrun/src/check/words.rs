@@ -3,7 +3,7 @@
 use explore::FindingStep;
 use sim_core::StepKind;
 
-/// Action of an actor, in words.
+/// Returns the action of an actor, in words.
 pub(super) const fn operation(step: &FindingStep) -> &'static str {
     match step.kind {
         StepKind::Yield => "yield",
@@ -104,7 +104,7 @@ pub(super) fn object(step: &FindingStep) -> String {
     format!("{what} {number}")
 }
 
-/// Answer of the kernel; empty if there was nothing to answer.
+/// Returns the answer of the kernel; empty if there was nothing to answer.
 pub(super) fn result(step: &FindingStep) -> String {
     // The codes of answers: nothing, no, yes, time is up, and from there on numbers.
     match (step.kind, step.answer) {

@@ -321,7 +321,7 @@ impl Net {
         Ok(())
     }
 
-    /// Data that a request fetches.
+    /// Returns the data that a request fetches.
     fn fetch(
         &mut self,
         adapter: usize,

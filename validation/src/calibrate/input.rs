@@ -1,4 +1,4 @@
-//! What is fitted, from either kind of measurements: samples of one speed, or a table.
+//! Input of a fit, from either kind of measurements: samples of one speed, or a table.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::warnings;
 /// At most so many samples are kept for pictures.
 const SHOWN: usize = 6000;
 
-/// What is fitted.
+/// Input of a fit.
 pub(super) struct Input {
     pub(super) points: Vec<Point>,
     /// The empty message, which is not fitted: a simulation has a number of its own for it.
@@ -331,7 +331,7 @@ fn one_speed(blocks: &[Block], kernel: Kernel) -> OneSpeed {
     OneSpeed { blocks, factors }
 }
 
-/// How long a copy of a byte takes at the large sizes: bytes/s, if copies were measured.
+/// Returns the speed of copies at the large sizes, in bytes/s, if copies were measured.
 pub(super) fn copy_bandwidth(kernels: &BTreeMap<Kernel, Vec<SizeSummary>>) -> Option<f64> {
     let copies = kernels.get(&Kernel::Copy)?;
     let points: Vec<Point> = copies.iter().map(|one| one.point).collect();

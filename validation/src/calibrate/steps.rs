@@ -98,7 +98,7 @@ pub(super) fn finish(
 }
 
 impl PlatformFacts {
-    /// What was asked for, and nothing of what was measured.
+    /// Returns the options, and nothing of what was measured.
     const fn of(options: &CalibrateOptions) -> Self {
         Self {
             sources: Vec::new(),
@@ -113,8 +113,8 @@ impl PlatformFacts {
     }
 }
 
-/// What the file says of its measurements, and what a comparison needs: the band, and the
-/// sentinels, in microseconds.
+/// Returns the facts of the file about its measurements, and what a comparison needs: the band, and
+/// the sentinels, in microseconds.
 fn said(input: &Input, bands: &Bands, fitted: &Fit) -> Vec<String> {
     let mut said = input.sources.clone();
     said.push(format!("band_90: {:.4}", bands.at(fitted.range().1, 0.9)));
@@ -160,7 +160,8 @@ fn held_back(
     (bands, predictions(&hidden, model).collect())
 }
 
-/// What the platform, written for so many hosts, says of the programs that were measured.
+/// Returns the predictions of the platform, written for so many hosts, for the programs that were
+/// measured.
 fn programs(
     measured: Measured,
     bands: &Bands,

@@ -1,4 +1,4 @@
-//! What kind of break lies between two segments, and where.
+//! A break between two segments: its kind and place.
 //!
 //! The points say only between which two sizes it is, l and h. In this order:
 //!
@@ -18,7 +18,7 @@ use crate::point::bytes;
 /// The factor between the sizes of a gap below which no place is guessed: someone has looked.
 const REFINED: f64 = 1.03;
 
-/// How a curve goes on at a break.
+/// Continuation of a curve at a break.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BreakKind {
     /// A threshold that was known before.
@@ -32,7 +32,7 @@ pub enum BreakKind {
 /// Between two segments.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Break {
-    /// What it is.
+    /// Its kind.
     pub kind: BreakKind,
     /// Bytes: larger messages belong to the new segment, and this one to the old.
     pub above: u64,
@@ -62,7 +62,7 @@ impl Break {
         bytes(self.gap.1) / bytes(self.gap.0).max(1.0)
     }
 
-    /// Whether the place is a guess within the gap.
+    /// Returns true if the place is a guess within the gap.
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
         self.kind == BreakKind::Jump && self.width() > 1.1

@@ -1,4 +1,4 @@
-//! How noisy the points are, from the points alone: how far each is from the line between its
+//! Noise of the points, from the points alone: how far each is from the line between its
 //! neighbours.
 //!
 //! Without this estimate a smooth curve with more noise than assumed is cut into many segments that

@@ -7,7 +7,7 @@ use crate::point::Point;
 
 /// From how many standard deviations on a point counts less.
 const FAR: f64 = 1.5;
-/// How often weights and lines are computed again.
+/// Number of times that weights and lines are computed again.
 const ROUNDS: usize = 2;
 
 impl Fit {

@@ -22,7 +22,7 @@ impl Line {
     }
 }
 
-/// What is summed over the points of a segment; enough for its line and its cost.
+/// Sums over the points of a segment; enough for its line and its cost.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Sums {
     w: f64,

@@ -1,4 +1,4 @@
-//! What rank 0 tells the others to do next: one small message, so that only rank 0 has to know the
+//! Commands of rank 0 to the others: one small message, so that only rank 0 has to know the
 //! plan and when it ends.
 
 use mpi::{Buffer, Comm, Result};

@@ -31,14 +31,14 @@ const SENTINEL_EVERY: u32 = 10;
 const CLOCK_READS: u32 = 200;
 /// Repetitions of each step of looking for the threshold.
 const LATE_REPETITIONS: u32 = 5;
-/// How late those receives are at least, in seconds: far above what starting a process again takes.
+/// Least delay of those receives, in seconds: far above what starting a process again takes.
 const LATE_MIN_S: f64 = 5e-3;
 /// The part of the time after which no pass begins, so that refinement has some.
 const PASSES_PART: f64 = 0.85;
 /// So many times the time limit after the warm-up, even the first pass ends: everything is measured
 /// once, if there is any way to.
 const FIRST_PASS: f64 = 4.0;
-/// What one block costs besides its samples, in seconds: telling the others.
+/// Cost of a block besides its samples, in seconds: telling the others.
 const BLOCK_S: f64 = 50e-6;
 
 /// Is told now and then how far it is: seconds gone, seconds that may be left, and what is being
@@ -48,7 +48,7 @@ pub type Tell = Rc<dyn Fn(f64, f64, &str)>;
 /// The rank program: measures what the options ask for. Rank 0 puts what it finds into `session`.
 ///
 /// # Errors
-/// What sending and receiving say.
+/// Result of sending and receiving.
 pub async fn measure(
     world: Comm,
     options: Rc<MeasureOptions>,
@@ -85,7 +85,7 @@ struct Conductor<'a> {
     start: f64,
     /// After how many seconds it had warmed up.
     warm: f64,
-    /// How many blocks there have been.
+    /// Number of blocks there have been.
     number: u32,
     /// Blocks since the last sentinel.
     since_sentinel: u32,

@@ -12,7 +12,7 @@ const SAMPLE: u64 = 65_536;
 const CACHE: u64 = 32 << 20;
 const POOL_MAX: u64 = 256 << 20;
 
-/// What is copied from and to.
+/// Memory that is copied from and to.
 #[derive(Debug, Default)]
 pub(crate) struct Copier {
     from: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What is known of the machine that was measured on, as far as the system tells.
+//! Facts about the machine that was measured on, as far as the system tells.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,11 +8,11 @@ use std::fs;
 pub struct Machine {
     /// The processor's name.
     pub processor: String,
-    /// How many processors the system has.
+    /// Number of processors the system has.
     pub cores: u32,
     /// The kernel's name and version.
     pub kernel: String,
-    /// How the processor's frequency is chosen.
+    /// Governor of the processor's frequency.
     pub governor: String,
     /// The load averages of 1, 5 and 15 minutes when the measurement began.
     pub load: String,
@@ -24,7 +24,7 @@ fn line(path: &str) -> Option<String> {
 }
 
 impl Machine {
-    /// What the system tells now; `unknown` for what it does not.
+    /// Returns what the system tells now; `unknown` for what it does not.
     #[must_use]
     pub fn here() -> Self {
         let unknown = || "unknown".to_owned();

@@ -24,7 +24,7 @@ pub(crate) const SENTINELS: [u64; 2] = [64, 65_536];
 /// Bytes at which sharing is measured, besides the largest.
 const SHARING: u64 = 65_536;
 
-/// How long to measure.
+/// Time that to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effort {
     /// Half a minute.
@@ -35,7 +35,7 @@ pub enum Effort {
     Thorough,
 }
 
-/// How a kernel lets time pass without receiving anything.
+/// Ways in which a kernel lets time pass without receiving anything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pause {
     /// It looks at the clock until it is time: for real.
@@ -44,7 +44,7 @@ pub enum Pause {
     Compute,
 }
 
-/// Which kernels, besides the ping-pong, are measured.
+/// Kernels that are measured besides the ping-pong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Selection {
     /// `prttN`, `dprtt2` and `os`.
@@ -82,7 +82,7 @@ impl Selection {
     };
 }
 
-/// What is asked of a measurement.
+/// Options of a measurement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MeasureOptions {
     /// The seed of sizes and order.
@@ -106,13 +106,13 @@ pub struct MeasureOptions {
     pub target: f64,
     /// After so many seconds it ends.
     pub time_limit_s: f64,
-    /// What is measured besides ping-pongs.
+    /// Kernels besides ping-pongs.
     pub kernels: Selection,
     /// Known thresholds: the first sizes of their new regimes.
     pub thresholds: Vec<u64>,
-    /// Whether more sizes are measured in gaps in which the time jumps.
+    /// True if more sizes are measured in gaps in which the time jumps.
     pub refines: bool,
-    /// How time passes.
+    /// Way in which time passes.
     pub pause: Pause,
 }
 
@@ -151,7 +151,7 @@ pub struct Task {
     pub kernel: Kernel,
     /// At which size, in bytes.
     pub size: u64,
-    /// What for.
+    /// Purpose.
     pub set: Set,
 }
 

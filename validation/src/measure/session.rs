@@ -1,4 +1,4 @@
-//! What one session of measuring has found, and the file of samples that is made of several.
+//! Results of one session of measuring, and the file of samples that is made of several.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use crate::facts::Facts;
 use crate::read::{ReadError, read};
 use crate::sample::{Block, Kernel, Measurements, Set};
 
-/// What rank 0 found between one start of the processes and their end.
+/// Results of rank 0 between one start of the processes and their end.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Session {
     /// All blocks, in the order of time; a block of one number may have samples of two kernels.
@@ -15,24 +15,24 @@ pub struct Session {
     /// The smallest step of the clock that was seen, in seconds; 0 if it does not move while it is
     /// read.
     pub clock_step_s: f64,
-    /// What reading the clock takes, in seconds.
+    /// Cost of reading the clock, in seconds.
     pub clock_cost_s: f64,
     /// The first size that goes by rendezvous, if one was looked for and found.
     pub eager_threshold: Option<u64>,
     /// By how much the receives of kernel `late` are late, in seconds.
     pub late_delay_s: f64,
-    /// How many ranks took part.
+    /// Number of ranks took part.
     pub ranks: u32,
-    /// How many passes over the plan were begun.
+    /// Number of passes over the plan were begun.
     pub passes: u32,
-    /// How long it took, in seconds.
+    /// Time that it took, in seconds.
     pub elapsed_s: f64,
-    /// What was cut, how it ended, and the like: one line each.
+    /// Notes on what was cut, how it ended, and the like: one line each.
     pub notes: Vec<String>,
 }
 
 impl Session {
-    /// Whether there is a ping-pong, to which everything is fitted.
+    /// Returns true if there is a ping-pong, to which everything is fitted.
     #[must_use]
     pub fn has_ping_pongs(&self) -> bool {
         let is_one = |block: &Block| {

@@ -54,8 +54,8 @@ pub fn measure_simulated(
     Ok(session.take())
 }
 
-/// What each kernel takes at each size on a platform, in seconds: one repetition each, with so many
-/// ranks, one on each host. `mode` overrides the eager threshold.
+/// Returns the times of each kernel at each size on a platform, in seconds: one repetition each,
+/// with so many ranks, one on each host. `mode` overrides the eager threshold.
 ///
 /// # Errors
 /// [`SimulationFailed`] if the run does not finish.

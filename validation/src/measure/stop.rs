@@ -13,11 +13,11 @@ use crate::sampling::{Statistic, summarise};
 /// The part of all tasks that must be done before the whole measurement is.
 const ENOUGH: f64 = 0.9;
 
-/// Which tasks have had enough.
+/// Tasks that have enough samples.
 #[derive(Debug, Default)]
 pub(crate) struct Stopping {
     blocks: BTreeMap<Task, Vec<Block>>,
-    /// Whether it is done.
+    /// True if it is done.
     done: BTreeMap<Task, bool>,
 }
 
@@ -48,12 +48,12 @@ impl Stopping {
         }
     }
 
-    /// Whether nine of ten tasks are done.
+    /// Returns true if nine of ten tasks are done.
     pub(crate) fn is_enough(&self) -> bool {
         crate::point::count(self.done_count()) >= ENOUGH * crate::point::count(self.done.len())
     }
 
-    /// How many tasks are done, of how many.
+    /// Returns the number of tasks are done, of how many.
     pub(crate) fn counts(&self) -> (usize, usize) {
         (self.done_count(), self.done.len())
     }

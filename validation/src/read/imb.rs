@@ -1,4 +1,4 @@
-//! What the Intel MPI Benchmarks print: the table of `PingPong`, its column `t[usec]`.
+//! Output of the Intel MPI Benchmarks: the table of `PingPong`, its column `t[usec]`.
 //!
 //! Other benchmarks in the same file are skipped; without a `PingPong` they are named in the
 //! answer. If the file has it twice (other process counts), that is a mistake.

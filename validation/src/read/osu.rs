@@ -1,4 +1,4 @@
-//! What the OSU micro-benchmarks print: latencies, or bandwidths as the time per message.
+//! Output of the OSU micro-benchmarks: latencies, or bandwidths as the time per message.
 //!
 //! The first column is the size and the second is the value, whose unit the head of the table
 //! names. Lines before the benchmark's own title, such as those of a launcher, are skipped; so are

@@ -9,7 +9,7 @@ use crate::calibrate::Calibration;
 use crate::error_summary::{ErrorSummary, Prediction};
 use crate::fit::Line;
 
-/// What is predicted for the sizes that were held back, and for the others.
+/// Returns the predictions for the sizes that were held back, and for the others.
 pub(super) fn predictions_as_csv(calibration: &Calibration) -> String {
     let mut text = String::from("set,size_bytes,predicted_us,band\n");
     for (set, sizes) in [
@@ -80,7 +80,7 @@ fn segments(calibration: &Calibration) -> Value {
     Value::Array(segments.collect())
 }
 
-/// What of each piece is whose.
+/// Returns the parts of each segment by their origin.
 fn pieces(calibration: &Calibration) -> Value {
     let pieces = calibration.split.pieces.iter().map(|piece| {
         json!({
@@ -94,7 +94,7 @@ fn pieces(calibration: &Calibration) -> Value {
     Value::Array(pieces.collect())
 }
 
-/// What was held back.
+/// Returns the sizes that were held back.
 fn validation(calibration: &Calibration) -> Value {
     let validation = calibration.validation.iter().map(|one| {
         json!({

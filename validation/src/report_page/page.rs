@@ -217,7 +217,7 @@ fn parameters(calibration: &Calibration) -> String {
     table + "</table>\n"
 }
 
-/// What calls cost: name, value and where it comes from.
+/// Returns the costs of calls: name, value and where it comes from.
 fn calls(calibration: &Calibration) -> Vec<(String, String, &'static str)> {
     let mut rows = Vec::new();
     for (name, call, from) in [

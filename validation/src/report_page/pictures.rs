@@ -6,7 +6,7 @@ use crate::calibrate::Calibration;
 use crate::error_summary::Prediction;
 use crate::point::{bytes, count};
 
-/// How many points a curve is drawn with.
+/// Number of points a curve is drawn with.
 const CURVE: u32 = 400;
 
 /// The pictures with the names of their files; those for which there is nothing to draw are left

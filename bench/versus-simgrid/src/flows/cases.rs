@@ -10,11 +10,11 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) network: Network,
     pub(crate) mode: Mode,
-    /// How many flows there are, or are in flight.
+    /// Number of flows, or of those in flight.
     pub(crate) flows: u32,
-    /// Whether it runs on a small network of its kind.
+    /// True if it runs on a small network of its kind.
     pub(crate) small: bool,
-    /// How many times cheaper than SimGrid's a completion of ours has to be.
+    /// Factor by which a completion of ours has to be cheaper than SimGrid's.
     pub(crate) goal: Option<f64>,
     /// How much memory our process may have at most, in MB (10^6 bytes).
     pub(crate) megabytes: Option<f64>,
@@ -84,7 +84,7 @@ pub(crate) const ALL: &[Case] = &[
 ];
 
 impl Case {
-    /// Whether it is a point of the curve.
+    /// Returns true if it is a point of the curve.
     pub(crate) fn is_on_the_curve(&self) -> bool {
         self.mode == Churn && self.network == FatTree4096
     }

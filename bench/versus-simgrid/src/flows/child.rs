@@ -21,8 +21,8 @@ use sim_core::{
 
 use crate::child::used;
 
-/// How often our side looks at the clock, in completions; a look costs as much as a cheap
-/// completion.
+/// Number of times that our side looks at the clock, in completions; a look costs as much as a
+/// cheap completion.
 const COMPLETIONS_BETWEEN_LOOKS: u64 = 64;
 
 /// What both sides are told.
@@ -32,7 +32,7 @@ pub(crate) struct Task {
     pub(crate) platform: PathBuf,
     /// How flows start.
     pub(crate) mode: Mode,
-    /// How many flows there are, or are in flight.
+    /// Number of flows, or of those in flight.
     pub(crate) flows: u32,
     /// After how many completions a churn ends at the latest; how often our side repeats anything
     /// else, so that there is enough to measure.

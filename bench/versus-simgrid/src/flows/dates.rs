@@ -40,7 +40,7 @@ impl Dates {
         Some(dates)
     }
 
-    /// Whether the routes are the same: as many links, the same latency.
+    /// Returns true if the routes are the same: as many links, the same latency.
     pub(crate) fn same_routes(&self, other: &Self) -> bool {
         let same = |(ours, theirs): (&(u64, f64), &(u64, f64))| {
             ours.0 == theirs.0 && apart(ours.1, theirs.1) < 1e-12
@@ -48,7 +48,8 @@ impl Dates {
         self.routes.len() == other.routes.len() && self.routes.iter().zip(&other.routes).all(same)
     }
 
-    /// How many flows ended on both sides, and the largest relative difference of the ends of one.
+    /// Returns the number of flows that ended on both sides, and the largest relative difference of
+    /// the ends of one.
     pub(crate) fn largest(&self, other: &Self) -> (usize, f64) {
         let theirs: BTreeMap<u64, f64> = other.ends.iter().copied().collect();
         let both = self.ends.iter();
@@ -58,8 +59,8 @@ impl Dates {
         })
     }
 
-    /// How many ends can be compared by their order, and how much the numbers of ends per simulated
-    /// second up to the last of them differ, relative.
+    /// Returns the number of ends that can be compared by their order, and how much the numbers of
+    /// ends per simulated second up to the last of them differ, relative.
     pub(crate) fn pace(&self, other: &Self) -> (usize, f64) {
         let count = self.ends.len().min(other.ends.len());
         match count.checked_sub(1) {

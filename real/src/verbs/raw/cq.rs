@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::{Context, check, is_nothing_yet, last, refused, set_nonblocking};
 
-/// How many completions are taken from the driver at once.
+/// Number of completions that are taken from the driver at once.
 const BATCH: usize = 16;
 
 /// Where completion queues tell that they have got something.
@@ -101,7 +101,7 @@ impl Cq {
         }))
     }
 
-    /// What asynchronous events name it by.
+    /// Returns the key that asynchronous events name it by.
     pub(in super::super) fn key(&self) -> usize {
         self.raw.addr()
     }

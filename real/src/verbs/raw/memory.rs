@@ -47,7 +47,7 @@ impl Drop for Pd {
     }
 }
 
-/// Who owned the memory before, and how it is given back.
+/// Owner of the memory, and the way in which it is given back.
 #[derive(Debug)]
 enum Origin {
     Zeroed(Layout),
@@ -301,7 +301,7 @@ impl Mr {
     }
 }
 
-/// How many single bytes come before the first whole word, and how many words.
+/// Returns the number of single bytes that come before the first whole word, and how many words.
 fn split(start: NonNull<u8>, length: usize) -> (usize, usize) {
     let before = start.align_offset(8).min(length);
     (before, (length - before) / 8)

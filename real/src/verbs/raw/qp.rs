@@ -74,7 +74,7 @@ impl Qp {
         unsafe { (*self.raw).qp_num }
     }
 
-    /// What asynchronous events name it by.
+    /// Returns the key that asynchronous events name it by.
     pub(in super::super) fn key(&self) -> usize {
         self.raw.addr()
     }

@@ -80,6 +80,8 @@ fn build(root: &Path, workloads: &[&Workload]) -> Result<(), String> {
     command
         .current_dir(root)
         .args(["build", "--release", "--locked"]);
+    // An example that is named would keep cargo from building programs.
+    command.arg("--bins");
     for workload in workloads {
         command.args(workload.build);
     }

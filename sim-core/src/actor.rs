@@ -15,6 +15,7 @@ use crate::mailbox::Mailbox;
 use crate::operation::{Operation, Step};
 use crate::simulation::{ActorResult, into_body};
 use crate::sync::{Barrier, Condvar, Mutex, Semaphore};
+use crate::yielding::Yield;
 use crate::{ActorId, Answer, HostId, Span, Stream, Time, Transition};
 
 /// An actor, as its own program and others name it.
@@ -126,8 +127,8 @@ impl Actor {
     /// Lets every other runnable actor go first.
     #[inline]
     #[track_caller]
-    pub fn yield_now(&self) -> Operation<'_, ()> {
-        Operation::new(&self.kernel, Transition::Yield, nothing)
+    pub fn yield_now(&self) -> Yield<'_> {
+        Yield::new(&self.kernel)
     }
 
     /// Sleeps for a duration of virtual time. A sleep of [`Span::INFINITE`] has no end, and is

@@ -86,6 +86,7 @@ mod time;
 mod timers;
 mod trace;
 mod transition;
+mod yielding;
 
 pub use activity::{Activity, ActivityError, ActivityStatus};
 pub use actor::{Actor, TimedOut};
@@ -113,3 +114,4 @@ pub use sync::{Barrier, Condvar, Mutex, Semaphore};
 pub use time::{Span, Time};
 pub use trace::{Observed, TraceEvent};
 pub use transition::{ActorId, Answer, Transition};
+pub use yielding::Yield;

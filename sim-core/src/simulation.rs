@@ -481,15 +481,19 @@ impl Simulation {
             return self.run_chosen();
         }
         loop {
-            self.let_device_progress();
-            let actor = {
+            let (actor, body) = {
                 let mut kernel = self.kernel.borrow_mut();
+                if kernel.device_waits {
+                    drop(kernel);
+                    self.let_device_progress();
+                    continue;
+                }
                 let birth = if kernel.stepping {
                     kernel.next_birth()
                 } else {
                     None
                 };
-                if let Some(actor) = birth {
+                let actor = if let Some(actor) = birth {
                     actor
                 } else {
                     let actor = kernel.ready.pop_front()?;
@@ -504,9 +508,10 @@ impl Simulation {
                     }
                     kernel.current = actor;
                     actor
-                }
+                };
+                (actor, self.take_body(&mut kernel, actor))
             };
-            if let Some(outcome) = self.poll(actor) {
+            if let Some(outcome) = self.poll_body(actor, body) {
                 return Some(outcome);
             }
         }
@@ -528,17 +533,25 @@ impl Simulation {
     }
 
     /// Polls the future of the current actor once.
-    #[inline(always)]
     fn poll(&mut self, actor: u32) -> Option<Outcome> {
-        // The future leaves its record, which must not be borrowed while user code runs.
-        let body = {
-            let record = &mut self.kernel.borrow_mut().actors[actor as usize];
-            if let Some(progress) = &self.progress {
-                progress.enter(actor, record.host);
-            }
-            record.body.take()
-        };
-        let body = body.expect("an actor that is not dead has a future");
+        let body = self.take_body(&mut self.kernel.borrow_mut(), actor);
+        self.poll_body(actor, body)
+    }
+
+    /// Takes the future of an actor out of its record, which must not be borrowed while user code
+    /// runs.
+    #[inline(always)]
+    fn take_body(&self, kernel: &mut Kernel, actor: u32) -> Body {
+        let record = &mut kernel.actors[actor as usize];
+        if let Some(progress) = &self.progress {
+            progress.enter(actor, record.host);
+        }
+        let body = record.body.take();
+        body.expect("an actor that is not dead has a future")
+    }
+
+    #[inline(always)]
+    fn poll_body(&mut self, actor: u32, body: Body) -> Option<Outcome> {
         let result = self
             .running
             .insert(body)

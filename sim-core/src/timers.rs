@@ -11,6 +11,9 @@
 //! earlier date. Dates pushed below `floor` after that go to a small binary heap in front. Measured
 //! against other queues in `docs/decisions/0002-event-queue.md`.
 //!
+//! Up to [`FEW`] entries are a sorted list instead; what comes on top of that moves all to the heap,
+//! until it is empty again.
+//!
 //! Invariant: every date in `early` is below `floor`, every date in the buckets is at least
 //! `floor`.
 
@@ -34,9 +37,14 @@ const KEPT_CAPACITY: usize = 1024;
 /// Groups of at most this many entries are told to the caller when they come near.
 const NEAR_MAX: usize = 256;
 
+/// Up to this many entries are kept sorted: moving a few of them costs less than any heap.
+const FEW: usize = 16;
+
 /// A monotone priority queue of dates.
 #[derive(Debug)]
 pub(crate) struct Timers {
+    /// All entries while they are few, the earliest last; empty while the heap holds any.
+    few: Vec<Timer>,
     floor: u64,
     buckets: Box<[Vec<Timer>; 65]>,
     /// Bit k is set when bucket k+1 is not empty.
@@ -50,6 +58,7 @@ pub(crate) struct Timers {
 impl Timers {
     pub(crate) fn new() -> Self {
         Self {
+            few: Vec::new(),
             floor: 0,
             buckets: Box::new([const { Vec::new() }; 65]),
             occupied: 0,
@@ -75,9 +84,33 @@ impl Timers {
     #[inline]
     pub(crate) fn push(&mut self, timer: Timer) {
         self.len += 1;
+        if self.len <= FEW && self.few.len() + 1 == self.len {
+            return self.sort_in(timer);
+        }
+        if !self.few.is_empty() {
+            self.spread();
+        }
         if timer.date < self.floor {
             self.early.push(Reverse(timer));
         } else {
+            self.place(timer);
+        }
+    }
+
+    #[inline]
+    fn sort_in(&mut self, timer: Timer) {
+        let later = |known: &&Timer| **known > timer;
+        let at = self.few.iter().take_while(later).count();
+        self.few.insert(at, timer);
+    }
+
+    /// Moves what is sorted to the heap, which is empty.
+    #[cold]
+    fn spread(&mut self) {
+        self.buckets[0].clear();
+        self.taken = 0;
+        self.floor = self.few.last().map_or(0, |first| first.date);
+        while let Some(timer) = self.few.pop() {
             self.place(timer);
         }
     }
@@ -96,6 +129,9 @@ impl Timers {
     /// come soon.
     #[inline]
     pub(crate) fn peek(&mut self, near: impl FnMut(&[Timer])) -> Option<Timer> {
+        if let Some(&first) = self.few.last() {
+            return Some(first);
+        }
         if self.len == 0 {
             return None;
         }
@@ -111,6 +147,10 @@ impl Timers {
     /// Takes the earliest entry.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Timer> {
+        if let Some(first) = self.few.pop() {
+            self.len -= 1;
+            return Some(first);
+        }
         let first = self.peek(|_| ())?;
         self.len -= 1;
         if self.early.is_empty() {
@@ -149,10 +189,11 @@ impl Timers {
 
     /// Keeps only the entries for which `live` holds.
     pub(crate) fn retain(&mut self, mut live: impl FnMut(&Timer) -> bool) {
+        self.few.retain(&mut live);
         self.buckets[0].drain(..self.taken);
         self.taken = 0;
         self.early.retain(|Reverse(timer)| live(timer));
-        self.len = self.early.len();
+        self.len = self.few.len() + self.early.len();
         self.occupied = 0;
         for (index, bucket) in self.buckets.iter_mut().enumerate() {
             bucket.retain(&mut live);
@@ -189,7 +230,7 @@ mod tests {
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         let step = prop_oneof![
-            4 => any::<u8>().prop_map(Step::Push),
+            5 => any::<u8>().prop_map(Step::Push),
             2 => Just(Step::Peek),
             3 => Just(Step::Pop),
             1 => Just(Step::Retain),

@@ -1,0 +1,80 @@
+//! The future of [`Actor::yield_now`](crate::Actor::yield_now), which programs that spin poll more
+//! often than all others: one transition without a time limit, and without an answer to look at.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::Span;
+use crate::code::Code;
+use crate::kernel::{Issued, Shared};
+
+/// Lets every other runnable actor go first; polled by the actor that makes it.
+#[must_use = "an operation does nothing until it is awaited"]
+pub struct Yield<'a> {
+    kernel: &'a Shared,
+    location: &'static Location<'static>,
+    parked: Option<Parked>,
+}
+
+/// The actor, and the ticket of its turn.
+#[derive(Clone, Copy)]
+struct Parked {
+    actor: u32,
+    ticket: u32,
+}
+
+impl<'a> Yield<'a> {
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) const fn new(kernel: &'a Shared) -> Self {
+        Self {
+            kernel,
+            location: Location::caller(),
+            parked: None,
+        }
+    }
+}
+
+impl Future for Yield<'_> {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        let mut kernel = this.kernel.borrow_mut();
+        if let Some(Parked { actor, ticket }) = this.parked {
+            if kernel.collect(actor, ticket).is_none() {
+                return Poll::Pending;
+            }
+            this.parked = None;
+            return Poll::Ready(());
+        }
+        let actor = kernel.current;
+        let waker = context.waker();
+        match kernel.issue(Code::YIELD, Span::INFINITE, this.location, waker) {
+            Issued::Now(_) => Poll::Ready(()),
+            Issued::Parked(ticket) => {
+                this.parked = Some(Parked { actor, ticket });
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Yield<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(Parked { actor, ticket }) = self.parked {
+            self.kernel.borrow_mut().withdraw(actor, ticket);
+        }
+    }
+}
+
+impl fmt::Debug for Yield<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Yield(at {})", self.location)
+    }
+}

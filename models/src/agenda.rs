@@ -71,6 +71,19 @@ impl Agenda {
         queued.min(heaped)
     }
 
+    /// Returns the activity with a date up to `last`, if that is one alone and in the queue.
+    #[inline]
+    pub(crate) fn only_until(&self, last: Time) -> Option<u32> {
+        let last = last.as_secs();
+        let first = self.queue.front()?;
+        let second = self
+            .queue
+            .get(1)
+            .map_or(f64::INFINITY, |second| second.date);
+        let heaped = self.heap.first().map_or(f64::INFINITY, |(date, _)| date);
+        (first.date <= last && second > last && heaped > last).then_some(first.slot)
+    }
+
     /// Appends the activities with dates up to `last`, and returns true, unless one of those dates
     /// is in the heap.
     #[inline]

@@ -58,6 +58,8 @@ use platform::{Platform, Route};
 pub struct FlowModel {
     platform: Arc<Platform>,
     activities: Activities,
+    /// The number of activities in progress.
+    running: usize,
     agenda: Agenda,
     solver: Solver,
     model_kind: ModelKind,
@@ -121,6 +123,7 @@ impl FlowModel {
             decaying: Decaying::new(&platform),
             platform,
             activities: Activities::default(),
+            running: 0,
             agenda: Agenda::default(),
             last_factors: SizeFactors::NONE,
             way_is_on: true,
@@ -382,6 +385,7 @@ impl FlowModel {
 
     /// Forgets an activity that does not share any more.
     fn finish(&mut self, slot: u32, now: Time) {
+        self.running -= 1;
         let activity = &mut self.activities.0[slot as usize];
         activity.phase = Phase::Idle;
         if activity.place == Place::Parallel {

@@ -22,11 +22,16 @@ impl FlowModel {
     #[inline]
     fn ends_latencies(&mut self, date: Time) -> bool {
         let last = date + self.together(date);
-        if self.solver.next_s() <= last.as_secs()
-            || !self.dynamics.timetable.is_empty()
-            || !self.dynamics.failed.is_empty()
-        {
+        if self.solver.next_s() <= last.as_secs() || !self.is_steady() {
             return false;
+        }
+        if let Some(slot) = self.agenda.only_until(last) {
+            let goes_on = self.activities.0[slot as usize].remaining > 0.0;
+            if goes_on {
+                self.agenda.pop_until(last);
+                self.enter(slot, date);
+            }
+            return goes_on;
         }
         let mut due = std::mem::take(&mut self.due);
         let goes_on = |slot: &u32| self.activities.0[*slot as usize].remaining > 0.0;
@@ -43,6 +48,18 @@ impl FlowModel {
         due.clear();
         self.due = due;
         is_internal
+    }
+
+    /// Returns true if nothing runs, and nothing will change by itself.
+    #[inline]
+    const fn is_idle(&self) -> bool {
+        self.running == 0 && self.is_steady()
+    }
+
+    /// Returns true if nothing but what runs will change anything.
+    #[inline]
+    const fn is_steady(&self) -> bool {
+        self.dynamics.timetable.is_empty() && self.dynamics.failed.is_empty()
     }
 
     /// Returns the span within which ends are one.
@@ -63,6 +80,7 @@ impl Resource for FlowModel {
                 return Err(error);
             }
         };
+        self.running += 1;
         self.meet(id.slot, now);
         if !self.is_on(id.slot) {
             self.fail(id.slot, now);
@@ -126,6 +144,7 @@ impl Resource for FlowModel {
         left * activity.scale
     }
 
+    #[inline]
     fn next_date(&mut self, now: Time) -> Option<Time> {
         self.decay(now);
         self.weigh_tasks(now);
@@ -140,6 +159,9 @@ impl Resource for FlowModel {
     }
 
     fn next_event(&mut self, now: Time, horizon: Time) -> Option<Time> {
+        if self.is_idle() {
+            return None;
+        }
         let mut at = now;
         loop {
             let Some(date) = self.next_date(at) else {
@@ -198,11 +220,16 @@ impl Resource for FlowModel {
     }
 
     fn advance(&mut self, now: Time, ended: &mut Vec<(ActivityId, End)>) {
+        if self.is_idle() {
+            return;
+        }
         self.play(now);
-        for slot in std::mem::take(&mut self.dynamics.failed) {
-            if self.activities.0[slot as usize].phase == Phase::Failed {
-                ended.push((self.activities.0[slot as usize].id, End::Failed));
-                self.finish(slot, now);
+        if !self.dynamics.failed.is_empty() {
+            for slot in std::mem::take(&mut self.dynamics.failed) {
+                if self.activities.0[slot as usize].phase == Phase::Failed {
+                    ended.push((self.activities.0[slot as usize].id, End::Failed));
+                    self.finish(slot, now);
+                }
             }
         }
         if self.first_end_s() > now.as_secs() {

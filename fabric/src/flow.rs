@@ -295,7 +295,7 @@ impl Device for Flow {
     }
 
     fn progress(&self) {
-        self.ranks.progress();
+        self.ranks.progress(|_| ());
     }
 
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {

@@ -264,7 +264,7 @@ impl Device for Ideal {
     fn on_timer(&self, _: &mut Kernel, _: u64) {}
 
     fn progress(&self) {
-        self.ranks.progress();
+        self.ranks.progress(|_| ());
     }
 
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {

@@ -529,7 +529,7 @@ impl Device for LogGops {
     }
 
     fn progress(&self) {
-        self.ranks.progress();
+        self.ranks.progress(|rank| self.before_poll(rank));
     }
 
     fn on_host_off(&self, kernel: &mut Kernel, lost: ActorId) {

@@ -110,7 +110,7 @@ struct Endpoint {
     parked: Option<Parked>,
     /// Parked, and the kernel knows that it has to go on.
     woken: bool,
-    /// In the list of those with events to handle.
+    /// In the list of those with events to handle, which holds the first of these events.
     called: bool,
     process: Weak<Process>,
 }
@@ -139,8 +139,9 @@ struct Queued {
 struct Ends {
     endpoints: Vec<Endpoint>,
     events: Slab<Queued>,
-    /// Parked ranks with events that nobody has handled.
-    called: Vec<u32>,
+    /// Parked ranks with events that nobody has handled, and the first event of each, unless that
+    /// is in the inbox.
+    called: Vec<(u32, Option<Event>)>,
     /// What combinators want to be woken by at the next event; few ranks have any.
     wakers: BTreeMap<u32, Vec<Waker>>,
 }
@@ -180,6 +181,13 @@ impl Ends {
 
     fn pop(&mut self, rank: u32) -> Option<Event> {
         let endpoint = &mut self.endpoints[rank as usize];
+        if endpoint.called {
+            let mut called = self.called.iter_mut();
+            let entry = called.find(|(other, _)| *other == rank);
+            if let Some(event) = entry.and_then(|(_, event)| event.take()) {
+                return Some(event);
+            }
+        }
         if endpoint.first == NONE {
             return None;
         }
@@ -268,18 +276,24 @@ impl Ranks {
     /// Puts an event into the inbox of a rank. If it is parked, its process handles the event before any rank goes on, and it
     /// is woken only if it can go on then.
     pub(crate) fn tell(&self, kernel: &mut Kernel, rank: u32, event: Event) {
-        let mut ends = self.ends.borrow_mut();
-        ends.push(rank, event);
+        let ends = &mut *self.ends.borrow_mut();
         let endpoint = &mut ends.endpoints[rank as usize];
-        if endpoint.parked.is_some() && !endpoint.woken && !endpoint.called {
-            endpoint.called = true;
-            ends.called.push(rank);
-            kernel.ask_for_progress();
+        if endpoint.parked.is_none() || endpoint.woken || endpoint.called {
+            return ends.push(rank, event);
         }
+        endpoint.called = true;
+        // Where ranks get connected, the events are for the layer below the engine.
+        if endpoint.first == NONE && self.settings.connections.is_none() {
+            ends.called.push((rank, Some(event)));
+        } else {
+            ends.push(rank, event);
+            ends.called.push((rank, None));
+        }
+        kernel.ask_for_progress();
     }
 
-    /// Lets the processes of parked ranks handle their events.
-    pub(crate) fn progress(&self) {
+    /// Lets the processes of parked ranks handle their events, each after a call of `before`.
+    pub(crate) fn progress(&self, before: impl Fn(u32)) {
         loop {
             let mut called = {
                 let called = &mut self.ends.borrow_mut().called;
@@ -289,14 +303,17 @@ impl Ranks {
                 }
                 std::mem::take(called)
             };
-            for rank in called.drain(..) {
+            for (rank, event) in called.drain(..) {
                 let process = {
                     let endpoint = &mut self.ends.borrow_mut().endpoints[rank as usize];
                     endpoint.called = false;
                     endpoint.process.upgrade()
                 };
-                let is_there = !self.is_gone(rank);
-                if is_there && process.is_none_or(|process| process.progress()) {
+                if self.is_gone(rank) {
+                    continue;
+                }
+                before(rank);
+                if process.is_none_or(|process| process.progress(event)) {
                     self.wake(rank);
                 }
             }
@@ -309,7 +326,8 @@ impl Ranks {
 
     /// Whether there are events that the rank has not handled.
     pub(crate) fn has_news(&self, rank: u32) -> bool {
-        self.ends.borrow().endpoints[rank as usize].first != NONE
+        let endpoint = &self.ends.borrow().endpoints[rank as usize];
+        endpoint.called || endpoint.first != NONE
     }
 
     /// Lets a parked rank go on.
@@ -332,7 +350,7 @@ impl Ranks {
     #[inline]
     fn is_quiet(&self, rank: u32) -> bool {
         let endpoint = &self.ends.borrow().endpoints[rank as usize];
-        endpoint.first == NONE && !endpoint.woken
+        endpoint.first == NONE && !endpoint.woken && !endpoint.called
     }
 
     #[inline]

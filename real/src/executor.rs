@@ -102,7 +102,7 @@ pub(super) fn run(
             if !local.is_ready() && !local.is_nudged() {
                 device.wait(&alarm.woken);
             }
-            if local.take_nudge() || (local.is_ready() && process.progress()) {
+            if local.take_nudge() || (local.is_ready() && process.progress(None)) {
                 local.wake();
                 break;
             }

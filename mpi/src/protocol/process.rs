@@ -142,8 +142,10 @@ impl Process {
                 break;
             }
         }
-        engine.take_back(&*self.channel);
-        engine.note_handled(&*self.channel);
+        if !engine.is_plain() {
+            engine.take_back(&*self.channel);
+            engine.note_handled(&*self.channel);
+        }
         elapsed
     }
 
@@ -287,13 +289,20 @@ impl Process {
             && !self.blocked.borrow().contains(waits, location)
     }
 
-    /// Handles the events of the channel while the rank is parked; whether the rank can go on now. Whoever drives the channel
-    /// calls it, or wakes the rank, which then does the same.
+    /// Handles `first`, and then the events of the channel, while the rank is parked. Returns true
+    /// if the rank can go on now.
+    ///
+    /// A driver of the channel calls it, or wakes the rank, which then does the same.
     #[must_use]
-    pub fn progress(&self) -> bool {
+    pub fn progress(&self, first: Option<Event>) -> bool {
         let engine = &mut *self.engine.borrow_mut();
         let ended = engine.ended();
-        let elapsed = self.handle_events(engine);
+        let mut elapsed = false;
+        if let Some(event) = first {
+            elapsed = matches!(event, Event::Elapsed(_));
+            engine.handle(&*self.channel, event);
+        }
+        elapsed |= self.handle_events(engine);
         let mut blocked = self.blocked.borrow_mut();
         let waits = blocked.only().filter(|_| !elapsed);
         let Some(waits) = waits.filter(|waits| !waits.may_end(engine, ended)) else {

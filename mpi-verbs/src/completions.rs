@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 
 use rdma::{RegionMemory, WcOpcode, WcStatus, WorkCompletion};
 
-use super::device::{Device, Happening, Landing, Source, sent};
+use super::device::{Device, DeviceEvent, ReceiveRegion, Source, sent};
 use super::link::{Stage, Then};
-use crate::wire::{self, Annex, Frame, HEAD_MAX};
+use crate::wire::{self, Frame, HEAD_MAX, RdmaExtension};
 use mpi::Buffer;
 use mpi::channel::{Event, Header, Packet, Returned, Token};
 use mpi::connection::Failure;
@@ -78,7 +78,7 @@ impl Device {
         if !is_closing {
             self.forget_messages(peer);
         }
-        self.happenings.push_back(Happening::Broken {
+        self.happenings.push_back(DeviceEvent::Broken {
             link: id,
             peer,
             why,
@@ -159,15 +159,16 @@ impl Device {
             Ok(message) => message,
             Err((why, detail)) => return self.fail(number, why, detail),
         };
-        self.happenings.push_back(Happening::Event(Event::Fetched {
-            source: peer,
-            receive,
-            message,
-        }));
+        self.happenings
+            .push_back(DeviceEvent::Event(Event::Fetched {
+                source: peer,
+                receive,
+                message,
+            }));
         if let (Some(answer), Some(link)) = (answer, self.links.get_mut(&number)) {
-            let annex = Annex {
+            let annex = RdmaExtension {
                 elsewhere: true,
-                ..Annex::default()
+                ..RdmaExtension::default()
             };
             link.pending.push_back(super::link::Job::Frame {
                 head: wire::encode_with(&answer, &annex),
@@ -194,7 +195,7 @@ impl Device {
     }
 
     /// A message is in memory that stays registered.
-    fn copy_out(&mut self, landing: &Landing) -> Result<Buffer, Fault> {
+    fn copy_out(&mut self, landing: &ReceiveRegion) -> Result<Buffer, Fault> {
         let message = if landing.is_phantom {
             Ok(Buffer::phantom(landing.length))
         } else {
@@ -233,7 +234,7 @@ impl Device {
         let link = self.current.iter().find(|(_, other)| **other == number);
         let link = link.map(|(&link, _)| link);
         self.happenings
-            .push_back(Happening::Arrived { link, event });
+            .push_back(DeviceEvent::Arrived { link, event });
     }
 
     /// A receive is over: a packet has come, or a message is in its place.
@@ -282,7 +283,7 @@ impl Device {
             Frame::Bye => {
                 let link = self.current.iter().find(|(_, other)| **other == number);
                 let link = link.map(|(&link, _)| link);
-                self.happenings.extend(link.map(Happening::Bye));
+                self.happenings.extend(link.map(DeviceEvent::Bye));
                 return Ok(());
             }
             Frame::Packet {
@@ -341,7 +342,7 @@ impl Device {
     }
 
     /// Notes what a packet says about memory.
-    fn note(&mut self, peer: u32, header: &Header, annex: &Annex) {
+    fn note(&mut self, peer: u32, header: &Header, annex: &RdmaExtension) {
         match *header {
             Header::Rts { send, .. } if annex.memory.is_some() || annex.phantom => {
                 let source = Source {

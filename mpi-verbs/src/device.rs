@@ -13,17 +13,17 @@ use rdma::{
     QpInitAttributes, QueuePair, RecvRequest, RegionMemory, Verbs, VerbsError, WorkCompletion,
 };
 
-use super::copies::Copies;
+use super::bounce_buffers::BounceBuffers;
 use super::link::{Link, LinkId, Stage, Then};
 use super::options::{Options, Rendezvous};
-use super::registrations::{Origin, Registrations};
+use super::registrations::{Origin, RegistrationCache};
 use crate::wire::Memory;
 use mpi::channel::{Event, Packet, Token};
 use mpi::connection::Failure;
 
 /// What has happened at a device.
 #[derive(Debug)]
-pub enum Happening {
+pub enum DeviceEvent {
     /// Something has arrived that the message layer of the other side has posted.
     Arrived {
         /// On which connection; `None` if that has been closed meanwhile.
@@ -51,13 +51,13 @@ pub enum Happening {
 }
 
 /// A packet has left.
-pub(crate) const fn sent(token: Token) -> Happening {
-    Happening::Event(Event::Sent(token))
+pub(crate) const fn sent(token: Token) -> DeviceEvent {
+    DeviceEvent::Event(Event::Sent(token))
 }
 
 /// Memory in which a message arrives.
 #[derive(Debug)]
-pub(crate) struct Landing {
+pub(crate) struct ReceiveRegion {
     pub(crate) region: MemoryRegion,
     pub(crate) length: u64,
     /// The message is copied out of it, and it stays registered.
@@ -85,7 +85,7 @@ pub(crate) struct Source {
 
 /// A completion queue and how many queue pairs use it.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct SharedCq {
     pub(crate) cq: CompletionQueue,
     users: u32,
 }
@@ -98,7 +98,7 @@ pub(crate) struct Buffers {
 }
 
 /// What identifies a peer's or our operation.
-pub(crate) type Name = (u32, Token);
+pub(crate) type RendezvousKey = (u32, Token);
 
 /// The connections of a rank over an adapter. Calls never wait.
 pub struct Device {
@@ -106,25 +106,25 @@ pub struct Device {
     pub(crate) options: Options,
     pub(crate) pd: ProtectionDomain,
     pub(crate) max_message: u64,
-    pub(crate) shelves: Vec<Shelf>,
+    pub(crate) shelves: Vec<SharedCq>,
     /// All of them, also those that are being closed, by the number of their queue pair.
     pub(crate) links: BTreeMap<u32, Link>,
     /// Those that are not being closed.
     pub(crate) current: BTreeMap<LinkId, u32>,
     pub(crate) buffers: Option<Buffers>,
-    pub(crate) registrations: Registrations,
-    pub(crate) copies: Copies,
+    pub(crate) registrations: RegistrationCache,
+    pub(crate) copies: BounceBuffers,
     /// Messages that we have announced, by peer and our operation.
-    pub(crate) offers: BTreeMap<Name, Offer>,
+    pub(crate) offers: BTreeMap<RendezvousKey, Offer>,
     /// Messages that were announced to us, by peer and its operation.
-    pub(crate) sources: BTreeMap<Name, Source>,
+    pub(crate) sources: BTreeMap<RendezvousKey, Source>,
     /// The lengths of messages that are about to be cleared, by peer and our operation.
-    pub(crate) expected: BTreeMap<Name, u64>,
+    pub(crate) expected: BTreeMap<RendezvousKey, u64>,
     /// Where messages arrive, by peer and our operation.
-    pub(crate) landings: BTreeMap<Name, Landing>,
+    pub(crate) landings: BTreeMap<RendezvousKey, ReceiveRegion>,
     /// Where messages go that were cleared, by peer and its operation.
-    pub(crate) cleared: BTreeMap<Name, Memory>,
-    pub(crate) happenings: VecDeque<Happening>,
+    pub(crate) cleared: BTreeMap<RendezvousKey, Memory>,
+    pub(crate) happenings: VecDeque<DeviceEvent>,
     /// Zeros: what phantoms are on the way.
     pub(crate) zeros: Rc<Vec<u8>>,
     /// A connection waits for a packet buffer.
@@ -169,8 +169,8 @@ impl Device {
         };
         let both_ways = access | Access::LOCAL_WRITE | Access::REMOTE_WRITE;
         Ok(Self {
-            registrations: Registrations::new(pd, access, kept),
-            copies: Copies::new(pd, both_ways, copied),
+            registrations: RegistrationCache::new(pd, access, kept),
+            copies: BounceBuffers::new(pd, both_ways, copied),
             // 1 GiB: lengths in scatter/gather entries have 32 bits.
             max_message: u64::from(port.max_msg_sz).clamp(1, 1 << 30),
             verbs,
@@ -289,7 +289,7 @@ impl Device {
             return Ok(free);
         }
         let cq = self.verbs.create_cq(length)?;
-        self.shelves.push(Shelf { cq, users: 0 });
+        self.shelves.push(SharedCq { cq, users: 0 });
         Ok(self.shelves.len() - 1)
     }
 
@@ -407,7 +407,7 @@ impl Device {
     /// Returns true if a connection has failed and that has not been [taken](Self::take).
     #[must_use]
     pub fn is_breaking(&self, link: LinkId) -> bool {
-        let is_it = |happening: &Happening| matches!(happening, Happening::Broken { link: Some(other), .. } if *other == link);
+        let is_it = |happening: &DeviceEvent| matches!(happening, DeviceEvent::Broken { link: Some(other), .. } if *other == link);
         self.happenings.iter().any(is_it)
     }
 
@@ -495,12 +495,12 @@ impl Device {
 
     /// Forgets the messages from and to a peer. Its connections have ended.
     pub(crate) fn forget_messages(&mut self, peer: u32) {
-        let of_peer = |name: &Name| name.0 == peer;
+        let of_peer = |name: &RendezvousKey| name.0 == peer;
         self.sources.retain(|name, _| !of_peer(name));
         self.expected.retain(|name, _| !of_peer(name));
         self.cleared.retain(|name, _| !of_peer(name));
         let range = (peer, 0)..=(peer, Token::MAX);
-        let offers: Vec<Name> = self
+        let offers: Vec<RendezvousKey> = self
             .offers
             .range(range.clone())
             .map(|(&name, _)| name)
@@ -508,7 +508,8 @@ impl Device {
         for name in offers {
             self.withdraw(name);
         }
-        let landings: Vec<Name> = self.landings.range(range).map(|(&name, _)| name).collect();
+        let landings: Vec<RendezvousKey> =
+            self.landings.range(range).map(|(&name, _)| name).collect();
         for landing in landings
             .iter()
             .filter_map(|name| self.landings.remove(name))
@@ -518,7 +519,7 @@ impl Device {
     }
 
     /// The next thing that has happened, as far as [`progress`](Self::progress) has looked.
-    pub fn take(&mut self) -> Option<Happening> {
+    pub fn take(&mut self) -> Option<DeviceEvent> {
         self.happenings.pop_front()
     }
 
@@ -545,7 +546,7 @@ impl Device {
                 Ok(Some(event)) => self.heard(event),
                 Err(error) => {
                     let notice = format!("{}: its events: {error}", self.name());
-                    return self.happenings.push_back(Happening::Notice(notice));
+                    return self.happenings.push_back(DeviceEvent::Notice(notice));
                 }
             }
         }
@@ -569,18 +570,18 @@ impl Device {
                     "port {port} of {} is down: what is sent meanwhile is repeated until the retries are used up",
                     self.name()
                 );
-                return self.happenings.push_back(Happening::Notice(notice));
+                return self.happenings.push_back(DeviceEvent::Notice(notice));
             }
             AsyncEvent::PortActive(port) if port == self.options.connection.port_num => {
                 let notice = format!("port {port} of {} is up", self.name());
-                return self.happenings.push_back(Happening::Notice(notice));
+                return self.happenings.push_back(DeviceEvent::Notice(notice));
             }
             _ => return,
         };
         let Some(fault) = event.fault() else { return };
         let detail = format!("{fault} of {}", self.name());
         if event == AsyncEvent::DeviceFatal && numbers.is_empty() {
-            let notice = Happening::Notice(detail.clone());
+            let notice = DeviceEvent::Notice(detail.clone());
             self.happenings.push_back(notice);
         }
         for number in numbers {

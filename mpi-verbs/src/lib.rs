@@ -39,8 +39,8 @@
 //! layer. A message whose memory is registered is not copied, so that a program that writes to its
 //! buffer while the registration is kept makes a copy then (see `registrations`).
 
+mod bounce_buffers;
 mod completions;
-mod copies;
 mod device;
 mod link;
 mod options;
@@ -48,6 +48,6 @@ mod registrations;
 mod sending;
 pub mod wire;
 
-pub use device::{Device, Happening};
+pub use device::{Device, DeviceEvent};
 pub use link::LinkId;
 pub use options::{Options, Rendezvous};

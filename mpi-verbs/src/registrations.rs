@@ -7,7 +7,7 @@
 //! else has any more.
 //!
 //! Memory that is sent for the first time is only noted: it may never be sent again, and a copy
-//! takes less time (see [`copies`](super::copies)).
+//! takes less time (see [`copies`](super::bounce_buffers)).
 //!
 //! A registration shares the memory with the program's buffer, so that a program that writes to a
 //! buffer that it has sent gets a copy, as while the message is on its way. Who refills its buffers
@@ -46,7 +46,7 @@ struct Entry {
 
 /// The registrations of a device.
 #[derive(Debug)]
-pub(crate) struct Registrations {
+pub(crate) struct RegistrationCache {
     pd: ProtectionDomain,
     access: Access,
     most: usize,
@@ -63,7 +63,7 @@ pub(crate) struct Registrations {
     pub(crate) made: u64,
 }
 
-impl Registrations {
+impl RegistrationCache {
     pub(crate) const fn new(
         pd: ProtectionDomain,
         access: Access,

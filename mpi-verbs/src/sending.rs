@@ -15,11 +15,11 @@ use std::rc::Rc;
 
 use rdma::{MemoryRegion, Operation, Payload, RegisterError, SendFlags, SendRequest, Sge};
 
-use super::device::{Device, Landing, Name, Offer, Source, sent};
+use super::device::{Device, Offer, ReceiveRegion, RendezvousKey, Source, sent};
 use super::link::{Job, LinkId, Stage, Then};
 use super::options::Rendezvous;
 use super::registrations::Origin;
-use crate::wire::{self, Annex, Frame, Memory};
+use crate::wire::{self, Frame, Memory, RdmaExtension};
 use mpi::Buffer;
 use mpi::channel::{Header, Packet, Token};
 use mpi::connection::Failure;
@@ -50,7 +50,7 @@ impl Device {
     }
 
     /// A message cannot be fetched any more.
-    pub(crate) fn withdraw(&mut self, name: Name) {
+    pub(crate) fn withdraw(&mut self, name: RendezvousKey) {
         if let Some((origin, _)) = self.offers.remove(&name).and_then(|offer| offer.memory) {
             self.give_back(origin);
         }
@@ -130,7 +130,7 @@ impl Device {
             Header::Rts { send, .. } => {
                 let offer = self.offers.get(&(peer, send));
                 let memory = offer.and_then(|offer| offer.memory);
-                let annex = Annex {
+                let annex = RdmaExtension {
                     memory: memory.map(|(_, region)| Memory {
                         address: region.addr,
                         key: region.rkey,
@@ -143,13 +143,13 @@ impl Device {
             Header::Cts { send, receive } => self.clear(number, peer, (send, receive), packet),
             Header::Data { receive } => match self.cleared.remove(&(peer, receive)) {
                 Some(place) => self.queue_write(number, place, receive, packet),
-                None => self.queue_frame(number, packet, &Annex::default()),
+                None => self.queue_frame(number, packet, &RdmaExtension::default()),
             },
             Header::CancelResponse { send } => {
                 self.sources.remove(&(peer, send));
-                self.queue_frame(number, packet, &Annex::default());
+                self.queue_frame(number, packet, &RdmaExtension::default());
             }
-            _ => self.queue_frame(number, packet, &Annex::default()),
+            _ => self.queue_frame(number, packet, &RdmaExtension::default()),
         }
         self.run(number);
     }
@@ -160,7 +160,7 @@ impl Device {
         }
     }
 
-    fn queue_frame(&mut self, number: u32, packet: Packet, annex: &Annex) {
+    fn queue_frame(&mut self, number: u32, packet: Packet, annex: &RdmaExtension) {
         let head = wire::encode_with(&packet, annex);
         let length = wire::payload_of(&packet);
         assert!(
@@ -204,7 +204,7 @@ impl Device {
         let source = self.sources.remove(&(peer, send));
         let length = self.expected.remove(&(peer, receive)).unwrap_or(0);
         if length <= self.options.capacity() {
-            return self.queue_frame(number, packet, &Annex::default());
+            return self.queue_frame(number, packet, &RdmaExtension::default());
         }
         let source = source.unwrap_or(Source {
             memory: None,
@@ -220,7 +220,7 @@ impl Device {
                 "a message of that length".to_owned(),
             );
         };
-        let mut landing = Landing {
+        let mut landing = ReceiveRegion {
             region,
             length,
             is_copied,
@@ -244,9 +244,9 @@ impl Device {
                 address: region.addr,
                 key: region.rkey,
             });
-            let annex = Annex {
+            let annex = RdmaExtension {
                 memory,
-                ..Annex::default()
+                ..RdmaExtension::default()
             };
             self.queue_frame(number, packet, &annex);
         }
@@ -284,9 +284,9 @@ impl Device {
             Ok(source) => source,
             Err(refused) => return self.fail(number, Failure::NoMemory, refused.error.to_string()),
         };
-        let annex = Annex {
+        let annex = RdmaExtension {
             elsewhere: true,
-            ..Annex::default()
+            ..RdmaExtension::default()
         };
         let head = packet
             .returned

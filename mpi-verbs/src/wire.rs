@@ -13,7 +13,7 @@
 //!     memory: address (8) key (4)                                if the flag says so
 //! ```
 //!
-//! The [`Annex`] is what channels say to each other that reach each other's memory: where a message
+//! The [`RdmaExtension`] is what channels say to each other that reach each other's memory: where a message
 //! can be fetched (with an RTS), where it shall go (with a CTS), that it was fetched (with a CTS),
 //! that it is where it shall go (with its data).
 //!
@@ -72,7 +72,7 @@ pub enum Frame {
         /// Whether the payload stands only for its length.
         phantom: bool,
         /// What comes with it between channels that reach each other's memory.
-        annex: Annex,
+        annex: RdmaExtension,
     },
     /// Messages of the connection itself.
     Messages,
@@ -85,7 +85,7 @@ pub enum Frame {
 
 /// What channels tell each other with a packet that reach each other's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Annex {
+pub struct RdmaExtension {
     /// Memory of the sender of the frame: with an RTS the message, with a CTS the place for it.
     pub memory: Option<Memory>,
     /// With a CTS: the message has been fetched. With data: they are in the place that the CTS
@@ -106,7 +106,7 @@ pub struct Memory {
 
 /// A frame that nobody of ours has written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BadFrame {
+pub enum FrameError {
     /// There is no such kind of frame.
     Kind(u8),
     /// There is no such flag, or not with this kind.
@@ -117,7 +117,7 @@ pub enum BadFrame {
     Length(u64),
 }
 
-impl fmt::Display for BadFrame {
+impl fmt::Display for FrameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Kind(kind) => write!(f, "no frame has the kind {kind}"),
@@ -329,13 +329,13 @@ impl fmt::Debug for Head {
 /// The head of a packet's frame.
 #[must_use]
 pub fn encode(packet: &Packet) -> Head {
-    encode_with(packet, &Annex::default())
+    encode_with(packet, &RdmaExtension::default())
 }
 
 /// The head of a packet's frame, and what else is to be told. A packet whose payload is elsewhere
 /// has only the length of it.
 #[must_use]
-pub fn encode_with(packet: &Packet, annex: &Annex) -> Head {
+pub fn encode_with(packet: &Packet, annex: &RdmaExtension) -> Head {
     let fields = fields(&packet.header);
     let shape = SHAPES[usize::from(fields.kind) - 1];
     let mut flags = 0;
@@ -427,21 +427,21 @@ impl Reader<'_> {
 /// `None` if it is not complete.
 ///
 /// # Errors
-/// [`BadFrame`] if this can never become a head.
-pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, BadFrame> {
+/// [`FrameError`] if this can never become a head.
+pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
     let Some(&kind) = bytes.first() else {
         return Ok(None);
     };
     let shape = usize::from(kind)
         .checked_sub(1)
         .and_then(|at| SHAPES.get(at));
-    let shape = shape.ok_or(BadFrame::Kind(kind))?;
+    let shape = shape.ok_or(FrameError::Kind(kind))?;
     let Some(&flags) = bytes.get(1) else {
         return Ok(None);
     };
     let allowed = if kind >= MESSAGES { 0 } else { shape.flags };
     if flags & !allowed != 0 {
-        return Err(BadFrame::Flags(flags));
+        return Err(FrameError::Flags(flags));
     }
     let mut length = PREFIX + 8 * shape.numbers;
     length += if shape.envelope { ENVELOPE } else { 0 };
@@ -464,7 +464,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, BadFrame> {
         BYE => return Ok(Some((Frame::Bye, payload, length))),
         _ => {}
     }
-    let header = fields.header().ok_or(BadFrame::NotZero)?;
+    let header = fields.header().ok_or(FrameError::NotZero)?;
     let frame = Frame::Packet {
         header,
         returned,
@@ -474,7 +474,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, BadFrame> {
     Ok(Some((frame, payload, length)))
 }
 
-type Read = Result<(Fields, u64, Option<Returned>, Annex), BadFrame>;
+type Read = Result<(Fields, u64, Option<Returned>, RdmaExtension), FrameError>;
 
 /// Reads a complete head; `None` if it is not.
 fn read(head: &[u8], shape: &Shape) -> Option<Read> {
@@ -516,16 +516,16 @@ fn read(head: &[u8], shape: &Shape) -> Option<Read> {
     } else {
         None
     };
-    let annex = Annex {
+    let annex = RdmaExtension {
         memory,
         elsewhere: flags & IS_ELSEWHERE != 0,
         phantom: flags & IS_PHANTOM != 0 && shape.payload_max == 0,
     };
     if payload > shape.payload_max {
-        return Some(Err(BadFrame::Length(payload)));
+        return Some(Err(FrameError::Length(payload)));
     }
     if zero != 0 || zero_too != 0 || (!shape.operation && fields.operation != 0) {
-        return Some(Err(BadFrame::NotZero));
+        return Some(Err(FrameError::NotZero));
     }
     Some(Ok((fields, payload, returned, annex)))
 }

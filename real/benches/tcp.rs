@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use mpi::{Comm, Result};
 use real::{
-    Backend, Compute, Connecting, Launch, Listener, OnLoss, Print, RankOptions, RealOutcome,
-    RealRun, Starts, Ticket, Wait, congestion_control,
+    Backend, Compute, Connecting, FailurePolicy, LaunchInfo, LaunchMode, LaunchOptions, Listener,
+    Print, RankOptions, RealOutcome, RealRun, Wait, congestion_control,
 };
 use run::{Program, RankProgram};
 use rustix::net::{AddressFamily, SocketType, sockopt};
@@ -156,7 +156,7 @@ async fn measure(world: Comm, what: What) -> Result<()> {
 }
 
 fn rank(what: What, spins: bool, congestion: Option<&str>) {
-    let ticket = Ticket::read(io::stdin().lock()).unwrap();
+    let ticket = LaunchInfo::read(io::stdin().lock()).unwrap();
     let program = RankProgram::new(move |world| measure(world, what));
     assert!(program.has_ranks());
     let options = RankOptions {
@@ -196,14 +196,14 @@ fn ours(what: What, wait: &str, congestion: Option<&str>) -> f64 {
     let command: Vec<OsString> = std::iter::once(program)
         .chain(words.map(OsString::from))
         .collect();
-    let launch = Launch {
-        starts: Starts::here(&command, 2),
+    let launch = LaunchOptions {
+        starts: LaunchMode::here(&command, 2),
         listen: "127.0.0.1:0".parse().unwrap(),
         revision: "bench".to_owned(),
         arrival: Duration::from_secs(10),
         silence: None,
         until: None,
-        on_loss: OnLoss::End,
+        on_loss: FailurePolicy::End,
         stop: Arc::new(AtomicBool::new(false)),
     };
     let mut answer = Answer(String::new());

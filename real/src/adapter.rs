@@ -19,18 +19,18 @@ use mio::{Interest, Registry};
 use mpi::channel::{Packet, Token};
 use mpi::connection::{ConnectionId, Failure};
 use mpi::{Buffer, Level};
-use mpi_verbs::{Device, Happening, Options};
+use mpi_verbs::{Device, DeviceEvent, Options};
 use rdma::{Verbs, VerbsError};
 
 use super::adapter_limits;
-use super::carrier::{Carried, Carrier};
+use super::data_path::{DataPath, DataPathEvent};
 use super::local::Local;
 use super::tcp::{ALERT, CARRIER};
 use super::verbs::LibVerbs;
 
 /// Carrier of packets over an adapter.
 #[derive(Debug)]
-pub(super) struct OverVerbs {
+pub(super) struct VerbsDataPath {
     local: Rc<Local>,
     device: Device,
     /// Connections that could not be made, and their peers.
@@ -39,7 +39,7 @@ pub(super) struct OverVerbs {
     lost: BTreeSet<u32>,
 }
 
-impl OverVerbs {
+impl VerbsDataPath {
     /// The adapter of this name, or the first one; `registry` tells when it has something.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl OverVerbs {
     }
 }
 
-impl Carrier for OverVerbs {
+impl DataPath for VerbsDataPath {
     const CARRIES: bool = true;
 
     fn asks(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
@@ -135,22 +135,22 @@ impl Carrier for OverVerbs {
         self.device.expect(peer, receive, length);
     }
 
-    fn happened(&mut self) -> Option<Carried> {
+    fn happened(&mut self) -> Option<DataPathEvent> {
         if let Some((peer, why)) = self.failed.pop() {
-            return Some(Carried::Failed(peer, why));
+            return Some(DataPathEvent::Failed(peer, why));
         }
         let happening = self.device.take().or_else(|| {
             self.device.progress();
             self.device.take()
         });
         match happening? {
-            Happening::Arrived { link, event } => Some(Carried::Arrived(link, event)),
-            Happening::Event(event) => Some(Carried::Event(event)),
-            Happening::Notice(text) => {
+            DeviceEvent::Arrived { link, event } => Some(DataPathEvent::Arrived(link, event)),
+            DeviceEvent::Event(event) => Some(DataPathEvent::Event(event)),
+            DeviceEvent::Notice(text) => {
                 self.local.log(Level::Warn, format_args!("{text}"));
                 self.happened()
             }
-            Happening::Broken {
+            DeviceEvent::Broken {
                 link: Some(_),
                 peer,
                 why,
@@ -160,9 +160,9 @@ impl Carrier for OverVerbs {
                     let text = format_args!("rank {peer}: {why}: {detail}");
                     self.local.log(Level::Error, text);
                 }
-                Some(Carried::Failed(peer, why))
+                Some(DataPathEvent::Failed(peer, why))
             }
-            Happening::Bye(_) | Happening::Broken { .. } => self.happened(),
+            DeviceEvent::Bye(_) | DeviceEvent::Broken { .. } => self.happened(),
         }
     }
 

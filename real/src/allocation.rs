@@ -59,7 +59,7 @@ impl Place {
             reason = "launchers tell by the environment"
         )]
         let variable = |name: &str| std::env::var(name).ok();
-        MeetingFile::of(self, variable).0
+        BootstrapFile::of(self, variable).0
     }
 }
 
@@ -132,7 +132,7 @@ pub fn place(variable: impl Fn(&str) -> Option<String>) -> Option<Place> {
 
 /// Contents of the file over which ranks meet.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
-pub(super) struct Meeting {
+pub(super) struct BootstrapInfo {
     pub(super) address: SocketAddr,
     pub(super) secret: String,
     /// The machine of rank 0.
@@ -142,9 +142,9 @@ pub(super) struct Meeting {
 
 /// The file over which the ranks of a job meet.
 #[derive(Debug)]
-pub(super) struct MeetingFile(PathBuf);
+pub(super) struct BootstrapFile(PathBuf);
 
-impl MeetingFile {
+impl BootstrapFile {
     /// The file of a job.
     pub(super) fn of(place: &Place, variable: impl Fn(&str) -> Option<String>) -> Self {
         if let Some(path) = variable(RENDEZVOUS) {
@@ -170,7 +170,7 @@ impl MeetingFile {
         if let Some(folder) = self.0.parent() {
             fs::create_dir_all(folder)?;
         }
-        let meeting = Meeting {
+        let meeting = BootstrapInfo {
             address,
             secret: secret.to_hex(),
             host: os::host_name(),
@@ -198,7 +198,7 @@ impl MeetingFile {
     ///
     /// # Errors
     /// If it is not to be trusted, or leads to another machine's loopback.
-    pub(super) fn read(&self) -> io::Result<Option<Meeting>> {
+    pub(super) fn read(&self) -> io::Result<Option<BootstrapInfo>> {
         let data = match fs::symlink_metadata(&self.0) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             other => other?,
@@ -215,7 +215,7 @@ impl MeetingFile {
         let Ok(text) = fs::read_to_string(&self.0) else {
             return Ok(None);
         };
-        let meeting: Option<Meeting> = serde_json::from_str(&text).ok();
+        let meeting: Option<BootstrapInfo> = serde_json::from_str(&text).ok();
         match meeting {
             Some(meeting)
                 if meeting.address.ip().is_loopback() && meeting.boot != clock::boot() =>
@@ -313,7 +313,7 @@ mod tests {
         let place = place.unwrap();
         let folder = std::env::temp_dir().join(format!("simrun-meeting-{}", std::process::id()));
         let home = folder.to_str().unwrap();
-        let file = MeetingFile::of(&place, with(&[("HOME", home)]));
+        let file = BootstrapFile::of(&place, with(&[("HOME", home)]));
         assert_eq!(file.path(), folder.join(".simrun/a_b_c"));
         assert!(file.read().unwrap().is_none());
         let (secret, address) = (Secret::random().unwrap(), "127.0.0.1:9".parse().unwrap());

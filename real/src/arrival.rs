@@ -12,9 +12,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::auth::{Handshake, Purpose, Secret, Side};
-use super::gate::PATIENCE;
-use super::ticket::Ticket;
+use super::auth::{ConnectionPurpose, Handshake, Secret, Side};
+use super::auth_listener::PATIENCE;
+use super::launch_info::LaunchInfo;
 use super::{clock, keepalive};
 
 /// The time between two attempts, at first and at most.
@@ -34,7 +34,7 @@ pub(super) fn pause_after(pause: Option<Duration>) -> Duration {
 ///
 /// # Errors The last failure, with the number of attempts.
 pub(super) fn come(
-    ticket: &Ticket,
+    ticket: &LaunchInfo,
     startup: Duration,
     silence: Option<Duration>,
 ) -> io::Result<TcpStream> {
@@ -67,7 +67,7 @@ pub(super) fn come(
 }
 
 /// Connects once, each step within `patience`.
-pub(super) fn attempt(ticket: &Ticket, patience: Duration) -> io::Result<TcpStream> {
+pub(super) fn attempt(ticket: &LaunchInfo, patience: Duration) -> io::Result<TcpStream> {
     let secret = ticket.secret().ok_or(ErrorKind::InvalidData)?;
     let mut control = TcpStream::connect_timeout(&ticket.coordinator, patience)?;
     control.set_nodelay(true)?;
@@ -78,7 +78,7 @@ pub(super) fn attempt(ticket: &Ticket, patience: Duration) -> io::Result<TcpStre
 
 /// Shows the coordinator that this process knows the secret, and has it show the same.
 fn introduce(control: &mut TcpStream, secret: &Secret) -> io::Result<()> {
-    let mut handshake = Handshake::new(Side::Connects, Purpose::Control, secret)?;
+    let mut handshake = Handshake::new(Side::Connects, ConnectionPurpose::Control, secret)?;
     loop {
         control.write_all(&handshake.take_output())?;
         if handshake.is_done() {
@@ -113,7 +113,7 @@ pub(super) mod tests {
     /// knows the secret, and lets the next one in.
     pub(crate) fn door(
         listener: &TcpListener,
-        (purpose, secret): (Purpose, &Secret),
+        (purpose, secret): (ConnectionPurpose, &Secret),
         closes: usize,
     ) {
         for _ in 0..closes {
@@ -139,9 +139,9 @@ pub(super) mod tests {
         let secret = Secret::random().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let ticket = Ticket::new((0, 1), (0, 1), address, None, &secret);
+        let ticket = LaunchInfo::new((0, 1), (0, 1), address, None, &secret);
         thread::scope(|scope| {
-            scope.spawn(|| door(&listener, (Purpose::Control, &secret), 3));
+            scope.spawn(|| door(&listener, (ConnectionPurpose::Control, &secret), 3));
             come(&ticket, Duration::from_secs(60), None).unwrap();
         });
         drop(listener);
@@ -155,7 +155,7 @@ pub(super) mod tests {
         let secret = Secret::random().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let ticket = Ticket::new((0, 1), (0, 1), address, None, &secret);
+        let ticket = LaunchInfo::new((0, 1), (0, 1), address, None, &secret);
         thread::scope(|scope| {
             scope.spawn(|| {
                 let (mut stream, _) = listener.accept().unwrap();

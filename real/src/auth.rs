@@ -86,14 +86,14 @@ fn random<const N: usize>() -> std::io::Result<[u8; N]> {
 
 /// Purpose of a connection; the other side must mean the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Purpose {
+pub(super) enum ConnectionPurpose {
     /// Between a rank and the coordinator of the run.
     Control,
     /// From some rank to this one.
     Rank(u32),
 }
 
-impl Purpose {
+impl ConnectionPurpose {
     const fn bytes(self) -> [u8; 5] {
         match self {
             Self::Control => [0, 0, 0, 0, 0],
@@ -136,7 +136,7 @@ impl fmt::Display for Refused {
 #[derive(Debug)]
 pub(super) struct Handshake {
     side: Side,
-    purpose: Purpose,
+    purpose: ConnectionPurpose,
     secret: Secret,
     nonce: [u8; NONCE],
     /// Result of the step that is awaited.
@@ -153,7 +153,11 @@ impl Handshake {
     ///
     /// # Errors
     /// If the system has no random numbers.
-    pub(super) fn new(side: Side, purpose: Purpose, secret: &Secret) -> std::io::Result<Self> {
+    pub(super) fn new(
+        side: Side,
+        purpose: ConnectionPurpose,
+        secret: &Secret,
+    ) -> std::io::Result<Self> {
         let nonce = random()?;
         let (output, awaited) = match side {
             Side::Connects => ([&MAGIC[..], &nonce].concat(), UNKNOWN_MAX),
@@ -296,7 +300,7 @@ mod tests {
         [Ok(a.is_done()), Ok(b.is_done())]
     }
 
-    fn side(side: Side, purpose: Purpose, secret: &Secret) -> Handshake {
+    fn side(side: Side, purpose: ConnectionPurpose, secret: &Secret) -> Handshake {
         Handshake::new(side, purpose, secret).unwrap()
     }
 
@@ -304,8 +308,8 @@ mod tests {
     fn who_knows_the_secret_gets_in_however_the_bytes_come() {
         let secret = Secret::random().unwrap();
         for chunk in [1, 7, 56] {
-            let a = side(Side::Connects, Purpose::Rank(3), &secret);
-            let b = side(Side::Accepts, Purpose::Rank(3), &secret);
+            let a = side(Side::Connects, ConnectionPurpose::Rank(3), &secret);
+            let b = side(Side::Accepts, ConnectionPurpose::Rank(3), &secret);
             assert_eq!(talk(a, b, chunk), [Ok(true), Ok(true)], "{chunk}");
         }
     }
@@ -313,8 +317,8 @@ mod tests {
     #[test]
     fn the_side_that_connects_is_done_when_it_knows_that_it_was_accepted() {
         let secret = Secret::random().unwrap();
-        let mut client = side(Side::Connects, Purpose::Control, &secret);
-        let mut server = side(Side::Accepts, Purpose::Control, &secret);
+        let mut client = side(Side::Connects, ConnectionPurpose::Control, &secret);
+        let mut server = side(Side::Accepts, ConnectionPurpose::Control, &secret);
         let pass = |bytes: Vec<u8>, to: &mut Handshake| {
             to.space()[..bytes.len()].copy_from_slice(&bytes);
             to.filled(bytes.len())
@@ -335,21 +339,21 @@ mod tests {
     #[test]
     fn another_secret_or_purpose_is_refused_by_the_first_who_can_know() {
         let (secret, other) = (Secret::random().unwrap(), Secret::random().unwrap());
-        let a = side(Side::Connects, Purpose::Control, &secret);
-        let b = side(Side::Accepts, Purpose::Control, &other);
+        let a = side(Side::Connects, ConnectionPurpose::Control, &secret);
+        let b = side(Side::Accepts, ConnectionPurpose::Control, &other);
         assert_eq!(talk(a, b, 56), [Err(Refused::Code), Ok(false)]);
-        let a = side(Side::Connects, Purpose::Rank(1), &secret);
-        let b = side(Side::Accepts, Purpose::Rank(2), &secret);
+        let a = side(Side::Connects, ConnectionPurpose::Rank(1), &secret);
+        let b = side(Side::Accepts, ConnectionPurpose::Rank(2), &secret);
         assert_eq!(talk(a, b, 56), [Err(Refused::Code), Ok(false)]);
     }
 
     #[test]
     fn garbage_is_refused_at_its_first_wrong_byte() {
         let secret = Secret::random().unwrap();
-        let mut server = side(Side::Accepts, Purpose::Control, &secret);
+        let mut server = side(Side::Accepts, ConnectionPurpose::Control, &secret);
         server.space()[0] = b'G';
         assert_eq!(server.filled(1), Err(Refused::Magic));
-        let mut server = side(Side::Accepts, Purpose::Control, &secret);
+        let mut server = side(Side::Accepts, ConnectionPurpose::Control, &secret);
         server.space()[..8].copy_from_slice(b"simrun 1");
         assert_eq!(server.filled(8), Err(Refused::Magic));
         assert!(
@@ -362,7 +366,7 @@ mod tests {
     fn a_replayed_or_reflected_code_is_refused() {
         let secret = Secret::random().unwrap();
         // The accepting side's own answer, sent back to it.
-        let mut server = side(Side::Accepts, Purpose::Control, &secret);
+        let mut server = side(Side::Accepts, ConnectionPurpose::Control, &secret);
         server.space()[..24].copy_from_slice(&[&MAGIC[..], &[7; 16]].concat());
         assert_eq!(server.filled(24), Ok(()));
         let answer = server.take_output();

@@ -1,6 +1,6 @@
 //! The processes of a run: starting them, hearing them line by line, ending them.
 //!
-//! A process gets its [ticket](super::ticket) on its standard input, so that the secret is on no
+//! A process gets its [ticket](super::launch_info) on its standard input, so that the secret is on no
 //! command line and in no environment. It leads a process group of its own: Ctrl-C reaches only the
 //! launcher, which ends all of them with what they have started (`descendants` ends what has left
 //! the group).
@@ -31,7 +31,7 @@ const LINE_MAX: usize = 1 << 20;
 pub(super) struct Process {
     child: Child,
     /// Its standard output and its standard error.
-    pipes: [Option<Pipe>; 2],
+    pipes: [Option<OutputPipe>; 2],
     last: VecDeque<String>,
     status: Option<ExitStatus>,
     /// Its group was killed, and it was waited for: its number may be that of another by now.
@@ -39,7 +39,7 @@ pub(super) struct Process {
 }
 
 #[derive(Debug)]
-struct Pipe {
+struct OutputPipe {
     receiver: Receiver,
     rest: Vec<u8>,
 }
@@ -79,7 +79,7 @@ impl Process {
             receiver.set_nonblocking(true)?;
             registry.register(&mut receiver, Token(first + place), Interest::READABLE)?;
             let rest = Vec::new();
-            pipes[place] = Some(Pipe { receiver, rest });
+            pipes[place] = Some(OutputPipe { receiver, rest });
         }
         if let Some(mut input) = child.stdin.take() {
             // If it does not read, it will not come, and that is told by name. The pipe holds a

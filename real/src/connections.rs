@@ -1,9 +1,9 @@
 //! The connections of a rank over real sockets: the machines of [`mpi::connection`], with the
 //! inputs that sockets give.
 //!
-//! Sockets are opened and let in by the [porter](super::porter), so that the other end of each is
+//! Sockets are opened and let in by the [porter](super::connection_manager), so that the other end of each is
 //! known here. On each socket travel the messages of the connection (handshake, close protocol)
-//! and, if the back end has no better way, the packets: a [`Carrier`] can add bytes to the request
+//! and, if the back end has no better way, the packets: a [`DataPath`] can add bytes to the request
 //! and the answer, and carry packets elsewhere. So a message of the connection tells how many
 //! packets were sent before it, and is kept until they are there.
 //!
@@ -31,11 +31,11 @@ use mpi::connection::{
     Settings as ConnectorSettings,
 };
 
-use super::carrier::{Carried, Carrier};
+use super::buffer_pool::BufferPool;
+use super::connection_manager::{ConnectionManager, ManagerCommand, ManagerEvent};
+use super::data_path::{DataPath, DataPathEvent};
 use super::link::{Arrived, Broken, Link};
 use super::local::Local;
-use super::porter::{News, Order, Porter};
-use super::spares::Spares;
 use super::{congestion, keepalive};
 
 /// Way in which ranks get connected.
@@ -96,7 +96,7 @@ pub(super) struct Known {
 pub(super) struct Connections<C> {
     local: Rc<Local>,
     how: Connecting,
-    porter: Porter,
+    porter: ConnectionManager,
     registry: Registry,
     cards: Vec<String>,
     connector: Connector,
@@ -114,7 +114,7 @@ pub(super) struct Connections<C> {
     carrier: C,
     /// Congestion controls of sockets that carry packets or have done so.
     congestion_controls: BTreeSet<String>,
-    spares: Spares,
+    spares: BufferPool,
     opens: bool,
     finalizes: bool,
 }
@@ -171,12 +171,12 @@ fn rank_of(peer: Peer) -> u32 {
     }
 }
 
-impl<C: Carrier> Connections<C> {
+impl<C: DataPath> Connections<C> {
     /// The connections of a rank to those whose addresses are in `cards`, by rank.
     pub(super) fn new(
         local: Rc<Local>,
         how: Connecting,
-        porter: Porter,
+        porter: ConnectionManager,
         registry: Registry,
         cards: Vec<String>,
         carrier: C,
@@ -201,7 +201,7 @@ impl<C: Carrier> Connections<C> {
             lost: BTreeSet::new(),
             carrier,
             congestion_controls: BTreeSet::new(),
-            spares: Spares::default(),
+            spares: BufferPool::default(),
             opens: false,
             finalizes: false,
         }
@@ -260,14 +260,14 @@ impl<C: Carrier> Connections<C> {
     fn go_on(&mut self) {
         loop {
             while let Some(output) = self.connector.poll() {
-                self.obey(output);
+                self.apply(output);
             }
             let Some(connection) = self.listed.pop() else {
                 break;
             };
             if let Some(end) = self.end(connection) {
                 end.is_listed = false;
-                self.pump(connection);
+                self.service_socket(connection);
             }
         }
     }
@@ -276,7 +276,7 @@ impl<C: Carrier> Connections<C> {
         self.connector.handle(self.local.now(), connection, input);
     }
 
-    fn obey(&mut self, output: Output) {
+    fn apply(&mut self, output: Output) {
         match output {
             Output::Connect {
                 connection, peer, ..
@@ -301,7 +301,7 @@ impl<C: Carrier> Connections<C> {
                 self.list(connection);
             }
             Output::Close { connection } if connection == self.listener => {
-                self.porter.order(Order::Shut);
+                self.porter.order(ManagerCommand::Shut);
                 self.input(connection, Input::Closed);
             }
             Output::Close { connection } => {
@@ -316,7 +316,7 @@ impl<C: Carrier> Connections<C> {
                 }
             }
             Output::Completed { .. } => {}
-            Output::Finalized => self.local.nudge(),
+            Output::Finalized => self.local.set_wake_flag(),
             Output::Failed { peer, packet, why } => self.failed(rank_of(peer), packet, why),
             Output::Opened { connection, peer } => self.opened(connection, rank_of(peer)),
             Output::PortAccepted { .. } => unreachable!("ranks do not connect to ports"),
@@ -335,7 +335,7 @@ impl<C: Carrier> Connections<C> {
         self.insert(connection, End::new(None, Some(peer)));
         let address = self.cards.get(peer as usize);
         match address.and_then(|card| card.parse::<SocketAddr>().ok()) {
-            Some(address) => self.porter.order(Order::Connect {
+            Some(address) => self.porter.order(ManagerCommand::Connect {
                 connection,
                 peer,
                 address,
@@ -383,7 +383,7 @@ impl<C: Carrier> Connections<C> {
         let known = self.known.entry(peer).or_default();
         known.opened += 1;
         if self.opens {
-            self.local.nudge();
+            self.local.set_wake_flag();
         }
         if let Some(since) = self.since.remove(&peer) {
             known.waited += self.local.now() - since;
@@ -418,11 +418,11 @@ impl<C: Carrier> Connections<C> {
     }
 
     /// Reads what has come on a socket, writes what waits, closes it if that is wanted.
-    fn pump(&mut self, connection: ConnectionId) {
+    fn service_socket(&mut self, connection: ConnectionId) {
         while let Some(input) = self.next_input(connection) {
             self.input(connection, input);
             while let Some(output) = self.connector.poll() {
-                self.obey(output);
+                self.apply(output);
             }
         }
         self.check_lost(connection);
@@ -549,7 +549,7 @@ impl<C: Carrier> Connections<C> {
                     link.write(&mut |token| local.tell(Event::Sent(token)));
                 }
                 let connection = ConnectionId::try_from(place).unwrap_or(ConnectionId::MAX);
-                self.pump(connection);
+                self.service_socket(connection);
             }
         }
         self.go_on();
@@ -570,17 +570,17 @@ impl<C: Carrier> Connections<C> {
     pub(super) fn hear(&mut self) {
         while let Some(news) = self.porter.news() {
             match news {
-                News::Connected(connection, stream) => self.connected(connection, stream),
-                News::NotConnected(connection, error) => {
+                ManagerEvent::Connected(connection, stream) => self.connected(connection, stream),
+                ManagerEvent::NotConnected(connection, error) => {
                     if error.kind() != ErrorKind::ConnectionRefused {
                         // What the program gets to know says only that there is no connection.
                         self.local.log(mpi::Level::Error, format_args!("{error}"));
                     }
                     self.not_connected(connection);
                 }
-                News::Accepted(stream) => self.accepted(stream),
-                News::Lost(rank) => self.peer_lost(rank),
-                News::Over | News::Book(_) => {}
+                ManagerEvent::Accepted(stream) => self.accepted(stream),
+                ManagerEvent::Lost(rank) => self.peer_lost(rank),
+                ManagerEvent::Over | ManagerEvent::Book(_) => {}
             }
             self.go_on();
         }
@@ -640,7 +640,7 @@ impl<C: Carrier> Connections<C> {
         while let Some(carried) = self.carrier.happened() {
             any = true;
             match carried {
-                Carried::Arrived(connection, event) => {
+                DataPathEvent::Arrived(connection, event) => {
                     self.local.count_taken(&event);
                     if let Some(connection) = connection
                         && let Some(end) = self.end(connection)
@@ -653,8 +653,8 @@ impl<C: Carrier> Connections<C> {
                     }
                     self.local.tell(event);
                 }
-                Carried::Event(event) => self.local.tell(event),
-                Carried::Failed(peer, why) => self.fail(peer, why),
+                DataPathEvent::Event(event) => self.local.tell(event),
+                DataPathEvent::Failed(peer, why) => self.fail(peer, why),
             }
         }
         if any && !self.listed.is_empty() {
@@ -716,7 +716,7 @@ impl<C: Carrier> Connections<C> {
     }
 
     /// Returns the connection to the coordinator.
-    pub(super) const fn porter(&self) -> &Porter {
+    pub(super) const fn porter(&self) -> &ConnectionManager {
         &self.porter
     }
 

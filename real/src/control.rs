@@ -2,9 +2,9 @@
 //! length before it (4 bytes, little-endian).
 //!
 //! The coordinator is the launcher, or in an allocation a thread of rank 0. Order: the rank says
-//! [`FromRank::Here`]; when all are here, they get the [`ToRank::Book`] of addresses and the moment
-//! to begin, unless one of them cannot; at the end the rank says [`FromRank::Ended`] and is told
-//! [`ToRank::Over`] when nobody needs it any more.
+//! [`RankMessage::Here`]; when all are here, they get the [`CoordinatorMessage::Book`] of addresses and the moment
+//! to begin, unless one of them cannot; at the end the rank says [`RankMessage::Ended`] and is told
+//! [`CoordinatorMessage::Over`] when nobody needs it any more.
 
 use std::io::{self, ErrorKind};
 
@@ -16,7 +16,7 @@ pub(super) const LENGTH_MAX: usize = 16 << 20;
 
 /// Messages of a rank.
 #[derive(Clone, PartialEq, Serialize, Deserialize, Debug)]
-pub(super) enum FromRank {
+pub(super) enum RankMessage {
     /// It has started.
     Here {
         /// Which one it is.
@@ -118,7 +118,7 @@ pub struct RankConnections {
 
 /// Messages of the coordinator.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
-pub(super) enum ToRank {
+pub(super) enum CoordinatorMessage {
     /// All ranks are here.
     Book {
         /// Where they listen, by rank.

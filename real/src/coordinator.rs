@@ -13,10 +13,10 @@ use mio::event::Event;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 
-use super::auth::{Purpose, Secret};
+use super::auth::{ConnectionPurpose, Secret};
+use super::auth_listener::{AuthListener, RankCounters, STRANGERS_MAX};
 use super::clock;
-use super::control::{self, FromRank, RankReport, ToRank};
-use super::gate::{Gate, STRANGERS_MAX, Tally};
+use super::control::{self, CoordinatorMessage, RankMessage, RankReport};
 use super::keepalive::{Silence, is_silence, watch};
 
 /// From the moment at which all are here to the start: the message about it arrives meanwhile.
@@ -59,7 +59,7 @@ pub(super) struct Member {
 #[derive(Debug)]
 pub(super) struct Coordinator {
     registry: Registry,
-    gate: Gate,
+    gate: AuthListener,
     controls: BTreeMap<usize, Control>,
     next: usize,
     revision: String,
@@ -87,7 +87,7 @@ impl Coordinator {
     ) -> io::Result<Self> {
         Ok(Self {
             registry: registry.try_clone()?,
-            gate: Gate::open(registry, first, address, Purpose::Control, secret)?,
+            gate: AuthListener::open(registry, first, address, ConnectionPurpose::Control, secret)?,
             controls: BTreeMap::new(),
             next: first + STRANGERS_MAX + 1,
             revision: revision.to_owned(),
@@ -117,7 +117,7 @@ impl Coordinator {
     }
 
     /// The connections that have not authenticated.
-    pub(super) const fn strangers(&self) -> Tally {
+    pub(super) const fn strangers(&self) -> RankCounters {
         self.gate.tally()
     }
 
@@ -213,11 +213,11 @@ impl Coordinator {
         }
     }
 
-    fn take(&mut self, token: usize, message: FromRank) {
+    fn take(&mut self, token: usize, message: RankMessage) {
         let known = self.controls.get(&token).and_then(|control| control.rank);
         match (message, known) {
             (
-                FromRank::Here {
+                RankMessage::Here {
                     rank,
                     size,
                     card,
@@ -247,12 +247,12 @@ impl Coordinator {
                 self.members[rank as usize].refusal = refusal;
                 self.start_if_all_are_here();
             }
-            (FromRank::Ended(report), Some(rank)) => {
+            (RankMessage::Ended(report), Some(rank)) => {
                 self.members[rank as usize].report = Some(report);
-                self.tell(rank, &ToRank::Over);
+                self.tell(rank, &CoordinatorMessage::Over);
             }
             // Nobody of ours says that.
-            (FromRank::Here { .. }, Some(_)) | (FromRank::Ended(_), None) => self.part(token),
+            (RankMessage::Here { .. }, Some(_)) | (RankMessage::Ended(_), None) => self.part(token),
         }
     }
 
@@ -287,7 +287,7 @@ impl Coordinator {
         let start_ns = clock::after(LEAD);
         self.start_ns = Some(start_ns);
         let cards = self.members.iter().map(|member| member.card.clone());
-        self.tell_all(&ToRank::Book {
+        self.tell_all(&CoordinatorMessage::Book {
             cards: cards.collect(),
             boot: clock::boot(),
             start_ns,
@@ -302,12 +302,12 @@ impl Coordinator {
                 continue;
             };
             member.report = Some(RankReport::refusal(0.0, message));
-            self.tell(rank, &ToRank::Over);
+            self.tell(rank, &CoordinatorMessage::Over);
         }
     }
 
     /// Says something to a rank, if it can still hear.
-    pub(super) fn tell(&mut self, rank: u32, message: &ToRank) {
+    pub(super) fn tell(&mut self, rank: u32, message: &CoordinatorMessage) {
         let token = self.members[rank as usize].control;
         if let Some(control) = token.and_then(|token| self.controls.get_mut(&token)) {
             control.unsent.extend(control::encode(message));
@@ -317,12 +317,12 @@ impl Coordinator {
     }
 
     /// Says something to everybody who can still hear.
-    pub(super) fn tell_all(&mut self, message: &ToRank) {
+    pub(super) fn tell_all(&mut self, message: &CoordinatorMessage) {
         self.tell_from(0, message);
     }
 
     /// Says something to the ranks from `first` on.
-    pub(super) fn tell_from(&mut self, first: u32, message: &ToRank) {
+    pub(super) fn tell_from(&mut self, first: u32, message: &CoordinatorMessage) {
         for rank in first..u32::try_from(self.members.len()).unwrap_or(u32::MAX) {
             self.tell(rank, message);
         }

@@ -99,10 +99,10 @@ pub(super) fn run(
             Err(payload) => return Err(fail(text_of(&*payload), FailureKind::Panic)),
         }
         while !alarm.woken.load(Ordering::Acquire) {
-            if !local.is_ready() && !local.is_nudged() {
+            if !local.is_ready() && !local.has_wake_flag() {
                 device.wait(&alarm.woken);
             }
-            if local.take_nudge() || (local.is_ready() && process.progress(None)) {
+            if local.take_wake_flag() || (local.is_ready() && process.progress(None)) {
                 local.wake();
                 break;
             }

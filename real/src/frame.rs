@@ -4,7 +4,7 @@
 use mpi::channel::{Header, Returned};
 use mpi_verbs::wire;
 pub(super) use mpi_verbs::wire::{
-    BadFrame, HEAD_MAX, Head, PAYLOAD_MAX, encode, encode_messages, payload_of,
+    FrameError, HEAD_MAX, Head, PAYLOAD_MAX, encode, encode_messages, payload_of,
 };
 
 /// Contents of the head of a frame.
@@ -27,8 +27,8 @@ pub(super) enum Frame {
 /// `None` if it is not complete.
 ///
 /// # Errors
-/// [`BadFrame`] if this can never become a head.
-pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, BadFrame> {
+/// [`FrameError`] if this can never become a head.
+pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
     let Some((frame, payload, length)) = wire::decode(bytes)? else {
         return Ok(None);
     };
@@ -39,13 +39,13 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, BadFra
             returned,
             phantom,
             annex,
-        } if annex == wire::Annex::default() => Frame::Packet {
+        } if annex == wire::RdmaExtension::default() => Frame::Packet {
             header,
             returned,
             phantom,
         },
-        wire::Frame::Packet { .. } => return Err(BadFrame::Flags(bytes[1])),
-        wire::Frame::Hello | wire::Frame::Bye => return Err(BadFrame::Kind(bytes[0])),
+        wire::Frame::Packet { .. } => return Err(FrameError::Flags(bytes[1])),
+        wire::Frame::Hello | wire::Frame::Bye => return Err(FrameError::Kind(bytes[0])),
     };
     Ok(Some((frame, payload, length)))
 }
@@ -69,15 +69,15 @@ mod tests {
             returned: None,
         };
         assert!(matches!(decode(encode(&cts).bytes()), Ok(Some(_))));
-        let annex = wire::Annex {
+        let annex = wire::RdmaExtension {
             elsewhere: true,
-            ..wire::Annex::default()
+            ..wire::RdmaExtension::default()
         };
         let head = wire::encode_with(&cts, &annex);
-        assert!(matches!(decode(head.bytes()), Err(BadFrame::Flags(_))));
+        assert!(matches!(decode(head.bytes()), Err(FrameError::Flags(_))));
         for sign in [wire::Frame::Hello, wire::Frame::Bye] {
             let head = wire::encode_sign(&sign);
-            assert!(matches!(decode(head.bytes()), Err(BadFrame::Kind(_))));
+            assert!(matches!(decode(head.bytes()), Err(FrameError::Kind(_))));
         }
     }
 }

@@ -5,9 +5,9 @@ use mpi::Buffer;
 use mpi::channel::Packet;
 use mpi_verbs::wire;
 
-use super::auth::{Handshake, Purpose, Secret, Side};
-use super::control::{self, FromRank, ToRank};
-use super::{connections, frame, ticket};
+use super::auth::{ConnectionPurpose, Handshake, Secret, Side};
+use super::control::{self, CoordinatorMessage, RankMessage};
+use super::{connections, frame, launch_info};
 
 /// A stream of frames between two ranks.
 ///
@@ -99,12 +99,12 @@ pub fn messages(bytes: &[u8]) {
 pub fn control(bytes: &[u8]) {
     let mut input = bytes.to_vec();
     let mut before = input.len();
-    while let Ok(Some(_)) = control::decode::<FromRank>(&mut input) {
+    while let Ok(Some(_)) = control::decode::<RankMessage>(&mut input) {
         assert!(input.len() < before, "a message has bytes");
         before = input.len();
     }
     let mut input = bytes.to_vec();
-    while let Ok(Some(_)) = control::decode::<ToRank>(&mut input) {}
+    while let Ok(Some(_)) = control::decode::<CoordinatorMessage>(&mut input) {}
 }
 
 /// A stranger's side of a handshake, on a secret that it does not know.
@@ -114,7 +114,7 @@ pub fn control(bytes: &[u8]) {
 pub fn handshake(bytes: &[u8]) {
     let secret = Secret::random().expect("the system has random numbers");
     for side in [Side::Accepts, Side::Connects] {
-        let handshake = Handshake::new(side, Purpose::Control, &secret);
+        let handshake = Handshake::new(side, ConnectionPurpose::Control, &secret);
         let mut handshake = handshake.expect("the system has random numbers");
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -133,5 +133,5 @@ pub fn handshake(bytes: &[u8]) {
 
 /// A ticket.
 pub fn ticket(bytes: &[u8]) {
-    let _ = ticket::Ticket::read(bytes);
+    let _ = launch_info::LaunchInfo::read(bytes);
 }

@@ -9,12 +9,17 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::launch::{Start, Starts};
-use super::ticket;
+use super::launch::{LaunchMode, Start};
+use super::launch_info;
 
 /// The ranks on these hosts, by rank.
 #[must_use]
-pub fn over_ssh(hosts: &[String], ssh: &[OsString], folder: &Path, command: &[OsString]) -> Starts {
+pub fn over_ssh(
+    hosts: &[String],
+    ssh: &[OsString],
+    folder: &Path,
+    command: &[OsString],
+) -> LaunchMode {
     let words: Vec<String> = command
         .iter()
         .map(|word| quoted(&word.to_string_lossy()))
@@ -22,8 +27,8 @@ pub fn over_ssh(hosts: &[String], ssh: &[OsString], folder: &Path, command: &[Os
     let line = format!(
         "cd {} && exec env {}={} {}",
         quoted(&folder.to_string_lossy()),
-        ticket::VARIABLE,
-        ticket::ON_INPUT,
+        launch_info::VARIABLE,
+        launch_info::ON_INPUT,
         words.join(" ")
     );
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
@@ -42,7 +47,7 @@ pub fn over_ssh(hosts: &[String], ssh: &[OsString], folder: &Path, command: &[Os
         });
         *local_rank += 1;
     }
-    Starts::Processes(starts)
+    LaunchMode::Processes(starts)
 }
 
 /// A word as the shell reads it.
@@ -59,7 +64,8 @@ mod tests {
         let hosts = ["a", "b", "a"].map(str::to_owned);
         let ssh = ["ssh", "-q"].map(OsString::from);
         let command = ["/apps/ring", "real", "--", "it's"].map(OsString::from);
-        let Starts::Processes(all) = over_ssh(&hosts, &ssh, Path::new("/my work"), &command) else {
+        let LaunchMode::Processes(all) = over_ssh(&hosts, &ssh, Path::new("/my work"), &command)
+        else {
             panic!("processes are started");
         };
         let line =

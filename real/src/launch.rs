@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Reaction to the death of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OnLoss {
+pub enum FailurePolicy {
     /// The run ends.
     #[default]
     End,
@@ -19,7 +19,7 @@ pub enum OnLoss {
 
 /// Start of the processes of ranks.
 #[derive(Clone, Debug)]
-pub enum Starts {
+pub enum LaunchMode {
     /// The launcher starts them.
     Processes(Vec<Start>),
     /// Somebody else has started so many.
@@ -39,7 +39,7 @@ pub struct Start {
     pub is_child: bool,
 }
 
-impl Starts {
+impl LaunchMode {
     /// So many processes of one command on this machine.
     #[must_use]
     pub fn here(command: &[OsString], ranks: u32) -> Self {
@@ -69,9 +69,9 @@ impl Starts {
 
 /// Command to start.
 #[derive(Clone, Debug)]
-pub struct Launch {
+pub struct LaunchOptions {
     /// The ranks.
-    pub starts: Starts,
+    pub starts: LaunchMode,
     /// Where they come to.
     pub listen: SocketAddr,
     /// Revision that they must have.
@@ -83,7 +83,7 @@ pub struct Launch {
     /// Time that the run may take from its start on.
     pub until: Option<Duration>,
     /// Reaction to the death of a rank.
-    pub on_loss: OnLoss,
+    pub on_loss: FailurePolicy,
     /// The run is stopped soon after this has become true.
     pub stop: Arc<AtomicBool>,
 }

@@ -21,12 +21,12 @@ use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
 
 use super::auth::Secret;
 use super::children::{Process, describe};
-use super::control::{FailureKind, ToRank};
+use super::control::{CoordinatorMessage, FailureKind};
 use super::coordinator::Coordinator;
 use super::descendants::{self, Spared};
-use super::launch::{Launch, Listener, OnLoss};
+use super::launch::{FailurePolicy, LaunchOptions, Listener};
+use super::launch_info::{self, LaunchInfo};
 use super::outcome::{RealFailure, RealOutcome, RealRun};
-use super::ticket::{self, Ticket};
 use super::{clock, descriptors, keepalive};
 
 /// Time that others have to say what they know when one rank has failed or is lost.
@@ -42,7 +42,7 @@ const PIPES: usize = 1;
 
 /// A run that is going on.
 pub(super) struct Launcher<'a> {
-    launch: &'a Launch,
+    launch: &'a LaunchOptions,
     begin_ns: u64,
     poll: Poll,
     coordinator: Coordinator,
@@ -77,7 +77,7 @@ impl std::fmt::Debug for Launcher<'_> {
 /// # Errors
 /// If ranks cannot be started, or nobody can be listened to.
 pub fn launch<T>(
-    launch: &Launch,
+    launch: &LaunchOptions,
     listener: &mut dyn Listener,
     tell: impl FnOnce(&RealRun) -> T,
 ) -> io::Result<T> {
@@ -90,7 +90,7 @@ impl Drop for Launcher<'_> {
     /// No process is left, whatever happens.
     fn drop(&mut self) {
         let first = u32::from(self.placed.is_some());
-        self.coordinator.tell_from(first, &ToRank::Stop);
+        self.coordinator.tell_from(first, &CoordinatorMessage::Stop);
         self.kill_all();
         for id in self.registered.drain(..) {
             signal_hook::low_level::unregister(id);
@@ -101,7 +101,7 @@ impl Drop for Launcher<'_> {
 impl<'a> Launcher<'a> {
     /// Opens the meeting point of a run with this secret.
     pub(super) fn new(
-        launch: &'a Launch,
+        launch: &'a LaunchOptions,
         listener: &'a mut dyn Listener,
         secret: &Secret,
     ) -> io::Result<Self> {
@@ -164,8 +164,8 @@ impl<'a> Launcher<'a> {
         for (rank, start) in (0..).zip(self.launch.starts.processes()) {
             let place = (start.local_rank, start.local_size);
             let parent = start.is_child.then(std::process::id);
-            let ticket = Ticket::new((rank, size), place, address, parent, &self.secret);
-            let variables = [(ticket::VARIABLE, ticket::ON_INPUT)];
+            let ticket = LaunchInfo::new((rank, size), place, address, parent, &self.secret);
+            let variables = [(launch_info::VARIABLE, launch_info::ON_INPUT)];
             let at = (self.poll.registry(), PIPES + 2 * self.processes.len());
             let process = Process::start(&start.command, &variables, &ticket.to_line(), at);
             self.processes.push(process.map_err(|error| {
@@ -392,9 +392,10 @@ impl<'a> Launcher<'a> {
             let Some((rating, failure)) = self.failure(rank) else {
                 continue;
             };
-            if rating.died && self.launch.on_loss == OnLoss::Tell && self.has_started() {
+            if rating.died && self.launch.on_loss == FailurePolicy::Tell && self.has_started() {
                 self.lost.push(failure);
-                self.coordinator.tell_all(&ToRank::Lost { rank });
+                self.coordinator
+                    .tell_all(&CoordinatorMessage::Lost { rank });
             } else if best
                 .as_ref()
                 .is_none_or(|(other, _)| rating.is_before(other))

@@ -16,8 +16,8 @@ use mpi::channel::{Packet, Token};
 use rustix::buffer::spare_capacity;
 use rustix::net::{RecvFlags, recv};
 
-use super::frame::{self, BadFrame, Frame, Head};
-use super::spares::Spares;
+use super::buffer_pool::BufferPool;
+use super::frame::{self, Frame, FrameError, Head};
 
 /// So much is read at once while no payload is awaited.
 const READ: usize = 64 * 1024;
@@ -47,14 +47,14 @@ pub(super) enum Broken {
     /// The stream has ended, or broke.
     End,
     /// The peer has written what no peer writes.
-    Frame(BadFrame),
+    Frame(FrameError),
     /// There is no memory for a payload of so many bytes.
     Memory(u64),
 }
 
 /// A payload of which a part is still to come.
 #[derive(Debug)]
-struct Partial {
+struct PartialPayload {
     frame: Frame,
     bytes: Vec<u8>,
     length: usize,
@@ -64,7 +64,7 @@ struct Partial {
 
 /// A frame that is to be written.
 #[derive(Debug)]
-struct Outgoing {
+struct OutgoingFrame {
     head: Head,
     payload: Buffer,
     written: u64,
@@ -78,8 +78,8 @@ pub(super) struct Link {
     input: Vec<u8>,
     start: usize,
     end: usize,
-    partial: Option<Partial>,
-    queue: VecDeque<Outgoing>,
+    partial: Option<PartialPayload>,
+    queue: VecDeque<OutgoingFrame>,
     /// Nothing can be written any more.
     is_deaf: bool,
     /// There may be something to read.
@@ -138,7 +138,7 @@ impl Link {
         if self.is_deaf {
             return;
         }
-        let mut frame = Outgoing {
+        let mut frame = OutgoingFrame {
             head,
             payload,
             written: 0,
@@ -159,7 +159,7 @@ impl Link {
 
     /// Writes a short frame in one piece, which costs the system less than to gather it; how much
     /// of it is written.
-    fn write_short(&mut self, frame: &Outgoing) -> u64 {
+    fn write_short(&mut self, frame: &OutgoingFrame) -> u64 {
         let head = frame.head.bytes();
         let payload = match frame.payload.bytes() {
             Some(bytes) => bytes,
@@ -224,7 +224,7 @@ impl Link {
     ///
     /// # Errors
     /// [`Broken`] when nothing more will come.
-    pub(super) fn next(&mut self, spares: &mut Spares) -> Result<Option<Arrived>, Broken> {
+    pub(super) fn next(&mut self, spares: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
         loop {
             if let Some(arrived) = self.take(spares)? {
                 return Ok(Some(arrived));
@@ -241,7 +241,7 @@ impl Link {
         if self.input.is_empty() {
             self.input = vec![0; READ];
         }
-        let is_long = self.partial.as_ref().is_some_and(Partial::is_kept);
+        let is_long = self.partial.as_ref().is_some_and(PartialPayload::is_kept);
         let (result, offered) = match &mut self.partial {
             Some(partial) if partial.is_kept() => {
                 let offered = partial.length - partial.bytes.len();
@@ -282,7 +282,7 @@ impl Link {
     }
 
     /// Takes a frame out of what was read.
-    fn take(&mut self, spares: &mut Spares) -> Result<Option<Arrived>, Broken> {
+    fn take(&mut self, spares: &mut BufferPool) -> Result<Option<Arrived>, Broken> {
         if let Some(mut partial) = self.partial.take() {
             if !partial.is_kept() {
                 let count = (self.end - self.start).min(partial.length - partial.skipped);
@@ -301,7 +301,7 @@ impl Link {
             return Ok(None);
         };
         self.consume(head);
-        let mut partial = Partial::new(frame, length, spares)?;
+        let mut partial = PartialPayload::new(frame, length, spares)?;
         let count = (self.end - self.start).min(partial.length);
         if partial.is_kept() {
             partial
@@ -334,14 +334,14 @@ impl Link {
     }
 }
 
-impl Outgoing {
+impl OutgoingFrame {
     fn length(&self) -> u64 {
         self.head.bytes().len() as u64 + self.payload.len()
     }
 }
 
 /// Returns what is to be written next; how many slices, and how many bytes they have.
-fn gather<'a>(queue: &'a VecDeque<Outgoing>, slices: &mut [IoSlice<'a>]) -> (usize, usize) {
+fn gather<'a>(queue: &'a VecDeque<OutgoingFrame>, slices: &mut [IoSlice<'a>]) -> (usize, usize) {
     let (mut count, mut offered) = (0, 0);
     for frame in queue.iter().take(slices.len() / 2) {
         let head = frame.head.bytes();
@@ -371,8 +371,8 @@ fn gather<'a>(queue: &'a VecDeque<Outgoing>, slices: &mut [IoSlice<'a>]) -> (usi
     (count, offered)
 }
 
-impl Partial {
-    fn new(frame: Frame, length: u64, spares: &mut Spares) -> Result<Self, Broken> {
+impl PartialPayload {
+    fn new(frame: Frame, length: u64, spares: &mut BufferPool) -> Result<Self, Broken> {
         let mut partial = Self {
             frame,
             bytes: Vec::new(),

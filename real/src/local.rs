@@ -34,7 +34,7 @@ pub enum Compute {
 
 /// Facts that a rank is told about itself.
 #[derive(Clone, Debug)]
-pub(super) struct Me {
+pub(super) struct RankIdentity {
     /// Its number.
     pub rank: u32,
     /// The number of ranks.
@@ -57,7 +57,7 @@ pub(super) struct Me {
 
 /// Number of events at a rank.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Tally {
+pub(super) struct RankCounters {
     /// Messages that it has sent.
     pub messages: u64,
     /// Their bytes.
@@ -69,7 +69,7 @@ pub(super) struct Tally {
 /// The part of a rank that every back end shares.
 #[derive(Debug)]
 pub(super) struct Local {
-    me: Me,
+    me: RankIdentity,
     clock: Clock,
     /// By date and number: timers of one date end in the order in which they were set.
     timers: RefCell<BinaryHeap<Reverse<(u64, u64, Token)>>>,
@@ -81,7 +81,7 @@ pub(super) struct Local {
     aborted: Cell<Option<i32>>,
     knows_of_loss: Cell<bool>,
     nudged: Cell<bool>,
-    tally: Cell<Tally>,
+    tally: Cell<RankCounters>,
     /// Lines that are printed later.
     kept: RefCell<String>,
 }
@@ -91,7 +91,7 @@ const KEPT_MAX: usize = 16 << 20;
 
 impl Local {
     /// The rank, whose time has begun at that clock's origin.
-    pub(super) fn new(me: Me, clock: Clock) -> Self {
+    pub(super) fn new(me: RankIdentity, clock: Clock) -> Self {
         Self {
             me,
             clock,
@@ -109,7 +109,7 @@ impl Local {
     }
 
     /// Returns the facts that it was told about itself.
-    pub(super) const fn me(&self) -> &Me {
+    pub(super) const fn me(&self) -> &RankIdentity {
         &self.me
     }
 
@@ -132,17 +132,17 @@ impl Local {
     }
 
     /// Something has happened to connections that the rank may wait for.
-    pub(super) fn nudge(&self) {
+    pub(super) fn set_wake_flag(&self) {
         self.nudged.set(true);
     }
 
     /// Returns true if it has since this was asked the last time.
-    pub(super) fn take_nudge(&self) -> bool {
+    pub(super) fn take_wake_flag(&self) -> bool {
         self.nudged.replace(false)
     }
 
     /// Returns true if it has.
-    pub(super) const fn is_nudged(&self) -> bool {
+    pub(super) const fn has_wake_flag(&self) -> bool {
         self.nudged.get()
     }
 
@@ -182,7 +182,7 @@ impl Local {
     }
 
     /// Returns the number of events.
-    pub(super) const fn tally(&self) -> Tally {
+    pub(super) const fn tally(&self) -> RankCounters {
         self.tally.get()
     }
 
@@ -296,7 +296,7 @@ impl Local {
             Level::Debug => ("debug", sim_core::Level::Debug),
             Level::Trace => ("trace", sim_core::Level::Trace),
         };
-        let Me {
+        let RankIdentity {
             rank, host, log, ..
         } = &self.me;
         if log.wants(level, *rank) {

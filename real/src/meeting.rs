@@ -7,17 +7,17 @@ use std::sync::mpsc::{Receiver, channel};
 
 use run::Program;
 
-use super::allocation::{LOOK_INTERVAL, MeetingFile, Place};
+use super::allocation::{BootstrapFile, LOOK_INTERVAL, Place};
 use super::arrival::{attempt, come};
 use super::auth::Secret;
+use super::auth_listener::PATIENCE;
 use super::clock;
-use super::gate::PATIENCE;
 use super::keepalive::{Silence, watch};
-use super::launch::{Launch, Listener};
+use super::launch::{LaunchOptions, Listener};
+use super::launch_info::LaunchInfo;
 use super::launcher::Launcher;
 use super::outcome::RealRun;
 use super::rank::{RankOptions, be};
-use super::ticket::Ticket;
 
 /// Ranks print by themselves.
 struct Nobody;
@@ -38,7 +38,7 @@ pub fn run_placed(
     program: &dyn Program,
     options: &RankOptions,
     place: &Place,
-    launch: Launch,
+    launch: LaunchOptions,
     tell: impl FnOnce(&RealRun) -> i32 + Send + 'static,
 ) -> io::Result<bool> {
     let variable = |name: &str| {
@@ -48,7 +48,7 @@ pub fn run_placed(
         )]
         std::env::var(name).ok()
     };
-    let file = MeetingFile::of(place, variable);
+    let file = BootstrapFile::of(place, variable);
     if place.rank > 0 {
         let (ticket, control) = meet(place, &file, &launch)?;
         return be(program, options, &ticket, (control, Some("rank 0")));
@@ -70,15 +70,15 @@ pub fn run_placed(
     }
 }
 
-fn ticket(place: &Place, address: std::net::SocketAddr, secret: &Secret) -> Ticket {
+fn ticket(place: &Place, address: std::net::SocketAddr, secret: &Secret) -> LaunchInfo {
     let local = (place.local_rank, place.local_size);
-    Ticket::new((place.rank, place.size), local, address, None, secret)
+    LaunchInfo::new((place.rank, place.size), local, address, None, secret)
 }
 
 /// Opens the meeting point in a thread of its own, which ends the process when the run has ended.
 fn host(
-    launch: Launch,
-    file: MeetingFile,
+    launch: LaunchOptions,
+    file: BootstrapFile,
     secret: &Secret,
     tell: impl FnOnce(&RealRun) -> i32 + Send + 'static,
 ) -> io::Result<Receiver<io::Result<std::net::SocketAddr>>> {
@@ -101,7 +101,7 @@ fn host(
                 let file = Rc::new(Cell::new(Some(file)));
                 let remove = {
                     let file = Rc::clone(&file);
-                    move || file.take().as_ref().map_or((), MeetingFile::remove)
+                    move || file.take().as_ref().map_or((), BootstrapFile::remove)
                 };
                 // Nobody else may come: the secret has done its service.
                 let launcher = launcher.placed(Box::new(remove.clone()));
@@ -121,9 +121,9 @@ fn host(
 /// Comes to the meeting point when it is open.
 fn meet(
     place: &Place,
-    file: &MeetingFile,
-    launch: &Launch,
-) -> io::Result<(Ticket, std::net::TcpStream)> {
+    file: &BootstrapFile,
+    launch: &LaunchOptions,
+) -> io::Result<(LaunchInfo, std::net::TcpStream)> {
     let deadline_ns = clock::after(launch.arrival);
     loop {
         let mut problem = "rank 0 has not written it".to_owned();

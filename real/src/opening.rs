@@ -19,8 +19,8 @@ use mio::{Interest, Registry, Token};
 use mpi::connection::ConnectionId;
 
 use super::arrival::{closed, pause_after};
-use super::auth::{Purpose, Secret, Side};
-use super::gate::{PATIENCE, Progress, Stranger, is_exhausted};
+use super::auth::{ConnectionPurpose, Secret, Side};
+use super::auth_listener::{PATIENCE, PendingHandshake, Progress, is_exhausted};
 use super::{clock, congestion};
 
 /// An authenticated socket, or the last reason why there is none.
@@ -34,11 +34,11 @@ pub(super) struct Openings {
     secret: Secret,
     congestion: Option<String>,
     within: Duration,
-    all: BTreeMap<ConnectionId, Opening>,
+    all: BTreeMap<ConnectionId, PendingConnect>,
 }
 
 #[derive(Debug)]
-struct Opening {
+struct PendingConnect {
     peer: u32,
     address: SocketAddr,
     stage: Stage,
@@ -54,7 +54,7 @@ struct Opening {
 enum Stage {
     Waiting,
     Connecting(TcpStream),
-    Handshake(Stranger),
+    Handshake(PendingHandshake),
 }
 
 impl Openings {
@@ -80,7 +80,7 @@ impl Openings {
         registry: &Registry,
         (connection, peer, address): (ConnectionId, u32, SocketAddr),
     ) -> Option<(ConnectionId, Opened)> {
-        let opening = Opening {
+        let opening = PendingConnect {
             peer,
             address,
             stage: Stage::Waiting,
@@ -169,11 +169,11 @@ impl Openings {
         {
             return Ok(None);
         }
-        let (purpose, peer) = (Purpose::Rank(opening.peer), opening.address.ip());
+        let (purpose, peer) = (ConnectionPurpose::Rank(opening.peer), opening.address.ip());
         let mut stranger = match std::mem::replace(&mut opening.stage, Stage::Waiting) {
             Stage::Waiting => return Ok(None),
             Stage::Connecting(stream) => {
-                Stranger::new((stream, peer), Side::Connects, purpose, &self.secret)?
+                PendingHandshake::new((stream, peer), Side::Connects, purpose, &self.secret)?
             }
             Stage::Handshake(stranger) => stranger,
         };
@@ -265,7 +265,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let hour = Duration::from_secs(3600);
         std::thread::scope(|scope| {
-            scope.spawn(|| door(&listener, (Purpose::Rank(7), &secret), 3));
+            scope.spawn(|| door(&listener, (ConnectionPurpose::Rank(7), &secret), 3));
             opened(address, &secret, hour, &mut poll).unwrap();
         });
     }

@@ -12,21 +12,23 @@ use mpi::{Process, Settings, Variant};
 use run::{LogFilter, Program, with_quiet_panics};
 
 #[cfg(feature = "verbs")]
-use super::adapter::OverVerbs;
+use super::adapter::VerbsDataPath;
 use super::arrival::come;
-use super::carrier::{Carrier, InStream};
 use super::clock::{self, Clock};
 use super::congestion::congestion_control;
+use super::connection_manager::{self, ConnectionManager, Doors, ManagerCommand, ManagerEvent};
 use super::connections::Connecting;
-use super::control::{FailureKind, FromRank, RankConnections, RankFailure, RankReport, ToRank};
+use super::control::{
+    CoordinatorMessage, FailureKind, RankConnections, RankFailure, RankMessage, RankReport,
+};
+use super::data_path::{DataPath, SocketDataPath};
 use super::descendants::{self, Spared};
 use super::descriptors;
 use super::executor;
-use super::local::{Compute, Local, Me};
+use super::launch_info::LaunchInfo;
+use super::local::{Compute, Local, RankIdentity};
 use super::os;
-use super::porter::{self, Doors, News, Order, Porter};
 use super::tcp::{Sockets, TcpChannel, WAKE, Wait};
-use super::ticket::Ticket;
 
 /// Back end that carries packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,7 +110,11 @@ pub struct RankOptions {
 ///
 /// # Errors
 /// If it cannot come to the coordinator, or has no sockets.
-pub fn run_rank(program: &dyn Program, options: &RankOptions, ticket: &Ticket) -> io::Result<bool> {
+pub fn run_rank(
+    program: &dyn Program,
+    options: &RankOptions,
+    ticket: &LaunchInfo,
+) -> io::Result<bool> {
     os::end_with(ticket.parent)?;
     let coordinator = ticket.coordinator;
     let silence = options.connecting.silence;
@@ -129,7 +135,7 @@ pub fn run_rank(program: &dyn Program, options: &RankOptions, ticket: &Ticket) -
 pub(super) fn be(
     program: &dyn Program,
     options: &RankOptions,
-    ticket: &Ticket,
+    ticket: &LaunchInfo,
     (control, coordinator): (TcpStream, Option<&str>),
 ) -> io::Result<bool> {
     let secret = ticket.secret().ok_or(ErrorKind::InvalidData)?;
@@ -151,9 +157,9 @@ pub(super) fn be(
         within: options.startup,
         coordinator: coordinator.map(|name| format!("{name} at {}", ticket.coordinator)),
     };
-    let (porter, address) = porter::start(control, doors, &secret, Arc::clone(&waker))?;
+    let (porter, address) = connection_manager::start(control, doors, &secret, Arc::clone(&waker))?;
     let host = os::host_name();
-    porter.order(Order::Tell(FromRank::Here {
+    porter.order(ManagerCommand::Tell(RankMessage::Here {
         rank: ticket.rank,
         size: ticket.size,
         card: address.to_string(),
@@ -167,7 +173,7 @@ pub(super) fn be(
         return Err(io::Error::new(ErrorKind::Unsupported, why));
     }
     let (cards, clock) = begin(&porter)?;
-    let me = Me {
+    let me = RankIdentity {
         rank: ticket.rank,
         size: ticket.size,
         host,
@@ -179,10 +185,10 @@ pub(super) fn be(
         print: options.print,
     };
     let local = Rc::new(Local::new(me, clock));
-    let crowded = ticket.local_size as usize > os::cores();
-    let parts = (poll, waker, porter, cards, crowded);
+    let oversubscribed = ticket.local_size as usize > os::cores();
+    let parts = (poll, waker, porter, cards, oversubscribed);
     match &options.backend {
-        Backend::Tcp { .. } => live(program, options, &local, parts, InStream),
+        Backend::Tcp { .. } => live(program, options, &local, parts, SocketDataPath),
         #[cfg(feature = "verbs")]
         Backend::Verbs {
             device,
@@ -194,7 +200,7 @@ pub(super) fn be(
                 ..how.clone()
             };
             let registry = parts.0.registry();
-            let carrier = OverVerbs::open(Rc::clone(&local), device.as_deref(), how, registry);
+            let carrier = VerbsDataPath::open(Rc::clone(&local), device.as_deref(), how, registry);
             let carrier = carrier.map_err(|error| refuse(&parts.2, &local, error))?;
             live(program, options, &local, parts, carrier)
         }
@@ -202,7 +208,7 @@ pub(super) fn be(
 }
 
 /// Why this rank cannot begin, as far as that is known before it has met the others.
-fn refusal(options: &RankOptions, ticket: &Ticket) -> Option<String> {
+fn refusal(options: &RankOptions, ticket: &LaunchInfo) -> Option<String> {
     let congestion = options.backend.congestion();
     let congestion = congestion.and_then(|name| congestion_control(Some(name)).err());
     // On demand, a rank may never be connected with more than one.
@@ -225,17 +231,17 @@ fn psn(local: &Local) -> u32 {
 }
 
 /// State of a rank before it begins.
-type Parts = (Poll, Arc<mio::Waker>, Porter, Vec<String>, bool);
+type Parts = (Poll, Arc<mio::Waker>, ConnectionManager, Vec<String>, bool);
 
 /// The life of a rank over what carries its packets; whether it finished.
-fn live<C: Carrier + 'static>(
+fn live<C: DataPath + 'static>(
     program: &dyn Program,
     options: &RankOptions,
     local: &Rc<Local>,
-    (poll, waker, porter, cards, crowded): Parts,
+    (poll, waker, porter, cards, oversubscribed): Parts,
     carrier: C,
 ) -> io::Result<bool> {
-    let how = (options.connecting, options.wait, crowded, carrier);
+    let how = (options.connecting, options.wait, oversubscribed, carrier);
     let sockets = Sockets::new(Rc::clone(local), (poll, waker), porter, cards, how)?;
     let process = Process::new(Box::new(TcpChannel(Rc::clone(&sockets))));
     let Some(future) = program.rank(Rc::clone(&process)) else {
@@ -257,19 +263,19 @@ fn live<C: Carrier + 'static>(
 }
 
 /// Tells the coordinator how this rank ended, and waits until nobody needs it any more.
-fn end(porter: &Porter, report: RankReport) {
-    porter.order(Order::Tell(FromRank::Ended(report)));
+fn end(porter: &ConnectionManager, report: RankReport) {
+    porter.order(ManagerCommand::Tell(RankMessage::Ended(report)));
     wait_for_end(porter);
 }
 
 /// Waits until nobody needs this rank any more.
-fn wait_for_end(porter: &Porter) {
-    while !matches!(porter.wait(), None | Some(News::Over)) {}
+fn wait_for_end(porter: &ConnectionManager) {
+    while !matches!(porter.wait(), None | Some(ManagerEvent::Over)) {}
 }
 
 /// Tells the coordinator why this rank cannot begin: whoever has asked for it is to hear of that,
 /// not of a rank that has died.
-fn refuse(porter: &Porter, local: &Local, error: io::Error) -> io::Error {
+fn refuse(porter: &ConnectionManager, local: &Local, error: io::Error) -> io::Error {
     end(porter, RankReport::refusal(local.now(), error.to_string()));
     error
 }
@@ -289,10 +295,10 @@ fn settings(options: &RankOptions) -> Settings {
 }
 
 /// Waits for all others and for the start.
-fn begin(porter: &Porter) -> io::Result<(Vec<String>, Clock)> {
+fn begin(porter: &ConnectionManager) -> io::Result<(Vec<String>, Clock)> {
     loop {
         match porter.wait() {
-            Some(News::Book(ToRank::Book {
+            Some(ManagerEvent::Book(CoordinatorMessage::Book {
                 cards,
                 boot,
                 start_ns,
@@ -363,7 +369,7 @@ mod tests {
     use run::{RankFuture, Stage};
 
     use super::super::auth::Secret;
-    use super::super::launch::{Launch, Listener, OnLoss, Starts};
+    use super::super::launch::{FailurePolicy, LaunchMode, LaunchOptions, Listener};
     use super::super::launcher::Launcher;
     use super::super::outcome::{RealOutcome, RealRun};
     use super::*;
@@ -404,15 +410,15 @@ mod tests {
             reason = "the two sides of a real run wait for each other"
         )]
         let launcher = std::thread::spawn(move || {
-            let launch = Launch {
-                starts: Starts::Elsewhere(1),
+            let launch = LaunchOptions {
+                starts: LaunchMode::Elsewhere(1),
                 listen: "127.0.0.1:0".parse().unwrap(),
                 revision: "1".to_owned(),
                 arrival: STARTUP,
                 silence: None,
                 until: None,
                 // Nor is it lost to others that could go on.
-                on_loss: OnLoss::Tell,
+                on_loss: FailurePolicy::Tell,
                 stop: Arc::default(),
             };
             let mut nobody = Nobody;
@@ -436,7 +442,7 @@ mod tests {
             print: Print::Now,
             revision: "1".to_owned(),
         };
-        let ticket = Ticket::new((0, 1), (0, 1), address.recv().unwrap(), None, &secret);
+        let ticket = LaunchInfo::new((0, 1), (0, 1), address.recv().unwrap(), None, &secret);
         let control = come(&ticket, STARTUP, None).unwrap();
         let error = be(&Nothing, &options, &ticket, (control, Some("the launcher"))).unwrap_err();
         (error.to_string(), launcher.join().unwrap())

@@ -20,12 +20,12 @@ use mio::{Events, Poll, Token};
 use mpi::channel::{Event, Interest, Level, Packet, Settings};
 use mpi::{Channel, ConnectionStatistics};
 
-use super::carrier::Carrier;
 use super::clock::{self, Alarm};
+use super::connection_manager::ConnectionManager;
 use super::connections::{Connecting, Connections, Shared};
+use super::data_path::DataPath;
 use super::executor::Device;
 use super::local::Local;
-use super::porter::Porter;
 
 /// Way in which a rank waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -75,7 +75,7 @@ pub(super) struct Sockets<C> {
     alarm: Alarm,
     wait: Wait,
     /// More ranks are on this host than it has cores.
-    crowded: bool,
+    oversubscribed: bool,
     looked_ns: Cell<u64>,
     looks: Cell<u32>,
 }
@@ -88,18 +88,18 @@ impl<C> fmt::Debug for Sockets<C> {
     }
 }
 
-impl<C: Carrier> Sockets<C> {
+impl<C: DataPath> Sockets<C> {
     /// The sockets of a rank that is to be connected with the others as `how` says, and waits like
-    /// this; `crowded` if its host has more ranks than cores; `carrier` is what carries packets.
+    /// this; `oversubscribed` if its host has more ranks than cores; `carrier` is what carries packets.
     ///
     /// # Errors
     /// If the system has no descriptors left.
     pub(super) fn new(
         local: Rc<Local>,
         (poll, waker): (Poll, Arc<mio::Waker>),
-        porter: Porter,
+        porter: ConnectionManager,
         cards: Vec<String>,
-        (how, wait, crowded, carrier): (Connecting, Wait, bool, C),
+        (how, wait, oversubscribed, carrier): (Connecting, Wait, bool, C),
     ) -> io::Result<Rc<Self>> {
         let registry = poll.registry().try_clone()?;
         let alarm = Alarm::new(&registry, ALARM)?;
@@ -112,14 +112,14 @@ impl<C: Carrier> Sockets<C> {
             waker,
             alarm,
             wait,
-            crowded,
+            oversubscribed,
             looked_ns: Cell::new(0),
             looks: Cell::new(0),
         }))
     }
 }
 
-impl<C: Carrier> Sockets<C> {
+impl<C: DataPath> Sockets<C> {
     /// The connections.
     pub(super) const fn connections(&self) -> &Shared<C> {
         &self.connections
@@ -175,7 +175,7 @@ impl<C: Carrier> Sockets<C> {
             connections.hear();
         } else {
             self.poll(Some(Duration::ZERO));
-            if self.crowded && !self.local.is_ready() {
+            if self.oversubscribed && !self.local.is_ready() {
                 // Whom we wait for may need this core.
                 rustix::thread::sched_yield();
             }
@@ -197,7 +197,7 @@ impl<C: Carrier> Sockets<C> {
     }
 }
 
-impl<C: Carrier> Device for Sockets<C> {
+impl<C: DataPath> Device for Sockets<C> {
     fn local(&self) -> &Local {
         &self.local
     }
@@ -205,7 +205,8 @@ impl<C: Carrier> Device for Sockets<C> {
     fn wait(&self, woken: &AtomicBool) {
         loop {
             let timer = self.local.expire();
-            if self.local.is_ready() || self.local.is_nudged() || woken.load(Ordering::Acquire) {
+            if self.local.is_ready() || self.local.has_wake_flag() || woken.load(Ordering::Acquire)
+            {
                 break;
             }
             match self.wait {
@@ -214,7 +215,7 @@ impl<C: Carrier> Device for Sockets<C> {
                     let may_sleep = connections.arm_carrier();
                     connections.hear_carrier();
                     drop(connections);
-                    if may_sleep && !self.local.is_ready() && !self.local.is_nudged() {
+                    if may_sleep && !self.local.is_ready() && !self.local.has_wake_flag() {
                         self.sleep_until(timer);
                     }
                 }
@@ -234,7 +235,7 @@ impl<C: Carrier> Device for Sockets<C> {
 #[derive(Debug)]
 pub(super) struct TcpChannel<C>(pub Rc<Sockets<C>>);
 
-impl<C: Carrier> Channel for TcpChannel<C> {
+impl<C: DataPath> Channel for TcpChannel<C> {
     fn rank(&self) -> u32 {
         self.0.local.me().rank
     }

@@ -131,12 +131,12 @@ impl Warning {
 }
 
 /// The program's output, which is shown only while a schedule is replayed.
-struct Gate {
+struct ReplayOutput {
     output: Output,
     is_open: Cell<bool>,
 }
 
-impl Console for Gate {
+impl Console for ReplayOutput {
     fn print(&self, actor: ActorId, text: fmt::Arguments<'_>) {
         if self.is_open.get() {
             self.output.print(actor, text);
@@ -167,13 +167,13 @@ struct Subject<'a> {
 
 impl Subject<'_> {
     /// The program without time, and its output.
-    fn stepper(&self) -> Result<(Stepper, Rc<Gate>), ExitCode> {
+    fn stepper(&self) -> Result<(Stepper, Rc<ReplayOutput>), ExitCode> {
         let made = self.stepper_with(&QueueNumbers::default());
         made.map_err(status::refuse)
     }
 
     /// The same, with queues that have the same numbers wherever these are used.
-    fn stepper_with(&self, numbers: &QueueNumbers) -> Result<(Stepper, Rc<Gate>), String> {
+    fn stepper_with(&self, numbers: &QueueNumbers) -> Result<(Stepper, Rc<ReplayOutput>), String> {
         let stream = match self.args.format {
             Format::Json => Stream::Stderr,
             Format::Text => Stream::Stdout,
@@ -184,7 +184,7 @@ impl Subject<'_> {
                 write();
             }
         }));
-        let gate = Rc::new(Gate {
+        let gate = Rc::new(ReplayOutput {
             output,
             is_open: Cell::new(false),
         });

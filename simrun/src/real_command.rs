@@ -13,8 +13,9 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use platform::units;
 use real::{
-    Backend, Compute, Connecting, FailureKind, Launch, Listener, OnLoss, Place, Print, RankOptions,
-    RealOrigin, RealOutcome, RealRecord, RealRun, Starts, Ticket, Wait,
+    Backend, Compute, Connecting, FailureKind, FailurePolicy, LaunchInfo, LaunchMode,
+    LaunchOptions, Listener, Place, Print, RankOptions, RealOrigin, RealOutcome, RealRecord,
+    RealRun, Wait,
 };
 use run::{Folder, LogFilter, MapFile, Program, SendMode};
 
@@ -308,7 +309,7 @@ fn check(args: &RealArgs) -> Result<(), String> {
 }
 
 fn be_rank(program: &dyn Program, args: &RealArgs) -> ExitCode {
-    let ticket = match Ticket::read(io::stdin().lock()) {
+    let ticket = match LaunchInfo::read(io::stdin().lock()) {
         Ok(ticket) => ticket,
         Err(error) => {
             return status::refuse(format_args!(
@@ -336,7 +337,7 @@ fn be_placed(
     (args, arguments): (&RealArgs, &[OsString]),
     place: &Place,
 ) -> ExitCode {
-    let launch = match settings(args, Starts::Elsewhere(place.size), place.rank == 0) {
+    let launch = match settings(args, LaunchMode::Elsewhere(place.size), place.rank == 0) {
         Ok(launch) => launch,
         Err(code) => return code,
     };
@@ -389,14 +390,14 @@ fn backend(args: &RealArgs) -> Option<Backend> {
 }
 
 /// Returns the way in which a run is launched and watched, here if it is `ours` to stop it.
-fn settings(args: &RealArgs, starts: Starts, ours: bool) -> Result<Launch, ExitCode> {
+fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOptions, ExitCode> {
     let stop = if ours {
         entry::watch_signals()
             .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))?
     } else {
         Arc::default()
     };
-    Ok(Launch {
+    Ok(LaunchOptions {
         starts,
         listen: args.arrival.address(),
         revision: REVISION.to_owned(),
@@ -407,8 +408,8 @@ fn settings(args: &RealArgs, starts: Starts, ours: bool) -> Result<Launch, ExitC
             .as_ref()
             .map(|until| Duration::from_secs_f64(until.as_secs())),
         on_loss: match args.on_loss {
-            OnLossArg::End => OnLoss::End,
-            OnLossArg::Tell => OnLoss::Tell,
+            OnLossArg::End => FailurePolicy::End,
+            OnLossArg::Tell => FailurePolicy::Tell,
         },
         stop,
     })
@@ -447,7 +448,7 @@ fn launch(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
 }
 
 /// Returns the command that is started for each rank.
-fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<Starts, String> {
+fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<LaunchMode, String> {
     let program = std::env::current_exe();
     let program = program.map_err(|error| format!("{name}: cannot find itself: {error}"))?;
     let mut command = vec![program.into_os_string(), OsString::from("real")];
@@ -457,7 +458,7 @@ fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<Starts,
         let ranks = ranks.ok_or("no number of ranks: expected -n N, such as -n 4")?;
         // Elsewhere, ranks find that out themselves.
         args.tcp.check_here()?;
-        return Ok(Starts::here(&command, ranks));
+        return Ok(LaunchMode::here(&command, ranks));
     };
     if args.arrival.listen.is_none() {
         return Err(

@@ -37,7 +37,7 @@ impl Network {
 
 /// Returns how ranks come and wait.
 #[derive(Args, Clone, Debug)]
-pub struct WayArgs {
+pub struct TransportArgs {
     /// How a rank waits: block (asleep) or spin (looking again and again, for which each rank needs
     /// a core)
     #[arg(
@@ -70,7 +70,7 @@ pub struct WayArgs {
     pub verbs: VerbsArgs,
 }
 
-impl WayArgs {
+impl TransportArgs {
     /// Returns the contradictions among these options, and what is missing, if anything is; ranks
     /// find out themselves what their sockets can.
     ///

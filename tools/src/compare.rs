@@ -16,7 +16,7 @@ use validation::{
 };
 
 use simrun::args::Format;
-use simrun::way::{self, Network, WayArgs};
+use simrun::way::{self, Network, TransportArgs};
 use simrun::{Size, package, status};
 
 use crate::limits::{Limit, missed};
@@ -50,7 +50,7 @@ pub(crate) struct CompareCommand {
     sizes: Vec<Size>,
 
     #[command(flatten)]
-    way: WayArgs,
+    way: TransportArgs,
 
     /// Take what was measured from this file instead of measuring
     #[arg(long, value_name = "FILE")]

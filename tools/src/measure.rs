@@ -15,7 +15,7 @@ use validation::{
     Effort, Machine, MeasureOptions, Selection, Session, Tell, measure_simulated, samples_as_csv,
 };
 
-use simrun::way::{self, Network, WayArgs};
+use simrun::way::{self, Network, TransportArgs};
 use simrun::{REVISION, Size, load, status};
 
 use crate::measure_real;
@@ -44,7 +44,7 @@ pub(crate) struct MeasureCommand {
     pub(crate) plan: PlanArgs,
 
     #[command(flatten)]
-    pub(crate) way: WayArgs,
+    pub(crate) way: TransportArgs,
 
     /// Of a rank: which session it belongs to.
     #[arg(long, value_name = "N", hide = true)]

@@ -11,7 +11,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use real::{FailureKind, Launch, Listener, OnLoss, Place, RealOutcome, RealRun, Starts, Ticket};
+use real::{
+    FailureKind, FailurePolicy, LaunchInfo, LaunchMode, LaunchOptions, Listener, Place,
+    RealOutcome, RealRun,
+};
 use run::{Program, RankProgram};
 use validation::{Session, Tell, measure, samples_as_csv};
 
@@ -29,7 +32,7 @@ fn left(command: &MeasureCommand, session: u32) -> PathBuf {
 
 /// One rank of a session, started by [`sessions`].
 pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
-    let ticket = match Ticket::read(io::stdin().lock()) {
+    let ticket = match LaunchInfo::read(io::stdin().lock()) {
         Ok(ticket) => ticket,
         Err(error) => return status::refuse(format_args!("no ticket on standard input: {error}")),
     };
@@ -64,7 +67,7 @@ pub(crate) fn be_placed(command: &MeasureCommand, network: Network, place: &Plac
         (Err(missing), _) => return status::refuse(missing),
         (_, Err(code)) => return code,
     };
-    let launch = launch(command, Starts::Elsewhere(place.size), stop);
+    let launch = launch(command, LaunchMode::Elsewhere(place.size), stop);
     let program = measuring(command, &crate::measure::tell());
     let told = command.clone();
     let tell = move |run: &RealRun| {
@@ -151,15 +154,15 @@ fn stop(ours: bool) -> Result<Arc<AtomicBool>, ExitCode> {
         .map_err(|error| status::refuse(format_args!("cannot watch for Ctrl-C: {error}")))
 }
 
-fn launch(command: &MeasureCommand, starts: Starts, stop: Arc<AtomicBool>) -> Launch {
-    Launch {
+fn launch(command: &MeasureCommand, starts: LaunchMode, stop: Arc<AtomicBool>) -> LaunchOptions {
+    LaunchOptions {
         starts,
         listen: command.way.arrival.address(),
         revision: REVISION.to_owned(),
         arrival: command.way.arrival.patience(),
         silence: command.way.arrival.silence(),
         until: None,
-        on_loss: OnLoss::End,
+        on_loss: FailurePolicy::End,
         stop,
     }
 }
@@ -172,7 +175,7 @@ fn launched(command: &MeasureCommand, number: u32) -> Result<RealRun, ExitCode> 
     let mut line = vec![program.into_os_string()];
     line.extend(std::env::args_os().skip(1));
     line.push(OsString::from(format!("--session={number}")));
-    let launch = launch(command, Starts::here(&line, command.ranks()), stop);
+    let launch = launch(command, LaunchMode::here(&line, command.ranks()), stop);
     real::launch(&launch, &mut Progress::default(), RealRun::clone).map_err(status::refuse)
 }
 

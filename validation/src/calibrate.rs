@@ -126,7 +126,7 @@ impl From<SimulationFailed> for CalibrateError {
 
 /// A sentinel: always the same block, to see whether the machine changes.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Sentinel {
+pub struct ReferenceBlock {
     /// Number of the session.
     pub session: u32,
     /// The number of its block, in the order of time.
@@ -192,7 +192,7 @@ pub struct Calibration {
     /// Sessions, and by which factor each was divided.
     pub sessions: Vec<(u32, f64)>,
     /// The sentinels, in the order of time.
-    pub sentinels: Vec<Sentinel>,
+    pub sentinels: Vec<ReferenceBlock>,
     /// The largest difference between simulated kernels and the fit.
     pub self_check: f64,
     /// Form in which the rendezvous was written, which is in the tables where its simulation is

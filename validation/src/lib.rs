@@ -42,7 +42,7 @@ mod warning;
 mod warnings;
 
 pub use bands::Bands;
-pub use calibrate::{CalibrateError, CalibrateOptions, Calibration, Sentinel, calibrate};
+pub use calibrate::{CalibrateError, CalibrateOptions, Calibration, ReferenceBlock, calibrate};
 pub use compare::{
     Comparison, Figure, Rounds, add_run, common_factor, read_rounds, rounds_as_csv, sentinel_times,
 };
@@ -58,7 +58,7 @@ pub use measure::{
     Effort, Machine, MeasureOptions, Pause, Plan, Selection, Session, Task, Tell, measure,
     measure_simulated, samples_as_csv, simulated_times,
 };
-pub use overheads::{Calls, Piece, Split};
+pub use overheads::{Calls, CostSegment, Split};
 pub use platform_file::{Handshake, PlatformFacts, Preset, loggops_file, platform_file};
 pub use point::Point;
 pub use programs::Program;
@@ -70,5 +70,5 @@ pub use sample::{Block, Kernel, Measurements, Set, Table};
 pub use sampling::{SizeSummary, Statistic, summarise};
 pub use self_check::{SimulationFailed, simulated_ping_pong};
 pub use sharing::Sharing;
-pub use states::{Piece as SpeedPiece, States};
+pub use states::{SpeedInterval, States};
 pub use warning::{Code, Warning};

@@ -26,7 +26,7 @@ pub struct Calls {
 
 /// A range of sizes on which everything is one line.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Piece {
+pub struct CostSegment {
     /// The largest size that is not in it; the first piece begins with the empty message.
     pub above: u64,
     /// The largest size for which the piece is known, in bytes.
@@ -47,7 +47,7 @@ pub struct Piece {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Split {
     /// The pieces; at least one.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<CostSegment>,
     /// The largest factor by which the calls had to be made cheaper, and where: measured / used.
     pub scaled: Option<(u64, f64)>,
 }
@@ -90,7 +90,7 @@ impl Split {
         for (at, above) in places.iter().enumerate() {
             let size = above + 1;
             let last = places.get(at + 1).copied().unwrap_or(largest.max(size));
-            let piece = Piece {
+            let piece = CostSegment {
                 above: *above,
                 largest: last,
                 whole: fitted.segments()[fitted.segment_of(size)].line,
@@ -110,14 +110,19 @@ impl Split {
 
     /// The piece of a message of `size` bytes.
     #[must_use]
-    pub fn piece(&self, size: u64) -> &Piece {
+    pub fn piece(&self, size: u64) -> &CostSegment {
         let after = self.pieces.partition_point(|piece| piece.above < size);
         &self.pieces[after.saturating_sub(1)]
     }
 }
 
 /// Gives the calls what they cost, and the way the rest.
-fn eager(mut piece: Piece, calls: &Calls, envelope: f64, scaled: &mut Option<(u64, f64)>) -> Piece {
+fn eager(
+    mut piece: CostSegment,
+    calls: &Calls,
+    envelope: f64,
+    scaled: &mut Option<(u64, f64)>,
+) -> CostSegment {
     let size = piece.above + 1;
     let line = |call: &Option<Fit>| {
         call.as_ref().map_or_else(Line::default, |fit| {
@@ -202,7 +207,7 @@ mod tests {
             or: Some(fitted(4e-6, 2e-9)),
         };
         let split = Split::new(&fitted(6e-6, 1e-9), &calls, 1 << 20, 16);
-        let Piece {
+        let CostSegment {
             whole,
             os,
             or,

@@ -23,7 +23,7 @@ use std::fmt::Write as _;
 
 use crate::fit::{Fit, Line};
 use crate::loggp::LogGp;
-use crate::overheads::{Piece, Split};
+use crate::overheads::{CostSegment, Split};
 use crate::point::bytes;
 
 /// Bytes that the preset `smpi` adds to each message.
@@ -175,7 +175,7 @@ impl Wire {
 }
 
 /// The network's line of a piece, without the envelope, and with what may not be 0.
-fn positive(piece: &Piece, envelope: f64) -> Line {
+fn positive(piece: &CostSegment, envelope: f64) -> Line {
     let mut line = piece.wire;
     let whole = piece.whole.at(bytes(piece.above + 1));
     if line.slope_s <= 0.0 {

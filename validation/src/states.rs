@@ -42,7 +42,7 @@ const SIGMA_MIN: f64 = 1e-3;
 
 /// A piece of time at one speed.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Piece {
+pub struct SpeedInterval {
     /// The number of its first block.
     pub first: u32,
     /// The number of its last block.
@@ -61,7 +61,7 @@ pub struct States {
     /// Number of the session.
     pub session: u32,
     /// Its pieces, in the order of time.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<SpeedInterval>,
     /// The state that is kept.
     pub main: usize,
     /// Number of states there are.
@@ -85,9 +85,9 @@ impl States {
             return None;
         }
         let levels = smoothed(&series);
-        let mut pieces: Vec<Piece> = cut(&levels)
+        let mut pieces: Vec<SpeedInterval> = cut(&levels)
             .into_iter()
-            .map(|(first, end)| Piece {
+            .map(|(first, end)| SpeedInterval {
                 first: series[first].0,
                 last: series[end - 1].0,
                 blocks: end - first,
@@ -103,7 +103,7 @@ impl States {
         // Of equals the first, which is the fastest.
         let main = (0..states).rev().max_by_key(|state| of_state(*state))?;
         let blocks = count(of_state(main));
-        let mean = |value: &dyn Fn(&Piece) -> f64| {
+        let mean = |value: &dyn Fn(&SpeedInterval) -> f64| {
             let ours = pieces.iter().filter(|piece| piece.state == main);
             let sum: f64 = ours.map(|piece| value(piece) * count(piece.blocks)).sum();
             sum / blocks
@@ -153,7 +153,7 @@ impl States {
         !self.is_one_speed() && self.blocks_each < MANY
     }
 
-    fn piece_of(&self, number: u32) -> Option<&Piece> {
+    fn piece_of(&self, number: u32) -> Option<&SpeedInterval> {
         let at = self.pieces.partition_point(|piece| piece.last < number);
         self.pieces.get(at).or(self.pieces.last())
     }
@@ -234,7 +234,7 @@ fn cut(levels: &[f64]) -> Vec<(usize, usize)> {
 }
 
 /// Numbers the states of the pieces, the fastest first; how many there are.
-fn merge(pieces: &mut [Piece]) -> usize {
+fn merge(pieces: &mut [SpeedInterval]) -> usize {
     let mut order: Vec<usize> = (0..pieces.len()).collect();
     order.sort_by(|one, other| pieces[*one].level.total_cmp(&pieces[*other].level));
     let mut state = 0;

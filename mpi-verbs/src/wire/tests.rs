@@ -54,27 +54,27 @@ fn returned() -> impl Strategy<Value = Returned> {
 }
 
 /// What an annex may say with a header.
-fn annex_for(header: &Header, (address, key, says): (u64, u32, bool)) -> Annex {
+fn annex_for(header: &Header, (address, key, says): (u64, u32, bool)) -> RdmaExtension {
     let memory = Some(Memory { address, key });
     match header {
-        Header::Rts { .. } => Annex {
+        Header::Rts { .. } => RdmaExtension {
             memory,
             phantom: says,
             elsewhere: false,
         },
-        Header::Cts { .. } if says => Annex {
+        Header::Cts { .. } if says => RdmaExtension {
             elsewhere: true,
-            ..Annex::default()
+            ..RdmaExtension::default()
         },
-        Header::Cts { .. } => Annex {
+        Header::Cts { .. } => RdmaExtension {
             memory,
-            ..Annex::default()
+            ..RdmaExtension::default()
         },
-        Header::Data { .. } => Annex {
+        Header::Data { .. } => RdmaExtension {
             elsewhere: says,
-            ..Annex::default()
+            ..RdmaExtension::default()
         },
-        _ => Annex::default(),
+        _ => RdmaExtension::default(),
     }
 }
 
@@ -199,7 +199,7 @@ fn every_kind_of_packet_is_read_as_it_was_written() {
             header,
             returned,
             phantom: false,
-            annex: Annex::default(),
+            annex: RdmaExtension::default(),
         };
         assert_eq!(frame, expected);
         let control = header.is_control() && !matches!(header, Header::Detached { .. });
@@ -252,27 +252,27 @@ fn what_nobody_writes_is_refused() {
         bytes[at] = byte;
         decode(&bytes)
     };
-    assert_eq!(with(0, 0), Err(BadFrame::Kind(0)));
-    assert_eq!(with(0, 17), Err(BadFrame::Kind(17)));
-    assert_eq!(with(1, 128), Err(BadFrame::Flags(128)));
-    assert_eq!(with(1, IS_DETACHED), Err(BadFrame::Flags(IS_DETACHED)));
-    assert_eq!(with(2, 1), Err(BadFrame::NotZero));
+    assert_eq!(with(0, 0), Err(FrameError::Kind(0)));
+    assert_eq!(with(0, 17), Err(FrameError::Kind(17)));
+    assert_eq!(with(1, 128), Err(FrameError::Flags(128)));
+    assert_eq!(with(1, IS_DETACHED), Err(FrameError::Flags(IS_DETACHED)));
+    assert_eq!(with(2, 1), Err(FrameError::NotZero));
     assert_eq!(
         with(4, 1),
-        Err(BadFrame::NotZero),
+        Err(FrameError::NotZero),
         "an operation where there is none"
     );
-    assert_eq!(with(15, 1), Err(BadFrame::Length(5 + (1 << 56))));
+    assert_eq!(with(15, 1), Err(FrameError::Length(5 + (1 << 56))));
     let mut messages = encode_messages(usize::MAX).bytes().to_vec();
-    assert_eq!(decode(&messages), Err(BadFrame::Length(u64::MAX)));
+    assert_eq!(decode(&messages), Err(FrameError::Length(u64::MAX)));
     messages[1] = HAS_RETURNED;
-    assert_eq!(decode(&messages), Err(BadFrame::Flags(HAS_RETURNED)));
+    assert_eq!(decode(&messages), Err(FrameError::Flags(HAS_RETURNED)));
     let acknowledgement = packets()
         .into_iter()
         .find(|packet| matches!(packet.header, Header::Ack { .. }));
     let mut bytes = encode(&acknowledgement.unwrap()).bytes().to_vec();
     bytes[8] = 1;
-    assert_eq!(decode(&bytes), Err(BadFrame::Length(1)));
+    assert_eq!(decode(&bytes), Err(FrameError::Length(1)));
 }
 
 /// What is read from these bytes is what would be written for it; panics if not.

@@ -11,7 +11,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::task::Waker;
 
-use mpi_verbs::{Device, Happening, LinkId, Options};
+use mpi_verbs::{Device, DeviceEvent, LinkId, Options};
 use rdma::{Verbs, VerbsError};
 
 use mpi::channel::{Event, Interest, Packet, Settings, Token};
@@ -180,18 +180,18 @@ impl<W: World> PacketChannel<W> {
     }
 
     /// What a happening is for the message layer.
-    fn event_of(&self, happening: Happening) -> Option<Event> {
+    fn event_of(&self, happening: DeviceEvent) -> Option<Event> {
         match happening {
-            Happening::Arrived { event, .. } | Happening::Event(event) => Some(event),
-            Happening::Notice(text) => {
+            DeviceEvent::Arrived { event, .. } | DeviceEvent::Event(event) => Some(event),
+            DeviceEvent::Notice(text) => {
                 self.world.log(Level::Warn, format_args!("{text}"));
                 None
             }
-            Happening::Bye(link) => {
+            DeviceEvent::Bye(link) => {
                 self.ends.borrow_mut().heard.insert(link);
                 None
             }
-            Happening::Broken {
+            DeviceEvent::Broken {
                 link,
                 why,
                 peer,

@@ -1,7 +1,7 @@
 //! Reading and changing eight bytes at once.
 
 use super::Side;
-use super::connected::{Connected, Setup};
+use super::connected::{ConnectedQp, Setup};
 use crate::{
     Access, AtomicCap, MemoryRegion, Operation, Payload, PostError, QpState, SendFlags,
     SendRequest, VerbsError, WcOpcode, WcStatus,
@@ -30,7 +30,7 @@ pub(super) async fn fetch_and_add(side: &Side<'_>) {
     if are_missing(side).await {
         return;
     }
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(128, Access::ALL);
     connected.write_u64(&region, 64, START);
     let remote = side.swap_region(&region).await;
@@ -61,7 +61,7 @@ pub(super) async fn compare_and_swap(side: &Side<'_>) {
     if are_missing(side).await {
         return;
     }
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(64, Access::ALL);
     connected.write_u64(&region, 8, 7);
     let remote = side.swap_region(&region).await;
@@ -99,12 +99,12 @@ pub(super) async fn two_connections_add(side: &Side<'_>) {
     if are_missing(side).await {
         return;
     }
-    let one = Connected::usual(side).await;
+    let one = ConnectedQp::usual(side).await;
     let setup = Setup {
         pd: Some(one.pd),
         ..Setup::default()
     };
-    let connections = [Connected::new(side, &setup).await, one];
+    let connections = [ConnectedQp::new(side, &setup).await, one];
     // One word at the second side, which both connections reach because they are of one domain.
     let regions = [0, 1].map(|index: usize| connections[index].region(1024, Access::ALL));
     let word = side.swap_region(&regions[0]).await;
@@ -140,7 +140,7 @@ pub(super) async fn unaligned_atomics_are_refused(side: &Side<'_>) {
     if are_missing(side).await {
         return;
     }
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(64, Access::ALL);
     let remote = side.swap_region(&region).await;
     if side.is_first() {

@@ -34,7 +34,7 @@ impl Default for Setup {
 }
 
 /// A queue pair of a side, connected to one of the other side.
-pub(super) struct Connected<'a> {
+pub(super) struct ConnectedQp<'a> {
     pub(super) side: &'a Side<'a>,
     pub(super) pd: ProtectionDomain,
     pub(super) send_cq: CompletionQueue,
@@ -50,7 +50,7 @@ pub(super) struct Connected<'a> {
 /// The first packet sequence number: near the end, so that it wraps.
 const PSN: u32 = (1 << 24) - 5;
 
-impl<'a> Connected<'a> {
+impl<'a> ConnectedQp<'a> {
     pub(super) async fn usual(side: &'a Side<'a>) -> Self {
         Self::new(side, &Setup::default()).await
     }

@@ -1,7 +1,7 @@
 //! Data that are sent arrive, all of them and nothing else.
 
 use super::Side;
-use super::connected::{Connected, pattern};
+use super::connected::{ConnectedQp, pattern};
 use crate::{
     Access, Operation, Payload, RecvRequest, SendFlags, SendRequest, VerbsError, WcOpcode,
 };
@@ -10,7 +10,7 @@ use crate::{
 const MARGIN: u64 = 32;
 
 /// Lengths at which something changes, the packet's above all.
-fn lengths(connected: &Connected<'_>) -> Vec<u32> {
+fn lengths(connected: &ConnectedQp<'_>) -> Vec<u32> {
     let mtu = connected.local.mtu.min(connected.remote.mtu).bytes();
     vec![
         0,
@@ -30,7 +30,7 @@ fn lengths(connected: &Connected<'_>) -> Vec<u32> {
 
 /// A region that a message of `length` bytes may be written to from [`MARGIN`] on, plus one, so
 /// that it is not aligned.
-fn target(connected: &Connected<'_>, length: u32) -> crate::MemoryRegion {
+fn target(connected: &ConnectedQp<'_>, length: u32) -> crate::MemoryRegion {
     let region = connected.region(u64::from(length) + 2 * MARGIN, Access::ALL);
     let marks = vec![0xee; usize::try_from(region.length).expect("fits")];
     connected.write(&region, 0, &marks);
@@ -38,7 +38,7 @@ fn target(connected: &Connected<'_>, length: u32) -> crate::MemoryRegion {
 }
 
 /// Looks whether the message is there, and nothing around it was touched.
-fn check(connected: &Connected<'_>, region: &crate::MemoryRegion, number: u64, length: u32) {
+fn check(connected: &ConnectedQp<'_>, region: &crate::MemoryRegion, number: u64, length: u32) {
     let all = usize::try_from(region.length).expect("fits");
     let all = connected.read(region, 0, all);
     let start = usize::try_from(MARGIN).expect("fits") + 1;
@@ -53,7 +53,7 @@ fn check(connected: &Connected<'_>, region: &crate::MemoryRegion, number: u64, l
 }
 
 pub(super) async fn sends_of_all_sizes(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     for (number, length) in (1..).zip(lengths(&connected)) {
         if side.is_first() {
             let source = connected.region(u64::from(length) + 3, Access::NONE);
@@ -81,7 +81,7 @@ pub(super) async fn sends_of_all_sizes(side: &Side<'_>) {
 }
 
 pub(super) async fn writes_of_all_sizes(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     for (number, length) in (1..).zip(lengths(&connected)) {
         let region = target(&connected, length);
         if !side.is_first() {
@@ -112,7 +112,7 @@ pub(super) async fn writes_of_all_sizes(side: &Side<'_>) {
 }
 
 pub(super) async fn reads_of_all_sizes(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     for (number, length) in (1..).zip(lengths(&connected)) {
         let region = target(&connected, length);
         if !side.is_first() {
@@ -137,7 +137,7 @@ pub(super) async fn reads_of_all_sizes(side: &Side<'_>) {
 }
 
 pub(super) async fn scatter_and_gather(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(64 << 10, Access::ALL);
     let message = pattern(1, 30_000);
     if side.is_first() {
@@ -183,7 +183,7 @@ pub(super) async fn scatter_and_gather(side: &Side<'_>) {
 }
 
 pub(super) async fn immediate_data(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(8192, Access::ALL);
     connected.write(&region, 0, &pattern(u64::from(side.is_first()), 8192));
     if !side.is_first() {
@@ -227,7 +227,7 @@ pub(super) async fn immediate_data(side: &Side<'_>) {
 }
 
 pub(super) async fn inline_data(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let capabilities = side.verbs.query_qp(connected.qp).expect("a queue pair").cap;
     let most = capabilities.max_inline_data;
     assert!(most >= 64, "less than was asked for");

@@ -2,7 +2,7 @@
 //! flushed.
 
 use super::Side;
-use super::connected::{Connected, Setup};
+use super::connected::{ConnectedQp, Setup};
 use crate::{Access, AtomicCap, MemoryRegion, Operation, QpState, RcOptions, WcStatus};
 
 /// The one-sided operations on a place of the other side.
@@ -30,7 +30,7 @@ fn one_sided(side: &Side<'_>, remote_addr: u64, rkey: u32) -> Vec<Operation> {
 /// The request fails with this status, the next ones are flushed, and the queue pair is in the
 /// error state.
 async fn fails(
-    connected: &Connected<'_>,
+    connected: &ConnectedQp<'_>,
     operation: Operation,
     region: &MemoryRegion,
     status: WcStatus,
@@ -51,7 +51,7 @@ async fn fails(
     assert_eq!(connected.look(connected.send_cq), None);
 }
 
-async fn flushed(connected: &Connected<'_>, wr_id: u64) {
+async fn flushed(connected: &ConnectedQp<'_>, wr_id: u64) {
     let completion = connected.sent().await;
     let facts = (completion.wr_id, completion.status, completion.opcode);
     assert_eq!(facts, (wr_id, WcStatus::WrFlushErr, None));
@@ -70,7 +70,7 @@ async fn all_fail(
     let count = one_sided(side, 0, 0).len().min(kinds);
     let other = side.swap(&[u8::try_from(count).expect("few")]).await;
     for kind in 0..count.min(usize::from(other[0])) {
-        let connected = Connected::new(side, setup).await;
+        let connected = ConnectedQp::new(side, setup).await;
         let region = connected.region(4096, if side.is_first() { Access::ALL } else { access });
         if !side.is_first() {
             connected.post_recv(7, &connected.region(64, Access::LOCAL_WRITE), 0, 64);
@@ -134,7 +134,7 @@ pub(super) async fn missing_rights_of_the_queue_pair(side: &Side<'_>) {
 
 pub(super) async fn wrong_local_keys(side: &Side<'_>) {
     for kind in 0..3 {
-        let connected = Connected::usual(side).await;
+        let connected = ConnectedQp::usual(side).await;
         let region = connected.region(4096, Access::ALL);
         let mut wrong = region;
         match kind {
@@ -168,7 +168,7 @@ pub(super) async fn receives_that_are_too_short(side: &Side<'_>) {
     } else {
         (WcStatus::RemInvReqErr, WcStatus::LocLenErr)
     };
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(4096, Access::LOCAL_WRITE);
     if side.is_first() {
         side.meet().await;
@@ -194,7 +194,7 @@ pub(super) async fn no_receive_posted(side: &Side<'_>) {
         },
         ..Setup::default()
     };
-    let connected = Connected::new(side, &setup).await;
+    let connected = ConnectedQp::new(side, &setup).await;
     let region = connected.region(64, Access::LOCAL_WRITE);
     if side.is_first() {
         fails(
@@ -215,7 +215,7 @@ pub(super) async fn no_receive_posted(side: &Side<'_>) {
 
 /// Who has flow control of their own may ask again for ever.
 pub(super) async fn a_late_receive(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(64, Access::LOCAL_WRITE);
     if side.is_first() {
         connected.write(&region, 0, b"patience");
@@ -238,7 +238,7 @@ pub(super) async fn a_late_receive(side: &Side<'_>) {
 }
 
 pub(super) async fn the_error_state_flushes(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(64, Access::LOCAL_WRITE);
     if side.is_first() {
         // Nobody receives them.
@@ -278,7 +278,7 @@ pub(super) async fn the_peer_is_gone(side: &Side<'_>) {
         },
         ..Setup::default()
     };
-    let connected = Connected::new(side, &setup).await;
+    let connected = ConnectedQp::new(side, &setup).await;
     if side.is_first() {
         let region = connected.region(64, Access::LOCAL_WRITE);
         side.meet().await;

@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use super::Side;
-use super::connected::{Connected, Setup, pattern};
+use super::connected::{ConnectedQp, Setup, pattern};
 use crate::{
     Access, CompletionQueue, Operation, ProtectionDomain, QueuePair, RegionMemory, VerbsError,
 };
 
 /// A message arrives in the program's own buffer: without a copy.
 pub(super) async fn owned_memory_comes_back(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let buffer = vec![1_u8; 50_000];
     let place = buffer.as_ptr();
     let region = connected.register(RegionMemory::Owned(buffer), Access::LOCAL_WRITE);
@@ -35,7 +35,7 @@ pub(super) async fn owned_memory_comes_back(side: &Side<'_>) {
 
 /// A message leaves from bytes that others hold too, and that cannot be written to.
 pub(super) async fn memory_that_is_only_read(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let bytes = Rc::new(pattern(2, 30_001));
     let memory = RegionMemory::ReadOnly(Rc::clone(&bytes));
     let shared = connected.register(memory, Access::REMOTE_READ);
@@ -66,7 +66,7 @@ pub(super) async fn memory_that_is_only_read(side: &Side<'_>) {
 }
 
 pub(super) async fn what_cannot_be_registered(side: &Side<'_>) {
-    let connected = Connected::prepared(side, &Setup::default());
+    let connected = ConnectedQp::prepared(side, &Setup::default());
     let shared = Rc::new(vec![1, 2, 3]);
     let read_only = || RegionMemory::ReadOnly(Rc::clone(&shared));
     let local = Access::LOCAL_WRITE;
@@ -114,7 +114,7 @@ pub(super) async fn what_cannot_be_registered(side: &Side<'_>) {
 pub(super) async fn old_handles_are_refused(side: &Side<'_>) {
     let verbs = side.verbs;
     let is_unknown = |error: &VerbsError| matches!(error, VerbsError::NoSuchHandle { .. });
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(64, Access::LOCAL_WRITE);
     connected.deregister(&region);
     let refused = verbs.dereg_mr(&region).expect_err("gone");
@@ -144,7 +144,7 @@ pub(super) async fn old_handles_are_refused(side: &Side<'_>) {
 }
 
 pub(super) async fn what_is_in_use_stays(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(64, Access::LOCAL_WRITE);
     let verbs = side.verbs;
     let is_busy = |result: Result<(), VerbsError>| matches!(result, Err(VerbsError::Busy { .. }));

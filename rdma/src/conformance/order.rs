@@ -1,6 +1,6 @@
 //! Order of operations and completions.
 
-use super::connected::{Connected, Setup, pattern};
+use super::connected::{ConnectedQp, Setup, pattern};
 use super::{Side, wait_a_little};
 use crate::{
     Access, Operation, Payload, QpCapabilities, SendFlags, SendRequest, VerbsError, WcOpcode,
@@ -10,7 +10,7 @@ use crate::{
 const MANY: u64 = 60;
 
 pub(super) async fn messages_arrive_in_order(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(MANY * 10_000, Access::LOCAL_WRITE);
     let length = |number: u64| (number * 997 % 9_001) as u32;
     if side.is_first() {
@@ -47,7 +47,7 @@ pub(super) async fn messages_arrive_in_order(side: &Side<'_>) {
 }
 
 pub(super) async fn completions_come_in_order(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(64 << 10, Access::ALL);
     if !side.is_first() {
         for wr_id in 0..20 {
@@ -108,7 +108,7 @@ async fn signals(side: &Side<'_>, sq_sig_all: bool, expected: &[u64]) {
         sq_sig_all,
         ..Setup::default()
     };
-    let connected = Connected::new(side, &setup).await;
+    let connected = ConnectedQp::new(side, &setup).await;
     let region = connected.region(64, Access::LOCAL_WRITE);
     if side.is_first() {
         side.meet().await;
@@ -143,7 +143,7 @@ async fn signals(side: &Side<'_>, sq_sig_all: bool, expected: &[u64]) {
 pub(super) async fn a_fence_waits_for_reads(side: &Side<'_>) {
     const LENGTH: u32 = 20_000;
     const ROUNDS: u64 = 20;
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(2 * u64::from(LENGTH), Access::ALL);
     let remote = side.swap_region(&region).await;
     for round in 1..=ROUNDS {
@@ -189,7 +189,7 @@ pub(super) async fn full_queues_refuse(side: &Side<'_>) {
         },
         ..Setup::default()
     };
-    let connected = Connected::new(side, &setup).await;
+    let connected = ConnectedQp::new(side, &setup).await;
     let region = connected.region(64, Access::LOCAL_WRITE);
     let mut taken = 0;
     if side.is_first() {
@@ -235,7 +235,7 @@ pub(super) async fn full_queues_refuse(side: &Side<'_>) {
 
 /// Who asks is told once; who asks for solicited completions is not told of others.
 pub(super) async fn notifications(side: &Side<'_>) {
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(64, Access::LOCAL_WRITE);
     let send = |wr_id, solicited| {
         connected.post_request(&SendRequest {

@@ -1,6 +1,6 @@
 //! The states of a queue pair: IBA 10.3.1.
 
-use super::connected::{Connected, Setup};
+use super::connected::{ConnectedQp, Setup};
 use super::{Side, wait_a_little};
 use crate::{
     Access, AsyncEvent, Operation, Payload, QpModify, QpState, RecvRequest, SendFlags, SendRequest,
@@ -9,7 +9,7 @@ use crate::{
 
 /// A refused change leaves the state as it is.
 pub(super) async fn transitions_that_are_not_allowed(side: &Side<'_>) {
-    let connected = Connected::prepared(side, &Setup::default());
+    let connected = ConnectedQp::prepared(side, &Setup::default());
     let refuse = |from: QpState, to: &[QpState]| {
         assert_eq!(connected.state(), from);
         for &to in to {
@@ -44,7 +44,7 @@ pub(super) async fn transitions_that_are_not_allowed(side: &Side<'_>) {
 }
 
 pub(super) async fn posting_too_early(side: &Side<'_>) {
-    let connected = Connected::prepared(side, &Setup::default());
+    let connected = ConnectedQp::prepared(side, &Setup::default());
     let region = connected.region(64, Access::LOCAL_WRITE);
     let sges = [region.sge(0, 8)];
     let send = SendRequest {
@@ -80,7 +80,7 @@ pub(super) async fn posting_too_early(side: &Side<'_>) {
 
 /// From the error state over RESET into use again.
 pub(super) async fn a_queue_pair_is_used_again(side: &Side<'_>) {
-    let mut connected = Connected::usual(side).await;
+    let mut connected = ConnectedQp::usual(side).await;
     let region = connected.region(64, Access::LOCAL_WRITE);
     for round in 0..3 {
         if side.is_first() {
@@ -112,7 +112,7 @@ pub(super) async fn a_queue_pair_is_used_again(side: &Side<'_>) {
 /// What has begun ends, what is posted then waits, and goes on later.
 pub(super) async fn draining(side: &Side<'_>) {
     const LENGTH: u32 = 1 << 20;
-    let connected = Connected::usual(side).await;
+    let connected = ConnectedQp::usual(side).await;
     let region = connected.region(u64::from(LENGTH), Access::LOCAL_WRITE);
     let drain = || {
         let modify = QpModify {
@@ -164,7 +164,7 @@ pub(super) async fn draining(side: &Side<'_>) {
     connected.close().await;
 }
 
-async fn drained(connected: &Connected<'_>) {
+async fn drained(connected: &ConnectedQp<'_>) {
     loop {
         let event = connected.side.verbs.get_async_event();
         match event.expect("an adapter that works") {

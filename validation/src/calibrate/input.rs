@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sim_core::Digest;
 
-use super::{CalibrateError, CalibrateOptions, Sentinel};
+use super::{CalibrateError, CalibrateOptions, ReferenceBlock};
 use crate::compare::sentinel_times;
 use crate::facts::Facts;
 use crate::fit::Rules;
@@ -34,7 +34,7 @@ pub(super) struct Input {
     pub(super) samples: Vec<(u64, f64)>,
     pub(super) states: Vec<States>,
     pub(super) sessions: Vec<(u32, f64)>,
-    pub(super) sentinels: Vec<Sentinel>,
+    pub(super) sentinels: Vec<ReferenceBlock>,
     /// Bytes and seconds.
     pub(super) sentinel_times: Vec<(u64, f64)>,
     pub(super) rules: Rules,
@@ -242,7 +242,7 @@ fn steady(block: &Block, states: &[States]) -> Option<Block> {
     Some(block)
 }
 
-fn sentinels(blocks: &[Block], kernel: Kernel, states: &[States]) -> Vec<Sentinel> {
+fn sentinels(blocks: &[Block], kernel: Kernel, states: &[States]) -> Vec<ReferenceBlock> {
     let ours = || {
         blocks.iter().filter_map(|block| {
             let wanted = block.set == Set::Sentinel && block.kernel == kernel;
@@ -265,7 +265,7 @@ fn sentinels(blocks: &[Block], kernel: Kernel, states: &[States]) -> Vec<Sentine
     ours()
         .map(|(block, time)| {
             let of_session = states.iter().find(|one| one.session == block.session);
-            Sentinel {
+            ReferenceBlock {
                 session: block.session,
                 number: block.number,
                 size: block.size,

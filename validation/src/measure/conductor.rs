@@ -68,14 +68,14 @@ pub async fn measure(
             .push("one rank has nobody to talk to".to_owned());
         return Ok(());
     }
-    let mut conductor = Conductor::new(&world, (*options).clone(), progress).await;
+    let mut conductor = MeasureDriver::new(&world, (*options).clone(), progress).await;
     let result = conductor.all().await;
     tell(&world, None).await?;
     *session.borrow_mut() = conductor.finish();
     result
 }
 
-struct Conductor<'a> {
+struct MeasureDriver<'a> {
     world: &'a Comm,
     options: MeasureOptions,
     ranks: u32,
@@ -94,7 +94,7 @@ struct Conductor<'a> {
     progress: Tell,
 }
 
-impl<'a> Conductor<'a> {
+impl<'a> MeasureDriver<'a> {
     async fn new(world: &'a Comm, options: MeasureOptions, progress: Tell) -> Self {
         let ranks = u32::try_from(world.size()).unwrap_or(u32::MAX);
         Self {

@@ -21,16 +21,16 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token, Waker};
 use mpi::connection::ConnectionId;
 
-use super::auth::{Purpose, Secret};
-use super::control::{self, FromRank, ToRank};
+use super::auth::{ConnectionPurpose, Secret};
+use super::auth_listener::{AuthListener, STRANGERS_MAX};
+use super::control::{self, CoordinatorMessage, RankMessage};
 use super::descendants;
-use super::gate::{Gate, STRANGERS_MAX};
 use super::keepalive::is_silence;
 use super::opening::{Opened, Openings};
 
 /// Requests of the rank.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum ManagerCommand {
     /// A socket to another rank.
     Connect {
         /// Purpose of the socket.
@@ -43,12 +43,12 @@ pub(super) enum Order {
     /// Nobody else is let in.
     Shut,
     /// Something for the coordinator.
-    Tell(FromRank),
+    Tell(RankMessage),
 }
 
 /// Answers to the rank.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum ManagerEvent {
     /// A socket that it wanted.
     Connected(ConnectionId, TcpStream),
     /// A socket that it wanted could not be opened, and the last reason.
@@ -56,7 +56,7 @@ pub(super) enum News {
     /// Somebody of the run has connected.
     Accepted(TcpStream),
     /// All ranks are here.
-    Book(ToRank),
+    Book(CoordinatorMessage),
     /// A rank is lost.
     Lost(u32),
     /// Nobody needs this rank any more.
@@ -65,10 +65,10 @@ pub(super) enum News {
 
 /// The rank's end.
 #[derive(Debug)]
-pub(super) struct Porter {
-    orders: Sender<Order>,
+pub(super) struct ConnectionManager {
+    orders: Sender<ManagerCommand>,
     waker: Waker,
-    news: Receiver<News>,
+    news: Receiver<ManagerEvent>,
     /// There is news.
     has_news: Arc<AtomicBool>,
 }
@@ -86,12 +86,12 @@ struct Thread {
     control: TcpStream,
     input: Vec<u8>,
     unsent: Vec<u8>,
-    gate: Option<Gate>,
+    gate: Option<AuthListener>,
     openings: Openings,
     /// The coordinator's name and address; `None` if it runs in this process.
     coordinator: Option<String>,
-    orders: Receiver<Order>,
-    news: Sender<News>,
+    orders: Receiver<ManagerCommand>,
+    news: Sender<ManagerEvent>,
     has_news: Arc<AtomicBool>,
     wakes: Arc<Waker>,
     rank: u32,
@@ -128,7 +128,7 @@ pub(super) fn start(
     doors: Doors,
     secret: &Secret,
     wakes: Arc<Waker>,
-) -> io::Result<(Porter, SocketAddr)> {
+) -> io::Result<(ConnectionManager, SocketAddr)> {
     let Doors {
         rank,
         address,
@@ -145,7 +145,13 @@ pub(super) fn start(
         CONTROL,
         Interest::READABLE | Interest::WRITABLE,
     )?;
-    let gate = Gate::open(registry, GATE, address, Purpose::Rank(rank), secret)?;
+    let gate = AuthListener::open(
+        registry,
+        GATE,
+        address,
+        ConnectionPurpose::Rank(rank),
+        secret,
+    )?;
     if let Some(name) = &congestion {
         gate.set_congestion(name)?;
     }
@@ -173,7 +179,7 @@ pub(super) fn start(
     std::thread::Builder::new()
         .name("porter".to_owned())
         .spawn(move || thread.run())?;
-    let porter = Porter {
+    let porter = ConnectionManager {
         orders,
         waker,
         news,
@@ -182,16 +188,16 @@ pub(super) fn start(
     Ok((porter, address))
 }
 
-impl Porter {
+impl ConnectionManager {
     /// Gives an order.
-    pub(super) fn order(&self, order: Order) {
+    pub(super) fn order(&self, order: ManagerCommand) {
         // Without the thread there is no coordinator, and the process is about to end.
         let _ = self.orders.send(order);
         let _ = self.waker.wake();
     }
 
     /// The next piece of news; cheap when there is none.
-    pub(super) fn news(&self) -> Option<News> {
+    pub(super) fn news(&self) -> Option<ManagerEvent> {
         if !self.has_news.load(Ordering::Acquire) {
             return None;
         }
@@ -206,7 +212,7 @@ impl Porter {
     }
 
     /// Waits for the next piece of news.
-    pub(super) fn wait(&self) -> Option<News> {
+    pub(super) fn wait(&self) -> Option<ManagerEvent> {
         self.news.recv().ok()
     }
 }
@@ -251,7 +257,7 @@ impl Thread {
         }
     }
 
-    fn tell(&self, news: News) {
+    fn tell(&self, news: ManagerEvent) {
         let _ = self.news.send(news);
         self.has_news.store(true, Ordering::Release);
         let _ = self.wakes.wake();
@@ -260,8 +266,8 @@ impl Thread {
     fn tell_all(&self, ended: impl IntoIterator<Item = (ConnectionId, Opened)>) {
         for (connection, opened) in ended {
             self.tell(match opened {
-                Ok(stream) => News::Connected(connection, stream),
-                Err(error) => News::NotConnected(connection, error),
+                Ok(stream) => ManagerEvent::Connected(connection, stream),
+                Err(error) => ManagerEvent::NotConnected(connection, error),
             });
         }
     }
@@ -274,7 +280,7 @@ impl Thread {
                 let (news, has_news, wakes) = (&self.news, &self.has_news, &self.wakes);
                 if let Some(gate) = &mut self.gate {
                     gate.handle(self.poll.registry(), event, &mut |stream| {
-                        let _ = news.send(News::Accepted(stream));
+                        let _ = news.send(ManagerEvent::Accepted(stream));
                         has_news.store(true, Ordering::Release);
                         let _ = wakes.wake();
                     });
@@ -290,7 +296,7 @@ impl Thread {
     fn take_orders(&mut self) {
         while let Ok(order) = self.orders.try_recv() {
             match order {
-                Order::Connect {
+                ManagerCommand::Connect {
                     connection,
                     peer,
                     address,
@@ -299,8 +305,8 @@ impl Thread {
                     let ended = self.openings.open(self.poll.registry(), to);
                     self.tell_all(ended);
                 }
-                Order::Shut => self.gate = None,
-                Order::Tell(message) => {
+                ManagerCommand::Shut => self.gate = None,
+                ManagerCommand::Tell(message) => {
                     self.unsent.extend(control::encode(&message));
                     self.speak();
                 }
@@ -314,13 +320,15 @@ impl Thread {
         let ended = self.read();
         loop {
             match control::decode(&mut self.input) {
-                Ok(Some(ToRank::Lost { rank })) => self.tell(News::Lost(rank)),
-                Ok(Some(ToRank::Over)) => {
+                Ok(Some(CoordinatorMessage::Lost { rank })) => self.tell(ManagerEvent::Lost(rank)),
+                Ok(Some(CoordinatorMessage::Over)) => {
                     self.is_over = true;
-                    self.tell(News::Over);
+                    self.tell(ManagerEvent::Over);
                 }
-                Ok(Some(book @ ToRank::Book { .. })) => self.tell(News::Book(book)),
-                Ok(Some(ToRank::Stop)) => descendants::exit_with(STOPPED),
+                Ok(Some(book @ CoordinatorMessage::Book { .. })) => {
+                    self.tell(ManagerEvent::Book(book));
+                }
+                Ok(Some(CoordinatorMessage::Stop)) => descendants::exit_with(STOPPED),
                 Err(error) => self.alone(&format!("it says what no coordinator says: {error}")),
                 Ok(None) => break,
             }

@@ -20,7 +20,7 @@ const SHORTEST: u64 = 4096;
 
 /// Regions of a device for copies.
 #[derive(Debug)]
-pub(crate) struct Copies {
+pub(crate) struct BounceBuffers {
     pd: ProtectionDomain,
     access: Access,
     /// Longer messages are not copied.
@@ -32,7 +32,7 @@ pub(crate) struct Copies {
     bytes: u64,
 }
 
-impl Copies {
+impl BounceBuffers {
     pub(crate) const fn new(
         pd: ProtectionDomain,
         access: Access,

@@ -18,7 +18,7 @@ const LENGTH_MAX: u64 = 4096;
 
 /// Facts that a process needs.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
-pub struct Ticket {
+pub struct LaunchInfo {
     /// Number of the rank.
     pub rank: u32,
     /// Their number.
@@ -35,7 +35,7 @@ pub struct Ticket {
     secret: String,
 }
 
-impl Ticket {
+impl LaunchInfo {
     /// The ticket of a rank.
     pub fn new(
         (rank, size): (u32, u32),
@@ -89,9 +89,9 @@ mod tests {
     fn a_ticket_is_read_as_it_was_written_and_nothing_else_is() {
         let secret = Secret::random().unwrap();
         let address = "127.0.0.1:4000".parse().unwrap();
-        let ticket = Ticket::new((1, 2), (1, 2), address, Some(7), &secret);
+        let ticket = LaunchInfo::new((1, 2), (1, 2), address, Some(7), &secret);
         let line = ticket.to_line();
-        assert_eq!(Ticket::read(line.as_bytes()).unwrap(), ticket);
+        assert_eq!(LaunchInfo::read(line.as_bytes()).unwrap(), ticket);
         assert_eq!(ticket.secret(), Some(secret));
         let wrong = [
             String::new(),
@@ -101,7 +101,7 @@ mod tests {
             "x".repeat(100_000),
         ];
         for text in wrong {
-            assert!(Ticket::read(text.as_bytes()).is_err(), "{text}");
+            assert!(LaunchInfo::read(text.as_bytes()).is_err(), "{text}");
         }
     }
 }

@@ -17,12 +17,12 @@ const TOTAL_MAX: usize = 64 << 20;
 
 /// Buffers that are kept.
 #[derive(Debug, Default)]
-pub(super) struct Spares {
+pub(super) struct BufferPool {
     by_length: BTreeMap<usize, Vec<Vec<u8>>>,
     total: usize,
 }
 
-impl Spares {
+impl BufferPool {
     /// Keeps memory that nobody needs any more. If there is too much of it then, what was kept
     /// before goes.
     pub(super) fn keep(&mut self, mut memory: Vec<u8>) {
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn memory_comes_back_for_messages_of_its_length() {
-        let mut spares = Spares::default();
+        let mut spares = BufferPool::default();
         let memory = vec![1; LENGTH_MIN];
         let place = memory.as_ptr();
         spares.keep(memory);
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn short_memory_is_not_kept_and_long_memory_not_without_end() {
-        let mut spares = Spares::default();
+        let mut spares = BufferPool::default();
         spares.keep(vec![1; LENGTH_MIN - 1]);
         assert_eq!(spares.total, 0);
         for _ in 0..3 {

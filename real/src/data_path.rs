@@ -8,7 +8,7 @@ use mpi::channel::{Event, Packet, Token};
 use mpi::connection::{ConnectionId, Failure};
 
 /// Duties of a back end for connections.
-pub(super) trait Carrier: fmt::Debug {
+pub(super) trait DataPath: fmt::Debug {
     /// Returns the bytes that go with the request to connect to a rank.
     fn asks(&mut self, connection: ConnectionId, peer: u32) -> Vec<u8> {
         let _ = (connection, peer);
@@ -58,7 +58,7 @@ pub(super) trait Carrier: fmt::Debug {
     const CARRIES: bool = false;
 
     /// The next thing that has happened to packets that are carried elsewhere.
-    fn happened(&mut self) -> Option<Carried> {
+    fn happened(&mut self) -> Option<DataPathEvent> {
         None
     }
 
@@ -78,7 +78,7 @@ pub(super) trait Carrier: fmt::Debug {
     expect(dead_code, reason = "there is no such carrier in this build")
 )]
 #[derive(Debug)]
-pub(super) enum Carried {
+pub(super) enum DataPathEvent {
     /// Something has arrived that the peer has posted.
     Arrived(Option<ConnectionId>, Event),
     /// Something else that the message layer is to hear.
@@ -89,6 +89,6 @@ pub(super) enum Carried {
 
 /// Packets travel on the sockets.
 #[derive(Debug, Default)]
-pub(super) struct InStream;
+pub(super) struct SocketDataPath;
 
-impl Carrier for InStream {}
+impl DataPath for SocketDataPath {}

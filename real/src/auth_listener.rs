@@ -10,7 +10,7 @@
 //! Where no descriptor is left for one more, the same one is closed; if there is none, the listener
 //! rests for [`REST`].
 //!
-//! Nothing that a stranger does is an error of the run. The [`Tally`] is told when ranks do not
+//! Nothing that a stranger does is an error of the run. The [`RankCounters`] is told when ranks do not
 //! come.
 //!
 //! *Not modelled*: how many connections the system keeps that were not accepted yet; those beyond
@@ -27,7 +27,7 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry, Token};
 use rustix::io::Errno;
 
-use super::auth::{Handshake, Purpose, Secret, Side};
+use super::auth::{ConnectionPurpose, Handshake, Secret, Side};
 use super::{clock, congestion, descriptors};
 
 /// The time that a handshake may take.
@@ -49,7 +49,7 @@ const REST: Duration = Duration::from_millis(100);
 
 /// The connections that have not authenticated, over the life of a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Tally {
+pub(super) struct RankCounters {
     /// Those that said what no process of the run says, or ended before they had authenticated.
     pub failed: u64,
     /// Those that took longer than [`PATIENCE`].
@@ -60,7 +60,7 @@ pub(super) struct Tally {
     pub exhausted: u64,
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for RankCounters {
     /// A clause of a message; nothing if there is nothing to tell.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.failed + self.late + self.evicted;
@@ -85,7 +85,7 @@ impl fmt::Display for Tally {
 
 /// A socket in its handshake.
 #[derive(Debug)]
-pub(super) struct Stranger {
+pub(super) struct PendingHandshake {
     pub stream: TcpStream,
     handshake: Handshake,
     unsent: Vec<u8>,
@@ -104,7 +104,7 @@ pub(super) enum Progress {
     Gone,
 }
 
-impl Stranger {
+impl PendingHandshake {
     /// Begins a handshake on a socket to this peer.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Stranger {
     pub(super) fn new(
         (stream, peer): (TcpStream, IpAddr),
         side: Side,
-        purpose: Purpose,
+        purpose: ConnectionPurpose,
         secret: &Secret,
     ) -> io::Result<Self> {
         let mut handshake = Handshake::new(side, purpose, secret)?;
@@ -173,19 +173,19 @@ fn network(address: IpAddr) -> [u8; 8] {
 
 /// A listener with its strangers.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct AuthListener {
     listener: TcpListener,
     secret: Secret,
-    purpose: Purpose,
+    purpose: ConnectionPurpose,
     /// The token of the listener; those of strangers follow.
     first: usize,
-    strangers: Vec<Option<Stranger>>,
-    tally: Tally,
+    strangers: Vec<Option<PendingHandshake>>,
+    tally: RankCounters,
     /// Nothing is accepted before that moment.
     rests_until_ns: Option<u64>,
 }
 
-impl Gate {
+impl AuthListener {
     /// Opens a gate; it uses the tokens from `first` to `first +` [`STRANGERS_MAX`].
     ///
     /// # Errors
@@ -194,7 +194,7 @@ impl Gate {
         registry: &Registry,
         first: usize,
         address: SocketAddr,
-        purpose: Purpose,
+        purpose: ConnectionPurpose,
         secret: &Secret,
     ) -> io::Result<Self> {
         let mut listener = TcpListener::bind(address)?;
@@ -208,13 +208,13 @@ impl Gate {
             strangers: (0..descriptors::for_strangers(STRANGERS_MAX))
                 .map(|_| None)
                 .collect(),
-            tally: Tally::default(),
+            tally: RankCounters::default(),
             rests_until_ns: None,
         })
     }
 
     /// The connections that have not authenticated.
-    pub(super) const fn tally(&self) -> Tally {
+    pub(super) const fn tally(&self) -> RankCounters {
         self.tally
     }
 
@@ -303,7 +303,7 @@ impl Gate {
         stream: (TcpStream, IpAddr),
         known: &mut impl FnMut(TcpStream),
     ) {
-        let stranger = Stranger::new(stream, Side::Accepts, self.purpose, &self.secret);
+        let stranger = PendingHandshake::new(stream, Side::Accepts, self.purpose, &self.secret);
         let Ok(mut stranger) = stranger else { return };
         if self.strangers.iter().all(Option::is_some) {
             self.evict();

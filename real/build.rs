@@ -1,7 +1,7 @@
 //! With the feature `verbs`: says at once, and by the names of Debian's packages, what is missing.
 //! The build of `ibverbs-sys` would say it later and in many words.
 //!
-//! What it cannot judge it lets pass. `SIMRUN_VERBS_UNCHECKED=1` lets everything pass.
+//! A machine that it cannot check passes. `SIMRUN_VERBS_UNCHECKED=1` lets everything pass.
 
 use std::env;
 use std::path::Path;

@@ -48,7 +48,7 @@ impl BounceBuffers {
         }
     }
 
-    /// Whether a message of so many bytes is copied.
+    /// Returns true if a message of this many bytes is copied.
     pub(crate) const fn takes(&self, length: u64) -> bool {
         length <= self.longest
     }

@@ -1,4 +1,4 @@
-//! What comes back from the adapter: ends of what was posted, packets and messages that have
+//! Completions of the adapter: finished work requests, packets and messages that have
 //! arrived, failures.
 //!
 //! A receive is posted again as soon as its packet has been copied out of it, before the message
@@ -19,10 +19,10 @@ use mpi::Buffer;
 use mpi::channel::{Event, Header, Packet, Returned, Token};
 use mpi::connection::Failure;
 
-/// What marks the numbers of receives; those of what is sent count from 0.
+/// Bit that marks the work request ids of receives; the ids of sends count from 0.
 pub(crate) const RECEIVE: u64 = 1 << 63;
 
-/// Completions are fetched so many at a time.
+/// Number of completions that one poll fetches.
 const BATCH: usize = 32;
 
 /// Why a connection fails, for the message layer and for a log.

@@ -21,7 +21,7 @@ use crate::wire::Memory;
 use mpi::channel::{Event, Packet, Token};
 use mpi::connection::Failure;
 
-/// What has happened at a device.
+/// An event of a device.
 #[derive(Debug)]
 pub enum DeviceEvent {
     /// Something has arrived that the message layer of the other side has posted.
@@ -39,13 +39,13 @@ pub enum DeviceEvent {
     Notice(String),
     /// A connection has failed, and is closed.
     Broken {
-        /// Which one; `None` if it was closed before, so that nobody has to care.
+        /// The connection; `None` if it was closed before.
         link: Option<LinkId>,
         /// Its peer.
         peer: u32,
         /// Why.
         why: Failure,
-        /// What the adapter says, for a log.
+        /// Text of the adapter, for a log.
         detail: String,
     },
 }
@@ -63,7 +63,7 @@ pub(crate) struct ReceiveRegion {
     /// The message is copied out of it, and it stays registered.
     pub(crate) is_copied: bool,
     pub(crate) is_phantom: bool,
-    /// What is answered when it is there, if it is fetched.
+    /// Answer to send when the message has arrived, if it is fetched.
     pub(crate) answer: Option<Packet>,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Buffers {
     pub(crate) free: Vec<u32>,
 }
 
-/// What identifies a peer's or our operation.
+/// Identifies an operation of a peer or of this rank.
 pub(crate) type RendezvousKey = (u32, Token);
 
 /// The connections of a rank over an adapter. Calls never wait.
@@ -150,7 +150,7 @@ impl Device {
     /// A device without connections over an adapter.
     ///
     /// # Errors
-    /// What the adapter refuses.
+    /// Any error of the adapter.
     pub fn new(verbs: Rc<dyn Verbs>, options: Options) -> Result<Self, VerbsError> {
         let port = verbs.query_port(options.connection.port_num)?;
         let pd = verbs.alloc_pd()?;
@@ -204,7 +204,7 @@ impl Device {
     /// was: what the other side has to know. From now on the other side may send.
     ///
     /// # Errors
-    /// What the adapter refuses.
+    /// Any error of the adapter.
     pub fn endpoint(
         &mut self,
         link: LinkId,
@@ -398,7 +398,7 @@ impl Device {
         Ok(())
     }
 
-    /// Whether there is such a connection, prepared or in use.
+    /// Returns true if this connection exists, prepared or in use.
     #[must_use]
     pub fn has(&self, link: LinkId) -> bool {
         self.current.contains_key(&link)
@@ -424,7 +424,7 @@ impl Device {
         }
     }
 
-    /// Whether everything that was posted on a connection has arrived.
+    /// Returns true if everything that was posted on a connection has arrived.
     #[must_use]
     pub fn is_drained(&self, link: LinkId) -> bool {
         let link = self
@@ -593,8 +593,8 @@ impl Device {
         self.verbs.query_device().name.clone()
     }
 
-    /// How often the registration of a message that was sent from where it is was found, and how
-    /// often it had to be made.
+    /// Number of sends without a copy whose registration was found, and number for which it
+    /// was made.
     #[must_use]
     pub const fn registrations(&self) -> (u64, u64) {
         (self.registrations.found, self.registrations.made)

@@ -29,7 +29,7 @@ pub(crate) enum Stage {
     Open,
 }
 
-/// What waits to be posted.
+/// A work request that waits to be posted.
 #[derive(Debug)]
 pub(crate) enum Job {
     /// A frame, into a receive of the other side.
@@ -65,7 +65,7 @@ pub(crate) enum Job {
     },
 }
 
-/// What is to be done when a request is over.
+/// Action on the completion of a request.
 #[derive(Debug)]
 pub(crate) enum Then {
     /// Nothing.
@@ -102,7 +102,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Whether everything that is to be sent has arrived.
+    /// Returns true if everything that was to be sent has arrived.
     pub(crate) fn is_drained(&self) -> bool {
         self.pending.is_empty() && self.posted.is_empty()
     }

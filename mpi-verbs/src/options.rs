@@ -1,4 +1,4 @@
-//! What can be chosen about the packet channel, with values that are safe on any healthy network.
+//! Options of the packet channel; the default values are safe on any healthy network.
 //!
 //! All ranks of a run must have the same values of what both sides of a connection have to agree
 //! about: `eager_threshold`, `credits`, `reserved`.
@@ -9,7 +9,7 @@ use crate::wire;
 use mpi::Limits;
 use mpi::channel::{Settings, Variant};
 
-/// How long messages travel, from registered memory into registered memory.
+/// Protocol of long messages, from registered memory into registered memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rendezvous {
     /// The receiver names the place, and the sender writes there: RTS, CTS, data.
@@ -27,7 +27,7 @@ pub struct Options {
     /// 1.07 s: the round trip of an adapter in software may be above shorter ones), retries (7),
     /// retries when no receive is posted (for ever; there always is one) and their timer.
     pub connection: RcOptions,
-    /// How long messages travel.
+    /// Protocol of long messages.
     pub rendezvous: Rendezvous,
     /// Messages shorter than this many bytes are sent eagerly; also the longest payload of a
     /// packet, and so what a packet buffer has to hold.

@@ -20,7 +20,7 @@ use std::rc::{Rc, Weak};
 
 use rdma::{Access, MemoryRegion, ProtectionDomain, RegionMemory, RegisterError, Verbs};
 
-/// What a registration is found by: where the memory is. While it is registered nothing else can be
+/// Key of a registration: the address of the memory. While it is registered nothing else can be
 /// there.
 pub(crate) type Key = usize;
 
@@ -58,7 +58,7 @@ pub(crate) struct RegistrationCache {
     noted: BTreeMap<Key, Weak<Vec<u8>>>,
     bytes: u64,
     uses: u64,
-    /// How often a registration was found, and how often it had to be made.
+    /// Number of registrations that were found, and number that were made.
     pub(crate) found: u64,
     pub(crate) made: u64,
 }
@@ -83,7 +83,7 @@ impl RegistrationCache {
         }
     }
 
-    /// Whether this memory is sent for the first time, as far as is known.
+    /// Returns true if no send of this memory is recorded.
     pub(crate) fn is_new(&mut self, memory: &Rc<Vec<u8>>) -> bool {
         let key = Rc::as_ptr(memory).addr();
         if self.entries.contains_key(&key) || self.noted.remove(&key).is_some() {

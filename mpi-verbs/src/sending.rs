@@ -1,4 +1,4 @@
-//! What is posted: packets, messages to where the other side wants them, and the other side's
+//! Posted work requests: packets, messages to where the other side wants them, and the other side's
 //! messages to where we want them.
 //!
 //! * A packet is a frame in one SEND. Up to [`Options::inline`](super::Options::inline) bytes the

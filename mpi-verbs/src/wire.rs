@@ -1,4 +1,4 @@
-//! How packets are written where they really travel: frames, each a head of at most [`HEAD_MAX`]
+//! Wire format of packets: frames, each a head of at most [`HEAD_MAX`]
 //! bytes and a payload.
 //!
 //! The only place that forms or reads them. All numbers are little-endian and have a fixed width:
@@ -13,9 +13,9 @@
 //!     memory: address (8) key (4)                                if the flag says so
 //! ```
 //!
-//! The [`RdmaExtension`] is what channels say to each other that reach each other's memory: where a message
-//! can be fetched (with an RTS), where it shall go (with a CTS), that it was fetched (with a CTS),
-//! that it is where it shall go (with its data).
+//! The [`RdmaExtension`] is what channels say to each other that reach each other's memory: where a
+//! message can be fetched (with an RTS), where it shall go (with a CTS), that it was fetched (with
+//! a CTS), that it is where it shall go (with its data).
 //!
 //! The frame of a connection's own [messages](mpi::connection::Message) has them as its payload. A
 //! *phantom* payload travels as so many zeros and arrives as a phantom.
@@ -60,18 +60,18 @@ pub struct Head {
     length: usize,
 }
 
-/// What the head of a frame says.
+/// Decoded head of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Frame {
     /// A packet of the message layer.
     Packet {
         /// Its header.
         header: Header,
-        /// What it tells on the way.
+        /// Credits and signs that travel with it.
         returned: Option<Returned>,
-        /// Whether the payload stands only for its length.
+        /// True if the payload has a length and no memory.
         phantom: bool,
-        /// What comes with it between channels that reach each other's memory.
+        /// Extension for channels that reach each other's memory.
         annex: RdmaExtension,
     },
     /// Messages of the connection itself.
@@ -83,7 +83,7 @@ pub enum Frame {
     Bye,
 }
 
-/// What channels tell each other with a packet that reach each other's memory.
+/// Extension of a packet between channels that reach each other's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RdmaExtension {
     /// Memory of the sender of the frame: with an RTS the message, with a CTS the place for it.
@@ -128,7 +128,7 @@ impl fmt::Display for FrameError {
     }
 }
 
-/// How the frames of a kind look.
+/// Layout of the frames of a kind.
 #[derive(Clone, Copy)]
 struct Shape {
     envelope: bool,
@@ -173,7 +173,7 @@ const fn shape(envelope: bool, operation: bool, numbers: usize, max: u64, flags:
     }
 }
 
-/// What a header is in a frame: kind, envelope, operation, numbers, and whether it is detached.
+/// Fields of a header in a frame: kind, envelope, operation, numbers, and the detached flag.
 #[derive(Clone, Copy, Default)]
 struct Fields {
     kind: u8,
@@ -385,7 +385,7 @@ pub fn encode_sign(frame: &Frame) -> Head {
     head
 }
 
-/// How many bytes of payload a packet has in its frame: control packets have none, whatever they
+/// Payload of a packet in its frame, in bytes: control packets have none, whatever they
 /// are in a simulation.
 #[must_use]
 pub fn payload_of(packet: &Packet) -> u64 {

@@ -200,7 +200,7 @@ fn a_flood_waits_for_credits_and_never_finds_no_receive() {
     });
 }
 
-/// What a seed draws, one after another.
+/// Random numbers drawn from a seed.
 struct Draws(u64);
 
 impl Draws {
@@ -342,8 +342,8 @@ fn who_writes_to_a_message_afterwards_does_not_change_what_was_sent() {
     });
 }
 
-/// What is received and passed on is in new memory each time: it is copied, and nothing is
-/// registered any more after the first round.
+/// A message that is received and passed on is in new memory each time: it is copied, and nothing
+/// is registered any more after the first round.
 #[test]
 fn memory_that_is_always_new_is_not_registered_each_time() {
     const ROUNDS: usize = 50;
@@ -420,7 +420,7 @@ fn little_memory_for_registrations_is_used_again() {
     });
 }
 
-/// What stays registered for copies makes room for a message that is too long for them, at both
+/// Memory registered for copies makes room for a message that is too long for them, at both
 /// ends.
 #[test]
 fn memory_that_is_kept_for_copies_makes_room() {

@@ -249,12 +249,12 @@ pub enum AsyncEvent {
     DeviceFatal,
     /// A port came into use.
     PortActive(
-        /// Which one.
+        /// Number of the port.
         u8,
     ),
     /// A port is no longer in use.
     PortErr(
-        /// Which one.
+        /// Number of the port.
         u8,
     ),
     /// Another one, by its number in `enum ibv_event_type`.

@@ -1,8 +1,8 @@
 //! Bringing two queue pairs together: what the sides tell each other, and the attributes with safe
 //! values.
 //!
-//! How they tell each other is not decided here: a socket, a file, or a simulated message will do.
-//! There is no connection manager (IBA 12).
+//! The exchange of endpoints is left to the caller: a socket, a file, or a simulated message will
+//! do. There is no connection manager (IBA 12).
 
 use std::fmt;
 

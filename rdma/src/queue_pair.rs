@@ -1,6 +1,6 @@
 //! Queue pairs: how they are made, their states and their attributes.
 //!
-//! Which transition needs which attributes is in `ibv_modify_qp(3)` and IBA 11.2.4.2; the adapter
+//! The attributes that a transition needs are in `ibv_modify_qp(3)` and IBA 11.2.4.2; the adapter
 //! checks it. [`prepare`](crate::prepare) and [`connect`](crate::connect) know the usual way.
 
 use std::fmt;

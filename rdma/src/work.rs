@@ -141,7 +141,7 @@ pub struct SendRequest<'a> {
     pub operation: Operation,
     /// With which bytes.
     pub payload: Payload<'a>,
-    /// How.
+    /// Flags of the request.
     pub flags: SendFlags,
 }
 

@@ -1,5 +1,5 @@
-//! Whether an adapter can do what was asked of it: what it cannot is refused before a connection is
-//! made, by the name of the option.
+//! Check of the options against the limits of an adapter: an error is reported before a connection
+//! is made, by the name of the option.
 //!
 //! *Not checked*: memory. How much may be registered is known only when it is.
 

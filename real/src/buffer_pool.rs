@@ -1,8 +1,8 @@
 //! Memory of long messages, kept for the next ones.
 //!
-//! What a long message arrives in becomes the receive buffer of the program, and the memory that
-//! this had before is free. Given back to the system and asked for again, it would come with a page
-//! fault for each of its pages; so it is kept for the next message of its length.
+//! The memory that a long message arrives in becomes the receive buffer of the program, and the one
+//! that this had before is free. Given back to the system and asked for again, it would come with a
+//! page fault for each of its pages; so it is kept for the next message of its length.
 //!
 //! *Not modelled*: messages whose lengths differ from one to the next find nothing here and pay for
 //! their pages.

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 
 use mio::net::TcpStream;
 
-/// What Linux has, and what everybody may use of it.
+/// Algorithms that Linux has, and those that every user may choose.
 const LISTS: [&str; 2] = [
     "/proc/sys/net/ipv4/tcp_available_congestion_control",
     "/proc/sys/net/ipv4/tcp_allowed_congestion_control",

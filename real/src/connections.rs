@@ -1,11 +1,11 @@
 //! The connections of a rank over real sockets: the machines of [`mpi::connection`], with the
 //! inputs that sockets give.
 //!
-//! Sockets are opened and let in by the [porter](super::connection_manager), so that the other end of each is
-//! known here. On each socket travel the messages of the connection (handshake, close protocol)
-//! and, if the back end has no better way, the packets: a [`DataPath`] can add bytes to the request
-//! and the answer, and carry packets elsewhere. So a message of the connection tells how many
-//! packets were sent before it, and is kept until they are there.
+//! Sockets are opened and let in by the [porter](super::connection_manager), so that the other end
+//! of each is known here. On each socket travel the messages of the connection (handshake, close
+//! protocol) and, if the back end has no better way, the packets: a [`DataPath`] can add bytes to
+//! the request and the answer, and carry packets elsewhere. So a message of the connection tells
+//! how many packets were sent before it, and is kept until they are there.
 //!
 //! A packet on a connection that is in use does not go through the machines, which would let it
 //! pass anyway.
@@ -442,7 +442,8 @@ impl<C: DataPath> Connections<C> {
         }
     }
 
-    /// What the machine is to read next; packets on a connection in use are handed over on the way.
+    /// Reads the next input of the machine; packets on a connection in use are handed over
+    /// directly.
     fn next_input(&mut self, connection: ConnectionId) -> Option<Input> {
         let Self {
             ends,

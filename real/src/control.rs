@@ -2,9 +2,9 @@
 //! length before it (4 bytes, little-endian).
 //!
 //! The coordinator is the launcher, or in an allocation a thread of rank 0. Order: the rank says
-//! [`RankMessage::Here`]; when all are here, they get the [`CoordinatorMessage::Book`] of addresses and the moment
-//! to begin, unless one of them cannot; at the end the rank says [`RankMessage::Ended`] and is told
-//! [`CoordinatorMessage::Over`] when nobody needs it any more.
+//! [`RankMessage::Here`]; when all are here, they get the [`CoordinatorMessage::Book`] of addresses
+//! and the moment to begin, unless one of them cannot; at the end the rank says
+//! [`RankMessage::Ended`] and is told [`CoordinatorMessage::Over`] when nobody needs it any more.
 
 use std::io::{self, ErrorKind};
 
@@ -19,9 +19,9 @@ pub(super) const LENGTH_MAX: usize = 16 << 20;
 pub(super) enum RankMessage {
     /// It has started.
     Here {
-        /// Which one it is.
+        /// Its rank.
         rank: u32,
-        /// Number of it thinks there are.
+        /// Number of ranks that it expects.
         size: u32,
         /// Where it listens for others.
         card: String,
@@ -130,7 +130,7 @@ pub(super) enum CoordinatorMessage {
     },
     /// A rank is lost.
     Lost {
-        /// Which one.
+        /// Its rank.
         rank: u32,
     },
     /// The run ends now, because of somebody else.

@@ -62,7 +62,7 @@ pub(super) trait DataPath: fmt::Debug {
         None
     }
 
-    /// What carries packets has something to tell without having been asked.
+    /// The data path has an asynchronous event.
     fn hear(&mut self) {}
 
     /// Asks to be told, at a file descriptor that whoever has made the carrier knows, when

@@ -15,7 +15,7 @@ pub enum RealOutcome {
     Failed(RealFailure),
     /// Ranks did not come.
     Missing {
-        /// Which ones.
+        /// The missing ranks.
         ranks: Vec<u32>,
         /// Time that they were waited for.
         waited: Duration,
@@ -33,7 +33,7 @@ pub enum RealOutcome {
 /// A rank that failed or died.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RealFailure {
-    /// Which one.
+    /// Its rank.
     pub rank: u32,
     /// The name of its host, if it has said so.
     pub host: String,

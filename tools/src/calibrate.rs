@@ -35,7 +35,7 @@ pub(crate) struct CalibrateCommand {
     #[arg(long, value_enum, default_value_t = ModelArg::Flow)]
     model: ModelArg,
 
-    /// Whether the cost of a rendezvous is in the tables, or its control messages are simulated
+    /// Cost of a rendezvous: in the tables, or by simulated control messages
     #[arg(long, value_enum, default_value_t = HandshakeArg::InTable)]
     handshake: HandshakeArg,
 
@@ -47,7 +47,7 @@ pub(crate) struct CalibrateCommand {
     #[arg(long = "break", value_name = "SIZE")]
     breaks: Vec<Size>,
 
-    /// Which number stands for all samples of a size
+    /// Statistic that stands for all samples of a size
     #[arg(long, value_enum, default_value_t = StatisticArg::P10)]
     statistic: StatisticArg,
 
@@ -55,7 +55,7 @@ pub(crate) struct CalibrateCommand {
     #[arg(long)]
     robust: bool,
 
-    /// How many hosts the platform gets
+    /// Number of hosts of the platform
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..))]
     hosts: u32,
 
@@ -75,7 +75,7 @@ pub(crate) struct CalibrateCommand {
     #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
     require_programs: Vec<Limit>,
 
-    /// What is printed
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }

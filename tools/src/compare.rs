@@ -33,7 +33,7 @@ pub(crate) struct CompareCommand {
     #[arg(long, value_name = "FILE")]
     platform: PathBuf,
 
-    /// What carries the messages for real
+    /// Transport of the messages in the real runs
     #[arg(long, value_enum, default_value_t)]
     backend: Network,
 
@@ -41,7 +41,7 @@ pub(crate) struct CompareCommand {
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = simrun::args::ranks)]
     ranks: Option<u32>,
 
-    /// How often the program is run for real
+    /// Number of real runs of the program
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
 
@@ -77,7 +77,7 @@ pub(crate) struct CompareCommand {
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     max_error: Option<f64>,
 
-    /// What is printed
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 

@@ -23,7 +23,7 @@ use crate::measure_real;
 /// A measurement: its subject, its device, and where the samples go.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MeasureCommand {
-    /// What carries the messages
+    /// Transport of the messages
     #[arg(long, value_enum)]
     backend: Backend,
 
@@ -31,7 +31,7 @@ pub(crate) struct MeasureCommand {
     #[arg(long, value_name = "FILE")]
     platform: Option<PathBuf>,
 
-    /// How many ranks, 2 if nobody says; with more than 2 the others wait while two of them
+    /// Number of ranks, 2 by default; with more than 2 the others wait while two of them
     /// ping-pong
     #[arg(short = 'n', long = "ranks", value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(2..))]
     ranks: Option<u32>,
@@ -65,7 +65,7 @@ enum Backend {
 /// Sizes, order and time.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlanArgs {
-    /// How long, how many sizes and blocks: 30 s, 2 min or 10 min
+    /// Duration, with sizes and blocks to match: 30 s, 2 min or 10 min
     #[arg(long, value_enum, default_value_t = EffortArg::Standard)]
     effort: EffortArg,
 
@@ -73,7 +73,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// How often all processes are started again
+    /// Number of sessions; each starts all processes again
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) sessions: u32,
 
@@ -85,11 +85,11 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     max_size: Size,
 
-    /// How many sizes are fitted, instead of the effort's
+    /// Number of sizes that are fitted, instead of the effort's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=10_000))]
     sizes: Option<u32>,
 
-    /// How many sizes are held back, to be predicted, instead of the effort's
+    /// Number of held-out sizes, to be predicted, instead of the effort's
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=10_000))]
     held_out: Option<u32>,
 
@@ -97,7 +97,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0)]
     target: f64,
 
-    /// What to measure besides ping-pongs
+    /// Measurements besides ping-pongs
     #[arg(
         long,
         value_enum,

@@ -90,8 +90,8 @@ fn finds_the_breaks(fit: &Fit) -> bool {
     fit.segments().len() == 3 && inside(0, 4072) && inside(1, 16_384)
 }
 
-/// What 10 % of samples are below: the 10 % quantile lies above the time itself, by the same factor
-/// everywhere.
+/// The value that 10 % of samples are below: the 10 % quantile lies above the time itself, by the
+/// same factor everywhere.
 fn bias(fit: &Fit) -> f64 {
     let factors: Vec<f64> = held_out()
         .map(|size| fit.predict(size) / truth(size))

@@ -53,7 +53,7 @@ fn returned() -> impl Strategy<Value = Returned> {
     })
 }
 
-/// What an annex may say with a header.
+/// Extensions that are valid with a header.
 fn annex_for(header: &Header, (address, key, says): (u64, u32, bool)) -> RdmaExtension {
     let memory = Some(Memory { address, key });
     match header {
@@ -275,7 +275,7 @@ fn what_nobody_writes_is_refused() {
     assert_eq!(decode(&bytes), Err(FrameError::Length(1)));
 }
 
-/// What is read from these bytes is what would be written for it; panics if not.
+/// Panics if the frame read from these bytes is written as other bytes.
 fn check(bytes: &[u8]) {
     let Ok(Some((frame, payload, length))) = decode(bytes) else {
         return;

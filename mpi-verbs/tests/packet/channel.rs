@@ -18,7 +18,7 @@ use mpi::channel::{Event, Interest, Packet, Settings, Token};
 use mpi::connection::Failure;
 use mpi::{Buffer, Channel, Level};
 
-/// What one side of a connection tells the other to begin with. The bytes are an endpoint.
+/// First message of a side of a connection. The bytes are an endpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Introduction {
     /// May I connect?
@@ -27,7 +27,7 @@ pub enum Introduction {
     Answer(Vec<u8>),
 }
 
-/// What a rank has besides its device.
+/// Environment of a rank besides its device.
 pub trait World {
     /// The number of this rank, from 0.
     fn rank(&self) -> u32;
@@ -62,7 +62,7 @@ pub trait World {
         None
     }
 
-    /// Whether the adapter may have something to tell without having been asked, as its file
+    /// Returns true if the adapter may have an asynchronous event, as its file
     /// descriptor says.
     fn is_alerted(&self) -> bool {
         true
@@ -81,7 +81,7 @@ pub trait World {
     fn abort(&self, code: i32);
 }
 
-/// How far the end of a rank's connections is.
+/// State of the shutdown of a rank's connections.
 #[derive(Debug, Default)]
 struct Ends {
     /// Connections on which we have said that nothing follows.
@@ -95,7 +95,7 @@ pub struct PacketChannel<W> {
     world: Rc<W>,
     settings: Settings,
     device: RefCell<Device>,
-    /// What is to be told before anything of the device.
+    /// Events to deliver before those of the device.
     own: RefCell<VecDeque<Event>>,
     /// Peers that are lost.
     lost: RefCell<BTreeSet<u32>>,
@@ -107,7 +107,7 @@ impl<W: World> PacketChannel<W> {
     /// needs](Options::settings).
     ///
     /// # Errors
-    /// What the adapter refuses.
+    /// Any error of the adapter.
     pub fn new(
         verbs: Rc<dyn Verbs>,
         world: Rc<W>,
@@ -179,7 +179,7 @@ impl<W: World> PacketChannel<W> {
         }
     }
 
-    /// What a happening is for the message layer.
+    /// Translates a device event for the message layer.
     fn event_of(&self, happening: DeviceEvent) -> Option<Event> {
         match happening {
             DeviceEvent::Arrived { event, .. } | DeviceEvent::Event(event) => Some(event),

@@ -26,7 +26,7 @@ use rdma::{AsyncEvent, QueuePair};
 
 use testing::adapter::{Abilities, Adapter, Network};
 
-/// What the worlds of all ranks share.
+/// State that the worlds of all ranks share.
 #[derive(Default)]
 struct Shared {
     now: f64,
@@ -117,24 +117,24 @@ pub struct Ranks {
     pub tells: Option<(u32, u64, Tells)>,
 }
 
-/// What an adapter tells without having been asked; it may be about one of its queue pairs.
+/// An asynchronous event of an adapter; it may be about one of its queue pairs.
 pub type Tells = fn(Option<QueuePair>) -> Option<AsyncEvent>;
 
-/// What came of it.
+/// Result of a run.
 pub struct Outcome {
     pub results: Vec<Option<Result<()>>>,
     pub faults: Vec<String>,
     pub log: Vec<String>,
-    /// How the ranks used their adapters.
+    /// Use of the adapters, by rank.
     pub adapters: Vec<Use>,
     pub steps: u64,
 }
 
-/// How a rank used its adapter.
+/// Use of an adapter by its rank.
 pub struct Use {
-    /// What it had still in use when it was gone.
+    /// Objects still in use when the rank had ended.
     left: [usize; 4],
-    /// How often it registered memory.
+    /// Number of registrations of memory.
     registrations: usize,
 }
 
@@ -344,7 +344,7 @@ fn advance(shared: &RefCell<Shared>, happened: bool) -> bool {
 }
 
 impl Outcome {
-    /// How often each rank registered memory.
+    /// Number of registrations of memory, by rank.
     pub fn registrations(&self) -> Vec<usize> {
         self.adapters
             .iter()

@@ -213,7 +213,7 @@ pub(super) async fn no_receive_posted(side: &Side<'_>) {
     connected.close().await;
 }
 
-/// Who has flow control of their own may ask again for ever.
+/// A program with flow control of its own may retry without end.
 pub(super) async fn a_late_receive(side: &Side<'_>) {
     let connected = ConnectedQp::usual(side).await;
     let region = connected.region(64, Access::LOCAL_WRITE);

@@ -139,7 +139,7 @@ async fn signals(side: &Side<'_>, sq_sig_all: bool, expected: &[u64]) {
     connected.close().await;
 }
 
-/// What was read is sent on: without a fence what was there before might be.
+/// Data of a READ is sent on: without a fence the send might carry the old contents.
 pub(super) async fn a_fence_waits_for_reads(side: &Side<'_>) {
     const LENGTH: u32 = 20_000;
     const ROUNDS: u64 = 20;
@@ -233,7 +233,7 @@ pub(super) async fn full_queues_refuse(side: &Side<'_>) {
     connected.close().await;
 }
 
-/// Who asks is told once; who asks for solicited completions is not told of others.
+/// A request for notification gives one event; one for solicited completions ignores all others.
 pub(super) async fn notifications(side: &Side<'_>) {
     let connected = ConnectedQp::usual(side).await;
     let region = connected.region(64, Access::LOCAL_WRITE);

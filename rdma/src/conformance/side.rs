@@ -110,7 +110,7 @@ impl<'a> Side<'a> {
         self.is_first
     }
 
-    /// What a local key that the adapter does not know comes to.
+    /// Result of a local key that the adapter does not know.
     pub(super) fn unknown_lkey_error(&self) -> WcStatus {
         if self.deviations.unknown_lkey_is_an_operation_error {
             WcStatus::LocQpOpErr

@@ -109,7 +109,7 @@ pub(super) async fn a_queue_pair_is_used_again(side: &Side<'_>) {
     connected.close().await;
 }
 
-/// What has begun ends, what is posted then waits, and goes on later.
+/// In SQD started requests complete; requests posted then wait and continue later.
 pub(super) async fn draining(side: &Side<'_>) {
     const LENGTH: u32 = 1 << 20;
     let connected = ConnectedQp::usual(side).await;

@@ -1,7 +1,7 @@
 //! The functions of libibverbs, each behind a safe one: this module and those in it are the only
 //! ones with `unsafe`.
 //!
-//! What makes them safe:
+//! Reasons for their safety:
 //!
 //! * **Lifetimes.** Each object owns the C object of the same name, holds the objects that it is
 //!   made of (`Rc`), and destroys it when it is dropped: in C, too, nothing is destroyed before

@@ -196,7 +196,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// What a kernel gives: the time inside the one send of `prtt1` is `os`.
+/// Samples of a kernel: the time inside the one send of `prtt1` is `os`.
 fn kinds(kernel: Kernel) -> Vec<Kernel> {
     match kernel {
         Kernel::Stream(1) => vec![kernel, Kernel::Send],

@@ -1,7 +1,7 @@
 //! When there is enough: a size is done when its statistic is known well enough, or it has had its
 //! most blocks.
 //!
-//! What is well enough is the half width of a 95 % interval from drawing whole blocks again; a rule
+//! The precision is the half width of a 95 % interval from resampling whole blocks; a rule
 //! from the spread within few blocks stops too early.
 
 use std::collections::BTreeMap;

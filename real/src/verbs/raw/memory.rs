@@ -222,7 +222,7 @@ impl Mr {
         Ok(bytes.into_memory())
     }
 
-    /// Whether `length` bytes from `offset` on are within; where they begin.
+    /// Returns the address of `offset`, or an error unless `length` bytes from there are within.
     fn place(&self, offset: u64, length: usize) -> Result<NonNull<u8>, VerbsError> {
         let start = usize::try_from(offset).ok();
         let end = start.and_then(|start| start.checked_add(length));

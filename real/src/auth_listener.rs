@@ -10,8 +10,8 @@
 //! Where no descriptor is left for one more, the same one is closed; if there is none, the listener
 //! rests for [`REST`].
 //!
-//! Nothing that a stranger does is an error of the run. The [`RankCounters`] is told when ranks do not
-//! come.
+//! Nothing that a stranger does is an error of the run. The [`HandshakeCounters`] is told when
+//! ranks do not come.
 //!
 //! *Not modelled*: how many connections the system keeps that were not accepted yet; those beyond
 //! it have to try again.
@@ -49,7 +49,7 @@ const REST: Duration = Duration::from_millis(100);
 
 /// The connections that have not authenticated, over the life of a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct RankCounters {
+pub(super) struct HandshakeCounters {
     /// Those that said what no process of the run says, or ended before they had authenticated.
     pub failed: u64,
     /// Those that took longer than [`PATIENCE`].
@@ -60,7 +60,7 @@ pub(super) struct RankCounters {
     pub exhausted: u64,
 }
 
-impl fmt::Display for RankCounters {
+impl fmt::Display for HandshakeCounters {
     /// A clause of a message; nothing if there is nothing to tell.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.failed + self.late + self.evicted;
@@ -96,7 +96,7 @@ pub(super) struct PendingHandshake {
 /// Progress of a handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Progress {
-    /// It goes on.
+    /// Not finished.
     Pending,
     /// The other side belongs to the run.
     Known,
@@ -180,7 +180,7 @@ pub(super) struct AuthListener {
     /// The token of the listener; those of strangers follow.
     first: usize,
     strangers: Vec<Option<PendingHandshake>>,
-    tally: RankCounters,
+    tally: HandshakeCounters,
     /// Nothing is accepted before that moment.
     rests_until_ns: Option<u64>,
 }
@@ -208,13 +208,13 @@ impl AuthListener {
             strangers: (0..descriptors::for_strangers(STRANGERS_MAX))
                 .map(|_| None)
                 .collect(),
-            tally: RankCounters::default(),
+            tally: HandshakeCounters::default(),
             rests_until_ns: None,
         })
     }
 
     /// The connections that have not authenticated.
-    pub(super) const fn tally(&self) -> RankCounters {
+    pub(super) const fn tally(&self) -> HandshakeCounters {
         self.tally
     }
 

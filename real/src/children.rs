@@ -1,9 +1,9 @@
 //! The processes of a run: starting them, hearing them line by line, ending them.
 //!
-//! A process gets its [ticket](super::launch_info) on its standard input, so that the secret is on no
-//! command line and in no environment. It leads a process group of its own: Ctrl-C reaches only the
-//! launcher, which ends all of them with what they have started (`descendants` ends what has left
-//! the group).
+//! A process gets its [ticket](super::launch_info) on its standard input, so that the secret is on
+//! no command line and in no environment. It leads a process group of its own: Ctrl-C reaches only
+//! the launcher, which ends all of them with what they have started (`descendants` ends what has
+//! left the group).
 //!
 //! A process that has ended is waited for only when its group has been killed: until then its
 //! number, and that of its group, belong to nobody else.

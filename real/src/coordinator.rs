@@ -14,7 +14,7 @@ use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 
 use super::auth::{ConnectionPurpose, Secret};
-use super::auth_listener::{AuthListener, RankCounters, STRANGERS_MAX};
+use super::auth_listener::{AuthListener, HandshakeCounters, STRANGERS_MAX};
 use super::clock;
 use super::control::{self, CoordinatorMessage, RankMessage, RankReport};
 use super::keepalive::{Silence, is_silence, watch};
@@ -117,7 +117,7 @@ impl Coordinator {
     }
 
     /// The connections that have not authenticated.
-    pub(super) const fn strangers(&self) -> RankCounters {
+    pub(super) const fn strangers(&self) -> HandshakeCounters {
         self.gate.tally()
     }
 

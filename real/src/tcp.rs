@@ -90,7 +90,8 @@ impl<C> fmt::Debug for Sockets<C> {
 
 impl<C: DataPath> Sockets<C> {
     /// The sockets of a rank that is to be connected with the others as `how` says, and waits like
-    /// this; `oversubscribed` if its host has more ranks than cores; `carrier` is what carries packets.
+    /// this; `oversubscribed` if its host has more ranks than cores; `carrier` is what carries
+    /// packets.
     ///
     /// # Errors
     /// If the system has no descriptors left.

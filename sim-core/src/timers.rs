@@ -11,7 +11,7 @@
 //! earlier date. Dates pushed below `floor` after that go to a small binary heap in front. Measured
 //! against other queues in `docs/decisions/0002-event-queue.md`.
 //!
-//! Up to [`FEW`] entries are a sorted list instead; what comes on top of that moves all to the heap,
+//! Up to [`FEW`] entries are a sorted list instead; one more moves all of them to the heap,
 //! until it is empty again.
 //!
 //! Invariant: every date in `early` is below `floor`, every date in the buckets is at least

@@ -1,7 +1,8 @@
-//! Penalties of concurrent transfers on InfiniBand, by the hosts that exchange transfers at the moment.
+//! Penalties of concurrent transfers on InfiniBand, by the hosts that exchange transfers at the
+//! moment.
 //!
-//! The formula, its source and what it leaves out are on the page of the model:
-//! [`NetworkModel::Ib`](platform::NetworkModel::Ib).
+//! The formula, its source and what it leaves out are at the parameters of the model `ib` in
+//! `platform`.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,8 @@ impl Contention {
         }
     }
 
-    /// Notes that the transfer in `slot` begins; `affected` gets it and all others whose penalty may change.
+    /// Notes that the transfer in `slot` begins; `affected` gets it and all others whose penalty
+    /// may change.
     pub(crate) fn begin(&mut self, slot: u32, from: u32, to: u32, affected: &mut Vec<u32>) {
         let source = self.nodes.entry(from).or_default();
         source.outgoing.insert(slot, to);
@@ -43,7 +45,8 @@ impl Contention {
         self.affected(from, to, affected);
     }
 
-    /// Notes that the transfer in `slot` ended; `affected` gets all others whose penalty may change.
+    /// Notes that the transfer in `slot` ended; `affected` gets all others whose penalty may
+    /// change.
     pub(crate) fn end(&mut self, slot: u32, from: u32, to: u32, affected: &mut Vec<u32>) {
         if let Some(source) = self.nodes.get_mut(&from) {
             source.outgoing.remove(&slot);
@@ -66,8 +69,9 @@ impl Contention {
         }
     }
 
-    /// A penalty depends on the transfers out of its source and on those into the targets of that source. So a change
-    /// between two hosts affects what leaves the sender, and what leaves any host that sends to the same receiver.
+    /// A penalty depends on the transfers out of its source and on those into the targets of that
+    /// source. So a change between two hosts affects what leaves the sender, and what leaves any
+    /// host that sends to the same receiver.
     fn affected(&self, from: u32, to: u32, affected: &mut Vec<u32>) {
         let mut add = |host: u32| {
             if let Some(node) = self.nodes.get(&host) {
@@ -119,7 +123,7 @@ mod tests {
 
     /// The penalties of transfers between the hosts given, all in progress at once.
     fn penalties(transfers: &[(u32, u32)]) -> Vec<f64> {
-        let factors = NetworkParameters::preset(NetworkModel::Ib)
+        let factors = NetworkParameters::preset(NetworkModel::by_name("ib").expect("a model"))
             .ib_penalty_factors
             .expect("factors");
         let mut contention = Contention::new(factors);
@@ -149,8 +153,8 @@ mod tests {
         assert_eq!(penalties(&[(1, 0), (2, 0), (3, 0)]), [0.965 * 3.0; 3]);
         // Two from one host to one: outgoing 1.85, incoming 2 x 0.965 x 1 = 1.93.
         assert_eq!(penalties(&[(0, 1), (0, 1)]), [1.93, 1.93]);
-        // Host 0 sends to 1 and 2; 1 also receives from 3 and 4. Outgoing of 0: 2 x 0.925 x 1.35 = 2.4975, for both;
-        // incoming at 1: 0.965 x 3 = 2.895.
+        // Host 0 sends to 1 and 2; 1 also receives from 3 and 4. Outgoing of 0: 2 x 0.925 x 1.35 =
+        // 2.4975, for both; incoming at 1: 0.965 x 3 = 2.895.
         let found = penalties(&[(0, 1), (0, 2), (3, 1), (4, 1)]);
         let wanted = [2.895, 2.4975, 2.895, 2.895];
         for (found, wanted) in found.iter().zip(wanted) {

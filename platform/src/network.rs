@@ -21,3 +21,15 @@ pub use overhead::{OverheadSection, Overheads};
 pub use parameters::{
     Compat, FluidParameters, IbPenaltyFactors, Loopback, NetworkModel, NetworkParameters,
 };
+
+/// All models, in the order of the documentation: a new one is a file, its `mod` and its line here.
+const MODELS: &[NetworkModel] = &[
+    flow::MODEL,
+    raw::MODEL,
+    cm02::MODEL,
+    lv08::MODEL,
+    smpi::MODEL,
+    ib::MODEL,
+    constant::MODEL,
+    loggops::MODEL,
+];

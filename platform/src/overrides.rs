@@ -148,7 +148,7 @@ pub(crate) fn apply(text: &str, overrides: &[Override]) -> Result<String, Overri
 /// The network model of a platform; `None` for a name that is no model.
 fn model(root: &Value) -> Option<NetworkModel> {
     let model = root.get("network")?.get("model")?;
-    model.clone().try_into().ok()
+    NetworkModel::by_name(model.as_str()?)
 }
 
 /// Replaces the parameters of the network by those of its model: every one is spelled out, so those of another model would
@@ -161,8 +161,9 @@ fn bring_parameters(root: &mut Value) {
         return;
     };
     let preset = NetworkParameters::preset(model);
+    let has_no_links = preset.loggops.is_some();
     let mut preset = Table::try_from(preset).expect("parameters print as a table");
-    if model == NetworkModel::LogGops {
+    if has_no_links {
         for key in IN_PLACE_OF_LINKS {
             preset.remove(key);
         }

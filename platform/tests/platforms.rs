@@ -65,7 +65,7 @@ fn every_file_loads_has_sources_and_round_trips() {
 
 #[test]
 fn every_preset_prints_all_its_parameters_and_reads_back() {
-    for model in NetworkModel::ALL {
+    for &model in NetworkModel::ALL {
         let parse = |network: &str| {
             let text = format!("version = 1\nhosts.a.speed = \"1Gf\"\n[network]\n{network}\n");
             Platform::parse("preset.toml", &text).unwrap_or_else(|error| panic!("{error}\n{text}"))

@@ -16,15 +16,8 @@ use platform::{
     NetworkParameters, OverheadSection,
 };
 
-/// The models by their names in SimGrid, in lower case.
-const MODELS: [(&str, NetworkModel); 6] = [
-    ("lv08", NetworkModel::Lv08),
-    ("cm02", NetworkModel::Cm02),
-    ("raw", NetworkModel::Raw),
-    ("smpi", NetworkModel::Smpi),
-    ("ib", NetworkModel::Ib),
-    ("constant", NetworkModel::Constant),
-];
+/// Names of SimGrid's models in lower case, which are the names of ours, its default first.
+const MODELS: [&str; 6] = ["lv08", "cm02", "raw", "smpi", "ib", "constant"];
 
 /// The flags that set a parameter of a fluid model; `smpi/bw-factor` and `smpi/lat-factor` are old
 /// names.
@@ -89,19 +82,19 @@ impl Importer {
 
     /// The preset that parameters are changed in.
     fn model(&mut self, flags: &[(&Element, &str, &str)]) -> NetworkParameters {
-        let mut model = None;
+        let mut name = MODELS[0];
         for (flag, id, value) in flags {
             if *id != "network/model" {
                 continue;
             }
             let wanted = value.to_ascii_lowercase();
-            let found = MODELS.iter().find(|(name, _)| *name == wanted);
-            match found {
-                Some((_, found)) => model = Some(*found),
+            match MODELS.iter().find(|name| **name == wanted) {
+                Some(found) => name = found,
                 None => self.flag_left_out(flag, id, value),
             }
         }
-        NetworkParameters::preset(model.unwrap_or(NetworkModel::Lv08))
+        let model = NetworkModel::by_name(name).expect("each name is one of ours");
+        NetworkParameters::preset(model)
     }
 
     fn parameter(

@@ -296,16 +296,13 @@ fn with_flags(flags: &[(&str, &str)]) -> String {
 #[test]
 fn flags_of_the_network_models() {
     let network = |flags: &[(&str, &str)]| load(&with_flags(flags)).network().clone();
-    assert_eq!(network(&[]).model, NetworkModel::Lv08);
+    let lv08 = NetworkModel::by_name("lv08").expect("a model");
+    assert_eq!(network(&[]).model, lv08);
     let without = load(&with_flags(&[]).replace("<config>\n</config>", ""));
-    assert_eq!(
-        *without.network(),
-        NetworkParameters::preset(NetworkModel::Lv08)
-    );
+    assert_eq!(*without.network(), NetworkParameters::preset(lv08));
     for model in ["CM02", "LV08", "SMPI", "IB", "Raw", "Constant"] {
         let found = network(&[("network/model", model)]);
-        let mut all = NetworkModel::ALL.into_iter();
-        let expected = all.find(|known| known.name() == model.to_lowercase());
+        let expected = NetworkModel::by_name(&model.to_lowercase());
         assert_eq!(Some(found.model), expected);
         assert_eq!(found, NetworkParameters::preset(found.model));
     }

@@ -36,7 +36,7 @@ pub(crate) fn text(run: &Run, record: &Record) -> String {
         "  {digest}seed {}, revision {}",
         record.seed, record.revision
     );
-    if record.network_model != NetworkModel::Flow.name() {
+    if record.network_model != NetworkModel::DEFAULT.name() {
         let _ = write!(text, "\n  network model {}", record.network_model);
     }
     if let Some(connections) = &record.connections {

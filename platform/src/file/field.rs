@@ -215,8 +215,8 @@ impl Field for Sharing {
 
 impl Field for NetworkModel {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
-        let names = Self::ALL.map(Self::name);
-        word(value, "network model", &names, &Self::ALL)
+        let names: Vec<&str> = Self::ALL.iter().map(|model| model.name()).collect();
+        word(value, "network model", &names, Self::ALL)
     }
 }
 

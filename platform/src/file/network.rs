@@ -114,7 +114,7 @@ pub(super) fn network(
     let section = collector.section(value, value.span(), "network table".to_owned(), &KEYS)?;
     let model: NetworkModel = collector
         .optional(&section, "model")?
-        .unwrap_or(NetworkModel::Flow);
+        .unwrap_or(NetworkModel::DEFAULT);
     let mut network = NetworkParameters::preset(model);
     refuse_meaningless(collector, &section, &network);
     if let Some(compat) = collector.optional(&section, "compat") {

@@ -59,7 +59,7 @@ impl Read {
             file: PlatformFile {
                 version: VERSION,
                 name: None,
-                network: NetworkParameters::preset(NetworkModel::Flow),
+                network: NetworkParameters::preset(NetworkModel::DEFAULT),
                 protocol: Protocol::default(),
                 connection: Connection::default(),
                 root: ZoneEntry::default(),

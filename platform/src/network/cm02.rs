@@ -14,14 +14,21 @@
 //! report RR-2002-40, LIP, ENS Lyon, 2002; constants of `SimGrid` v4.1, `network/model:CM02`.
 
 use super::flow::plain;
-use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, size};
+use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, Row, size};
 
 /// The share of acknowledgements: SimGrid's fixed factor of `network/crosstraffic`.
 pub const CROSSTRAFFIC: f64 = 0.05;
 
+/// The row of the model in the list of all.
+pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+    name: "cm02",
+    summary: "no factors, sharing unfair by round-trip time, window, reverse traffic",
+    preset,
+});
+
 /// `raw` with a window and acknowledgements.
-pub(crate) fn preset() -> NetworkParameters {
-    NetworkParameters::of_fluid(NetworkModel::Cm02, tcp())
+fn preset() -> NetworkParameters {
+    NetworkParameters::of_fluid(MODEL, tcp())
 }
 
 /// What all models of TCP have in common.

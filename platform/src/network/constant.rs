@@ -11,12 +11,19 @@
 //! `network/latency-factor` in seconds. That one refuses links; we ignore them, so that one
 //! platform file serves all models.
 
-use super::parameters::{NetworkModel, NetworkParameters};
+use super::parameters::{NetworkModel, NetworkParameters, Row};
+
+/// The row of the model in the list of all.
+pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+    name: "constant",
+    summary: "every transfer lasts the same time",
+    preset,
+});
 
 /// One second.
-pub(crate) fn preset() -> NetworkParameters {
+fn preset() -> NetworkParameters {
     NetworkParameters {
-        model: NetworkModel::Constant,
+        model: MODEL,
         compat: None,
         fluid: None,
         ib_penalty_factors: None,

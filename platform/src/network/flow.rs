@@ -18,11 +18,18 @@
 
 use super::factors::Factors;
 use super::overhead::Overheads;
-use super::parameters::{FluidParameters, Loopback, NetworkModel, NetworkParameters, size};
+use super::parameters::{FluidParameters, Loopback, NetworkModel, NetworkParameters, Row, size};
+
+/// The row of the model in the list of all.
+pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+    name: "flow",
+    summary: "latency + size / bandwidth, max-min fair sharing",
+    preset,
+});
 
 /// Nothing but latency and bandwidth.
-pub(crate) fn preset() -> NetworkParameters {
-    NetworkParameters::of_fluid(NetworkModel::Flow, plain())
+fn preset() -> NetworkParameters {
+    NetworkParameters::of_fluid(MODEL, plain())
 }
 
 /// The parameters that add nothing.

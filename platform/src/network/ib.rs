@@ -25,10 +25,19 @@
 //! at all (MPI); this is the description, not that behaviour.
 
 use super::cm02::tcp;
-use super::parameters::{FluidParameters, IbPenaltyFactors, NetworkModel, NetworkParameters, size};
+use super::parameters::{
+    FluidParameters, IbPenaltyFactors, NetworkModel, NetworkParameters, Row, size,
+};
+
+/// The row of the model in the list of all.
+pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+    name: "ib",
+    summary: "cm02 with penalties of concurrent transfers on InfiniBand",
+    preset,
+});
 
 /// `cm02` with penalties.
-pub(crate) fn preset() -> NetworkParameters {
+fn preset() -> NetworkParameters {
     let fluid = FluidParameters {
         weight_s: size("8775B"),
         ..tcp()
@@ -39,6 +48,6 @@ pub(crate) fn preset() -> NetworkParameters {
             bs: 0.925,
             ys: 1.35,
         }),
-        ..NetworkParameters::of_fluid(NetworkModel::Ib, fluid)
+        ..NetworkParameters::of_fluid(MODEL, fluid)
     }
 }

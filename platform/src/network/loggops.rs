@@ -29,7 +29,7 @@
 use serde::Serialize;
 use sim_core::Span;
 
-use super::parameters::{NetworkModel, NetworkParameters};
+use super::parameters::{NetworkModel, NetworkParameters, Row};
 use crate::units::Duration;
 
 /// What a message costs.
@@ -62,11 +62,18 @@ impl LogGops {
     }
 }
 
+/// The row of the model in the list of all.
+pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+    name: "loggops",
+    summary: "overhead, gap and latency of messages, no links",
+    preset,
+});
+
 /// The defaults of the simulator LogGOPSim.
-pub(crate) fn preset() -> NetworkParameters {
+fn preset() -> NetworkParameters {
     let time = |text: &str| text.parse().expect("a duration");
     NetworkParameters {
-        model: NetworkModel::LogGops,
+        model: MODEL,
         compat: None,
         fluid: None,
         ib_penalty_factors: None,

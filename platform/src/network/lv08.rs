@@ -14,15 +14,22 @@
 
 use super::cm02::tcp;
 use super::factors::Factors;
-use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, size};
+use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, Row, size};
+
+/// The row of the model in the list of all.
+pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+    name: "lv08",
+    summary: "cm02 with factors for TCP on wide-area networks",
+    preset,
+});
 
 /// `cm02` with three constants.
-pub(crate) fn preset() -> NetworkParameters {
+fn preset() -> NetworkParameters {
     let fluid = FluidParameters {
         latency_factor: Factors::Same(13.01),
         bandwidth_factor: Factors::Same(0.97),
         weight_s: size("20537B"),
         ..tcp()
     };
-    NetworkParameters::of_fluid(NetworkModel::Lv08, fluid)
+    NetworkParameters::of_fluid(MODEL, fluid)
 }

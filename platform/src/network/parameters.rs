@@ -16,36 +16,28 @@
 //!
 //! Source: the description of `SimGrid` v4.1's network models; constants as cited at each preset.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::factors::Factors;
-use super::loggops::{self, LogGops};
+use super::flow;
+use super::loggops::LogGops;
 use super::overhead::Overheads;
-use super::{cm02, constant, flow, ib, lv08, raw, smpi};
 use crate::units::{Bandwidth, Duration, Size};
 
-/// The network models, by the name in `[network] model`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Debug)]
-#[serde(rename_all = "kebab-case")]
-pub enum NetworkModel {
-    /// Latency, then max-min fair sharing: see the engine in the package `models`.
-    Flow,
-    /// No factors; unfair by round-trip time.
-    Raw,
-    /// No factors; unfair by round-trip time, with a window and reverse traffic.
-    Cm02,
-    /// [`NetworkModel::Cm02`] with the factors measured for TCP on wide-area networks.
-    Lv08,
-    /// [`NetworkModel::Cm02`] with factors by size, measured for MPI on a cluster with Ethernet.
-    Smpi,
-    /// [`NetworkModel::Cm02`] with the penalties of concurrent transfers on InfiniBand.
-    Ib,
-    /// Every transfer lasts the same time.
-    Constant,
-    /// Messages cost time at processors and adapters and a latency between them; there are no
-    /// links.
-    #[serde(rename = "loggops")]
-    LogGops,
+/// A network model, by its name in `[network] model`: an entry of [`NetworkModel::ALL`].
+#[derive(Clone, Copy)]
+pub struct NetworkModel(pub(super) &'static Row);
+
+/// What the list of models says of one.
+pub(super) struct Row {
+    /// Its name in a platform file.
+    pub(super) name: &'static str,
+    /// What it models, in a few words.
+    pub(super) summary: &'static str,
+    /// Returns the parameters that the name stands for.
+    pub(super) preset: fn() -> NetworkParameters,
 }
 
 /// `[network]`: a model and its parameters.
@@ -56,17 +48,17 @@ pub struct NetworkParameters {
     /// Whose quirks are reproduced, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compat: Option<Compat>,
-    /// The parameters of a fluid model; none in [`NetworkModel::Constant`] and
-    /// [`NetworkModel::LogGops`].
+    /// The parameters of a fluid model; none in the models `constant` and
+    /// `loggops`.
     #[serde(flatten)]
     pub fluid: Option<FluidParameters>,
-    /// Penalties of concurrent transfers, in [`NetworkModel::Ib`] only.
+    /// Penalties of concurrent transfers, in the model `ib` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ib_penalty_factors: Option<IbPenaltyFactors>,
-    /// How long every transfer lasts, in [`NetworkModel::Constant`] only.
+    /// How long every transfer lasts, in the model `constant` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
-    /// What a message costs, in [`NetworkModel::LogGops`] only.
+    /// What a message costs, in the model `loggops` only.
     #[serde(flatten)]
     pub loggops: Option<LogGops>,
 }
@@ -147,63 +139,56 @@ pub struct IbPenaltyFactors {
 }
 
 impl NetworkModel {
-    /// All models, in the order of the documentation.
-    pub const ALL: [Self; 8] = [
-        Self::Flow,
-        Self::Raw,
-        Self::Cm02,
-        Self::Lv08,
-        Self::Smpi,
-        Self::Ib,
-        Self::Constant,
-        Self::LogGops,
-    ];
+    /// The model of a file that names none: latency, then max-min fair sharing.
+    pub const DEFAULT: Self = flow::MODEL;
 
-    /// Its name in a platform file.
+    /// All models, in the order of the documentation.
+    pub const ALL: &[Self] = super::MODELS;
+
+    /// Returns its name in a platform file.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Flow => "flow",
-            Self::Raw => "raw",
-            Self::Cm02 => "cm02",
-            Self::Lv08 => "lv08",
-            Self::Smpi => "smpi",
-            Self::Ib => "ib",
-            Self::Constant => "constant",
-            Self::LogGops => "loggops",
-        }
+        self.0.name
     }
 
-    /// What it models, in a few words.
+    /// Returns what it models, in a few words.
     #[must_use]
     pub const fn summary(self) -> &'static str {
-        match self {
-            Self::Flow => "latency + size / bandwidth, max-min fair sharing",
-            Self::Raw => "no factors, sharing unfair by round-trip time",
-            Self::Cm02 => "no factors, sharing unfair by round-trip time, window, reverse traffic",
-            Self::Lv08 => "cm02 with factors for TCP on wide-area networks",
-            Self::Smpi => "cm02 with factors by size for MPI on Ethernet",
-            Self::Ib => "cm02 with penalties of concurrent transfers on InfiniBand",
-            Self::Constant => "every transfer lasts the same time",
-            Self::LogGops => "overhead, gap and latency of messages, no links",
-        }
+        self.0.summary
+    }
+
+    /// Returns the model of that name in a platform file.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|model| model.name() == name)
+    }
+}
+
+impl PartialEq for NetworkModel {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for NetworkModel {}
+
+impl fmt::Debug for NetworkModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for NetworkModel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
 impl NetworkParameters {
-    /// The preset of that name.
+    /// Returns the parameters that the name of a model stands for.
     #[must_use]
     pub fn preset(model: NetworkModel) -> Self {
-        match model {
-            NetworkModel::Flow => flow::preset(),
-            NetworkModel::Raw => raw::preset(),
-            NetworkModel::Cm02 => cm02::preset(),
-            NetworkModel::Lv08 => lv08::preset(),
-            NetworkModel::Smpi => smpi::preset(),
-            NetworkModel::Ib => ib::preset(),
-            NetworkModel::Constant => constant::preset(),
-            NetworkModel::LogGops => loggops::preset(),
-        }
+        (model.0.preset)()
     }
 
     /// Whether hosts can talk that no route joins: the model has no links.

@@ -15,13 +15,20 @@
 //! Source: `SimGrid` v4.1, `network/model:raw`.
 
 use super::flow::plain;
-use super::parameters::{FluidParameters, NetworkModel, NetworkParameters};
+use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, Row};
+
+/// The row of the model in the list of all.
+pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+    name: "raw",
+    summary: "no factors, sharing unfair by round-trip time",
+    preset,
+});
 
 /// `flow` with penalties.
-pub(crate) fn preset() -> NetworkParameters {
+fn preset() -> NetworkParameters {
     let fluid = FluidParameters {
         rtt_penalty: true,
         ..plain()
     };
-    NetworkParameters::of_fluid(NetworkModel::Raw, fluid)
+    NetworkParameters::of_fluid(MODEL, fluid)
 }

@@ -20,7 +20,7 @@
 
 use super::cm02::tcp;
 use super::factors::Factors;
-use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, size};
+use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, Row, size};
 
 /// Sizes strictly greater than the threshold in bytes, factor of the bandwidth, factor of the
 /// latency.
@@ -36,8 +36,15 @@ const FACTORS: [(u32, f64, f64); 9] = [
     (65472, 0.940694, 11.6436),
 ];
 
+/// The row of the model in the list of all.
+pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
+    name: "smpi",
+    summary: "cm02 with factors by size for MPI on Ethernet",
+    preset,
+});
+
 /// `cm02` with factor tables.
-pub(crate) fn preset() -> NetworkParameters {
+fn preset() -> NetworkParameters {
     let bandwidth = FACTORS.map(|(above, bandwidth, _)| (above, bandwidth));
     let latency = FACTORS.map(|(above, _, latency)| (above, latency));
     let fluid = FluidParameters {
@@ -48,5 +55,5 @@ pub(crate) fn preset() -> NetworkParameters {
         async_small_threshold: Some(size("0B")),
         ..tcp()
     };
-    NetworkParameters::of_fluid(NetworkModel::Smpi, fluid)
+    NetworkParameters::of_fluid(MODEL, fluid)
 }

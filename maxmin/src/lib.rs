@@ -1,19 +1,23 @@
 //! Max-min fair sharing: [`Solver`] keeps an exact allocation up to date.
 //!
-//! Flows cross capacities. Flow `f` has a weight `w_f` and a bound `b_f`; its rate is `x_f = w_f × level_f`.
-//! An allocation is max-min fair when no capacity is exceeded and each flow is at its bound, or crosses a full capacity
-//! on which no flow has a higher level. That allocation is unique.
+//! Flows cross capacities. Flow `f` has a weight `w_f` and a bound `b_f`; its rate is `x_f = w_f ×
+//! level_f`. An allocation is max-min fair when no capacity is exceeded and each flow is at its
+//! bound, or crosses a full capacity on which no flow has a higher level. That allocation is
+//! unique.
 //!
-//! A use has a coefficient: how much of the capacity a unit of the rate takes. Links that nobody shares (`fatpipe`) are no
-//! capacities: they are folded into the bound of each flow.
+//! A use has a coefficient: how much of the capacity a unit of the rate takes. Links that nobody
+//! shares (`fatpipe`) are no capacities: they are folded into the bound of each flow.
 //!
-//! Dates are numbers of at least 0 that never go back; an amount of work that moves at rate 1 ends as much later as it is large.
+//! Dates are numbers of at least 0 that never go back; an amount of work that moves at rate 1 ends
+//! as much later as it is large.
 //!
-//! A flow that shares nothing with anybody is *lone*: its rate is what its own links allow. For the others, which are
-//! *coupled*, there are two ways to keep the allocation up to date, and [`Solver`] takes the one that costs less:
-//! - *plain*: all rates from scratch after each instant. Nothing is kept but the flows, so that flows that come and go
-//!   together, or alone, cost next to nothing beside that.
-//! - *incremental*: an event touches only what it changes. That takes lists, sums and clocks for every link in use.
+//! A flow that shares nothing with anybody is *lone*: its rate is what its own links allow. For the
+//! others, which are *coupled*, there are two ways to keep the allocation up to date, and
+//! [`Solver`] takes the one that costs less:
+//! - *plain*: all rates from scratch after each instant. Nothing is kept but the flows, so that
+//!   flows that come and go together, or alone, cost next to nothing beside that.
+//! - *incremental*: an event touches only what it changes. That takes lists, sums and clocks for
+//!   every link in use.
 //!
 //! | part | decides |
 //! |---|---|
@@ -21,6 +25,7 @@
 //! | `lone` | which flows are alone on their links |
 //! | `plain` | rates and dates from scratch |
 //! | `waves` | progressive filling in waves, for problems with few levels |
+//! | `bottleneck` | another rule than max-min fairness, for those who ask for it |
 //! | `reference` | progressive filling, level by level: what is right |
 //! | `incremental` | what happens when a flow comes, goes or changes |
 //! | `relax` | which links have to find a new level after that, and in which order |
@@ -30,13 +35,14 @@
 //! | `rebuild` | the incremental state from scratch |
 //! | `check` | the test mode |
 //!
-//! Cost of an event: for a lone flow, its links; plain, the coupled flows times their links; incremental, the flows whose
-//! rate changes times their links that are nearly full, or one number where a single link owns all flows. It never depends
-//! on how many capacities there are.
+//! Cost of an event: for a lone flow, its links; plain, the coupled flows times their links;
+//! incremental, the flows whose rate changes times their links that are nearly full, or one number
+//! where a single link owns all flows. It never depends on how many capacities there are.
 //!
-//! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and maximum are used, and no
-//! recursion.
+//! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and
+//! maximum are used, and no recursion.
 
+mod bottleneck;
 #[cfg(any(test, feature = "check"))]
 mod check;
 mod clock;
@@ -69,7 +75,8 @@ const BATCH_MIN: usize = 64;
 const BATCH_PART: usize = 2;
 /// Flows whose rate could be found from scratch for the price of an incremental event.
 const FLOWS_PER_EVENT: usize = 20;
-/// Flows, per flow in progress, whose rate could be found from scratch for the price of building the incremental state.
+/// Flows, per flow in progress, whose rate could be found from scratch for the price of building
+/// the incremental state.
 const FLOWS_PER_BUILD: usize = 1;
 
 /// Uses for which a flow may keep room that it does not need.
@@ -82,9 +89,9 @@ const LONE: u32 = u32::MAX - 1;
 
 /// Keeps the max-min fair rates of flows, and the dates at which they end.
 ///
-/// A flow is known by its slot, a capacity by its number. A flow declares what it uses once ([`Solver::declare`],
-/// [`Solver::cross`]), may then enter and leave several times, and is forgotten by [`Solver::forget`]. Between
-/// [`Solver::solve`]s all changes belong to one instant.
+/// A flow is known by its slot, a capacity by its number. A flow declares what it uses once
+/// ([`Solver::declare`], [`Solver::cross`]), may then enter and leave several times, and is
+/// forgotten by [`Solver::forget`]. Between [`Solver::solve`]s all changes belong to one instant.
 #[derive(Debug)]
 pub struct Solver {
     /// By slot.
@@ -106,6 +113,8 @@ pub struct Solver {
     changes: usize,
     /// Flows that the plain way has looked at for nothing: the incremental way would not have.
     wasted: usize,
+    /// Max-min fairness was given up for fair bottleneck, which has the plain way only.
+    by_bottleneck: bool,
     /// In tests: always this way.
     #[cfg(test)]
     forced: Option<Way>,
@@ -169,8 +178,21 @@ impl Solver {
             arrivals: 0,
             changes: 0,
             wasted: 0,
+            by_bottleneck: false,
             #[cfg(test)]
             forced: None,
+        }
+    }
+
+    /// Shares by fair bottleneck, SimGrid's rule for parallel tasks, from now on and for good.
+    ///
+    /// In rounds, every capacity offers its unfinished flows equal parts of what it has left, and
+    /// each flow takes the least of its offers; weights do not count. Each solve is from scratch.
+    pub fn share_by_bottleneck(&mut self) {
+        if !std::mem::replace(&mut self.by_bottleneck, true) {
+            self.plain.share_by_bottleneck();
+            self.changed = true;
+            self.changes += 1;
         }
     }
 
@@ -217,7 +239,8 @@ impl Solver {
         &self.flows[slot as usize].uses
     }
 
-    /// Forgets what the flow in `slot` uses, if it was declared at all; it does not share at the moment.
+    /// Forgets what the flow in `slot` uses, if it was declared at all; it does not share at the
+    /// moment.
     #[inline]
     pub fn forget(&mut self, slot: u32) {
         if let Some(flow) = self.flows.get_mut(slot as usize) {
@@ -362,9 +385,12 @@ impl Solver {
 
     /// Which way to go on.
     ///
-    /// Nobody knows what is to come. So the plain way goes on until what it has wasted would have paid for the other one,
-    /// which costs at most twice what is possible.
+    /// Nobody knows what is to come. So the plain way goes on until what it has wasted would have
+    /// paid for the other one, which costs at most twice what is possible.
     fn better_way(&mut self, arrivals: usize, changes: usize) -> Way {
+        if self.by_bottleneck {
+            return Way::Plain;
+        }
         #[cfg(test)]
         if let Some(way) = self.forced {
             return way;

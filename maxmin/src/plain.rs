@@ -3,6 +3,7 @@
 //! Cost: the flows times their links, whatever has changed. A flow whose rate stays the same bit for bit is
 //! not touched, so that its date does not drift.
 
+use super::bottleneck::Bottleneck;
 use super::problem::Problem;
 use super::reference::Reference;
 use super::state::index;
@@ -21,6 +22,8 @@ pub(super) struct Plain {
     rates: Vec<f64>,
     waves: Waves,
     reference: Reference,
+    /// Instead of the two above, where that rule was asked for.
+    bottleneck: Option<Bottleneck>,
     /// Solves for which waves are not tried, because they have given up,
     pause: u32,
     /// and for how many the next time.
@@ -94,9 +97,15 @@ impl Plain {
             rates: Vec::new(),
             waves: Waves::default(),
             reference: Reference::default(),
+            bottleneck: None,
             pause: 0,
             pause_next: 1,
         }
+    }
+
+    /// Shares by fair bottleneck from the next solve on.
+    pub(super) fn share_by_bottleneck(&mut self) {
+        self.bottleneck = Some(Bottleneck::default());
     }
 
     /// Gives all coupled flows their rates.
@@ -129,6 +138,10 @@ impl Plain {
 
     /// In waves, or level by level where that has taken too many waves of late.
     fn find_rates(&mut self) {
+        if let Some(bottleneck) = &mut self.bottleneck {
+            bottleneck.solve(&self.problem, &mut self.rates);
+            return;
+        }
         if let Some(left) = self.pause.checked_sub(1) {
             self.pause = left;
         } else if self.waves.solve(&self.problem, &mut self.rates) {

@@ -509,3 +509,23 @@ fn weights_and_bounds_in_closed_form() {
         assert_eq!(solver.next(), Some(8.75), "{way:?}");
     }
 }
+
+/// The rule changes while the incremental way is taken, for good; lone flows do not notice.
+#[test]
+fn another_rule_from_an_instant_on() {
+    let mut solver = two_flows(Way::Incremental);
+    solver.declare(2);
+    solver.cross(2, 0, 10.0, 3.0);
+    solver.enter(2, 7.0, f64::INFINITY, 1e6, 0.0);
+    solver.solve(0.0);
+    assert!(solver.rate(2) > solver.rate(0));
+    solver.share_by_bottleneck();
+    solver.solve(0.0);
+    // A third of the link each, whatever the weights are.
+    let third = 10.0 / 3.0;
+    let rates = [0, 1, 2].map(|slot| solver.rate(slot));
+    assert_eq!(rates, [third, third, third / 3.0]);
+    solver.leave(2, 1.0);
+    solver.solve(1.0);
+    assert_eq!([0, 1].map(|slot| solver.rate(slot)), [5.0, 5.0]);
+}

@@ -3,15 +3,17 @@
 //! them), for transfers alone and together.
 //!
 //! Where SimGrid is installed, random clusters over all options are compared with a run of it,
-//! `SIMGRID_CLUSTERS` of them (6), and the files of the folder `SIMGRID_PLATFORMS`, if it is set.
+//! `SIMGRID_CLUSTERS` of them (6), and the files of the folder `SIMGRID_PLATFORMS`, if it is set;
+//! and random parallel tasks with `host/model:ptask_L07`, `SIMGRID_TASKS` times (30).
 //! `SIMRUN_REQUIRE_SIMGRID` makes its absence a failure.
 //!
 //! *Not compared*: ways through the router of a zone with `routing="Cluster"`, which 3.32 does not
 //! find; and what follows after the host of the program has gone off.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use platform::Platform;
@@ -181,15 +183,16 @@ fn here() -> PathBuf {
 /// tests.
 fn oracle() -> Option<&'static Path> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
-    PROGRAM.get_or_init(build_oracle).as_deref()
+    PROGRAM.get_or_init(|| build("dates")).as_deref()
 }
 
-fn build_oracle() -> Option<PathBuf> {
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simgrid-dates");
+/// Builds a program of `tests/simgrid/`, if SimGrid is installed.
+fn build(name: &str) -> Option<PathBuf> {
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("simgrid-{name}"));
     let mut compiler = Command::new("g++");
     compiler.args(["-O1", "-std=c++17", "-o"]).arg(&program);
     let built = compiler
-        .arg(here().join("dates.cpp"))
+        .arg(here().join(format!("{name}.cpp")))
         .arg("-lsimgrid")
         .output();
     let built = built.is_ok_and(|output| output.status.success());
@@ -336,4 +339,177 @@ fn dates_with_one_slow_cable_in_a_cluster() {
         }
     }
     assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+/// Hosts of one or two cores and of unlike speeds, two links in a row between any two of them.
+fn star(random: &mut Random, hosts: usize) -> String {
+    let mut text = "<?xml version='1.0'?>\n\
+         <!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n\
+         <platform version=\"4.1\"><zone id=\"w\" routing=\"Full\">\n"
+        .to_owned();
+    for host in 0..hosts {
+        let (speed, cores) = (1 + random.below(4), 1 + random.below(2));
+        let (bandwidth, latency) = (20 + random.below(200), random.below(3));
+        text += &format!(
+            "<host id=\"n{host}\" speed=\"{speed}00Mf\" core=\"{cores}\"/>\n\
+             <link id=\"l{host}\" bandwidth=\"{bandwidth}MBps\" latency=\"{latency}ms\"/>\n"
+        );
+    }
+    for (from, to) in (0..hosts).flat_map(|from| (0..from).map(move |to| (from, to))) {
+        text += &format!(
+            "<route src=\"n{from}\" dst=\"n{to}\">\
+             <link_ctn id=\"l{from}\"/><link_ctn id=\"l{to}\"/></route>\n"
+        );
+    }
+    text + "</zone></platform>\n"
+}
+
+/// A parallel task, a computation or a transfer.
+struct Task {
+    start: f64,
+    hosts: Vec<String>,
+    flops: Vec<f64>,
+    bytes: Vec<f64>,
+}
+
+/// The dates at which tasks end in SimGrid.
+fn simgrid_ends(program: &Path, xml: &Path, tasks: &[Task]) -> Vec<f64> {
+    let mut lines = String::new();
+    for task in tasks {
+        let amounts = task.flops.iter().chain(&task.bytes).map(f64::to_string);
+        let words: Vec<String> = task.hosts.iter().cloned().chain(amounts).collect();
+        lines += &format!("{} {} {}\n", task.start, task.hosts.len(), words.join(" "));
+    }
+    let mut child = Command::new(program)
+        .arg(xml)
+        .args(["--log=root.thres:error", "--cfg=host/model:ptask_L07"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program that was built");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(lines.as_bytes()).expect("a reader");
+    drop(input);
+    let output = child.wait_with_output().expect("a child");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("text");
+    text.lines()
+        .map(|line| line.parse().expect("a date"))
+        .collect()
+}
+
+/// The dates at which tasks end here, on a platform with changes.
+fn ends(xml: &Path, changes: &[&str], tasks: &[Task]) -> impl Iterator<Item = f64> {
+    let text = fs::read_to_string(xml).expect("a platform");
+    let platform = load(xml, &(text + "bandwidth_file"), "raw", changes);
+    let mut lab = Lab::new(&platform.to_toml());
+    let mut ends = vec![f64::NAN; tasks.len()];
+    let mut order: Vec<usize> = (0..tasks.len()).collect();
+    order.sort_by(|a, b| tasks[*a].start.total_cmp(&tasks[*b].start));
+    // The number of the activity is its position in `order`.
+    for next in 0..=order.len() {
+        let until = order
+            .get(next)
+            .map_or(f64::INFINITY, |task| tasks[*task].start);
+        while let Some((date, ended)) = lab.next_end_until(until) {
+            for number in ended {
+                ends[order[number as usize]] = date;
+            }
+        }
+        if let Some(task) = order.get(next) {
+            lab.wait_until(until);
+            tasks[*task].begin(&mut lab);
+        }
+    }
+    ends.into_iter()
+}
+
+impl Task {
+    /// One that uses next to nothing.
+    fn first() -> Self {
+        Self {
+            start: 0.0,
+            hosts: vec!["n0".to_owned(), "n1".to_owned()],
+            flops: vec![1e-3, 0.0],
+            bytes: vec![0.0; 4],
+        }
+    }
+
+    fn random(random: &mut Random, hosts: usize) -> Self {
+        let (first, kind) = (random.below(hosts), random.below(5));
+        let count = [1, 2, 2, 3, 3][kind];
+        let names = (first..first + count).map(|host| format!("n{}", host % hosts));
+        let mut amounts = |count: usize, largest: usize| -> Vec<f64> {
+            let amount = |_| (random.below(2) * random.below(largest)) as f64;
+            (0..count).map(amount).collect()
+        };
+        let mut flops = amounts(count, 200_000_000);
+        let mut bytes = amounts(count * count, 20_000_000);
+        for host in 0..count {
+            bytes[host * count + host] = 0.0;
+        }
+        match kind {
+            0 => flops[0] += 1e6,
+            1 => (flops, bytes) = (vec![0.0; 2], vec![0.0, 1e6 + bytes[1], 0.0, 0.0]),
+            // What is neither would be a transfer without bytes.
+            _ => flops[1] += 1e6,
+        }
+        let start = (random.below(4) * 125) as f64 / 1000.0;
+        Self {
+            start,
+            hosts: names.collect(),
+            flops,
+            bytes,
+        }
+    }
+
+    fn begin(&self, lab: &mut Lab) -> ActivityId {
+        match &self.hosts[..] {
+            [host] => lab.exec(host, self.flops[0], 1.0, f64::INFINITY),
+            [from, to] if self.flops == [0.0; 2] => lab.send(from, to, self.bytes[1]),
+            hosts => {
+                let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
+                lab.task(&hosts, &self.flops, &self.bytes)
+            }
+        }
+    }
+}
+
+/// The dates of SimGrid's model of parallel tasks, `SIMGRID_TASKS` (30) times several tasks,
+/// computations and transfers that share cores and links.
+#[test]
+fn dates_of_parallel_tasks_that_share() {
+    let Some(program) = build("tasks") else {
+        return;
+    };
+    let xml = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tasks.xml");
+    let count = std::env::var_os("SIMGRID_TASKS").map_or(30, |count| {
+        let count = count.to_str().and_then(|count| count.parse().ok());
+        count.expect("a number of platforms")
+    });
+    let mut random = Random(5);
+    let mut differ = 0;
+    for round in 0..count {
+        let hosts = 3 + random.below(4);
+        fs::write(&xml, star(&mut random, hosts)).expect("a file");
+        let mut tasks: Vec<Task> = (0..2 + random.below(8))
+            .map(|_| Task::random(&mut random, hosts))
+            .collect();
+        // Ours shares by that rule from the first parallel task on.
+        tasks.insert(0, Task::first());
+        let wanted = simgrid_ends(&program, &xml, &tasks);
+        let compat = ["network.compat=simgrid-4.1", "network.tcp_gamma=4194304B"];
+        for (number, (found, wanted)) in ends(&xml, &compat, &tasks).zip(&wanted).enumerate() {
+            assert!(
+                (found - wanted).abs() <= LIMIT * wanted,
+                "round {round}, task {number}: {found}, expected {wanted}"
+            );
+        }
+        let ours = ends(&xml, &compat[1..], &tasks);
+        differ += ours
+            .zip(&wanted)
+            .filter(|(found, wanted)| (found - **wanted).abs() > LIMIT)
+            .count();
+    }
+    assert!(differ > 0, "max-min sharing gives the same dates");
 }

@@ -1,19 +1,25 @@
-//! Parallel tasks: computations on several hosts and transfers between them in step, the model that SimGrid calls L07.
+//! Parallel tasks: computations on several hosts and transfers between them in step, the model that
+//! SimGrid calls L07.
 //!
-//! A task is one variable x, the part of it that is done per second. It uses `flops_i × x` of the cores of host i, and of
-//! every link the sum of the bytes of all pairs whose way crosses it, times x. It first pays the largest latency among the
-//! pairs between which bytes go, without any factor of the network model. Its limits: one core for the flop of each entry
-//! (`x ≤ s_i / flops_i`), a fatpipe for all that crosses it, and the window `tcp_gamma / (2 × max(lat_ij × bytes_ij))` if the
-//! network model has one. So alone it takes `latency + 1 / x`. Ways back carry no acknowledgements.
+//! A task is one variable x, the part of it that is done per second. It uses `flops_i × x` of the
+//! cores of host i, and of every link the sum of the bytes of all pairs whose way crosses it, times
+//! x. It first pays the largest latency among the pairs between which bytes go, without any factor
+//! of the network model. Its limits: one core for the flop of each entry (`x ≤ s_i / flops_i`), a
+//! fatpipe for all that crosses it, and the window `tcp_gamma / (2 × max(lat_ij × bytes_ij))` if
+//! the network model has one. So alone it takes `latency + 1 / x`. Ways back carry no
+//! acknowledgements.
 //!
-//! **Sharing.** A flow has one weight for all that it uses. That of a task is the inverse of what it takes of one of its resources:
-//! of those on which it meets others, the one where an equal part of the capacity is least for it. There it counts like one
-//! computation, or one transfer of a model without penalties. The choice is made anew whenever shares change. A task that meets
-//! others on several full resources of different kinds has, on all but that one, a share that is only as good as flop
-//! and bytes can be compared. SimGrid's *fairbottleneck* offers equal parts of each resource instead: see
-//! `docs/decisions/0007-parallel-tasks.md`, with figures.
+//! **Sharing.** A flow has one weight for all that it uses. That of a task is the inverse of what
+//! it takes of one of its resources: of those on which it meets others, the one where an equal part
+//! of the capacity is least for it. There it counts like one computation, or one transfer of a
+//! model without penalties. The choice is made anew whenever shares change. A task that meets
+//! others on several full resources of different kinds has, on all but that one, a share that is
+//! only as good as flop and bytes can be compared. SimGrid's *fair bottleneck* offers equal parts
+//! of each resource instead: with `compat = "simgrid-4.1"` that rule holds for everything from the
+//! first task on. See `docs/decisions/0007-parallel-tasks.md`, with figures.
 //!
-//! *Not modelled*: factors, crosstraffic, penalties by round-trip time, rate limits of single transfers.
+//! *Not modelled*: factors, crosstraffic, penalties by round-trip time, rate limits of single
+//! transfers.
 //!
 //! Units: bytes, flop, seconds; x and its limits are in 1/s.
 
@@ -146,7 +152,8 @@ impl Task {
         self.uses.iter().any(|entry| entry.number == link.0)
     }
 
-    /// The inverse of what it takes of the capacity, among those with several users, of which an equal part is least for it.
+    /// The inverse of what it takes of the capacity, among those with several users, of which an
+    /// equal part is least for it.
     fn weight(&self, users: impl Fn(u32) -> u32) -> f64 {
         let mut least = (f64::INFINITY, 1.0);
         for entry in &self.uses {
@@ -173,6 +180,9 @@ impl FlowModel {
         for entry in &demand.uses {
             self.solver
                 .cross(slot, entry.number, entry.capacity, entry.amount);
+        }
+        if self.model_kind.is_compat() {
+            self.solver.share_by_bottleneck();
         }
         let activity = &mut self.activities.0[slot as usize];
         activity.place = Place::Parallel;

@@ -30,11 +30,11 @@ use crate::units::{Bandwidth, Duration, Size};
 #[derive(Clone, Copy)]
 pub struct NetworkModel(pub(super) &'static Row);
 
-/// What the list of models says of one.
+/// A row of the list of models.
 pub(super) struct Row {
     /// Its name in a platform file.
     pub(super) name: &'static str,
-    /// What it models, in a few words.
+    /// Phrase that says what it models.
     pub(super) summary: &'static str,
     /// Returns the parameters that the name stands for.
     pub(super) preset: fn() -> NetworkParameters,
@@ -76,6 +76,8 @@ pub enum Compat {
     /// - a transfer that runs when a link of its route changes its bandwidth keeps the limit `min
     ///   B_i` from its start: it does not get faster when the link does;
     /// - the cables of a cluster that are declared `fatpipe` are shared;
+    /// - from the first parallel task on, everything shares by fair bottleneck instead of max-min
+    ///   fairness: see `docs/decisions/0007-parallel-tasks.md`;
     /// - a host that comes back starts its restarting actors again also if they had ended by
     ///   themselves.
     ///

@@ -1,4 +1,5 @@
-//! How a search is carried out: which algorithm, beginning anew when something is learnt, alone or on several threads.
+//! How a search is carried out: which algorithm, beginning anew when something is learnt, alone or
+//! on several threads.
 
 use std::ops::ControlFlow;
 
@@ -25,7 +26,8 @@ pub(crate) enum Halt {
     Again,
     /// The program did something else than before, here.
     NotDeterministic(Event),
-    /// What cannot be if the program takes the same steps again: a beginning that nothing should cover is covered.
+    /// What cannot be if the program takes the same steps again: a beginning that nothing should
+    /// cover is covered.
     Inconsistent,
     /// A step that should be possible is not.
     NotPossible { actor: u16, choice: u32 },
@@ -41,7 +43,7 @@ pub(crate) struct Ended {
     pub(crate) broken: Option<String>,
     /// Where the search was, if it can go on from there or is over.
     pub(crate) state: Option<State>,
-    /// Whether the search came to its end.
+    /// True if the search came to its end.
     pub(crate) is_over: bool,
 }
 
@@ -117,7 +119,8 @@ const fn can_go_on(halt: Option<&Halt>) -> bool {
     matches!(halt, None | Some(Halt::Bound(_) | Halt::Stopped))
 }
 
-/// Explores from some state on, and anew whenever something is learnt. Why it ended, and where it can go on.
+/// Explores from some state on, and anew whenever something is learnt. Why it ended, and where it
+/// can go on.
 fn explore(walk: &mut Walk<'_>, state: State) -> (Option<Halt>, Option<State>) {
     let mut state = Some(state);
     loop {

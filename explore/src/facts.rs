@@ -1,6 +1,7 @@
 //! What is learnt of a program on the way and changes what depends on what.
 //!
-//! When something is learnt the search begins anew. Facts only ever grow, so it does so a few times at most.
+//! When something is learnt the search begins anew. Facts only ever grow, so it does so a few times
+//! at most.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,17 +16,19 @@ pub(crate) struct Facts {
     pub(crate) users: Vec<Vec<u16>>,
     /// By barrier: whether more actors use it than it is made for.
     pub(crate) crowded: Vec<bool>,
-    /// By actor: the effects that those of its steps may have whose answers may change. All such steps of the actor are taken
-    /// to have them, whatever the answer: what depends on what must not depend on answers.
+    /// By actor: the effects that those of its steps may have whose answers may change. All such
+    /// steps of the actor are taken to have them, whatever the answer: what depends on what must
+    /// not depend on answers.
     pub(crate) wary: Vec<u8>,
     /// By actor: how much it can tell of the order in which things are delivered to it.
     pub(crate) choosers: Vec<Choosing>,
-    /// The program states invariants, which may look at whatever a step does, so every step depends on every other.
+    /// The program states invariants, which may look at whatever a step does, so every step depends
+    /// on every other.
     pub(crate) watched: bool,
 }
 
 impl Facts {
-    /// Whether more actors use a barrier than it is made for.
+    /// Returns true if more actors use a barrier than it is made for.
     pub(crate) fn is_crowded(&self, barrier: u32) -> bool {
         self.crowded
             .get(barrier as usize)
@@ -70,7 +73,8 @@ impl Facts {
         }
     }
 
-    /// Notes what a step of an actor has done whose answer may change; true if something was learnt.
+    /// Notes what a step of an actor has done whose answer may change; true if something was
+    /// learnt.
     pub(crate) fn note_effects(&mut self, actor: u16, effects: u8) -> bool {
         let index = actor as usize;
         if index >= self.wary.len() {
@@ -85,8 +89,8 @@ impl Facts {
 /// The communications that are tested at once, each as mailbox and place.
 pub(crate) type List = Vec<(u32, u32)>;
 
-/// The lists of communications that are tested, in the order in which they were first seen on any thread: all threads number them in
-/// this order, so that all give them the same numbers.
+/// The lists of communications that are tested, in the order in which they were first seen on any
+/// thread: all threads number them in this order, so that all give them the same numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedLists(Arc<Mutex<Vec<List>>>);
 

@@ -46,7 +46,8 @@ pub struct FindingStep {
     pub call: String,
     /// What.
     pub kind: StepKind,
-    /// On which object; `None` if on none. The number of the mailbox, mutex and so on, or of the other actor, from 1.
+    /// On which object; `None` if on none. The number of the mailbox, mutex and so on, or of the
+    /// other actor, from 1.
     pub object: Option<u32>,
     /// Which of the actor's possible steps, if it had several: the branch of the schedule.
     pub branch: u32,
@@ -54,7 +55,8 @@ pub struct FindingStep {
     pub answer: u32,
     /// The vector clock, by actor.
     pub clock: Vec<u32>,
-    /// The earlier steps, from 0, that it depends on directly: the arrows of a happened-before diagram.
+    /// The earlier steps, from 0, that it depends on directly: the arrows of a happened-before
+    /// diagram.
     pub after: Vec<usize>,
 }
 
@@ -71,7 +73,7 @@ pub struct Finding {
     pub steps: Vec<FindingStep>,
 }
 
-/// Whether such an end is to be reported.
+/// Returns true if such an end is to be reported.
 pub(crate) const fn is_finding(end: End) -> bool {
     matches!(
         end,
@@ -80,7 +82,8 @@ pub(crate) const fn is_finding(end: End) -> bool {
 }
 
 impl Finding {
-    /// The finding at the end of these events; `None` if the program does not take the same steps to the same end again.
+    /// The finding at the end of these events; `None` if the program does not take the same steps
+    /// to the same end again.
     pub(crate) fn again(stepper: &mut Stepper, events: &[Event], end: End) -> Option<Self> {
         let finding = Self::of(stepper, events, end);
         let is_whole = finding.steps.len() == events.len();
@@ -94,11 +97,13 @@ impl Finding {
         is_same.then_some(finding)
     }
 
-    /// Runs the program along the events and writes down what happens, up to the first failure if there is one.
+    /// Runs the program along the events and writes down what happens, up to the first failure if
+    /// there is one.
     pub(crate) fn of(stepper: &mut Stepper, events: &[Event], end: End) -> Self {
         let own = std::mem::replace(stepper, Stepper::on_one_host(|_| {}));
         let mut machine = Machine::new(own);
-        // What is learnt on the way changes what depends on what: then it is written down another time.
+        // What is learnt on the way changes what depends on what: then it is written down another
+        // time.
         let (replay, steps) = loop {
             if let Some(written) = write_down(&mut machine, events, end) {
                 break written;

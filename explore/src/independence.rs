@@ -1,32 +1,37 @@
 //! Which pairs of events depend on each other: the relation that decides which orders are the same.
 //!
-//! Two events are independent if, wherever both can happen, neither enables or disables the other and both orders lead to
-//! the same state. The relation may call events dependent that are not (more runs than necessary); calling events
-//! independent that are not would lose runs. Every cell of the table is tested by executing both orders from random
-//! reachable states (`tests/commutation.rs`).
+//! Two events are independent if, wherever both can happen, neither enables or disables the other
+//! and both orders lead to the same state. The relation may call events dependent that are not
+//! (more runs than necessary); calling events independent that are not would lose runs. Every cell
+//! of the table is tested by executing both orders from random reachable states
+//! (`tests/commutation.rs`).
 //!
-//! The rows are those of the published checkers for this family of programs (The Anh Pham's thesis, section 4.4, for the
-//! proofs), with these differences, each for a reason:
+//! The rows are those of the published checkers for this family of programs (The Anh Pham's thesis,
+//! section 4.4, for the proofs), with these differences, each for a reason:
 //!
-//! * What a sender asks about a communication of a mailbox with a permanent receiver does not depend on the
-//!   receive: it began with the send ([`sim_core::Footprint::BEGUN`]).
-//! * Arrivals at a barrier are dependent if one of the actors asks who was last, or if more actors use the barrier than
-//!   it is made for; arrivals and waits of different rounds are independent.
-//! * Two entries into the queue of one condition variable are dependent (with two mutexes they can race).
-//! * Creating actors commutes: what competes is their numbering, which happens before and is an effect of its own.
+//! * What a sender asks about a communication of a mailbox with a permanent receiver does not
+//!   depend on the receive: it began with the send ([`sim_core::Footprint::BEGUN`]).
+//! * Arrivals at a barrier are dependent if one of the actors asks who was last, or if more actors
+//!   use the barrier than it is made for; arrivals and waits of different rounds are independent.
+//! * Two entries into the queue of one condition variable are dependent (with two mutexes they can
+//!   race).
+//! * Creating actors commutes: what competes is their numbering, which happens before and is an
+//!   effect of its own.
 //! * A draw is not independent of a join of its actor: here it may be the actor's last event.
-//! * Cancelling depends on everything at the same mailbox or mutex. Ending, suspending and resuming actors, hosts and links
-//!   depend on everything.
-//! * A put or get that is withdrawn because its time is up is a cancellation. A wait with a time limit for a unit, a signal or the
-//!   end of an actor has a row of its own: it is a test of what it waits for, and takes its request back when it fails.
-//! * A delivery to a rank depends on the other deliveries to it and on its looks for what has arrived: with a delivery comes all
-//!   that the rank does until it waits again. What was sent is delivered after the step that sent it. But if the rank never asks anything
-//!   whose answer depends on the order of arrivals, deliveries from different queues commute, and what it sends is delivered after what it
-//!   had waited for, whichever came last.
-//!   If all it does is to receive from any source, only the deliveries of messages depend on each other.
+//! * Cancelling depends on everything at the same mailbox or mutex. Ending, suspending and resuming
+//!   actors, hosts and links depend on everything.
+//! * A put or get that is withdrawn because its time is up is a cancellation. A wait with a time
+//!   limit for a unit, a signal or the end of an actor has a row of its own: it is a test of what
+//!   it waits for, and takes its request back when it fails.
+//! * A delivery to a rank depends on the other deliveries to it and on its looks for what has
+//!   arrived: with a delivery comes all that the rank does until it waits again. What was sent is
+//!   delivered after the step that sent it. But if the rank never asks anything whose answer
+//!   depends on the order of arrivals, deliveries from different queues commute, and what it sends
+//!   is delivered after what it had waited for, whichever came last. If all it does is to receive
+//!   from any source, only the deliveries of messages depend on each other.
 //! * The end of a time limit that is up because nothing else can happen depends on everything.
-//! * Events with hidden effects (a handle dropped, a state read without an operation) depend on everything but draws and
-//!   sleeps, and events that number new actors or objects on each other.
+//! * Events with hidden effects (a handle dropped, a state read without an operation) depend on
+//!   everything but draws and sleeps, and events that number new actors or objects on each other.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +50,8 @@ pub enum Rule {
     SameObject,
     /// If they are about the same communication.
     SameCommunication,
-    /// If they are about the same communication and the test tells work on its way from work that is over.
+    /// If they are about the same communication and the test tells work on its way from work that
+    /// is over.
     SameEnd,
     /// The same for a communication in the list that is tested.
     EndInList,
@@ -61,7 +67,8 @@ pub enum Rule {
     SameMutexes,
     /// If the mutex of a condition variable's wait is the mutex of the other event.
     MutexOfCondvar,
-    /// If they are deliveries to the same actor, or a delivery to it and a choice how it goes on, and it may see in which order they come.
+    /// If they are deliveries to the same actor, or a delivery to it and a choice how it goes on,
+    /// and it may see in which order they come.
     InSight,
     /// If one of the actors is one that the other event also touches, or both touch a third.
     TouchedActors,
@@ -107,8 +114,8 @@ const ROWS: &[(StepKind, StepKind, Rule)] = {
         (TestAny, WaitAny, EndInList),
         (TestAny, TestEnded, EndInList),
         (TestAny, TestAnyEnded, EndInList),
-        // A branch that lets work end sleeps while its test is explored. If it were independent of what
-        // shows that end, it would cover orders in which the test itself comes later.
+        // A branch that lets work end sleeps while its test is explored. If it were independent of
+        // what shows that end, it would cover orders in which the test itself comes later.
         (TestEnded, Wait, SameEnd),
         (TestEnded, WaitAny, SameEnd),
         (TestEnded, TestEnded, SameEnd),
@@ -193,7 +200,7 @@ const GLOBAL: &[StepKind] = &[
     StepKind::Control,
 ];
 
-/// Whether events of a kind depend on everything.
+/// Returns true if events of a kind depend on everything.
 #[inline]
 pub(crate) const fn is_global(kind: StepKind) -> bool {
     matches!(
@@ -206,12 +213,14 @@ pub(crate) const fn is_global(kind: StepKind) -> bool {
     )
 }
 
-/// Whether a pair of kinds is called dependent although both orders of two such steps that are both possible lead to the same:
-/// two probes; what only enables the other (the release of a semaphore and a wait for it, a signal and the wait for it, a
-/// waiter that leaves the queue of a mutex); joining and leaving the queue of a
-/// mutex; a wait that can happen, and a cancellation at its mailbox, which changes only the names of others; a join with a limit, of which only the last step of its target matters; a test that lets work
-/// end, and what shows an end or begins work, because of the test itself beside it; and what depends on everything. It costs runs
-/// and loses nothing.
+/// Whether a pair of kinds is called dependent although both orders of two such steps that are both
+/// possible lead to the same: two probes; what only enables the other (the release of a semaphore
+/// and a wait for it, a signal and the wait for it, a waiter that leaves the queue of a mutex);
+/// joining and leaving the queue of a mutex; a wait that can happen, and a cancellation at its
+/// mailbox, which changes only the names of others; a join with a limit, of which only the last
+/// step of its target matters; a test that lets work end, and what shows an end or begins work,
+/// because of the test itself beside it; and what depends on everything. It costs runs and loses
+/// nothing.
 #[must_use]
 pub fn is_conservative(first: StepKind, second: StepKind) -> bool {
     let pair = (first.min(second), first.max(second));
@@ -269,7 +278,8 @@ const TABLE: [[Rule; KINDS]; KINDS] = {
     table
 };
 
-/// The pairs of kinds that the table calls dependent, the smaller kind first, without those that depend on everything.
+/// The pairs of kinds that the table calls dependent, the smaller kind first, without those that
+/// depend on everything.
 pub fn dependent_pairs() -> impl Iterator<Item = (StepKind, StepKind)> {
     let pair =
         |&(first, second, _): &(StepKind, StepKind, Rule)| (first.min(second), first.max(second));
@@ -283,8 +293,9 @@ pub const fn rule(first: StepKind, second: StepKind) -> Rule {
     TABLE[first as usize][second as usize]
 }
 
-/// The lists of communications that tests are about, each with its number, for the whole of an exploration. The number of a
-/// list is made of its members, so that it is the same in every search: it is part of what tells classes apart.
+/// The lists of communications that tests are about, each with its number, for the whole of an
+/// exploration. The number of a list is made of its members, so that it is the same in every
+/// search: it is part of what tells classes apart.
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
     all: BTreeMap<u32, Vec<(u32, u32)>>,
@@ -407,7 +418,7 @@ static SUSPECTS: [[u64; 2]; KINDS] = {
 /// Effects that can make any two events dependent.
 const SPECIAL: u8 = Executed::HIDDEN | Executed::ALLOCATES | Executed::IDLE;
 
-/// Whether two events depend on each other. Events of one actor always do.
+/// Returns true if two events depend on each other. Events of one actor always do.
 #[must_use]
 #[inline]
 pub fn dependent(first: &Event, second: &Event, lists: &Lists) -> bool {
@@ -427,8 +438,9 @@ pub fn dependent(first: &Event, second: &Event, lists: &Lists) -> bool {
     }
 }
 
-/// What two events do besides their transitions depends on each other, or on the other's transition. Nothing that
-/// another actor does matters to one that draws, sleeps or yields and does nothing hidden itself.
+/// What two events do besides their transitions depends on each other, or on the other's
+/// transition. Nothing that another actor does matters to one that draws, sleeps or yields and does
+/// nothing hidden itself.
 #[cold]
 fn have_effects(first: &Event, second: &Event) -> bool {
     let touches = |one: &Event, other: &Event| {
@@ -458,8 +470,8 @@ pub(crate) const fn is_about_actor(kind: StepKind) -> bool {
     )
 }
 
-/// A join depends on what its target does, a creation on what the child does; and a join on the creation of its target,
-/// which may have nothing to do.
+/// A join depends on what its target does, a creation on what the child does; and a join on the
+/// creation of its target, which may have nothing to do.
 fn about_actors(first: &Event, second: &Event) -> bool {
     let about = |event: &Event, other: &Event| {
         is_about_actor(event.kind) && event.object == u32::from(other.actor)

@@ -1,9 +1,9 @@
 //! The program under the search: the kernel's steps as [`Event`]s.
 //!
-//! What the kernel calls by numbers that depend on the order of steps is given names that do not. Some things are learnt
-//! on the way and change what depends on what, so the search begins anew when they are first seen: that more actors use
-//! a barrier than it is made for, that steps whose answer may change have hidden effects, and that the order of deliveries to an actor
-//! may matter.
+//! What the kernel calls by numbers that depend on the order of steps is given names that do not.
+//! Some things are learnt on the way and change what depends on what, so the search begins anew
+//! when they are first seen: that more actors use a barrier than it is made for, that steps whose
+//! answer may change have hidden effects, and that the order of deliveries to an actor may matter.
 
 use sim_core::{Choosing, Executed, Footprint, Offer, QueueHead, StepKind, Stepper};
 
@@ -17,7 +17,8 @@ pub(crate) struct Machine {
     pub(crate) stepper: Stepper,
     pub(crate) lists: Lists,
     pub(crate) facts: Facts,
-    /// Whether who uses which barrier is noted here; otherwise somebody else notes it who sees the runs of other threads too.
+    /// True if who uses which barrier is noted here; otherwise somebody else notes it who sees the
+    /// runs of other threads too.
     pub(crate) notes_users: bool,
     /// The lists of all threads.
     pub(crate) shared_lists: SharedLists,
@@ -27,7 +28,8 @@ pub(crate) struct Machine {
     held: Vec<(u16, u32)>,
     /// Steps executed, replayed ones included.
     pub(crate) transitions: u64,
-    /// The steps that the latest step needs besides those on which it depends, as far as they are not before the first.
+    /// The steps that the latest step needs besides those on which it depends, as far as they are
+    /// not before the first.
     pub(crate) causes: Vec<u32>,
     /// A defect on purpose.
     pub(crate) mutant: Option<Mutant>,

@@ -2,11 +2,11 @@
 //!
 //! Each step is verified by running the program:
 //!
-//! 1. *Past closure*: only what happens before the failing event is kept; for a deadlock only what happens before what the
-//!    blocked actors of the cycle have asked for, and what is needed so that nobody else can go on. What is left out did not
-//!    matter.
-//! 2. *Order*: among the orders of the same partial order one that changes actors seldom: the present actor goes on as long as
-//!    its next event may.
+//! 1. *Past closure*: only what happens before the failing event is kept; for a deadlock only what
+//!    happens before what the blocked actors of the cycle have asked for, and what is needed so
+//!    that nobody else can go on. What is left out did not matter.
+//! 2. *Order*: among the orders of the same partial order one that changes actors seldom: the
+//!    present actor goes on as long as its next event may.
 //! 3. *Choices*: smaller drawn values, if they lead to the same.
 //!
 //! "The same" is the kind of the finding, and for a failure its actor and its message.
@@ -92,7 +92,7 @@ fn with_player<T>(stepper: &mut Stepper, f: impl FnOnce(&mut Player) -> T) -> T 
     result
 }
 
-/// Whether the events lead to the same finding.
+/// Returns true if the events lead to the same finding.
 fn leads_there(stepper: &mut Stepper, events: &[Event], finding: &Finding) -> bool {
     if follow(stepper, events).is_none() {
         return false;
@@ -137,7 +137,8 @@ fn with_smaller_draws(events: &[Event]) -> Vec<Vec<Event>> {
     all
 }
 
-/// The same partial order, with few changes of the actor: each goes on while its next event waits for nobody's.
+/// The same partial order, with few changes of the actor: each goes on while its next event waits
+/// for nobody's.
 fn by_actor(path: &Path) -> Vec<Event> {
     let mut done = vec![false; path.len()];
     let mut sorted = Vec::with_capacity(path.len());

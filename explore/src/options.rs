@@ -17,8 +17,9 @@ pub enum Reduction {
     Sleep,
     /// Every order.
     None,
-    /// Every state once, of [worlds](crate::worlds) that have a fingerprint; without one, every order. A run ends where another one has
-    /// been, so runs are not orders then: only the states that are seen and the ends of runs count.
+    /// Every state once, of [worlds](crate::worlds) that have a fingerprint; without one, every
+    /// order. A run ends where another one has been, so runs are not orders then: only the states
+    /// that are seen and the ends of runs count.
     States,
 }
 
@@ -73,9 +74,10 @@ pub struct Options {
     pub transitions_max: u64,
     /// The most seconds of real time.
     pub seconds_max: f64,
-    /// How many findings to keep; the search stops when there are so many, unless [`Options::goes_on`].
+    /// How many findings to keep; the search stops when there are so many, unless
+    /// [`Options::goes_on`].
     pub findings_max: usize,
-    /// Whether the search goes on after the last finding that is kept, to count.
+    /// True if the search goes on after the last finding that is kept, to count.
     pub goes_on: bool,
     /// Stops the search soon after it has become true.
     pub interrupt: Option<Arc<AtomicBool>>,

@@ -1,8 +1,9 @@
 //! In which orders actors take messages that could come from anybody.
 //!
-//! A receive or a probe from any source takes what comes first. If two runs give an actor its messages in different orders, what it
-//! computes may depend on chance: no mistake by itself, but worth a warning. Compared are the sources, for each actor alone, with those
-//! of the runs before; a run that ended early and has only the beginning of another's order has no other order.
+//! A receive or a probe from any source takes what comes first. If two runs give an actor its
+//! messages in different orders, what it computes may depend on chance: no mistake by itself, but
+//! worth a warning. Compared are the sources, for each actor alone, with those of the runs before;
+//! a run that ended early and has only the beginning of another's order has no other order.
 //!
 //! *Not modelled*: why the orders differ. A program that draws numbers may ask for other messages.
 
@@ -62,7 +63,8 @@ pub(crate) struct Known {
 pub(crate) struct Orders(pub(crate) Vec<Known>);
 
 impl Orders {
-    /// Whether a run cannot tell anything new: there are two orders of whoever takes anything from any source.
+    /// Returns true if a run cannot tell anything new: there are two orders of whoever takes
+    /// anything from any source.
     pub(crate) fn has_nothing_new(&self, run: &Run<'_>) -> bool {
         let mut all_known = true;
         run.stepper.look_at_received(&mut |one| {
@@ -142,7 +144,8 @@ pub struct TakenOrder {
 }
 
 impl ReceiveOrder {
-    /// What is known of an actor, if it has two orders; an error if a run does not have the same order again.
+    /// What is known of an actor, if it has two orders; an error if a run does not have the same
+    /// order again.
     pub(crate) fn of(stepper: &mut Stepper, known: &Known) -> Option<Result<Self, ()>> {
         let other = known.other.as_ref()?;
         let position = difference(&known.first.sources, &other.sources)?;

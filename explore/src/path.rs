@@ -1,8 +1,9 @@
 //! A run as a partial order: its events, each with a vector clock and with its immediate races.
 //!
-//! An event happens before another if it comes first and both are of one actor or dependent, or by a chain of such pairs.
-//! The clock of an event says, for each actor, how many of that actor's events happen before it or are it. The *races*
-//! of an event are the earlier events that it depends on directly and no chain through a third event orders.
+//! An event happens before another if it comes first and both are of one actor or dependent, or by
+//! a chain of such pairs. The clock of an event says, for each actor, how many of that actor's
+//! events happen before it or are it. The *races* of an event are the earlier events that it
+//! depends on directly and no chain through a third event orders.
 //!
 //! A new event is compared with those that are not ordered before it; where these or the actors are
 //! many, with its [`Candidates`].
@@ -59,7 +60,7 @@ impl Path {
         self.events.len()
     }
 
-    /// Whether there are no events.
+    /// Returns true if there are no events.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
@@ -91,7 +92,8 @@ impl Path {
         counts.collect()
     }
 
-    /// The earlier events that an event directly depends on and that no chain orders before it; the latest first.
+    /// The earlier events that an event directly depends on and that no chain orders before it; the
+    /// latest first.
     #[must_use]
     pub fn races(&self, position: usize) -> &[u32] {
         let from = self.races_from[position] as usize;
@@ -102,7 +104,7 @@ impl Path {
         &self.races[from..to]
     }
 
-    /// Whether an event happens before a later one.
+    /// Returns true if an event happens before a later one.
     #[inline]
     #[must_use]
     pub fn happens_before(&self, first: usize, second: usize) -> bool {
@@ -139,7 +141,8 @@ impl Path {
         while self.pop().is_some() {}
     }
 
-    /// Adds an event. `causes` are earlier events that made it possible without depending on it otherwise.
+    /// Adds an event. `causes` are earlier events that made it possible without depending on it
+    /// otherwise.
     pub(crate) fn push(&mut self, step: &Step, causes: &[u32], lists: &Lists) {
         let Step {
             event,
@@ -276,7 +279,8 @@ impl Path {
         Some(event)
     }
 
-    /// The class of the run: the same for all orders of the same partial order with the same answers, and for no others.
+    /// The class of the run: the same for all orders of the same partial order with the same
+    /// answers, and for no others.
     #[must_use]
     pub fn class(&self) -> Class {
         Class::of(self)
@@ -305,8 +309,8 @@ impl Path {
         self.by_actor.len()
     }
 
-    /// The units of its semaphore that were released before a wait; `None` if requests may have been
-    /// withdrawn by then.
+    /// The units of its semaphore that were released before a wait; `None` if requests may have
+    /// been withdrawn by then.
     pub(crate) fn released_before(&self, wait: usize) -> Option<u32> {
         self.releases.before(wait)
     }

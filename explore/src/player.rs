@@ -1,4 +1,5 @@
-//! One run, step by step, for those who want to look at it themselves: a timeline, a test of the dependency relation.
+//! One run, step by step, for those who want to look at it themselves: a timeline, a test of the
+//! dependency relation.
 
 use sim_core::Stepper;
 
@@ -20,8 +21,8 @@ pub enum Played {
     Event(Event),
     /// The step is not possible.
     Impossible,
-    /// The step was taken, and it showed something about the program that changes what depends on what: earlier events may look
-    /// different when they are played again.
+    /// The step was taken, and it showed something about the program that changes what depends on
+    /// what: earlier events may look different when they are played again.
     Learnt,
 }
 
@@ -55,7 +56,8 @@ impl Player {
         }
     }
 
-    /// The steps that are possible, by actor. What they do besides is not known before they are taken.
+    /// The steps that are possible, by actor. What they do besides is not known before they are
+    /// taken.
     ///
     /// # Panics
     /// If there are more than 2^16 actors.
@@ -94,7 +96,7 @@ impl Player {
         &self.machine.lists
     }
 
-    /// Whether two events depend on each other.
+    /// Returns true if two events depend on each other.
     #[must_use]
     pub fn depend(&self, first: &Event, second: &Event) -> bool {
         dependent(first, second, &self.machine.lists)

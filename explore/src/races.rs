@@ -1,12 +1,14 @@
-//! What a run that is over tells of other classes: sequences of events that lead there, each with its place on the path.
+//! What a run that is over tells of other classes: sequences of events that lead there, each with
+//! its place on the path.
 //!
-//! Each race that can be reversed yields one. It is *everything* after the first event of the race that does not happen after
-//! it, up to the end of the run, and then the second event. Shorter sequences lose classes: a subtree then trusts that a pending
-//! leaf covers what the leaf leaves to the subtree.
+//! Each race that can be reversed yields one. It is *everything* after the first event of the race
+//! that does not happen after it, up to the end of the run, and then the second event. Shorter
+//! sequences lose classes: a subtree then trusts that a pending leaf covers what the leaf leaves to
+//! the subtree.
 //!
-//! Choices (draws, the members of a wait-any, several operations at a time) are steps of one actor in conflict. All others
-//! of a choice are told with the same tail, after every run; and a member that is completed only after the choice counts
-//! too.
+//! Choices (draws, the members of a wait-any, several operations at a time) are steps of one actor
+//! in conflict. All others of a choice are told with the same tail, after every run; and a member
+//! that is completed only after the choice counts too.
 
 use sim_core::{Executed, StepKind};
 
@@ -30,8 +32,8 @@ pub(crate) struct Races {
 }
 
 impl Races {
-    /// Looks at the races of all events from a position on with earlier ones. The program is not at the end of the path any more if
-    /// something had to be tried.
+    /// Looks at the races of all events from a position on with earlier ones. The program is not at
+    /// the end of the path any more if something had to be tried.
     pub(crate) fn look(
         &mut self,
         walk: &mut Walk<'_>,
@@ -162,8 +164,8 @@ impl Races {
         Ok(())
     }
 
-    /// What ends or stops other actors disables their steps, so no race with those shows: tells each step that another actor
-    /// could have taken before.
+    /// What ends or stops other actors disables their steps, so no race with those shows: tells
+    /// each step that another actor could have taken before.
     fn let_others_first(
         &mut self,
         walk: &mut Walk<'_>,
@@ -182,7 +184,7 @@ impl Races {
     }
 }
 
-/// Whether an event may stop other actors.
+/// Returns true if an event may stop other actors.
 pub(crate) const fn stops_others(kind: StepKind) -> bool {
     matches!(
         kind,

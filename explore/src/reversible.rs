@@ -1,8 +1,9 @@
 //! Which races can be reversed: could the later event have come first?
 //!
-//! A race from e to f can be reversed if f is possible once everything that happens after e, and e, are left out. It is
-//! not if e is what made f possible. For most pairs the kinds tell; for semaphores it is a matter of counting; for
-//! what is rare the answer is [`Verdict::Try`]: run the program and look.
+//! A race from e to f can be reversed if f is possible once everything that happens after e, and e,
+//! are left out. It is not if e is what made f possible. For most pairs the kinds tell; for
+//! semaphores it is a matter of counting; for what is rare the answer is [`Verdict::Try`]: run the
+//! program and look.
 
 use sim_core::{Executed, StepKind};
 
@@ -21,8 +22,8 @@ pub enum Verdict {
     Try,
 }
 
-/// Whether the race between two events of a path, the earlier first, can be reversed. `units` are those that each semaphore
-/// has at first.
+/// Whether the race between two events of a path, the earlier first, can be reversed. `units` are
+/// those that each semaphore has at first.
 #[must_use]
 pub fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Verdict {
     let (e, f) = (&path.events()[first], &path.events()[second]);
@@ -72,7 +73,7 @@ pub fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Ve
     }
 }
 
-/// Whether the earlier of two events is known to have made the later one possible.
+/// Returns true if the earlier of two events is known to have made the later one possible.
 const fn enables(e: &Event, f: &Event) -> bool {
     match (e.kind, f.kind) {
         (

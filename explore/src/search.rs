@@ -14,7 +14,8 @@ use crate::{Checkpoint, Event, Finding, Options, Path, Statistics, Threads, find
 pub enum End {
     /// Every actor that is not a daemon has ended.
     Finished,
-    /// The same, and something was left unfinished: messages that nobody received, operations that never ended.
+    /// The same, and something was left unfinished: messages that nobody received, operations that
+    /// never ended.
     Leftovers,
     /// Actors are left that can never go on.
     Deadlock,
@@ -54,15 +55,16 @@ pub trait Observer {
     /// Looks at a run that is over. `Break` stops the search.
     fn look(&mut self, run: &Run<'_>) -> ControlFlow<()>;
 
-    /// The search begins anew, because something was learnt of the program: the runs so far will come again.
+    /// The search begins anew, because something was learnt of the program: the runs so far will
+    /// come again.
     fn forget(&mut self) {}
 
     /// The search could go on from here another time: the runs so far will not come again.
     fn keep(&mut self) {}
 }
 
-/// Sees every run of a search that may have several threads: looks at each where it is run, and collects what was seen in one
-/// place, in an order that does not depend on the number of threads.
+/// Sees every run of a search that may have several threads: looks at each where it is run, and
+/// collects what was seen in one place, in an order that does not depend on the number of threads.
 pub trait Collector {
     /// What is seen of a run.
     type Seen: Send;
@@ -78,7 +80,8 @@ pub trait Collector {
         self.collect(Self::look(run))
     }
 
-    /// The search begins anew, because something was learnt of the program: the runs so far will come again.
+    /// The search begins anew, because something was learnt of the program: the runs so far will
+    /// come again.
     fn forget(&mut self) {}
 
     /// The search could go on from here another time: the runs so far will not come again.
@@ -162,7 +165,8 @@ pub enum Verdict {
     Found,
     /// Nothing was found, but not all orders were covered: see [`Statistics::bounds`].
     Bounded,
-    /// The program does not keep to the contract: it did not take the same steps again. The text says where.
+    /// The program does not keep to the contract: it did not take the same steps again. The text
+    /// says where.
     Broken(String),
 }
 
@@ -173,18 +177,21 @@ pub struct Report {
     pub verdict: Verdict,
     /// What was found, in the order in which it was found; at most [`Options::findings_max`].
     pub findings: Vec<Finding>,
-    /// Who takes messages from any source in an order that is not determined: warnings, without influence on the verdict.
+    /// Who takes messages from any source in an order that is not determined: warnings, without
+    /// influence on the verdict.
     pub receive_orders: Vec<ReceiveOrder>,
     /// What was counted.
     pub statistics: Statistics,
-    /// From where the search can go on, if it was the optimal depth-first one and a bound stopped it.
+    /// From where the search can go on, if it was the optimal depth-first one and a bound stopped
+    /// it.
     pub checkpoint: Option<Checkpoint>,
-    /// The optimal depth-first search if it came to its end: who goes on from there has the same report again.
+    /// The optimal depth-first search if it came to its end: who goes on from there has the same
+    /// report again.
     pub over: Option<Checkpoint>,
 }
 
 impl Report {
-    /// Whether all orders were covered.
+    /// Returns true if all orders were covered.
     #[must_use]
     pub fn is_exhaustive(&self) -> bool {
         self.statistics.bounds.is_empty() && !matches!(self.verdict, Verdict::Broken(_))
@@ -203,9 +210,9 @@ pub fn check(stepper: Stepper, options: &Options) -> Report {
     report(ended, finder)
 }
 
-/// [`check`] on several threads, from the beginning or from where another search of the same program with the same options was
-/// interrupted. The report does not depend on the number of threads, but for the times; what bounds allow is what is allowed in
-/// addition.
+/// [`check`] on several threads, from the beginning or from where another search of the same
+/// program with the same options was interrupted. The report does not depend on the number of
+/// threads, but for the times; what bounds allow is what is allowed in addition.
 ///
 /// # Panics
 /// If an invariant of the search is broken, on whichever thread.
@@ -273,7 +280,8 @@ fn report(ended: Ended, finder: Finder<'_>) -> Report {
     }
 }
 
-/// Explores a program and shows every run to an observer. The text says how the program broke the contract, if it did.
+/// Explores a program and shows every run to an observer. The text says how the program broke the
+/// contract, if it did.
 pub fn explore(
     stepper: &mut Stepper,
     options: &Options,
@@ -285,7 +293,8 @@ pub fn explore(
     (ended.statistics, ended.broken)
 }
 
-/// [`explore`] on several threads. What is collected, and in which order, does not depend on their number.
+/// [`explore`] on several threads. What is collected, and in which order, does not depend on their
+/// number.
 ///
 /// Only the optimal depth-first search has use for more than one thread.
 ///

@@ -60,7 +60,7 @@ impl Bounds {
         self.0 |= 1 << bound as u8;
     }
 
-    /// Whether no bound was hit.
+    /// Returns true if no bound was hit.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
@@ -152,8 +152,8 @@ impl Statistics {
         })
     }
 
-    /// The states that were seen: places of the explored tree, the beginning included. Two ways to the same state of the program
-    /// are two places, unless one is a beginning of the other.
+    /// The states that were seen: places of the explored tree, the beginning included. Two ways to
+    /// the same state of the program are two places, unless one is a beginning of the other.
     #[must_use]
     pub const fn states(&self) -> u64 {
         self.events + 1

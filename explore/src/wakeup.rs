@@ -1,11 +1,13 @@
 //! Wakeup trees: what is pending at each place of the path, and what sleeps there.
 //!
-//! At each place of the path there is an ordered tree of steps that are still to be taken from there (Abdulla, Aronis, Jonsson,
-//! Sagonas: JACM 64(4), 2017). A leaf of a tree stands for one run. New branches are appended behind existing ones and nothing is
-//! put below a leaf, so the path of a pending leaf never changes, and nothing sleeps when it is reached: its run is a pure
+//! At each place of the path there is an ordered tree of steps that are still to be taken from
+//! there (Abdulla, Aronis, Jonsson, Sagonas: JACM 64(4), 2017). A leaf of a tree stands for one
+//! run. New branches are appended behind existing ones and nothing is put below a leaf, so the path
+//! of a pending leaf never changes, and nothing sleeps when it is reached: its run is a pure
 //! function of its path.
 //!
-//! *Not here*: who takes the steps, and which sequences are worth inserting ([`races`](crate::races)).
+//! *Not here*: who takes the steps, and which sequences are worth inserting
+//! ([`races`](crate::races)).
 
 mod saved;
 
@@ -74,7 +76,7 @@ struct Frame {
     sleep: u32,
     /// The first pending step.
     pending: u32,
-    /// Whether the steps from here on have been decided.
+    /// True if the steps from here on have been decided.
     started: bool,
 }
 
@@ -104,8 +106,9 @@ pub(crate) struct PendingLeaf<'a> {
 
 /// The trees along one path, from some place on: one place more than there are events from there.
 ///
-/// What happens below a leaf concerns nobody above but for the sequences that are inserted there, so a part of the path can have
-/// trees of its own: those sequences are kept for whoever has the trees above.
+/// What happens below a leaf concerns nobody above but for the sequences that are inserted there,
+/// so a part of the path can have trees of its own: those sequences are kept for whoever has the
+/// trees above.
 #[derive(Debug)]
 pub(crate) struct Trees {
     /// The first place.
@@ -174,7 +177,8 @@ impl Trees {
         })
     }
 
-    /// Begins the run of the leaf at the end of the path. False if something sleeps there, which cannot be.
+    /// Begins the run of the leaf at the end of the path. False if something sleeps there, which
+    /// cannot be.
     pub(crate) fn start(&mut self) -> bool {
         let count = self.sleep.len();
         let Some(frame) = self.frames.last_mut() else {
@@ -191,7 +195,8 @@ impl Trees {
         }
     }
 
-    /// Takes back the last [`Trees::extend`]. What is pending there is forgotten: the same run will tell it again.
+    /// Takes back the last [`Trees::extend`]. What is pending there is forgotten: the same run will
+    /// tell it again.
     pub(crate) fn take_back(&mut self) {
         self.frames.pop();
     }
@@ -226,13 +231,15 @@ impl Trees {
         });
     }
 
-    /// Shows the pending leaves, at most so many, in the order in which they come if nothing is added.
+    /// Shows the pending leaves, at most so many, in the order in which they come if nothing is
+    /// added.
     pub(crate) fn show_pending(&mut self, limit: usize, mut show: impl FnMut(PendingLeaf<'_>)) {
         let mut left = limit;
         let (mut above, mut steps): (Vec<u32>, Vec<Event>) = (Vec::new(), Vec::new());
         for (place, frame) in self.frames.iter().enumerate().rev() {
             let mut node = frame.pending;
-            // Whatever comes first at a place has the events up to there in common with the run before it.
+            // Whatever comes first at a place has the events up to there in common with the run
+            // before it.
             let mut shared = place;
             while node != NONE && left > 0 {
                 above.push(node);
@@ -266,7 +273,8 @@ impl Trees {
         }
     }
 
-    /// Takes the last place away. The step that leads to it sleeps from now on; there is none for the first place.
+    /// Takes the last place away. The step that leads to it sleeps from now on; there is none for
+    /// the first place.
     pub(crate) fn leave(&mut self, event: Option<Event>) {
         let frame = self.frames.pop().expect("there is a place");
         self.sleep.truncate(frame.sleep as usize);
@@ -376,7 +384,8 @@ impl Trees {
         first
     }
 
-    /// Appends the rest as a branch: behind a sibling, or as the first below a node or at the place.
+    /// Appends the rest as a branch: behind a sibling, or as the first below a node or at the
+    /// place.
     fn append(&mut self, place: usize, parent: u32, sibling: u32) {
         let rest = std::mem::take(&mut self.rest);
         let mut below = parent;
@@ -397,8 +406,9 @@ impl Trees {
     }
 }
 
-/// Whether a run could begin with the event and then still do everything of the sequence: it is the first event of its
-/// actor there and depends on nothing before it, or it is not there and depends on nothing.
+/// Whether a run could begin with the event and then still do everything of the sequence: it is the
+/// first event of its actor there and depends on nothing before it, or it is not there and depends
+/// on nothing.
 fn is_weak_initial(event: &Event, sequence: &[Event], lists: &Lists) -> bool {
     let suspects = Suspects::of(event);
     for other in sequence {

@@ -1,5 +1,5 @@
-//! What all searches do alike: take steps, go back by running the program again, count, keep to the bounds, and look at
-//! each run that is over.
+//! What all searches do alike: take steps, go back by running the program again, count, keep to the
+//! bounds, and look at each run that is over.
 
 use std::ops::ControlFlow;
 
@@ -17,13 +17,15 @@ const STEPS_BETWEEN_LOOKS: u64 = 4096;
 pub(crate) struct Walk<'a> {
     pub(crate) machine: Machine,
     pub(crate) path: Path,
-    /// How many events of the path the program has executed; `None` after steps that are not on the path.
+    /// How many events of the path the program has executed; `None` after steps that are not on the
+    /// path.
     at: Option<usize>,
     pub(crate) options: &'a Options,
     pub(crate) statistics: Statistics,
     observer: &'a mut dyn Observer,
-    /// There are choices, or steps that depend on everything: each run has all its races looked at, because a race that was
-    /// looked at with another end of the run may have left out what matters to a choice.
+    /// There are choices, or steps that depend on everything: each run has all its races looked at,
+    /// because a race that was looked at with another end of the run may have left out what matters
+    /// to a choice.
     pub(crate) thorough: bool,
     next_look: u64,
     watch: Stopwatch,
@@ -131,7 +133,8 @@ impl<'a> Walk<'a> {
         Ok(step.event)
     }
 
-    /// Whether an event of the path is such that races have to be looked at after every run.
+    /// Returns true if an event of the path is such that races have to be looked at after every
+    /// run.
     #[inline]
     pub(crate) fn needs_all_races(&self, position: usize) -> bool {
         let event = &self.path.events()[position];
@@ -171,7 +174,7 @@ impl<'a> Walk<'a> {
         Some((short(actor), choice))
     }
 
-    /// Whether the path has as many events as a run may have.
+    /// Returns true if the path has as many events as a run may have.
     pub(crate) fn is_too_deep(&self) -> bool {
         self.path.len() >= self.options.depth_max
     }
@@ -243,8 +246,9 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Runs the first `length` events of the path and then `more`; tells which steps the actor of `last` could take then.
-    /// `None` if the way there is not possible. The program is no longer on the path.
+    /// Runs the first `length` events of the path and then `more`; tells which steps the actor of
+    /// `last` could take then. `None` if the way there is not possible. The program is no longer on
+    /// the path.
     pub(crate) fn offers_after(
         &mut self,
         length: usize,
@@ -262,7 +266,7 @@ impl<'a> Walk<'a> {
         Ok(true)
     }
 
-    /// Whether an executed event is the one that was planned.
+    /// Returns true if an executed event is the one that was planned.
     fn is_as_planned(planned: &Event, executed: &Event) -> bool {
         let unlocks =
             |event: &Event| matches!(event.kind, StepKind::MutexUnlock | StepKind::MutexCancel);

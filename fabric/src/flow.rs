@@ -1,21 +1,24 @@
 //! The flow device: a packet is one transfer in the network model.
 //!
-//! A packet that carries a message travels from the sender's host to the receiver's as the model says. Control
-//! packets (RTS, CTS) cost nothing and arrive at the date at which they are posted, so a rendezvous starts to move
-//! data at the later of the two calls, as in other simulators of this kind; where the settings give them a size
-//! ([`Settings::control`]), they travel as other packets do. Packets with an envelope keep the order
-//! of each pair of ranks: one that arrives before its predecessor waits for it.
+//! A packet that carries a message travels from the sender's host to the receiver's as the model
+//! says. Control packets (RTS, CTS) cost nothing and arrive at the date at which they are posted,
+//! so a rendezvous starts to move data at the later of the two calls, as in other simulators of
+//! this kind; where the settings give them a size ([`Settings::control`]), they travel as other
+//! packets do. Packets with an envelope keep the order of each pair of ranks: one that arrives
+//! before its predecessor waits for it.
 //!
 //! With each message travels an envelope of so many bytes as the settings say.
 //!
 //! A rendezvous send is over when its data have arrived; an eager send was over when it was posted.
 //!
-//! A host or a link that goes off under a message ends the run as a failure of the sending rank; a host that goes off
-//! under a rank as a failure of that rank. Where ranks get connected, the connection breaks, and the others hear of the lost rank.
+//! A host or a link that goes off under a message ends the run as a failure of the sending rank; a
+//! host that goes off under a rank as a failure of that rank. Where ranks get connected, the
+//! connection breaks, and the others hear of the lost rank.
 //!
-//! *Not modelled*: packet sizes, buffers, credits, injection order at the adapter, and, unless they have a size, the time of
-//! control messages. A user sees rendezvous without its round trip; messages of one pair share the bandwidth instead of
-//! queueing; and an RTS waits for the arrival of an eager message before it, never for anything else.
+//! *Not modelled*: packet sizes, buffers, credits, injection order at the adapter, and, unless they
+//! have a size, the time of control messages. A user sees rendezvous without its round trip;
+//! messages of one pair share the bandwidth instead of queueing; and an RTS waits for the arrival
+//! of an eager message before it, never for anything else.
 //!
 //! Units: bytes, seconds, flop.
 
@@ -68,8 +71,9 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Whether a control packet can be handed over where it is posted: time passes, and no packet is before it. Without time,
-    /// its arrival is an event of its own, which may come after others.
+    /// Returns true if a control packet can be handed over where it is posted: time passes, and no
+    /// packet is before it. Without time, its arrival is an event of its own, which may come after
+    /// others.
     fn is_next(&self, source: u32, destination: u32, packet: &Packet) -> bool {
         let last = &self.tables.borrow().last;
         let has_before = packet.header.is_ordered() && last.get(destination, source).is_some();
@@ -110,7 +114,8 @@ pub(crate) fn label(packet: &Packet) -> u64 {
     packet.payload.len() << 8 | kind | u64::from(detail) << 40
 }
 
-/// The length of a message in bytes if this is its first packet with data: each message is counted once.
+/// The length of a message in bytes if this is its first packet with data: each message is counted
+/// once.
 #[expect(
     clippy::cast_precision_loss,
     reason = "messages of 2^53 bytes and more may be off by one"
@@ -185,7 +190,8 @@ impl Tables {
         index
     }
 
-    /// A packet has arrived: it is delivered, with those that waited for it, unless it has to wait itself.
+    /// A packet has arrived: it is delivered, with those that waited for it, unless it has to wait
+    /// itself.
     fn arrive(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
         let packet = self.packet(index);
         packet.arrived = true;
@@ -228,8 +234,9 @@ impl Tables {
         hand_over(kernel, ranks, source, destination, packet);
     }
 
-    /// A host or a link under a packet or a computation went off. Without connections that ends the run. With them, the connection
-    /// between the two ranks breaks when it is the packet's turn; of hosts the device hears otherwise.
+    /// A host or a link under a packet or a computation went off. Without connections that ends the
+    /// run. With them, the connection between the two ranks breaks when it is the packet's turn; of
+    /// hosts the device hears otherwise.
     fn fail(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
         if ranks.connects() {
             if let Job::Packet(packet) = self.jobs.get_mut(index) {
@@ -257,7 +264,8 @@ impl Tables {
         kernel.fail_actor(actor(rank), what);
     }
 
-    /// The messages to a rank that are on their way, by sender and in the order in which they were sent.
+    /// The messages to a rank that are on their way, by sender and in the order in which they were
+    /// sent.
     fn undelivered(&self, destination: u32) -> Vec<(Envelope, u64)> {
         let mut all = Vec::new();
         for last in self.last.to(destination) {

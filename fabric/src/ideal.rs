@@ -1,14 +1,16 @@
 //! The ideal device: no network. A packet waits in a queue until somebody decides that it arrives.
 //!
-//! For model checkers: sending is not delivery. A packet goes into the queue of its sender, receiver and context, and
-//! [`Device::deliver`] moves the head of one queue to its receiver, which then goes on as far as it can. Messages of one
-//! queue keep their order, those of different queues have none: what was relayed by a third rank may overtake what was
-//! sent directly. Packets that control the protocol, and the data of a rendezvous, have queues of their own (`lanes.rs`).
+//! For model checkers: sending is not delivery. A packet goes into the queue of its sender,
+//! receiver and context, and [`Device::deliver`] moves the head of one queue to its receiver, which
+//! then goes on as far as it can. Messages of one queue keep their order, those of different queues
+//! have none: what was relayed by a third rank may overtake what was sent directly. Packets that
+//! control the protocol, and the data of a rendezvous, have queues of their own (`lanes.rs`).
 //!
-//! A rank stops before it looks whether something has arrived (a test, a probe, a wait for some of several requests), so that
-//! arrivals before and after the look are both explored.
+//! A rank stops before it looks whether something has arrived (a test, a probe, a wait for some of
+//! several requests), so that arrivals before and after the look are both explored.
 //!
-//! Computations and timers end at once, inside the step that starts them; a packet has left when it is posted.
+//! Computations and timers end at once, inside the step that starts them; a packet has left when it
+//! is posted.
 //!
 //! *Not modelled*: time, packet sizes, limits of buffers and credits.
 
@@ -43,12 +45,14 @@ struct QueueKey {
 
 /// The numbers of queues, the same in all runs of an exploration, on all its threads.
 ///
-/// A queue gets the next number when it is first used in any run, so numbers say nothing about a run but which queue is which.
+/// A queue gets the next number when it is first used in any run, so numbers say nothing about a
+/// run but which queue is which.
 #[derive(Clone, Debug, Default)]
 pub struct QueueNumbers(Arc<Mutex<Vec<QueueKey>>>);
 
 impl QueueNumbers {
-    /// What each number means, in the order of the numbers: source, destination, and what kind of packets.
+    /// What each number means, in the order of the numbers: source, destination, and what kind of
+    /// packets.
     #[must_use]
     pub fn to_words(&self) -> Vec<[u32; 5]> {
         let word = |key: &QueueKey| {
@@ -182,13 +186,13 @@ pub struct Ideal {
     received: RefCell<Vec<Received>>,
     /// The ranks' processes, for what they leave unfinished.
     processes: RefCell<Vec<std::rc::Weak<Process>>>,
-    /// Whether they tell their leaks, too.
+    /// True if they tell their leaks, too.
     leaks: Cell<bool>,
 }
 
 impl Ideal {
-    /// A device for `ranks` ranks, attached to the kernel behind `port`. `chooses_sends`: whether the explorer chooses for each
-    /// send below the threshold whether it is buffered.
+    /// A device for `ranks` ranks, attached to the kernel behind `port`. `chooses_sends`: whether
+    /// the explorer chooses for each send below the threshold whether it is buffered.
     #[must_use]
     pub fn new(
         port: DevicePort,
@@ -210,9 +214,10 @@ impl Ideal {
         ideal
     }
 
-    /// The device of the run before, as a new one for as many ranks, attached to the kernel behind `port`. An exploration runs its program millions
-    /// of times, and what a device is made of costs as much as a few deliveries. `None` if something of that run still uses it, such as a request that
-    /// the program has leaked.
+    /// The device of the run before, as a new one for as many ranks, attached to the kernel behind
+    /// `port`. An exploration runs its program millions of times, and what a device is made of
+    /// costs as much as a few deliveries. `None` if something of that run still uses it, such as a
+    /// request that the program has leaked.
     #[must_use]
     pub fn again(self: Rc<Self>, port: DevicePort) -> Option<Rc<Self>> {
         let mut own = Rc::into_inner(self)?;
@@ -231,8 +236,8 @@ impl Ideal {
         Some(ideal)
     }
 
-    /// Remembers the processes whose leftovers are to be told, with communicators that were never freed if `leaks`. The
-    /// processes are kept alive by others.
+    /// Remembers the processes whose leftovers are to be told, with communicators that were never
+    /// freed if `leaks`. The processes are kept alive by others.
     pub fn watch(&self, processes: &[Rc<Process>], leaks: bool) {
         self.leaks.set(leaks);
         let mut watched = self.processes.borrow_mut();

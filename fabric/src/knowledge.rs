@@ -1,4 +1,5 @@
-//! What the ranks know, for model checkers: which arrivals each has waited for, and why it posts what it posts.
+//! What the ranks know, for model checkers: which arrivals each has waited for, and why it posts
+//! what it posts.
 //!
 //! See [`mpi::causes`]. The steps are those of the explorer ([`sim_core::Kernel::present_step`]).
 
@@ -88,7 +89,8 @@ impl Knowledge {
         })
     }
 
-    /// Adds the steps that a reason of a rank needs, but for the first of those that its program waited for.
+    /// Adds the steps that a reason of a rank needs, but for the first of those that its program
+    /// waited for.
     pub(crate) fn causes(&self, rank: u32, reason: Reason, without: u32, into: &mut Vec<u32>) {
         self.add_learnt(rank, without..reason.known, into);
         if reason.arrival != Reason::NONE {
@@ -129,7 +131,7 @@ impl Knowledge {
         self.ranks[rank as usize].chose.set(Choosing::Always);
     }
 
-    /// Whether the rank parks only to show where it waits.
+    /// Returns true if the rank parks only to show where it waits.
     pub(crate) fn take_deferred(&self, rank: u32) -> bool {
         self.ranks[rank as usize].deferred.take()
     }

@@ -1,37 +1,43 @@
-//! The LogGOPS device: messages occupy processors and adapters, and have a latency; there are no links.
+//! The LogGOPS device: messages occupy processors and adapters, and have a latency; there are no
+//! links.
 //!
-//! Every rank has one processor and one adapter. With L, o, g, G, O as in [`Costs`] and a packet of s bytes (a control
-//! packet and an empty message count as 1 byte):
+//! Every rank has one processor and one adapter. With L, o, g, G, O as in [`Costs`] and a packet of
+//! s bytes (a control packet and an empty message count as 1 byte):
 //!
-//! * **Sending** starts at a date t at which the processor is free and the adapter has sent what it had to. The processor is
-//!   occupied until t + o + (s−1)·O, the adapter does not send again before t + g + (s−1)·G, and the first byte arrives at
-//!   t + o + L. What a rank does itself (sending, computing) happens in the order of its calls. An eager send is over when
-//!   its processor is free again, because the message was copied; the data of a rendezvous are over at
+//! * **Sending** starts at a date t at which the processor is free and the adapter has sent what it
+//!   had to. The processor is occupied until t + o + (s−1)·O, the adapter does not send again
+//!   before t + g + (s−1)·G, and the first byte arrives at t + o + L. What a rank does itself
+//!   (sending, computing) happens in the order of its calls. An eager send is over when its
+//!   processor is free again, because the message was copied; the data of a rendezvous are over at
 //!   t + o + (s−1)·max(O, G), when the last byte has left.
-//! * **Receiving** starts at a date r, at the arrival or later, at which the processor is free and the adapter has received
-//!   what it had to. The processor is occupied until r + o + (s−1)·max(O, G), because the last byte comes no earlier;
-//!   then the message layer gets the packet. The adapter does not receive again before r + g + (s−1)·G. What arrives at a
-//!   rank that is busy waits in one queue per rank, in the order of arrival, and is looked at once.
+//! * **Receiving** starts at a date r, at the arrival or later, at which the processor is free and
+//!   the adapter has received what it had to. The processor is occupied until r + o + (s−1)·max(O,
+//!   G), because the last byte comes no earlier; then the message layer gets the packet. The
+//!   adapter does not receive again before r + g + (s−1)·G. What arrives at a rank that is busy
+//!   waits in one queue per rank, in the order of arrival, and is looked at once.
 //! * When both could start at one date, sending goes first.
-//! * **Computing** occupies the processor; the host's cores are shared by the ranks on it as in all models. What arrives
-//!   meanwhile waits. Sleeping occupies nothing.
-//! * **Rendezvous** costs its control packets: RTS, CTS and data are three packets, so a message that is expected takes
-//!   6 o + 3 L + (s−1)·max(O, G).
+//! * **Computing** occupies the processor; the host's cores are shared by the ranks on it as in all
+//!   models. What arrives meanwhile waits. Sleeping occupies nothing.
+//! * **Rendezvous** costs its control packets: RTS, CTS and data are three packets, so a message
+//!   that is expected takes 6 o + 3 L + (s−1)·max(O, G).
 //!
-//! So a message alone takes 2 o + L + (s−1)·max(O, G). Of k messages from one sender the last starts
-//! (k−1)·max(o + (s−1)·O, g + (s−1)·G) later, and of k that arrive together the last is received
-//! (k−1)·max(o + (s−1)·max(O, G), g + (s−1)·G) later.
+//! So a message alone takes 2 o + L + (s−1)·max(O, G). Of k messages from one sender the last
+//! starts (k−1)·max(o + (s−1)·O, g + (s−1)·G) later, and of k that arrive together the last is
+//! received (k−1)·max(o + (s−1)·max(O, G), g + (s−1)·G) later.
 //!
-//! A call that does not wait takes no time itself: what it costs is taken before anything else that the rank does.
+//! A call that does not wait takes no time itself: what it costs is taken before anything else that
+//! the rank does.
 //!
-//! *Not modelled*: links, topology, congestion anywhere but at the two ends, and a rank's own host: a message to the
-//! neighbour on the same host, or to itself, costs the same. Several adapters or progress threads. A user sees times that do not
-//! depend on the mapping but for computations. Matching costs nothing, whatever the queues.
+//! *Not modelled*: links, topology, congestion anywhere but at the two ends, and a rank's own host:
+//! a message to the neighbour on the same host, or to itself, costs the same. Several adapters or
+//! progress threads. A user sees times that do not depend on the mapping but for computations.
+//! Matching costs nothing, whatever the queues.
 //!
-//! Source: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications in the LogGOPS model",
-//! LSAP workshop at HPDC 2010, and the simulator of that name. Differences from the simulator: there, a rendezvous is one
-//! message, the sender is released at the date at which the receiver has matched it, without a control message; and what
-//! arrives at a busy rank is put back into the queue of all events again and again.
+//! Source: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications
+//! in the LogGOPS model", LSAP workshop at HPDC 2010, and the simulator of that name. Differences
+//! from the simulator: there, a rendezvous is one message, the sender is released at the date at
+//! which the receiver has matched it, without a control message; and what arrives at a busy rank is
+//! put back into the queue of all events again and again.
 //!
 //! Units: bytes, seconds, flop.
 
@@ -249,7 +255,8 @@ mod timer {
 }
 
 impl LogGops {
-    /// A device for `ranks` ranks, attached to the kernel behind `port`. The settings must say that eager sends are told of.
+    /// A device for `ranks` ranks, attached to the kernel behind `port`. The settings must say that
+    /// eager sends are told of.
     ///
     /// # Panics
     /// If they do not.
@@ -274,7 +281,8 @@ impl LogGops {
         device
     }
 
-    /// Lets a rank begin and end whatever it can at this date, and asks for the next date at which it can.
+    /// Lets a rank begin and end whatever it can at this date, and asks for the next date at which
+    /// it can.
     fn look(&self, kernel: &mut Kernel, rank: u32) {
         let tables = &mut *self.tables.borrow_mut();
         let now = kernel.now();
@@ -341,7 +349,7 @@ fn arm(kernel: &mut Kernel, node: &mut Node, rank: u32, date: Time) {
 }
 
 impl Tables {
-    /// Whether there is a job of the rank's own that can begin.
+    /// Returns true if there is a job of the rank's own that can begin.
     fn may_begin(&self, rank: u32, now: Time) -> bool {
         let node = &self.nodes[rank as usize];
         if node.own.is_empty() {
@@ -452,7 +460,8 @@ impl Tables {
         Some(token)
     }
 
-    /// Wakes a rank that waits for sends that are over, or asks for the date at which the next one is.
+    /// Wakes a rank that waits for sends that are over, or asks for the date at which the next one
+    /// is.
     fn tell_left(&mut self, kernel: &mut Kernel, ranks: &Ranks, rank: u32, now: Time) {
         while let Some(token) = self.pop_left(rank, now) {
             ranks.tell(kernel, rank, Event::Sent(token));

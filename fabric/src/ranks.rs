@@ -1,8 +1,9 @@
-//! What all devices have in common: the ranks' ends, and the part of [`Channel`] that does not depend on how packets
-//! travel.
+//! What all devices have in common: the ranks' ends, and the part of [`Channel`] that does not
+//! depend on how packets travel.
 //!
-//! Rank r is the actor with the index r. An end has an inbox of events that its rank has not handled, and knows whether the
-//! rank is parked. The events of all inboxes lie in one table, so that an empty inbox takes eight bytes.
+//! Rank r is the actor with the index r. An end has an inbox of events that its rank has not
+//! handled, and knows whether the rank is parked. The events of all inboxes lie in one table, so
+//! that an empty inbox takes eight bytes.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -207,7 +208,8 @@ pub(crate) struct Ranks {
     pub(crate) settings: Settings,
     ends: RefCell<Ends>,
     size: u32,
-    /// Where ranks get connected: those that take no packets any more, and since when they are lost if they are.
+    /// Where ranks get connected: those that take no packets any more, and since when they are lost
+    /// if they are.
     gone: RefCell<BTreeMap<u32, Option<Time>>>,
     /// Where a run is written down, if it is.
     journal: RefCell<Option<Box<Journal>>>,
@@ -243,17 +245,18 @@ impl Ranks {
         self
     }
 
-    /// Whether a rank takes no packets any more.
+    /// Returns true if a rank takes no packets any more.
     fn is_gone(&self, rank: u32) -> bool {
         self.connects() && self.gone.borrow().contains_key(&rank)
     }
 
-    /// Whether ranks get connected, and so can lose each other.
+    /// Returns true if ranks get connected, and so can lose each other.
     pub(crate) const fn connects(&self) -> bool {
         self.settings.connections.is_some()
     }
 
-    /// Delivers a packet: to the rank, or back to its sender if that asks a rank for a connection that is gone.
+    /// Delivers a packet: to the rank, or back to its sender if that asks a rank for a connection
+    /// that is gone.
     pub(crate) fn bring(&self, kernel: &mut Kernel, source: u32, destination: u32, packet: Packet) {
         let pair = u64::from(source) << 32 | u64::from(destination);
         kernel.mix_digest(pair, label(&packet));
@@ -273,8 +276,8 @@ impl Ranks {
         self.ends.borrow_mut().endpoints[rank as usize].process = Rc::downgrade(process);
     }
 
-    /// Puts an event into the inbox of a rank. If it is parked, its process handles the event before any rank goes on, and it
-    /// is woken only if it can go on then.
+    /// Puts an event into the inbox of a rank. If it is parked, its process handles the event
+    /// before any rank goes on, and it is woken only if it can go on then.
     pub(crate) fn tell(&self, kernel: &mut Kernel, rank: u32, event: Event) {
         let ends = &mut *self.ends.borrow_mut();
         let endpoint = &mut ends.endpoints[rank as usize];
@@ -324,7 +327,7 @@ impl Ranks {
         }
     }
 
-    /// Whether there are events that the rank has not handled.
+    /// Returns true if there are events that the rank has not handled.
     pub(crate) fn has_news(&self, rank: u32) -> bool {
         let endpoint = &self.ends.borrow().endpoints[rank as usize];
         endpoint.called || endpoint.first != NONE
@@ -381,8 +384,8 @@ impl Ranks {
         }
     }
 
-    /// The host of a rank is off. Without connections nobody can survive that: it ends the run. With them, all other ranks are
-    /// told.
+    /// The host of a rank is off. Without connections nobody can survive that: it ends the run.
+    /// With them, all other ranks are told.
     pub(crate) fn lose(&self, kernel: &mut Kernel, lost: ActorId) {
         if lost.number() > self.size {
             return;

@@ -1,13 +1,15 @@
 //! Which sends are buffered, where a model checker chooses that for each.
 //!
-//! Messages leave as if all sends were buffered. A rank that waits for sends (`send`, `wait`, `waitall`) stops there, and the
-//! explorer chooses: it goes on, because they are buffered, or it stays, because one is not and no receive has met its message.
-//! A rank that stays does so for the rest of the run. If its messages have all been received at the end, the run says nothing:
-//! where the rank goes on after that, it does what it does in a run in which its sends are buffered. So the runs in which the
-//! rest is stuck too, and one message of each rank that stays was not received, are the deadlocks of all ways to buffer.
+//! Messages leave as if all sends were buffered. A rank that waits for sends (`send`, `wait`,
+//! `waitall`) stops there, and the explorer chooses: it goes on, because they are buffered, or it
+//! stays, because one is not and no receive has met its message. A rank that stays does so for the
+//! rest of the run. If its messages have all been received at the end, the run says nothing: where
+//! the rank goes on after that, it does what it does in a run in which its sends are buffered. So
+//! the runs in which the rest is stuck too, and one message of each rank that stays was not
+//! received, are the deadlocks of all ways to buffer.
 //!
-//! *Not modelled*: tests, `waitany`, `waitsome` and the like find such sends over. The messages that collective operations
-//! are made of are buffered.
+//! *Not modelled*: tests, `waitany`, `waitsome` and the like find such sends over. The messages
+//! that collective operations are made of are buffered.
 
 use std::cell::{Cell, RefCell};
 
@@ -86,8 +88,8 @@ impl ChosenSends {
         self.ranks[rank as usize].latest.take()
     }
 
-    /// Whether a rank goes on that waits for the sends of these messages; otherwise the explorer is asked, unless it has
-    /// answered.
+    /// Returns true if a rank goes on that waits for the sends of these messages; otherwise the
+    /// explorer is asked, unless it has answered.
     pub(crate) fn may_leave(&self, rank: u32, messages: &[u32]) -> bool {
         let own = &self.ranks[rank as usize];
         if *own.granted.borrow() == messages {
@@ -101,7 +103,7 @@ impl ChosenSends {
         false
     }
 
-    /// Whether a rank waits for the explorer's choice.
+    /// Returns true if a rank waits for the explorer's choice.
     pub(crate) fn asks(&self, rank: u32) -> bool {
         let own = self.ranks.get(rank as usize);
         own.is_some_and(|own| !own.asked.borrow().is_empty())
@@ -126,8 +128,8 @@ impl ChosenSends {
         })
     }
 
-    /// The sends at which a rank stays, or about which the explorer is asked, in words, and the ranks that could receive them.
-    /// Nothing if there are none.
+    /// The sends at which a rank stays, or about which the explorer is asked, in words, and the
+    /// ranks that could receive them. Nothing if there are none.
     pub(crate) fn describe(&self, rank: u32) -> Option<(String, Vec<u32>)> {
         let sent = self.sent.borrow();
         let own = self.ranks.get(rank as usize)?;

@@ -23,7 +23,7 @@ pub(super) struct Clock {
     since: f64,
     /// The flows that follow it, by the reading at which they end.
     pub(super) flows: Heap,
-    /// Whether its next date has to be found again.
+    /// True if its next date has to be found again.
     stale: bool,
 }
 

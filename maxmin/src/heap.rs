@@ -25,7 +25,7 @@ pub(crate) fn bits(number: f64) -> u64 {
 }
 
 impl Heap {
-    /// Whether it holds no number.
+    /// Returns true if it holds no number.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -439,7 +439,7 @@ impl Solver {
         self.solve_plain(now);
     }
 
-    /// Whether anything has changed since the last solve.
+    /// Returns true if anything has changed since the last solve.
     #[inline]
     #[must_use]
     pub const fn is_changed(&self) -> bool {

@@ -99,7 +99,7 @@ pub(super) struct Flow {
     pub(super) owner: Owner,
     /// How many of the elements are on watched links; they come first.
     pub(super) watched: u32,
-    /// Whether its owner has changed since the last solve.
+    /// True if its owner has changed since the last solve.
     pub(super) moved: bool,
     /// Upper limit of the rate.
     pub(super) bound: f64,

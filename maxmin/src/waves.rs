@@ -38,7 +38,7 @@ struct Slot {
     level: f64,
     /// The wave in which the usage was summed up.
     wave: u32,
-    /// Whether nothing else stops its flows earlier.
+    /// True if nothing else stops its flows earlier.
     is_bottleneck: bool,
 }
 

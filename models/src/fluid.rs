@@ -1,29 +1,32 @@
 //! The engine of the fluid models: transfers and computations that progress at shared rates.
 //!
-//! **Transfers** follow the formula at the head of `parameters`: pay the latency, then share. A link that a transfer
-//! crosses n times, and m times on the way back, is used with the weight `n + m × crosstraffic`; a fatpipe is not
-//! shared and limits the transfer to its bandwidth divided by the larger of the weights 1 and `crosstraffic` that it has.
+//! **Transfers** follow the formula at the head of `parameters`: pay the latency, then share. A
+//! link that a transfer crosses n times, and m times on the way back, is used with the weight `n +
+//! m × crosstraffic`; a fatpipe is not shared and limits the transfer to its bandwidth divided by
+//! the larger of the weights 1 and `crosstraffic` that it has.
 //!
-//! **Computations**: a host of n cores with s flop/s each is a capacity of n × s, shared max-min fairly with the priorities as
-//! weights; no thread is faster than one core. A computation with t threads has t times the weight and the limit of one.
+//! **Computations**: a host of n cores with s flop/s each is a capacity of n × s, shared max-min
+//! fairly with the priorities as weights; no thread is faster than one core. A computation with t
+//! threads has t times the weight and the limit of one.
 //!
 //! **The air** of Wi-Fi zones is the business of `wifi`.
 //!
 //! **Disks** are the business of `disk`, **parallel tasks** of `parallel`.
 //!
-//! *Not modelled*: memory and cache effects (k computations on k cores do not slow each other), and what the files of
-//! the models name.
+//! *Not modelled*: memory and cache effects (k computations on k cores do not slow each other), and
+//! what the files of the models name.
 //!
-//! Which flows share what, and when they end, is the business of [`Solver`]; an activity keeps the work left only while it
-//! does not share.
+//! Which flows share what, and when they end, is the business of [`Solver`]; an activity keeps the
+//! work left only while it does not share.
 //!
-//! Dates: an activity whose end differs from the current date by at most max(1e-12 s, 8 ulp of the date) ends with it, so
-//! that rounding does not split what ends together.
+//! Dates: an activity whose end differs from the current date by at most max(1e-12 s, 8 ulp of the
+//! date) ends with it, so that rounding does not split what ends together.
 //!
-//! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and maximum are used.
+//! Ordering guarantee: the same sequence of calls gives the same bits. Only + − × ÷, minimum and
+//! maximum are used.
 //!
-//! Units: bytes, flop, seconds. The solver shares the rate *before* the bandwidth factor, so that work is counted in bytes
-//! divided by that factor.
+//! Units: bytes, flop, seconds. The solver shares the rate *before* the bandwidth factor, so that
+//! work is counted in bytes divided by that factor.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,7 +74,7 @@ pub struct FlowModel {
     decaying: Decaying,
     /// The last ones that were looked up: most transfers of a program have few sizes.
     last_factors: SizeFactors,
-    /// Whether the links of the transfer that is being prepared are on.
+    /// True if the links of the transfer that is being prepared are on.
     way_is_on: bool,
     /// Buffers, to allocate nothing in the steady state.
     route: Route,
@@ -101,7 +104,8 @@ impl FlowModel {
     /// The model of a platform on which nothing runs yet.
     ///
     /// # Panics
-    /// If the platform has so many hosts, links and disks that their numbers do not fit, which the reader refuses.
+    /// If the platform has so many hosts, links and disks that their numbers do not fit, which the
+    /// reader refuses.
     #[must_use]
     pub fn new(platform: Arc<Platform>) -> Self {
         let capacities = u64::from(platform.link_id_end())
@@ -292,7 +296,7 @@ impl FlowModel {
         Ok(place)
     }
 
-    /// Whether an activity that has been prepared can run: its hosts and links are on.
+    /// Returns true if an activity that has been prepared can run: its hosts and links are on.
     fn is_on(&mut self, slot: u32) -> bool {
         match self.activities.0[slot as usize].place {
             Place::Exec(host) => self.dynamics.is_host_on(host),

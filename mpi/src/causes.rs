@@ -67,8 +67,8 @@ pub trait Causes {
     /// and of nothing else.
     fn choose_source(&self);
 
-    /// Whether it has asked something in this run whose answer may depend on more than the order of
-    /// messages.
+    /// Returns true if it has asked something in this run whose answer may depend on more than the
+    /// order of messages.
     fn has_chosen(&self) -> bool;
 
     /// The rank is about to park although what it waits for is there, and wants to go on at once:

@@ -1,16 +1,18 @@
-//! The seam between the message layer and whatever carries its packets: one rank's view of a device and its world.
+//! The seam between the message layer and whatever carries its packets: one rank's view of a device
+//! and its world.
 //!
-//! A channel takes packets and hands out events; it never blocks and never calls back. Everything that takes time
-//! ends as an [`Event`] with the token under which it was started. A channel decides no protocol: it does not know
-//! what a tag is.
+//! A channel takes packets and hands out events; it never blocks and never calls back. Everything
+//! that takes time ends as an [`Event`] with the token under which it was started. A channel
+//! decides no protocol: it does not know what a tag is.
 //!
-//! Ordering guarantee: packets with an envelope or of a socket ([`Header::is_ordered`]) from one rank to another are delivered in
-//! the order in which they were posted. Between different pairs there is no order at all: a message relayed by a
-//! third rank may overtake a direct one.
+//! Ordering guarantee: packets with an envelope or of a socket ([`Header::is_ordered`]) from one
+//! rank to another are delivered in the order in which they were posted. Between different pairs
+//! there is no order at all: a message relayed by a third rank may overtake a direct one.
 //!
-//! Delivery guarantee: every packet that was posted arrives once and unchanged, unless the channel reports that the peer is lost. What is
-//! below may lose, repeat and reorder: then acknowledgements and retransmission belong to the channel, as in a reliable connection of
-//! InfiniBand, and not to the protocols here (M-7). `mpi/tests/unreliable.rs` has such a channel.
+//! Delivery guarantee: every packet that was posted arrives once and unchanged, unless the channel
+//! reports that the peer is lost. What is below may lose, repeat and reorder: then acknowledgements
+//! and retransmission belong to the channel, as in a reliable connection of InfiniBand, and not to
+//! the protocols here (M-7). `mpi/tests/unreliable.rs` has such a channel.
 //!
 //! Units: seconds, flop, bytes.
 
@@ -41,11 +43,12 @@ pub enum Header {
         length: u64,
         /// The sender's operation, to be echoed.
         send: Token,
-        /// Whether the sender has gone on, because the message was copied.
+        /// True if the sender has gone on, because the message was copied.
         detached: bool,
     },
-    /// A message whose sender has gone on, because it was copied: it is announced at once and leaves when the receiver
-    /// [pulls](Channel::pull) it. Where limits are set an [`Header::Rts`] says so instead.
+    /// A message whose sender has gone on, because it was copied: it is announced at once and
+    /// leaves when the receiver [pulls](Channel::pull) it. Where limits are set an [`Header::Rts`]
+    /// says so instead.
     Detached {
         /// What it is matched by.
         envelope: Envelope,
@@ -85,7 +88,8 @@ pub enum Header {
     },
     /// Nothing but what is [returned](Packet::returned).
     Credits,
-    /// A whole synchronous message, sent without asking, of which the sender wants to know when a receive has met it.
+    /// A whole synchronous message, sent without asking, of which the sender wants to know when a
+    /// receive has met it.
     Synchronous {
         /// What it is matched by.
         envelope: Envelope,
@@ -104,16 +108,18 @@ pub enum Header {
         /// The sender's operation.
         send: Token,
     },
-    /// No receive had met the message, and none will. If one had, the CTS or the acknowledgement is the answer.
+    /// No receive had met the message, and none will. If one had, the CTS or the acknowledgement is
+    /// the answer.
     CancelResponse {
         /// The sender's operation.
         send: Token,
     },
-    /// What the two ends of a socket say to each other, where [connections](crate::Connections) are made.
+    /// What the two ends of a socket say to each other, where [connections](crate::Connections) are
+    /// made.
     Socket {
         /// The number that the rank which opened it has given it.
         socket: u32,
-        /// Whether that is the sender.
+        /// True if that is the sender.
         is_own: bool,
         /// What is said.
         says: SocketSays,
@@ -129,7 +135,8 @@ pub enum SocketSays {
     Accepted,
     /// No: nobody listens.
     Refused,
-    /// The [messages](crate::connection::Message) in the payload, after so many packets of other kinds.
+    /// The [messages](crate::connection::Message) in the payload, after so many packets of other
+    /// kinds.
     Messages {
         /// So many packets that are not of sockets were sent since the connection came into use.
         after: u32,
@@ -160,7 +167,7 @@ impl Returned {
         bytes: 0,
     };
 
-    /// Whether there is nothing to tell.
+    /// Returns true if there is nothing to tell.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         *self == Self::NOTHING
@@ -168,7 +175,7 @@ impl Returned {
 }
 
 impl Header {
-    /// Whether the packet takes part in the order between two ranks.
+    /// Returns true if the packet takes part in the order between two ranks.
     #[must_use]
     pub const fn is_ordered(&self) -> bool {
         matches!(
@@ -184,7 +191,8 @@ impl Header {
         )
     }
 
-    /// The length of the message in bytes if this is its first packet with data, of `payload` bytes.
+    /// The length of the message in bytes if this is its first packet with data, of `payload`
+    /// bytes.
     #[must_use]
     pub const fn begins(&self, payload: u64) -> Option<u64> {
         match *self {
@@ -197,7 +205,7 @@ impl Header {
         }
     }
 
-    /// Whether the packet only controls the protocol and carries no message.
+    /// Returns true if the packet only controls the protocol and carries no message.
     #[must_use]
     pub const fn is_control(&self) -> bool {
         matches!(
@@ -218,7 +226,8 @@ impl Header {
 pub struct Packet {
     /// What it is about.
     pub header: Header,
-    /// The content; empty for control packets, except that of a detached message, which has not left.
+    /// The content; empty for control packets, except that of a detached message, which has not
+    /// left.
     pub payload: Buffer,
     /// If given, the sender is told by [`Event::Sent`] when the packet has left it for good.
     pub notify: Option<Token>,
@@ -236,7 +245,8 @@ pub enum Event {
         /// The packet.
         packet: Packet,
     },
-    /// A message that this rank has cleared, and that its channel has fetched: it took none of the peer's credits.
+    /// A message that this rank has cleared, and that its channel has fetched: it took none of the
+    /// peer's credits.
     Fetched {
         /// The rank that sent it.
         source: u32,
@@ -267,7 +277,8 @@ pub enum Event {
         /// The packet.
         packet: Packet,
     },
-    /// A packet from or to a rank was lost on the way. Comes only where [connections](crate::Connections) are made.
+    /// A packet from or to a rank was lost on the way. Comes only where
+    /// [connections](crate::Connections) are made.
     Broken {
         /// The other rank.
         peer: u32,
@@ -300,8 +311,8 @@ pub enum Event {
 pub enum Interest {
     /// Anything.
     All,
-    /// Not the end of a send: a channel need not wake the rank for [`Event::Sent`], which it finds when it looks for
-    /// events the next time.
+    /// Not the end of a send: a channel need not wake the rank for [`Event::Sent`], which it finds
+    /// when it looks for events the next time.
     Arrivals,
 }
 
@@ -326,8 +337,8 @@ pub enum Variant {
     /// Each packet by itself, out of a packet buffer, and into one at the peer.
     #[default]
     Packet,
-    /// One stream of bytes to each peer, with flow control of its own, as TCP: a message is one packet whatever its length, and no data
-    /// wait for buffers or credits.
+    /// One stream of bytes to each peer, with flow control of its own, as TCP: a message is one
+    /// packet whatever its length, and no data wait for buffers or credits.
     Stream,
 }
 
@@ -336,13 +347,13 @@ pub enum Variant {
 pub struct Settings {
     /// Messages shorter than this many bytes are sent eagerly; the others by rendezvous.
     pub eager_threshold: u64,
-    /// Whether buffers made by [`Comm::buffer`](crate::Comm::buffer) have only a length.
+    /// True if buffers made by [`Comm::buffer`](crate::Comm::buffer) have only a length.
     pub phantom: bool,
-    /// Whether an eager send is over when the channel says so ([`Event::Sent`]), because it takes time; otherwise it is over
-    /// when it is posted.
+    /// True if an eager send is over when the channel says so ([`Event::Sent`]), because it takes
+    /// time; otherwise it is over when it is posted.
     pub tells_eager_sends: bool,
-    /// Eager messages shorter than this many bytes leave at once; longer ones leave when a receive has met them, although the
-    /// sender does not wait for that.
+    /// Eager messages shorter than this many bytes leave at once; longer ones leave when a receive
+    /// has met them, although the sender does not wait for that.
     pub transfer_threshold: u64,
     /// Bytes that travel with each message besides its payload.
     pub envelope: u64,
@@ -352,15 +363,16 @@ pub struct Settings {
     pub ois: Overhead,
     /// What an eager message costs the receiver.
     pub or: Overhead,
-    /// At how many bytes per second a rank packs, unpacks, copies into an attached buffer, and copies eager messages that came before
-    /// their receives; infinite if that costs nothing.
+    /// At how many bytes per second a rank packs, unpacks, copies into an attached buffer, and
+    /// copies eager messages that came before their receives; infinite if that costs nothing.
     pub copy_bandwidth: f64,
     /// What a control message is on the way, in bytes; `None` if it takes no time.
     pub control: Option<u64>,
-    /// Whether a short synchronous message leaves at once and is acknowledged when a receive has met it; otherwise it is announced,
-    /// as a long one.
+    /// True if a short synchronous message leaves at once and is acknowledged when a receive has
+    /// met it; otherwise it is announced, as a long one.
     pub acknowledged: bool,
-    /// Whether a ready send that finds no receive is a mistake, which the receive gets to know; otherwise it is a standard send.
+    /// True if a ready send that finds no receive is a mistake, which the receive gets to know;
+    /// otherwise it is a standard send.
     pub strict_ready: bool,
     /// What posting costs where [limits](Settings::limits) are set, besides copying.
     pub posting: Posting,
@@ -377,7 +389,8 @@ pub struct Settings {
 pub struct Posting {
     /// For each packet.
     pub packet: f64,
-    /// For each time that one or several packets are posted together: looking for buffers and credits, and telling the adapter.
+    /// For each time that one or several packets are posted together: looking for buffers and
+    /// credits, and telling the adapter.
     pub batch: f64,
 }
 
@@ -410,7 +423,8 @@ impl Settings {
 }
 
 impl Settings {
-    /// Whether a receiver pulls detached messages: where neither their announcements nor connections take time.
+    /// Returns true if a receiver pulls detached messages: where neither their announcements nor
+    /// connections take time.
     pub(crate) const fn is_pulled(&self) -> bool {
         self.limits.is_none() && self.control.is_none() && self.connections.is_none()
     }
@@ -436,25 +450,29 @@ pub trait Channel {
     /// Sends a packet to a rank.
     fn post(&self, peer: u32, packet: Packet);
 
-    /// A message is about to be announced to a rank by an [`Header::Rts`]. Until its data are posted, it is given back, or the rank is
-    /// lost, the channel may let the rank fetch it, and tell [`Event::Taken`] instead of the CTS. Called where [limits](crate::Limits) are set.
+    /// A message is about to be announced to a rank by an [`Header::Rts`]. Until its data are
+    /// posted, it is given back, or the rank is lost, the channel may let the rank fetch it, and
+    /// tell [`Event::Taken`] instead of the CTS. Called where [limits](crate::Limits) are set.
     fn offer(&self, peer: u32, send: Token, message: &Buffer) {
         let _ = (peer, send, message);
     }
 
-    /// A receive is about to clear the message of so many bytes that a rank has announced, by an [`Header::Cts`]: the channel may
-    /// provide memory in which it arrives; or fetch it, tell [`Event::Fetched`], and let the sender's channel tell [`Event::Taken`]. Called where [limits](crate::Limits) are set.
+    /// A receive is about to clear the message of so many bytes that a rank has announced, by an
+    /// [`Header::Cts`]: the channel may provide memory in which it arrives; or fetch it, tell
+    /// [`Event::Fetched`], and let the sender's channel tell [`Event::Taken`]. Called where
+    /// [limits](crate::Limits) are set.
     fn expect(&self, peer: u32, send: Token, receive: Token, length: u64) {
         let _ = (peer, send, receive, length);
     }
 
-    /// Memory of a receive that nobody needs any more, because that in which the message has arrived has taken its place. A channel that
-    /// provides memory for messages may use it again.
+    /// Memory of a receive that nobody needs any more, because that in which the message has
+    /// arrived has taken its place. A channel that provides memory for messages may use it again.
     fn recycle(&self, memory: Vec<u8>) {
         drop(memory);
     }
 
-    /// Lets a detached message leave from the rank that sent it to this one: a packet with its data.
+    /// Lets a detached message leave from the rank that sent it to this one: a packet with its
+    /// data.
     fn pull(&self, source: u32, packet: Packet);
 
     /// The next event, if there is one.
@@ -465,14 +483,16 @@ pub trait Channel {
         false
     }
 
-    /// Whether the rank may look now whether something has arrived; false if it has to park before. Only channels under
-    /// a model checker let it wait: whether a look comes before or after an arrival is then a choice.
+    /// Whether the rank may look now whether something has arrived; false if it has to park before.
+    /// Only channels under a model checker let it wait: whether a look comes before or after an
+    /// arrival is then a choice.
     fn may_look(&self) -> bool {
         true
     }
 
-    /// A receive or a probe from any source, at this place of the program, has got or seen a message of a rank. Channels under a
-    /// model checker remember it, because another order may be possible.
+    /// A receive or a probe from any source, at this place of the program, has got or seen a
+    /// message of a rank. Channels under a model checker remember it, because another order may be
+    /// possible.
     fn note_source(&self, source: u32, location: &'static Location<'static>) {
         let _ = (source, location);
     }
@@ -488,30 +508,33 @@ pub trait Channel {
     /// Tells [`Event::Elapsed`] after so many flop on this rank's host.
     fn compute(&self, flops: f64, token: Token);
 
-    /// Says that the rank has nothing to do until the next event, whoever waits for it. May be said more than once
-    /// before that; the event wakes all wakers, because it may concern any of them. Who says it more than once is woken
-    /// by what any of the `interest`s names.
+    /// Says that the rank has nothing to do until the next event, whoever waits for it. May be said
+    /// more than once before that; the event wakes all wakers, because it may concern any of them.
+    /// Who says it more than once is woken by what any of the `interest`s names.
     fn park(&self, waker: &Waker, interest: Interest);
 
-    /// Says that the events have been handled and that the rank, which is parked, still has nothing to do until the next one.
+    /// Says that the events have been handled and that the rank, which is parked, still has nothing
+    /// to do until the next one.
     fn stay_parked(&self, interest: Interest) {
         let _ = interest;
     }
 
-    /// Says that the rank has ended but for messages that wait at it until somebody receives them, and from which it has gone on. If
-    /// nobody else goes on either, the run is over.
+    /// Says that the rank has ended but for messages that wait at it until somebody receives them,
+    /// and from which it has gone on. If nobody else goes on either, the run is over.
     fn linger(&self) {}
     /// Connects, if that has to be done before the program begins; true when it is done.
     fn open(&self) -> bool {
         true
     }
 
-    /// Ends all connections; true when it is done. Called again and again, at each event, when all sends are over.
+    /// Ends all connections; true when it is done. Called again and again, at each event, when all
+    /// sends are over.
     fn close(&self) -> bool {
         true
     }
 
-    /// The rank takes no packets any more: the requests of others to connect are [returned](Event::Returned).
+    /// The rank takes no packets any more: the requests of others to connect are
+    /// [returned](Event::Returned).
     fn shut(&self) {}
 
     /// What has happened to the connections; `None` if there are none to be made.
@@ -519,7 +542,8 @@ pub trait Channel {
         None
     }
 
-    /// Messages to this rank that had not arrived when the run ended: what they are matched by, and their lengths.
+    /// Messages to this rank that had not arrived when the run ended: what they are matched by, and
+    /// their lengths.
     fn undelivered(&self) -> Vec<(Envelope, u64)> {
         Vec::new()
     }

@@ -94,7 +94,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether an adapter says so, and not the machines of connections.
+    /// Returns true if an adapter says so, and not the machines of connections.
     #[must_use]
     pub const fn is_of_adapter(self) -> bool {
         matches!(
@@ -558,7 +558,7 @@ impl Connector {
         self.failed
     }
 
-    /// Whether everything is closed.
+    /// Returns true if everything is closed.
     #[must_use]
     pub fn is_finalized(&self) -> bool {
         self.phase == Phase::Finalized

@@ -1,6 +1,7 @@
 //! A cluster: equal hosts around a computed network, in one entry whatever its size.
 //!
-//! Names of hosts, numbers and names of links are computed from the position of the host and of the cable.
+//! Names of hosts, numbers and names of links are computed from the position of the host and of the
+//! cable.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,7 +30,7 @@ pub(crate) struct Cluster {
     pub(crate) limiter: Option<Wire>,
     /// The loopback of the first host; the others follow.
     pub(crate) loopback: Option<Wire>,
-    /// Whether a host without loopback reaches itself over its own cable.
+    /// True if a host without loopback reaches itself over its own cable.
     pub(crate) itself_over_links: bool,
     /// Hosts that differ from the others, by their number within the cluster.
     pub(crate) own_hosts: BTreeMap<u32, OwnHost>,
@@ -99,7 +100,8 @@ impl Cluster {
         self.hosts.count() + self.topology.switches()
     }
 
-    /// A link of this cluster by its physical number, with its name; the direction is `up` or `down`.
+    /// A link of this cluster by its physical number, with its name; the direction is `up` or
+    /// `down`.
     pub(crate) fn link(&self, number: u32, direction: &str) -> Option<(Wire, String)> {
         let place = |first: Wire, count: u32| {
             let offset = number.checked_sub(first.number)?;

@@ -1,8 +1,9 @@
 //! A platform file as typed data, before it becomes a [`Platform`](crate::Platform).
 //!
-//! The reader (`read`) turns TOML into these types and reports every mistake with its place; names are resolved later,
-//! by the crate's `build` module. Writing them back ([`PlatformFile::to_toml`]) keeps the texts of all quantities and
-//! spells out every default, so that the copy in the record of a run means the same when a default changes.
+//! The reader (`read`) turns TOML into these types and reports every mistake with its place; names
+//! are resolved later, by the crate's `build` module. Writing them back ([`PlatformFile::to_toml`])
+//! keeps the texts of all quantities and spells out every default, so that the copy in the record
+//! of a run means the same when a default changes.
 
 mod cluster;
 mod connection;
@@ -114,7 +115,8 @@ pub struct Named<T> {
 pub struct Protocol {
     /// Messages below this size are sent eagerly, messages of at least this size by rendezvous.
     pub eager_threshold: Size,
-    /// How fast a rank copies when it packs, unpacks or buffers messages; `None` if that takes no time.
+    /// How fast a rank copies when it packs, unpacks or buffers messages; `None` if that takes no
+    /// time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_bandwidth: Option<Bandwidth>,
     /// The largest payload of a packet.
@@ -168,13 +170,14 @@ pub struct Protocol {
 }
 
 impl Protocol {
-    /// Whether control messages are messages of their own.
+    /// Returns true if control messages are messages of their own.
     #[must_use]
     pub const fn is_explicit(&self) -> bool {
         matches!(self.preset, Some(Preset::Explicit))
     }
 
-    /// Whether anything is limited, or packets matter for another reason; otherwise `reserved`, `batch` and `direct` mean nothing.
+    /// Whether anything is limited, or packets matter for another reason; otherwise `reserved`,
+    /// `batch` and `direct` mean nothing.
     #[must_use]
     pub const fn is_limited(&self) -> bool {
         self.is_explicit()
@@ -401,9 +404,9 @@ pub struct RouteEntry {
     pub to: Spanned<String>,
     /// The links that it crosses, in order.
     pub links: Vec<Spanned<LinkUse>>,
-    /// Whether the way back is the same, backwards.
+    /// True if the way back is the same, backwards.
     pub symmetric: bool,
-    /// Whether it is taken in place of the way that the rule of the zone gives.
+    /// True if it is taken in place of the way that the rule of the zone gives.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub bypass: bool,
     /// Its place within `from`.
@@ -444,8 +447,8 @@ pub enum Sharing {
     /// Each transfer has the whole bandwidth; transfers do not slow each other.
     #[serde(rename = "fatpipe")]
     FatPipe,
-    /// The air of a Wi-Fi zone: transfers share the time, and each needs the more of it the slower its station is.
-    /// No link of a file is declared so.
+    /// The air of a Wi-Fi zone: transfers share the time, and each needs the more of it the slower
+    /// its station is. No link of a file is declared so.
     Wifi,
 }
 
@@ -474,7 +477,8 @@ impl LinkEntry {
 }
 
 impl Default for Protocol {
-    /// 64 KiB: SimGrid's `smpi/send-is-detached-thresh`, 65536 bytes with the same meaning of below and above.
+    /// 64 KiB: SimGrid's `smpi/send-is-detached-thresh`, 65536 bytes with the same meaning of below
+    /// and above.
     fn default() -> Self {
         let eager_threshold = "64KiB".parse().expect("a size");
         Self {

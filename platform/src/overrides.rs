@@ -1,18 +1,22 @@
 //! What-if: changes of a platform before a run, written as `PATH=VALUE` and `PATH*=FACTOR`.
 //!
-//! A path names a key of the platform file with every default spelled out ([`Platform::to_toml`](crate::Platform::to_toml)):
-//! `links.backbone.bandwidth`, `clusters.nodes.cores`, `zones.site.hosts.desk.speed`, `protocol.eager_threshold`. In a
-//! part of a path `*` stands for any text, so that `links.*.latency` is the latency of all links. A part with a dot is
-//! written in double quotes; an entry of an array is a number from 0. Only whole keys are changed: the platform is read again
-//! after all changes, so a wrong value is a mistake like any other, and so is a key that no table can have.
+//! A path names a key of the platform file with every default spelled out
+//! ([`Platform::to_toml`](crate::Platform::to_toml)): `links.backbone.bandwidth`,
+//! `clusters.nodes.cores`, `zones.site.hosts.desk.speed`, `protocol.eager_threshold`. In a part of
+//! a path `*` stands for any text, so that `links.*.latency` is the latency of all links. A part
+//! with a dot is written in double quotes; an entry of an array is a number from 0. Only whole keys
+//! are changed: the platform is read again after all changes, so a wrong value is a mistake like
+//! any other, and so is a key that no table can have.
 //!
-//! Another `network.model` comes with its own parameters instead of those of the model before; of the file's, `compat` alone
-//! stays. It is changed before everything else, so that parameters set beside it hold. `loggops` comes without those that take
-//! the place of links: on a platform that has links they must be set too.
+//! Another `network.model` comes with its own parameters instead of those of the model before; of
+//! the file's, `compat` alone stays. It is changed before everything else, so that parameters set
+//! beside it hold. `loggops` comes without those that take the place of links: on a platform that
+//! has links they must be set too.
 //!
-//! Hosts and links of a cluster have the same paths as others, `hosts.node-3.speed` and `links.node-3:up.bandwidth`, in the zone of
-//! the cluster or in the platform itself, whatever their zone. Such a change becomes an override in the entry of the cluster. A
-//! star does not stand for them: what is to be changed for all of them is a key of the cluster.
+//! Hosts and links of a cluster have the same paths as others, `hosts.node-3.speed` and
+//! `links.node-3:up.bandwidth`, in the zone of the cluster or in the platform itself, whatever
+//! their zone. Such a change becomes an override in the entry of the cluster. A star does not stand
+//! for them: what is to be changed for all of them is a key of the cluster.
 
 mod blame;
 mod single;
@@ -151,8 +155,9 @@ fn model(root: &Value) -> Option<NetworkModel> {
     NetworkModel::by_name(model.as_str()?)
 }
 
-/// Replaces the parameters of the network by those of its model: every one is spelled out, so those of another model would
-/// stay in force under the new name. A name that is no model is left to the reader.
+/// Replaces the parameters of the network by those of its model: every one is spelled out, so those
+/// of another model would stay in force under the new name. A name that is no model is left to the
+/// reader.
 fn bring_parameters(root: &mut Value) {
     let Some(model) = model(root) else {
         return;
@@ -211,7 +216,8 @@ impl Override {
                 known.push(name);
             }
         }
-        // A key that is absent because it has no default: whether it may be there is for the reader to say.
+        // A key that is absent because it has no default: whether it may be there is for the reader
+        // to say.
         let absent = changed == 0 && !last.contains('*') && !parents.is_empty();
         if let (true, Change::Set(text)) = (absent, &self.change) {
             for value in &mut here {
@@ -305,7 +311,7 @@ fn entries(value: &mut Value) -> Vec<(String, &mut Value)> {
     }
 }
 
-/// Whether a name matches a pattern in which `*` is any text.
+/// Returns true if a name matches a pattern in which `*` is any text.
 fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
@@ -341,7 +347,8 @@ fn unquoted(text: &str) -> &str {
     inner.unwrap_or(text)
 }
 
-/// A number, or the number in front of a unit, times a factor; `None` if there is none or it does not stay a number.
+/// A number, or the number in front of a unit, times a factor; `None` if there is none or it does
+/// not stay a number.
 fn scaled(value: &Value, factor: f64) -> Option<Value> {
     match value {
         Value::String(text) => {

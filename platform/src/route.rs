@@ -1,8 +1,9 @@
 //! The links that a transfer crosses, in order, and how they are named by number.
 //!
-//! Every physical link has two consecutive [`LinkId`]s, one per direction. A link without directions (`shared`,
-//! `fatpipe`) uses the first one only. So the identifiers of the links of a cluster are computed from the position of
-//! the host, and a table indexed by [`LinkId`] stays sparse where nothing runs.
+//! Every physical link has two consecutive [`LinkId`]s, one per direction. A link without
+//! directions (`shared`, `fatpipe`) uses the first one only. So the identifiers of the links of a
+//! cluster are computed from the position of the host, and a table indexed by [`LinkId`] stays
+//! sparse where nothing runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,9 +17,10 @@ pub struct LinkId(pub u32);
 pub struct Hop {
     /// Which link, and which of its directions.
     pub link: LinkId,
-    /// Whether each transfer has the whole bandwidth for itself.
+    /// True if each transfer has the whole bandwidth for itself.
     pub fatpipe: bool,
-    /// Whether it is the air of a Wi-Fi zone: a capacity of 1, of which one byte per second takes 1 / `bandwidth`.
+    /// True if it is the air of a Wi-Fi zone: a capacity of 1, of which one byte per second takes 1
+    /// / `bandwidth`.
     pub air: bool,
     /// Bytes per second; over the air, the rate of the station.
     pub bandwidth: f64,
@@ -162,8 +164,8 @@ pub(crate) struct Entry {
 }
 
 impl RouteTable {
-    /// Adds a route, and the opposite one if it is symmetric; `links` are physical numbers and directions. One that bypasses the
-    /// ways of a zone is kept apart from these.
+    /// Adds a route, and the opposite one if it is symmetric; `links` are physical numbers and
+    /// directions. One that bypasses the ways of a zone is kept apart from these.
     pub(crate) fn add(
         &mut self,
         (from, gateway_from): (u32, Place),

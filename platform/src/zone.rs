@@ -1,23 +1,27 @@
 //! Zones: how a way through nested networks is put together.
 //!
-//! The platform is a tree. A zone has *members* (hosts, routers, clusters, inner zones) and a rule that says how
-//! its members reach each other. All members of all zones are *ends* with dense numbers: hosts, clusters, routers, zones.
+//! The platform is a tree. A zone has *members* (hosts, routers, clusters, inner zones) and a rule
+//! that says how its members reach each other. All members of all zones are *ends* with dense
+//! numbers: hosts, clusters, routers, zones.
 //!
-//! The way between two places is found in the smallest zone that contains both: the route between the two members of that
-//! zone that contain them, preceded by the way to the gateway where that route begins, and followed by the way from
-//! the gateway where it ends. Both are ways in smaller zones, so the recursion is not deeper than the tree
-//! ([`ZONE_DEPTH_MAX`]).
+//! The way between two places is found in the smallest zone that contains both: the route between
+//! the two members of that zone that contain them, preceded by the way to the gateway where that
+//! route begins, and followed by the way from the gateway where it ends. Both are ways in smaller
+//! zones, so the recursion is not deeper than the tree ([`ZONE_DEPTH_MAX`]).
 //!
-//! Rules: *full* (every pair has a declared route), *star* (each member has a way to and from the centre; a link that
-//! would occur twice occurs once), *dijkstra* and *floyd* (declared routes are edges; the way with fewest links, through
-//! members, is searched), *vivaldi* (a star whose latency is a distance of coordinates), *none* (no way).
+//! Rules: *full* (every pair has a declared route), *star* (each member has a way to and from the
+//! centre; a link that would occur twice occurs once), *dijkstra* and *floyd* (declared routes are
+//! edges; the way with fewest links, through members, is searched), *vivaldi* (a star whose latency
+//! is a distance of coordinates), *none* (no way).
 //!
-//! *wifi*: every host is a station; a way crosses the air once for each end that is not the access point.
+//! *wifi*: every host is a station; a way crosses the air once for each end that is not the access
+//! point.
 //!
-//! A route with `bypass` is taken before any of these: between two members, or between zones and clusters at any depth
-//! inside, of which the innermost ones count first.
+//! A route with `bypass` is taken before any of these: between two members, or between zones and
+//! clusters at any depth inside, of which the innermost ones count first.
 //!
-//! Searched ways are remembered per source on first use. Source of the rules: the manual of SimGrid 4.1.
+//! Searched ways are remembered per source on first use. Source of the rules: the manual of SimGrid
+//! 4.1.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -39,7 +43,7 @@ pub(crate) struct Zone {
     pub(crate) routing: Routing,
     /// Zones above it.
     pub(crate) depth: u32,
-    /// Whether a member of a star without a route to itself reaches itself over its own links.
+    /// True if a member of a star without a route to itself reaches itself over its own links.
     pub(crate) itself_over_links: bool,
     /// For *dijkstra* and *floyd*.
     pub(crate) graph: Option<Graph>,
@@ -55,7 +59,7 @@ pub(crate) struct Air {
     pub(crate) wire: Wire,
     /// The end that needs no air to reach the stations, if there is one.
     pub(crate) access_point: Option<u32>,
-    /// Whether collisions cost something.
+    /// True if collisions cost something.
     pub(crate) decay: bool,
     /// Bytes per second of each station, by end.
     pub(crate) rates: BTreeMap<u32, f64>,
@@ -259,7 +263,8 @@ impl Tree {
         Some(())
     }
 
-    /// The latency between two members of a *vivaldi* zone: the distance in the plane and both heights.
+    /// The latency between two members of a *vivaldi* zone: the distance in the plane and both
+    /// heights.
     fn distance_s(&self, one: u32, two: u32) -> f64 {
         /// Coordinates are in milliseconds.
         const MILLI: f64 = 1e-3;
@@ -308,8 +313,8 @@ impl Tree {
         Some(path)
     }
 
-    /// Appends the declared way of a single host to itself, or the one over its links where its zone says so; reports
-    /// whether there is one.
+    /// Appends the declared way of a single host to itself, or the one over its links where its
+    /// zone says so; reports whether there is one.
     pub(crate) fn itself(&self, host: Place, route: &mut Route) -> bool {
         if let Some(entry) = self.table.find(host.end, host.end) {
             self.append(entry, route);
@@ -330,7 +335,8 @@ impl Tree {
         found && !route.is_nothing()
     }
 
-    /// Whether an end is as well joined with all others as its neighbours: a single host with both ways of a star.
+    /// Whether an end is as well joined with all others as its neighbours: a single host with both
+    /// ways of a star.
     pub(crate) fn is_alike(&self, end: u32) -> Option<u32> {
         let zone = self.zone_of[end as usize];
         let star = matches!(

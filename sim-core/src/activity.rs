@@ -14,7 +14,7 @@ use crate::{Answer, Change, End, Kernel, Message, Span, Transition};
 pub struct Activity {
     kernel: Shared,
     slot: u32,
-    /// Whether this is the handle of a get, which gives the message.
+    /// True if this is the handle of a get, which gives the message.
     gets: bool,
 }
 

@@ -224,7 +224,7 @@ impl Actor {
         )
     }
 
-    /// Whether a host is on.
+    /// Returns true if a host is on.
     #[must_use]
     pub fn host_is_on(&self, host: HostId) -> bool {
         let kernel = self.kernel.borrow();
@@ -256,7 +256,7 @@ impl Actor {
         )
     }
 
-    /// Whether the actor has ended.
+    /// Returns true if the actor has ended.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         let kernel = self.kernel.borrow();

@@ -38,7 +38,7 @@ pub struct LogLine<'a> {
 pub trait Console {
     /// A line of an actor's output.
     fn print(&self, actor: ActorId, text: fmt::Arguments<'_>);
-    /// Whether log lines of this level of this actor are wanted.
+    /// Returns true if log lines of this level of this actor are wanted.
     fn wants(&self, level: Level, actor: ActorId) -> bool;
     /// A line of the log that is wanted.
     fn log(&self, line: &LogLine<'_>);

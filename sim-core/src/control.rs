@@ -29,7 +29,7 @@ pub enum Control {
     Link {
         /// The link, by the number that the resource gave.
         link: u32,
-        /// Whether it is on afterwards.
+        /// True if it is on afterwards.
         on: bool,
     },
     /// A link gets another bandwidth.
@@ -118,7 +118,7 @@ impl Control {
 /// A link as it is now.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LinkState {
-    /// Whether it is on.
+    /// True if it is on.
     pub on: bool,
     /// In bytes/s.
     pub bandwidth: f64,
@@ -232,7 +232,7 @@ impl Link {
         state.expect("the resource knows a link that it has named")
     }
 
-    /// Whether it is on.
+    /// Returns true if it is on.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.state().on

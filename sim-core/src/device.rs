@@ -71,14 +71,14 @@ pub trait Device {
         Choosing::Always
     }
 
-    /// Whether a queue holds messages that receives from any source take.
+    /// Returns true if a queue holds messages that receives from any source take.
     fn holds_messages(&self, queue: u32) -> bool {
         let _ = queue;
         true
     }
 
-    /// Whether a parked actor that was woken stands before a choice of the explorer, and does not
-    /// simply go on.
+    /// Returns true if a parked actor that was woken stands before a choice of the explorer, and
+    /// does not simply go on.
     fn stops(&self, actor: ActorId) -> bool {
         let _ = actor;
         false
@@ -95,7 +95,7 @@ pub trait Device {
         let _ = show;
     }
 
-    /// Whether actors that are parked for the device stand before choices of the explorer:
+    /// Returns true if actors that are parked for the device stand before choices of the explorer:
     /// [`Device::branches`].
     fn has_branches(&self) -> bool {
         false
@@ -122,8 +122,8 @@ pub trait Device {
         Ok(())
     }
 
-    /// Whether the end of the run says nothing, because other runs go on where this one has stopped
-    /// an actor.
+    /// Returns true if the end of the run says nothing, because other runs go on where this one has
+    /// stopped an actor.
     fn is_covered(&self) -> bool {
         false
     }
@@ -177,7 +177,7 @@ pub struct Branch {
     /// The step that made it possible, if that was one of another actor; otherwise
     /// [`QueueHead::BEFORE`].
     pub cause: u32,
-    /// Whether it only decides how the actor goes on:
+    /// True if it only decides how the actor goes on:
     /// [`StepKind::Choose`](crate::StepKind::Choose), which depends only on what arrives at an
     /// actor that [chooses](Device::chooses).
     pub draws: bool,
@@ -259,8 +259,8 @@ impl Kernel {
         self.digest.mix(first, second);
     }
 
-    /// Whether an explorer compares the contents of messages: then the device notes them with the
-    /// calls that send them.
+    /// Returns true if an explorer compares the contents of messages: then the device notes them
+    /// with the calls that send them.
     #[must_use]
     pub const fn compares_sends(&self) -> bool {
         self.sends.is_some()
@@ -317,7 +317,7 @@ impl Kernel {
         self.hosts.name(host)
     }
 
-    /// Whether simulated time passes.
+    /// Returns true if simulated time passes.
     #[must_use]
     pub fn is_timed(&self) -> bool {
         self.clock == crate::Clock::Timed
@@ -372,8 +372,9 @@ impl DevicePort {
         }
     }
 
-    /// Whether this is the waker that the kernel itself polls with: waking it means nothing, any
-    /// other belongs to a combinator that polls only those of its futures that were woken.
+    /// Returns true if this is the waker that the kernel itself polls with: waking it means
+    /// nothing, any other belongs to a combinator that polls only those of its futures that were
+    /// woken.
     #[must_use]
     pub fn is_own_waker(&self, waker: &std::task::Waker) -> bool {
         std::ptr::eq(waker, self.kernel.borrow().waker)
@@ -398,7 +399,7 @@ impl DevicePort {
         Parked { actor, ticket }
     }
 
-    /// Whether a parked actor has been woken; if so the token is used up.
+    /// Returns true if a parked actor has been woken; if so the token is used up.
     #[must_use]
     pub fn is_woken(&self, parked: Parked) -> bool {
         self.kernel

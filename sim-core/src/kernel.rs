@@ -1,12 +1,13 @@
 //! The state of a simulation and the one way in which it changes: issue, enable, execute.
 //!
-//! An operation of an actor is *issued*. In a plain run an enabled transition is executed at once; otherwise it is
-//! *parked* in a slot of the actor, and the actor's future is not polled again until the loop of
-//! [`Simulation`](crate::Simulation) has *resumed* it, which executes the transition. Waking (`schedule`) is only a
-//! hint: whether a transition can happen is decided by `is_enabled` when the actor's turn comes.
+//! An operation of an actor is *issued*. In a plain run an enabled transition is executed at once;
+//! otherwise it is *parked* in a slot of the actor, and the actor's future is not polled again
+//! until the loop of [`Simulation`](crate::Simulation) has *resumed* it, which executes the
+//! transition. Waking (`schedule`) is only a hint: whether a transition can happen is decided by
+//! `is_enabled` when the actor's turn comes.
 //!
-//! Each kind of object has a file of its own below `kernel/`. All methods here are called with the kernel borrowed
-//! and never call into user code.
+//! Each kind of object has a file of its own below `kernel/`. All methods here are called with the
+//! kernel borrowed and never call into user code.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -112,8 +113,8 @@ pub struct Kernel {
     pub(crate) clock: Clock,
     pub(crate) digest: Digest,
     pub(crate) myself: Weak<RefCell<Self>>,
-    /// The waker that futures are polled with, told by its address. (Comparing with `Waker::noop()` afresh is no
-    /// test: its table may exist once per unit of compilation.)
+    /// The waker that futures are polled with, told by its address. (Comparing with `Waker::noop()`
+    /// afresh is no test: its table may exist once per unit of compilation.)
     pub(crate) waker: &'static Waker,
     /// The actor whose future is being polled.
     pub(crate) current: u32,
@@ -122,12 +123,13 @@ pub struct Kernel {
     pub(crate) actors: Vec<ActorRecord>,
     /// Actors that may be able to go on, in the order in which they became so.
     pub(crate) ready: VecDeque<u32>,
-    /// Actors that have been created, or resumed after they suspended themselves: they go first, up to their next
-    /// operation.
+    /// Actors that have been created, or resumed after they suspended themselves: they go first, up
+    /// to their next operation.
     pub(crate) births: VecDeque<u32>,
-    /// Whether operations stop before their first transition: always under a chooser, and while there are births.
+    /// True if operations stop before their first transition: always under a chooser, and while
+    /// there are births.
     pub(crate) stepping: bool,
-    /// Whether the actor being polled is one of the births.
+    /// True if the actor being polled is one of the births.
     opening: bool,
     /// Actors whose test or probe failed and that wait until anything has changed.
     pub(crate) pollers: Vec<u32>,
@@ -152,7 +154,7 @@ pub struct Kernel {
     pub(crate) dying: Vec<u32>,
     /// Actors that are neither daemons nor dead.
     pub(crate) live: u32,
-    /// Whether a chooser decides.
+    /// True if a chooser decides.
     pub(crate) chosen: bool,
     pub(crate) schedule: Option<Vec<Choice>>,
     /// The branch that the chooser picked for the transition being executed.
@@ -160,13 +162,13 @@ pub struct Kernel {
     pub(crate) trace: Option<TraceSink>,
     pub(crate) host_states: hosts::HostStates,
     pub(crate) device: Option<Rc<dyn Device>>,
-    /// Whether the device wants [`Device::progress`] to be called.
+    /// True if the device wants [`Device::progress`] to be called.
     pub(crate) device_waits: bool,
     pub(crate) console: Option<Rc<dyn crate::Console>>,
     /// Names the actors that were not given a name.
     pub(crate) namer: fn(ActorId) -> String,
     pub(crate) seed: u64,
-    /// Whether the log has the warning that time does not pass.
+    /// True if the log has the warning that time does not pass.
     pub(crate) warned_of_untimed: bool,
     /// What `Actor::count` says, 0 for the number of hosts.
     pub(crate) count: u32,
@@ -181,19 +183,19 @@ pub struct Kernel {
     pub(crate) effects: std::cell::Cell<Effects>,
     /// The number of the step that an explorer takes, from 0; `NONE` before the first.
     pub(crate) step: u32,
-    /// Whether an explorer takes the steps.
+    /// True if an explorer takes the steps.
     pub(crate) stepped: bool,
-    /// Whether actors that are parked for the device stand before choices.
+    /// True if actors that are parked for the device stand before choices.
     pub(crate) branches: bool,
     /// The sends of this run, for an explorer that compares runs.
     pub(crate) sends: Option<Vec<SendCall>>,
     /// Where programs have read the time although it stands still, in any run.
     pub(crate) clock_reads: Vec<&'static Location<'static>>,
-    /// Whether the explorer may let the time of a wait be up.
+    /// True if the explorer may let the time of a wait be up.
     pub(crate) timeouts: bool,
     /// The time limits that are up only when nothing else can happen, under an explorer.
     pub(crate) limits: limits::Limits,
-    /// Whether work is on its way, under an explorer, until somebody sees that it is over.
+    /// True if work is on its way, under an explorer, until somebody sees that it is over.
     pub(crate) transfers_last: bool,
     /// The invariants, if there are any.
     pub(crate) watch: Option<Box<crate::invariant::Watch>>,
@@ -345,7 +347,8 @@ impl Kernel {
             .expect("the kernel is alive while it is used")
     }
 
-    /// Stops an actor that has an answer: another one ends or stops before it goes on. Returns the ticket.
+    /// Stops an actor that has an answer: another one ends or stops before it goes on. Returns the
+    /// ticket.
     #[cold]
     #[inline(never)]
     fn pause(
@@ -384,7 +387,8 @@ impl Kernel {
         } else {
             self.set_timeout(actor, ticket, &mut code, timeout)
         };
-        // The turn that a new actor takes with its first operation is not yet the one that it gives away.
+        // The turn that a new actor takes with its first operation is not yet the one that it gives
+        // away.
         let fired = match code {
             Code::YIELD => self.chosen || !self.opening,
             Code::SLEEP => self.clock == Clock::Untimed,
@@ -409,7 +413,8 @@ impl Kernel {
         ticket
     }
 
-    /// Sets the timer of an operation with a time limit, if the limit applies; returns its number, 0 if there is none.
+    /// Sets the timer of an operation with a time limit, if the limit applies; returns its number,
+    /// 0 if there is none.
     #[inline]
     fn set_timeout(&mut self, actor: u32, ticket: u32, code: &mut Code, timeout: Span) -> u64 {
         if self.stepped && code.is_among(Kinds::LIMITED) {
@@ -426,8 +431,8 @@ impl Kernel {
         }
     }
 
-    /// Makes sure that what a parked transition waits for wakes the actor; gives it its turn at once where a decision
-    /// about it is due.
+    /// Makes sure that what a parked transition waits for wakes the actor; gives it its turn at
+    /// once where a decision about it is due.
     #[inline(never)]
     fn settle(&mut self, actor: u32, code: Code, ticket: u32) {
         if code.is_among(Kinds::SUBSCRIBED) {
@@ -543,7 +548,8 @@ impl Kernel {
         self.ready.push_front(actor);
     }
 
-    /// Takes the next actor that begins; it is then the current one. After the last the actors take their turns.
+    /// Takes the next actor that begins; it is then the current one. After the last the actors take
+    /// their turns.
     pub(crate) fn next_birth(&mut self) -> Option<u32> {
         while let Some(actor) = self.births.pop_front() {
             let record = &mut self.actors[actor as usize];
@@ -564,7 +570,8 @@ impl Kernel {
         None
     }
 
-    /// Gives an actor its turn: executes one enabled transition of it. True if its future is to be polled.
+    /// Gives an actor its turn: executes one enabled transition of it. True if its future is to be
+    /// polled.
     #[inline]
     pub(crate) fn resume(&mut self, actor: u32) -> bool {
         let record = &mut self.actors[actor as usize];
@@ -613,7 +620,8 @@ impl Kernel {
         !self.pauses(actor, code)
     }
 
-    /// [`Kernel::resume`] for an actor with several pending operations: the first that is enabled happens.
+    /// [`Kernel::resume`] for an actor with several pending operations: the first that is enabled
+    /// happens.
     #[cold]
     fn resume_any(&mut self, actor: u32) -> bool {
         let slots = self.actors[actor as usize].slots();
@@ -631,7 +639,8 @@ impl Kernel {
         !self.pauses(actor, slot.code)
     }
 
-    /// Whether a pending operation can happen. A test that waits for the next event looks again only when it is told to.
+    /// Returns true if a pending operation can happen. A test that waits for the next event looks
+    /// again only when it is told to.
     #[inline]
     pub(crate) fn can_happen(&self, actor: u32, slot: &Slot) -> bool {
         let fired = slot.state == SlotState::Fired;
@@ -651,7 +660,8 @@ impl Kernel {
         }
     }
 
-    /// Whether another actor, or this one, must end or stop before this one goes on; it is then the next.
+    /// Whether another actor, or this one, must end or stop before this one goes on; it is then the
+    /// next.
     #[inline]
     pub(crate) fn pauses(&mut self, actor: u32, code: Code) -> bool {
         let pauses = code.is_among(Kinds::PAUSED);

@@ -1,12 +1,12 @@
 //! The trait behind which all models live: a resource is an *event source*, not a duration.
 //!
-//! A fluid model cannot say how long a transfer takes when it starts, because later transfers slow it down. So the
-//! kernel never asks for a duration: it starts work, asks for the next date at which anything ends, and advances the
-//! resource to a date. [`Constant`](crate::Constant) in this crate and the network and host models of `platform`
-//! implement the same trait.
+//! A fluid model cannot say how long a transfer takes when it starts, because later transfers slow
+//! it down. So the kernel never asks for a duration: it starts work, asks for the next date at
+//! which anything ends, and advances the resource to a date. [`Constant`](crate::Constant) in this
+//! crate and the network and host models of `platform` implement the same trait.
 //!
-//! Ordering guarantee: what ends at one date is ordered by the kernel, by the number of the activity, whatever order
-//! a resource reports.
+//! Ordering guarantee: what ends at one date is ordered by the kernel, by the number of the
+//! activity, whatever order a resource reports.
 //!
 //! Units: flop for computation, bytes for transfers, seconds for dates.
 
@@ -35,7 +35,8 @@ pub enum Io {
 /// An activity in progress.
 ///
 /// `slot` is dense and used again after the activity has ended: a resource may index a table by it.
-/// `number` grows by one per activity, is never used again, and decides the order of simultaneous ends.
+/// `number` grows by one per activity, is never used again, and decides the order of simultaneous
+/// ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ActivityId {
     /// The serial number of the activity in this simulation.
@@ -46,7 +47,8 @@ pub struct ActivityId {
 
 /// What an activity asks of a resource.
 ///
-/// What happens often is stored here; the rare parallel task is behind a pointer, so that the others stay small.
+/// What happens often is stored here; the rare parallel task is behind a pointer, so that the
+/// others stay small.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Work {
     /// A computation on one host.
@@ -57,7 +59,8 @@ pub enum Work {
         threads: u32,
         /// Amount of all threads together in flop, at least 0 and finite.
         flops: f64,
-        /// Share of each thread relative to other computations on the host; 1 is usual, more is faster.
+        /// Share of each thread relative to other computations on the host; 1 is usual, more is
+        /// faster.
         priority: f64,
         /// Upper limit of all threads together in flop/s, infinite if there is none.
         bound: f64,
@@ -93,7 +96,8 @@ pub enum Work {
 pub enum Change {
     /// A new priority of a computation or of a disk operation, above 0.
     Priority(f64),
-    /// A new upper limit, in flop/s or bytes/s, above 0. Disk operations and parallel tasks have none.
+    /// A new upper limit, in flop/s or bytes/s, above 0. Disk operations and parallel tasks have
+    /// none.
     Bound(f64),
 }
 
@@ -108,7 +112,8 @@ pub enum End {
     Cancelled,
 }
 
-/// Why a resource cannot even start some work: a mistake in the input, such as two hosts without a route.
+/// Why a resource cannot even start some work: a mistake in the input, such as two hosts without a
+/// route.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CannotStart(pub String);
 
@@ -122,14 +127,16 @@ impl std::error::Error for CannotStart {}
 
 /// A model of hosts and networks, driven by the kernel.
 ///
-/// The kernel calls `start`, `cancel`, `suspend`, `resume` and `update` as things happen at the date `now`, then
-/// `next_date` once nothing more happens at that date, then `advance` with a date that is at most the one returned.
-/// So all changes of one date can be answered by a single solve inside `next_date`.
+/// The kernel calls `start`, `cancel`, `suspend`, `resume` and `update` as things happen at the
+/// date `now`, then `next_date` once nothing more happens at that date, then `advance` with a date
+/// that is at most the one returned. So all changes of one date can be answered by a single solve
+/// inside `next_date`.
 pub trait Resource {
     /// Begins `work` for `activity` at the date `now`.
     ///
     /// # Errors
-    /// [`CannotStart`] if the input does not allow this work at all; the run ends with that message.
+    /// [`CannotStart`] if the input does not allow this work at all; the run ends with that
+    /// message.
     fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart>;
 
     /// Forgets `activity`, which is running; it will not be reported as ended.
@@ -145,10 +152,12 @@ pub trait Resource {
     /// Changes a running activity.
     fn update(&mut self, activity: ActivityId, change: Change, now: Time);
 
-    /// The work that `activity` has left at the date `now`, in flop or bytes, or as a part of a parallel task.
+    /// The work that `activity` has left at the date `now`, in flop or bytes, or as a part of a
+    /// parallel task.
     fn remaining(&mut self, activity: ActivityId, now: Time) -> f64;
 
-    /// The next date, at or after `now`, at which something ends or changes; `None` if there is none.
+    /// The next date, at or after `now`, at which something ends or changes; `None` if there is
+    /// none.
     fn next_date(&mut self, now: Time) -> Option<Time>;
 
     /// Returns the next date at which anything happens that others can notice. What only the
@@ -159,22 +168,22 @@ pub trait Resource {
         self.next_date(now)
     }
 
-    /// The date of the next end where [`Resource::next_date`] has none because that end lies at [`Time::HORIZON`] or later:
-    /// a time overflow, and no deadlock.
+    /// The date of the next end where [`Resource::next_date`] has none because that end lies at
+    /// [`Time::HORIZON`] or later: a time overflow, and no deadlock.
     fn overflow(&self) -> Option<Time> {
         None
     }
 
-    /// Whether nothing runs, and what changes up to `date` has all changed before since `since`: then nobody who has waited
-    /// since then will ever go on. A model whose hosts switch by themselves must say so in the end, or a deadlock is never
-    /// found.
+    /// Returns true if nothing runs, and what changes up to `date` has all changed before since
+    /// `since`: then nobody who has waited since then will ever go on. A model whose hosts switch
+    /// by themselves must say so in the end, or a deadlock is never found.
     fn only_repeats(&self, since: Time, date: Time) -> bool {
         let _ = (since, date);
         false
     }
 
-    /// Switches a host on or off; what runs on it or needs it fails at the next [`Resource::advance`], which the
-    /// kernel calls at once.
+    /// Switches a host on or off; what runs on it or needs it fails at the next
+    /// [`Resource::advance`], which the kernel calls at once.
     ///
     /// # Errors
     /// [`CannotStart`] if the hosts of this model cannot be switched.
@@ -192,8 +201,8 @@ pub trait Resource {
         false
     }
 
-    /// Makes a change that an actor asked for; what it fails ends at the next [`Resource::advance`], which the kernel calls at
-    /// once.
+    /// Makes a change that an actor asked for; what it fails ends at the next
+    /// [`Resource::advance`], which the kernel calls at once.
     ///
     /// # Errors
     /// [`CannotStart`] if this model, host or link cannot have it; the run ends with that message.
@@ -230,8 +239,8 @@ pub trait Resource {
         None
     }
 
-    /// Appends the hosts that went on (`true`) or off since the last call, in the order in which they did: by
-    /// [`Resource::switch_host`] or by themselves.
+    /// Appends the hosts that went on (`true`) or off since the last call, in the order in which
+    /// they did: by [`Resource::switch_host`] or by themselves.
     fn take_switched(&mut self, switched: &mut Vec<(HostId, bool)>) {
         let _ = switched;
     }

@@ -2,10 +2,12 @@
 //!
 //! 1. Runnable actors go, in the order in which they became runnable, until none is left.
 //! 2. Those whose last test failed look again, if anything has happened since.
-//! 3. The clock moves to the next date, and everything due there happens in the order of its numbers.
+//! 3. The clock moves to the next date, and everything due there happens in the order of its
+//!    numbers.
 //!
-//! A panic in an actor ends the run with an outcome; it never ends the process. The loop is single-threaded and has
-//! no state outside of itself: many simulations run side by side on many threads.
+//! A panic in an actor ends the run with an outcome; it never ends the process. The loop is
+//! single-threaded and has no state outside of itself: many simulations run side by side on many
+//! threads.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -116,8 +118,9 @@ impl ActorResult for <fn() -> ! as Returns>::Output {
 /// How often, in polls, the interrupt flag is looked at.
 const POLLS_BETWEEN_LOOKS: u32 = 4096;
 
-/// Number of polls at one date after which a run with a limit of simulated time ends, and as many more for each actor. Our
-/// choice: seconds of real time, and beyond what programs do that go on afterwards. Fewer in the tests of this crate.
+/// Number of polls at one date after which a run with a limit of simulated time ends, and as many
+/// more for each actor. Our choice: seconds of real time, and beyond what programs do that go on
+/// afterwards. Fewer in the tests of this crate.
 const STANDSTILL: (u64, u64) = (if cfg!(test) { 1 << 15 } else { 1 << 24 }, 1 << 10);
 
 /// A simulation, to be filled with actors and run once.
@@ -136,7 +139,7 @@ pub struct Simulation {
     polls: u32,
     /// The date of the latest look, and the number of polls since the first look at that date.
     standing: (Time, u64),
-    /// Whether the futures are gone.
+    /// True if the futures are gone.
     dismissed: bool,
 }
 
@@ -170,7 +173,8 @@ impl Simulation {
         }
     }
 
-    /// A simulation without a platform: `hosts` hosts of 1 Gflop/s, and messages that take 1 µs whatever their size.
+    /// A simulation without a platform: `hosts` hosts of 1 Gflop/s, and messages that take 1 µs
+    /// whatever their size.
     ///
     /// ```
     /// use sim_core::{Outcome, Simulation, Span};
@@ -243,7 +247,8 @@ impl Simulation {
         self.kernel.borrow_mut().console = Some(console);
     }
 
-    /// Sets the number that [`Actor::count`] gives to programs: how many of whatever they make they should make.
+    /// Sets the number that [`Actor::count`] gives to programs: how many of whatever they make they
+    /// should make.
     pub fn set_count(&mut self, count: u32) {
         self.kernel.borrow_mut().count = count;
     }
@@ -285,8 +290,9 @@ impl Simulation {
         self.spawn_named(None, host, program)
     }
 
-    /// Adds an actor that runs from the start, and again from its beginning whenever its host comes back after it went
-    /// off under it; if [`Resource::restarts_ended_actors`](crate::Resource::restarts_ended_actors), also after it
+    /// Adds an actor that runs from the start, and again from its beginning whenever its host comes
+    /// back after it went off under it; if
+    /// [`Resource::restarts_ended_actors`](crate::Resource::restarts_ended_actors), also after it
     /// has ended.
     ///
     /// # Panics
@@ -368,8 +374,8 @@ impl Simulation {
     /// Runs to the end, whatever it is.
     ///
     /// # Panics
-    /// If a chooser panics or picks what is not possible, or if an invariant of the kernel is broken; never because of
-    /// an actor.
+    /// If a chooser panics or picks what is not possible, or if an invariant of the kernel is
+    /// broken; never because of an actor.
     #[must_use]
     pub fn run(mut self) -> Report {
         let outcome = self.run_to_outcome();
@@ -414,7 +420,8 @@ impl Simulation {
         }
     }
 
-    /// Moves the clock to the next date at which an actor can do something, unless there is an outcome.
+    /// Moves the clock to the next date at which an actor can do something, unless there is an
+    /// outcome.
     fn next_instant(&mut self) -> Option<Outcome> {
         let mut kernel = self.kernel.borrow_mut();
         loop {
@@ -626,7 +633,8 @@ impl Simulation {
         }
     }
 
-    /// Counts the polls since the last look; the limit of simulated time ends a run in which time stands still.
+    /// Counts the polls since the last look; the limit of simulated time ends a run in which time
+    /// stands still.
     fn note_polls(&mut self) -> Option<Outcome> {
         let polls = u64::from(std::mem::take(&mut self.polls));
         if self.until == Time::NEVER {
@@ -647,7 +655,8 @@ impl Simulation {
 
     /// Drops the future of an actor and everything that it asked for.
     fn bury(&mut self, actor: u32) {
-        // The actor is the current one while its destructors run, so that a panic there is its failure.
+        // The actor is the current one while its destructors run, so that a panic there is its
+        // failure.
         let body = {
             let mut kernel = self.kernel.borrow_mut();
             kernel.current = actor;
@@ -691,7 +700,8 @@ impl Simulation {
         }
     }
 
-    /// Polls the actors that have something to find out and nothing to choose. `Some` ends the instant.
+    /// Polls the actors that have something to find out and nothing to choose. `Some` ends the
+    /// instant.
     #[expect(
         clippy::option_option,
         reason = "the outer level ends the instant, the inner one the run"
@@ -717,8 +727,8 @@ impl Simulation {
             return;
         }
         self.kernel.borrow_mut().current = NONE;
-        // A panic after the end of the run has nothing left to report to. Each is caught alone: two at a time would end
-        // the process.
+        // A panic after the end of the run has nothing left to report to. Each is caught alone: two
+        // at a time would end the process.
         let running = self.running.take();
         let _ = catch_unwind(AssertUnwindSafe(|| drop(running)));
         let mut next = 0;
@@ -747,7 +757,8 @@ impl Simulation {
 }
 
 impl Drop for Simulation {
-    /// The actors' handles of the kernel and the kernel's futures of the actors keep each other alive until here.
+    /// The actors' handles of the kernel and the kernel's futures of the actors keep each other
+    /// alive until here.
     fn drop(&mut self) {
         self.dismiss();
     }

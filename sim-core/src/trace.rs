@@ -17,7 +17,7 @@ pub struct TraceEvent {
     pub answer: Answer,
     /// The objects that it touched, named as an explorer names them.
     pub footprint: Footprint,
-    /// Whether it was a cancellation that came before the end of its activity.
+    /// True if it was a cancellation that came before the end of its activity.
     pub cancelled: bool,
 }
 

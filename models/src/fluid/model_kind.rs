@@ -1,4 +1,5 @@
-//! The parameters of a model as the formula needs them: which ways a transfer takes, and how near dates are the same date.
+//! The parameters of a model as the formula needs them: which ways a transfer takes, and how near
+//! dates are the same date.
 
 use sim_core::{HostId, Span};
 
@@ -77,12 +78,12 @@ impl ModelKind {
         Ok(())
     }
 
-    /// Whether a transfer uses the links of the way back.
+    /// Returns true if a transfer uses the links of the way back.
     pub(super) fn uses_way_back(&self) -> bool {
         matches!(self, Self::Fluid { parameters, .. } if parameters.crosstraffic > 0.0)
     }
 
-    /// Whether the quirks of the reference are asked for.
+    /// Returns true if the quirks of the reference are asked for.
     pub(super) const fn is_compat(&self) -> bool {
         matches!(
             self,

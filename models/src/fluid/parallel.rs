@@ -283,7 +283,7 @@ impl FlowModel {
         !matches!(phase, Phase::Idle | Phase::Failed)
     }
 
-    /// Whether all hosts and links of a task are on.
+    /// Returns true if all hosts and links of a task are on.
     pub(super) fn is_task_on(&mut self, slot: u32) -> bool {
         let Some(Task { work, .. }) = self.parallel.get(&slot) else {
             return true;

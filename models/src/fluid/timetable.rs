@@ -1,9 +1,11 @@
 //! When profiles have their next events: what has happened, and what is to come.
 //!
-//! Events are kept by date; those of one date happen in the order in which their profiles were added. While nothing runs,
-//! nobody asks for changes of links and speeds; later they are caught up with, whole rounds at once.
+//! Events are kept by date; those of one date happen in the order in which their profiles were
+//! added. While nothing runs, nobody asks for changes of links and speeds; later they are caught up
+//! with, whole rounds at once.
 //!
-//! Cost: an event takes time logarithmic in the number of profiles, and a profile of many equal things is one.
+//! Cost: an event takes time logarithmic in the number of profiles, and a profile of many equal
+//! things is one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -48,8 +50,8 @@ impl Running {
         date_s.is_finite().then(|| Time::from_secs(date_s))
     }
 
-    /// Goes to the next event. A whole round has just been seen when a new one begins, so that rounds that are over at
-    /// `now` would change nothing and are left out.
+    /// Goes to the next event. A whole round has just been seen when a new one begins, so that
+    /// rounds that are over at `now` would change nothing and are left out.
     fn step(&mut self, now: Time) {
         self.next += 1;
         let Some(period_s) = self.profile.period_s else {
@@ -106,8 +108,9 @@ impl Timetable {
         }
     }
 
-    /// The date of the next event, if anybody can notice it: while nothing runs, only hosts count, on which actors may
-    /// start again. So a periodic profile of a link does not keep a deadlock alive.
+    /// The date of the next event, if anybody can notice it: while nothing runs, only hosts count,
+    /// on which actors may start again. So a periodic profile of a link does not keep a deadlock
+    /// alive.
     #[inline]
     pub(super) fn next(&self, is_busy: bool) -> Option<Time> {
         if self.is_empty() {
@@ -118,7 +121,8 @@ impl Timetable {
         hosts.into_iter().chain(others).map(|(date, _)| *date).min()
     }
 
-    /// Whether every profile that switches hosts repeats, and has gone round at least once between two dates.
+    /// Returns true if every profile that switches hosts repeats, and has gone round at least once
+    /// between two dates.
     pub(super) fn only_repeats(&self, since: Time, date: Time) -> bool {
         let waited_s = date.as_secs() - since.as_secs();
         let repeats =

@@ -1,8 +1,9 @@
 //! Ways that were found before: programs send to the same partners again and again.
 //!
-//! A table of fixed size keeps, for pairs of hosts, what a transfer between them uses and what limits it; a pair takes the
-//! place of another one with the same number. So memory does not grow with the pairs that were ever used, and a pair that is
-//! not there costs one look. A change of any link empties the table.
+//! A table of fixed size keeps, for pairs of hosts, what a transfer between them uses and what
+//! limits it; a pair takes the place of another one with the same number. So memory does not grow
+//! with the pairs that were ever used, and a pair that is not there costs one look. A change of any
+//! link empties the table.
 
 use sim_core::HostId;
 
@@ -30,10 +31,10 @@ pub(super) struct Way {
     to: HostId,
     /// When it was found.
     era: u32,
-    /// Whether all links are on.
+    /// True if all links are on.
     pub(super) is_on: bool,
     pub(super) latency_s: f64,
-    /// Whether it has no links, so that the size of a transfer does not matter.
+    /// True if it has no links, so that the size of a transfer does not matter.
     pub(super) latency_only: bool,
     pub(super) weight: f64,
     pub(super) limit: f64,

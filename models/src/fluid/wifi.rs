@@ -1,19 +1,24 @@
-//! The air of Wi-Fi zones: one capacity, of which every transfer needs the more the slower its station is.
+//! The air of Wi-Fi zones: one capacity, of which every transfer needs the more the slower its
+//! station is.
 //!
-//! The capacity of the air is 1: all the time that there is. A transfer from or to a station with the rate r needs 1/r of it
-//! per byte/s, and `crosstraffic` / r for its way back; between two stations of one zone it needs that for both. So alone it
-//! reaches r / (1 + crosstraffic), a slow station slows all others, and all that share the air alone have the same rate.
+//! The capacity of the air is 1: all the time that there is. A transfer from or to a station with
+//! the rate r needs 1/r of it per byte/s, and `crosstraffic` / r for its way back; between two
+//! stations of one zone it needs that for both. So alone it reaches r / (1 + crosstraffic), a slow
+//! station slows all others, and all that share the air alone have the same rate.
 //!
-//! With `decay`, the air has the part `(5678270 − 5424 (n − 20)) / 5678270` of its capacity while n > 20 stations are on
-//! it, for what collisions cost. A transfer between two stations of the zone has two on the air, any other one, and so has
-//! a parallel task. Source: the Wi-Fi link of SimGrid 4.1, a linear fit to measurements with up to some dozens of
-//! stations; from 1066 stations on, where the line would come to zero, the part stays as it is there.
+//! With `decay`, the air has the part `(5678270 − 5424 (n − 20)) / 5678270` of its capacity while
+//! n > 20 stations are on it, for what collisions cost. A transfer between two stations of the zone
+//! has two on the air, any other one, and so has a parallel task. Source: the Wi-Fi link of SimGrid
+//! 4.1, a linear fit to measurements with up to some dozens of stations; from 1066 stations on,
+//! where the line would come to zero, the part stays as it is there.
 //!
-//! The air has no latency, is not among the links whose bandwidth a transfer cannot exceed, and adds nothing to penalties by
-//! round-trip time. With `compat = "simgrid-4.1"` it adds `weight_s / (1 B/s)` as there: hours, beside which no latency matters,
-//! so that all transfers over the air have equal rates and hardly get anything of a wire that they share with others.
+//! The air has no latency, is not among the links whose bandwidth a transfer cannot exceed, and
+//! adds nothing to penalties by round-trip time. With `compat = "simgrid-4.1"` it adds `weight_s /
+//! (1 B/s)` as there: hours, beside which no latency matters, so that all transfers over the air
+//! have equal rates and hardly get anything of a wire that they share with others.
 //!
-//! *Not modelled*: distance, interference between zones, stations that move or change their level in a run.
+//! *Not modelled*: distance, interference between zones, stations that move or change their level
+//! in a run.
 
 use std::collections::BTreeMap;
 
@@ -97,13 +102,14 @@ impl ModelKind {
 }
 
 impl FlowModel {
-    /// Whether a link is the air of a Wi-Fi zone.
+    /// Returns true if a link is the air of a Wi-Fi zone.
     pub(super) fn is_air(&self, link: LinkId) -> bool {
         let mut airs = self.platform.airs();
         airs.any(|air| air.link.0 / 2 == link.0 / 2)
     }
 
-    /// Gives the air of each zone with decay the part that its stations leave, if shares are about to change.
+    /// Gives the air of each zone with decay the part that its stations leave, if shares are about
+    /// to change.
     pub(super) fn decay(&mut self, now: Time) {
         if self.decaying.is_empty() || !self.solver.is_changed() {
             return;

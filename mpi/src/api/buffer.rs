@@ -42,7 +42,7 @@ impl Buffer {
         Self::phantom(u64::MAX)
     }
 
-    /// Whether it takes a message of any length.
+    /// Returns true if it takes a message of any length.
     pub(crate) const fn is_unbounded(&self) -> bool {
         self.length == u64::MAX
     }
@@ -62,13 +62,13 @@ impl Buffer {
         self.length
     }
 
-    /// Whether the length is 0.
+    /// Returns true if the length is 0.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Whether there are no bytes behind the length.
+    /// Returns true if there are no bytes behind the length.
     #[must_use]
     pub const fn is_phantom(&self) -> bool {
         self.bytes.is_none()

@@ -33,7 +33,7 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// Whether parts are sent from where they have come to.
+    /// Returns true if parts are sent from where they have come to.
     pub(crate) const fn is_direct(self) -> bool {
         matches!(self, Self::Receiver | Self::Segment(_))
     }

@@ -386,7 +386,7 @@ impl Group {
         }
     }
 
-    /// Whether all members are in the other group.
+    /// Returns true if all members are in the other group.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         let inside = |world: u32| other.members.rank_of(world).is_some();
         if let (Members::Steps { count, .. }, Members::Steps { stride: 1, .. }) =

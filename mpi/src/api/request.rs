@@ -103,8 +103,8 @@ impl Request {
         Some(status.map(|status| Completion { status, buffer }))
     }
 
-    /// Whether there is nothing to wait for any more: `MPI_REQUEST_NULL`. A persistent request is
-    /// never null.
+    /// Returns true if there is nothing to wait for any more: `MPI_REQUEST_NULL`. A persistent
+    /// request is never null.
     #[must_use]
     pub const fn is_null(&self) -> bool {
         self.token.is_none() && self.persistent.is_none()

@@ -101,7 +101,7 @@ fn complete_some(
     done
 }
 
-/// Whether the answer to a test may be no.
+/// Returns true if the answer to a test may be no.
 fn says_no(name: &'static str, requests: &[Request], process: &Process, engine: &Engine) -> bool {
     let mut tokens = requests.iter().filter_map(Request::token).peekable();
     if tokens.peek().is_none() {

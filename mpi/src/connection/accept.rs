@@ -30,7 +30,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether it is a yes.
+    /// Returns true if it is a yes.
     #[must_use]
     pub const fn accepts(self) -> bool {
         matches!(self, Self::Accept | Self::Replace | Self::Reopen)
@@ -108,7 +108,7 @@ impl Connector {
         }
     }
 
-    /// Whether the peer's connection wins against ours.
+    /// Returns true if the peer's connection wins against ours.
     fn yields_to(&self, peer: Peer) -> bool {
         let smaller = match peer {
             Peer::Member { group: 0, rank } => self.rank < rank,

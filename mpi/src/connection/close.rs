@@ -13,7 +13,7 @@ use super::{
     Answer, Connector, Failure, Message, Mutation, Output, Peer, Phase, Step, Written, socket,
 };
 
-/// Whether a virtual connection in this state is over and done with.
+/// Returns true if a virtual connection in this state is over and done with.
 const fn is_quiet(state: State) -> bool {
     matches!(
         state,

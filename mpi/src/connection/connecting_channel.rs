@@ -41,7 +41,7 @@ use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as Con
 /// How ranks get connected, the same at every rank. Times in seconds, sizes in bytes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Connections {
-    /// Whether all pairs are connected before the program begins; otherwise a pair is at its first
+    /// True if all pairs are connected before the program begins; otherwise a pair is at its first
     /// message.
     pub is_static: bool,
     /// The limit of descriptors and the like.
@@ -447,7 +447,8 @@ impl Driver {
     }
 }
 
-/// Whether an eager send is over when its packet is posted, without a word from the channel.
+/// Returns true if an eager send is over when its packet is posted, without a word from the
+/// channel.
 const fn tells_itself(settings: &Settings, packet: &Packet) -> bool {
     let eager = matches!(packet.header, Header::Eager { .. });
     eager && !settings.tells_eager_sends && settings.limits.is_none()

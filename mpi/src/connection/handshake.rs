@@ -33,7 +33,7 @@ pub enum Message {
     },
     /// The close protocol.
     Close {
-        /// Whether the sender has got the peer's CLOSE.
+        /// True if the sender has got the peer's CLOSE.
         acknowledges: bool,
     },
     /// A packet of the protocols above.

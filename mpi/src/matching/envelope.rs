@@ -12,12 +12,12 @@ pub struct Envelope {
     pub source: u32,
     /// The tag, below [`TAG_UB`].
     pub tag: u32,
-    /// Whether the sender has promised that a receive is posted: a ready send.
+    /// True if the sender has promised that a receive is posted: a ready send.
     pub ready: bool,
 }
 
 impl Envelope {
-    /// Whether the message is a part of a collective operation.
+    /// Returns true if the message is a part of a collective operation.
     #[must_use]
     pub const fn is_collective(&self) -> bool {
         self.context & crate::api::comm::COLLECTIVE != 0
@@ -89,7 +89,7 @@ impl Pattern {
         }
     }
 
-    /// Whether a message with this envelope is accepted.
+    /// Returns true if a message with this envelope is accepted.
     #[must_use]
     pub fn accepts(&self, envelope: &Envelope) -> bool {
         self.context == envelope.context

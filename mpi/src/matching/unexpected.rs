@@ -60,7 +60,7 @@ impl Content {
         }
     }
 
-    /// Whether it has come, and not only its announcement.
+    /// Returns true if it has come, and not only its announcement.
     pub(crate) const fn is_here(&self) -> bool {
         match self {
             Self::Eager(_) | Self::Held { .. } => true,

@@ -1,5 +1,5 @@
-//! Defects of the protocols that tests put in, to see that the search through all states finds them. Outside of tests there are none, and
-//! asking for one costs nothing.
+//! Defects of the protocols that tests put in, to see that the search through all states finds
+//! them. Outside of tests there are none, and asking for one costs nothing.
 
 /// What is wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,13 +34,13 @@ pub(crate) struct Defects {
 }
 
 impl Defects {
-    /// Whether it has this one.
+    /// Returns true if it has this one.
     #[cfg(test)]
     pub(crate) fn has(self, defect: Defect) -> bool {
         self.one == Some(defect)
     }
 
-    /// Whether it has this one.
+    /// Returns true if it has this one.
     #[cfg(not(test))]
     #[expect(clippy::unused_self, reason = "in tests it is used")]
     pub(crate) const fn has(self, _: Defect) -> bool {

@@ -1,14 +1,19 @@
-//! One rank's protocol state: its requests, and what the packets do to them. No I/O, no clock, no waiting.
+//! One rank's protocol state: its requests, and what the packets do to them. No I/O, no clock, no
+//! waiting.
 //!
-//! A message shorter than the threshold is *eager*: it leaves at once and the send is complete. Otherwise it goes by
-//! *rendezvous*: an RTS announces it, the receiver answers CTS once a receive has matched it, and the data follow;
-//! the send is complete when the data have left. The choice is made once per message.
+//! A message shorter than the threshold is *eager*: it leaves at once and the send is complete.
+//! Otherwise it goes by *rendezvous*: an RTS announces it, the receiver answers CTS once a receive
+//! has matched it, and the data follow; the send is complete when the data have left. The choice is
+//! made once per message.
 //!
-//! An eager message of at least the transfer threshold goes the same way, but its send is complete at once: it is *detached*.
+//! An eager message of at least the transfer threshold goes the same way, but its send is complete
+//! at once: it is *detached*.
 //!
-//! Calls may cost the rank time (see `overhead`): then the rank is busy until a date, and what it does is done at that date.
+//! Calls may cost the rank time (see `overhead`): then the rank is busy until a date, and what it
+//! does is done at that date.
 //!
-//! Inputs are `send`, `receive`, `cancel` and `handle`; the packets to post come back through the channel that is passed in.
+//! Inputs are `send`, `receive`, `cancel` and `handle`; the packets to post come back through the
+//! channel that is passed in.
 
 mod calls;
 mod connected;
@@ -40,16 +45,16 @@ pub struct Status {
     pub tag: u32,
     /// The length of the message in bytes.
     pub length: u64,
-    /// Whether the operation was cancelled, so that there is no message: `MPI_Test_cancelled`.
+    /// True if the operation was cancelled, so that there is no message: `MPI_Test_cancelled`.
     pub cancelled: bool,
 }
 
 /// How a send was called.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendCall {
-    /// Whether the rank waits for its end.
+    /// True if the rank waits for its end.
     pub(crate) blocks: bool,
-    /// Whether it is over only when a receive has met it, however short it is.
+    /// True if it is over only when a receive has met it, however short it is.
     pub(crate) synchronous: bool,
     pub(crate) location: Place,
 }
@@ -66,7 +71,8 @@ pub(crate) enum State {
         buffer: Buffer,
         synchronous: bool,
     },
-    /// The rank is busy; the receive is posted after that, or gets the message that a matched probe has taken.
+    /// The rank is busy; the receive is posted after that, or gets the message that a matched probe
+    /// has taken.
     AwaitPost {
         pattern: Pattern,
         buffer: Buffer,
@@ -84,7 +90,8 @@ pub(crate) enum State {
         envelope: Envelope,
         buffer: Buffer,
     },
-    /// The message is to leave by the machine that sends, eagerly if that is still possible when its turn comes.
+    /// The message is to leave by the machine that sends, eagerly if that is still possible when
+    /// its turn comes.
     Queued {
         peer: u32,
         envelope: Envelope,
@@ -186,13 +193,17 @@ pub(crate) struct Engine {
 /// What few ranks have.
 #[derive(Clone, Debug, Default)]
 struct Rare {
-    /// The operation that ends when the rank is not busy any more, if anybody waits for it, and its date.
+    /// The operation that ends when the rank is not busy any more, if anybody waits for it, and its
+    /// date.
     catching_up: Option<(f64, Token)>,
-    /// Receives whose request was dropped before they got a message: the first one, and their number.
+    /// Receives whose request was dropped before they got a message: the first one, and their
+    /// number.
     withdrawn: Option<(Pattern, Place, u64)>,
-    /// Receives that were given up when they had their messages: the first message, where the receive was posted, and their number.
+    /// Receives that were given up when they had their messages: the first message, where the
+    /// receive was posted, and their number.
     lost: Option<(Envelope, Place, u64)>,
-    /// Requests that were dropped and never waited for: where the first one was started, and their number.
+    /// Requests that were dropped and never waited for: where the first one was started, and their
+    /// number.
     forgotten: Option<(Place, u64)>,
     /// Messages that a matched probe had taken and that nobody received.
     returned: Vec<Unexpected>,
@@ -227,7 +238,8 @@ impl Engine {
         self.ended
     }
 
-    /// The number of events and of the program's own actions: while it stands still, nothing has happened.
+    /// The number of events and of the program's own actions: while it stands still, nothing has
+    /// happened.
     pub(crate) const fn changes(&self) -> u64 {
         self.events + self.actions
     }
@@ -300,7 +312,8 @@ impl Engine {
         }
     }
 
-    /// Nobody will ask for the result. An unmatched receive is withdrawn; everything else runs to its end.
+    /// Nobody will ask for the result. An unmatched receive is withdrawn; everything else runs to
+    /// its end.
     pub(crate) fn release(&mut self, token: Token) {
         let owed = std::mem::take(&mut self.operations[token as usize].owed);
         self.debts -= u32::from(owed > 0.0);
@@ -353,8 +366,8 @@ impl Engine {
         self.remove(token);
     }
 
-    /// Gives the buffer of a receive back whose program does not wait any more. A message that is on the way is
-    /// received and dropped.
+    /// Gives the buffer of a receive back whose program does not wait any more. A message that is
+    /// on the way is received and dropped.
     pub(crate) fn cancel_receive(&mut self, token: Token) -> Buffer {
         let place = &mut self.operations[token as usize].state;
         let (State::Posted { buffer, .. }

@@ -1,11 +1,14 @@
-//! One rank's packet buffers and connections where [limits](Limits) are set: what runs the tables of [`machine`].
+//! One rank's packet buffers and connections where [limits](Limits) are set: what runs the tables
+//! of [`machine`].
 //!
-//! Inputs are what is to be sent ([`FlowControl::send`]), what has left ([`FlowControl::left`]), and what the peer tells
-//! ([`FlowControl::open`]); what is to be done comes back as [`Effect`]s, in their order. No I/O, no clock: the time is an argument.
+//! Inputs are what is to be sent ([`FlowControl::send`]), what has left ([`FlowControl::left`]),
+//! and what the peer tells ([`FlowControl::open`]); what is to be done comes back as [`Effect`]s,
+//! in their order. No I/O, no clock: the time is an argument.
 //!
-//! A *credit* stands for a packet buffer at the peer. Each packet but a flow-control update takes one; it comes back when the packet is
-//! used up: at once, but for an eager message that waits for its receive in its packets. The state of a connection is made when
-//! the first packet goes either way.
+//! A *credit* stands for a packet buffer at the peer. Each packet but a flow-control update takes
+//! one; it comes back when the packet is used up: at once, but for an eager message that waits for
+//! its receive in its packets. The state of a connection is made when the first packet goes either
+//! way.
 
 mod connection;
 mod lost;
@@ -37,7 +40,8 @@ pub(crate) enum Effect {
     Finished(Token),
     /// The eager message of an operation goes by rendezvous.
     Converted(Token),
-    /// Let so many seconds pass in which the packets for a peer are packed; then [`FlowControl::packed`].
+    /// Let so many seconds pass in which the packets for a peer are packed; then
+    /// [`FlowControl::packed`].
     Pack { peer: u32, seconds: f64 },
     /// So many bytes of a message that is being forwarded have been posted.
     Forwarded { operation: Token, bytes: u64 },
@@ -95,7 +99,8 @@ impl FlowControl {
         let limits = settings.limits.as_ref().expect("limits are set");
         let mut flow = match settings.variant {
             Variant::Packet => Self::new(limits),
-            // The stream cuts messages up, holds senders back and keeps what was not read, by itself.
+            // The stream cuts messages up, holds senders back and keeps what was not read, by
+            // itself.
             Variant::Stream => Self::new(&Limits {
                 packet: u64::MAX,
                 credits: None,
@@ -210,7 +215,8 @@ impl FlowControl {
         self.run(peer, now);
     }
 
-    /// Takes a message out of the queue of a connection, unless its first packet has left or is being packed.
+    /// Takes a message out of the queue of a connection, unless its first packet has left or is
+    /// being packed.
     pub(crate) fn withdraw(&mut self, peer: u32, send: Token, now: f64) -> bool {
         let Some(connection) = self.connections.get_mut(&peer) else {
             return false;
@@ -229,7 +235,8 @@ impl FlowControl {
         true
     }
 
-    /// Writes a part of a message that is being forwarded to its place in what the connection sends: all before `available` is there.
+    /// Writes a part of a message that is being forwarded to its place in what the connection
+    /// sends: all before `available` is there.
     pub(crate) fn provide(
         &mut self,
         peer: u32,
@@ -314,7 +321,7 @@ impl FlowControl {
         found.map(|connection| connection.peer)
     }
 
-    /// Whether everything that was taken is back.
+    /// Returns true if everything that was taken is back.
     fn is_settled(&self) -> bool {
         let buffers = self.shared.buffers == self.limits.buffers;
         buffers && self.memory == 0 && self.shared.activities.is_empty() && self.is_idle()
@@ -322,7 +329,8 @@ impl FlowControl {
 }
 
 impl Shared {
-    /// One of the things that an operation waits for is over; with the last one the message has left.
+    /// One of the things that an operation waits for is over; with the last one the message has
+    /// left.
     fn drop_activity(&mut self, operation: Token) {
         let count = self.activities.get_mut(&operation);
         let count = count.expect("an operation with activities is known");

@@ -1,7 +1,8 @@
 //! One rank: its channel, its protocol state, and what it waits for.
 //!
-//! Progress is made whenever an operation of the rank is polled: all events of the channel are handled before the
-//! operation looks whether it is over. An operation that is not parks the rank until the next event.
+//! Progress is made whenever an operation of the rank is polled: all events of the channel are
+//! handled before the operation looks whether it is over. An operation that is not parks the rank
+//! until the next event.
 
 use std::cell::{RefCell, RefMut};
 use std::future::Future;
@@ -94,7 +95,7 @@ impl Process {
         RefMut::map(self.rare(), |rare| &mut rare.contexts)
     }
 
-    /// Whether the context is one of a communicator that has been freed.
+    /// Returns true if the context is one of a communicator that has been freed.
     pub(crate) fn is_freed(&self, context: u32) -> bool {
         let rare = self.rare.borrow();
         rare.as_ref()
@@ -149,7 +150,8 @@ impl Process {
         elapsed
     }
 
-    /// Nobody holds the request any more. Events are left alone: destructors run also when the run is over.
+    /// Nobody holds the request any more. Events are left alone: destructors run also when the run
+    /// is over.
     pub(crate) fn release(&self, token: Token) {
         let engine = &mut *self.engine.borrow_mut();
         if engine.gives_up(token) {
@@ -158,7 +160,8 @@ impl Process {
         engine.release(token);
     }
 
-    /// [`Process::release`] of a request that was dropped without having been waited for, which a model checker tells.
+    /// [`Process::release`] of a request that was dropped without having been waited for, which a
+    /// model checker tells.
     pub(crate) fn forget_request(&self, token: Token) {
         if self.channel.causes().is_some() {
             self.engine.borrow_mut().note_forgotten(token);
@@ -272,8 +275,9 @@ impl Process {
         }
     }
 
-    /// Whether a wait could be over at once because of what has arrived, and nobody knows yet whether the rank waits for anything
-    /// else at the same time. Notes questions whose answers depend on the order of arrivals.
+    /// Whether a wait could be over at once because of what has arrived, and nobody knows yet
+    /// whether the rank waits for anything else at the same time. Notes questions whose answers
+    /// depend on the order of arrivals.
     fn comes_too_soon(
         &self,
         causes: &dyn Causes,
@@ -351,9 +355,9 @@ impl Process {
         }
     }
 
-    /// Whether a test may answer no at once: not if it was the same question and nothing has happened since, neither
-    /// an event nor anything that the rank did itself. Such a rank waits for its next event instead of spinning at
-    /// one date.
+    /// Returns true if a test may answer no at once: not if it was the same question and nothing
+    /// has happened since, neither an event nor anything that the rank did itself. Such a rank
+    /// waits for its next event instead of spinning at one date.
     pub(crate) fn may_say_no(&self, changes: u64, question: Question) -> bool {
         let mut rare = self.rare();
         let last = &mut rare.failures;
@@ -374,7 +378,8 @@ impl Process {
         !again
     }
 
-    /// A probe was answered with yes: the program knows something new, so it may ask everything once more.
+    /// A probe was answered with yes: the program knows something new, so it may ask everything
+    /// once more.
     pub(crate) fn said_yes(&self) {
         if let Some(rare) = &mut *self.rare.borrow_mut() {
             rare.failures.first = None;
@@ -382,15 +387,15 @@ impl Process {
         }
     }
 
-    /// Whether ranks have to be connected before their programs begin.
+    /// Returns true if ranks have to be connected before their programs begin.
     #[must_use]
     pub fn connects_first(&self) -> bool {
         let connections = &self.channel.settings().connections;
         connections.as_ref().is_some_and(|how| how.is_static)
     }
 
-    /// Connects to all ranks if that is how they [get connected](Self::connects_first): what every rank then does before its
-    /// program begins.
+    /// Connects to all ranks if that is how they [get connected](Self::connects_first): what every
+    /// rank then does before its program begins.
     pub fn init(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
         let process = Rc::clone(self);
         let location = Location::caller();
@@ -407,8 +412,8 @@ impl Process {
         self.channel.connected()
     }
 
-    /// Waits for the sends that still go on: what every rank does after its program has returned. Messages that have been detached and
-    /// that nobody receives do not keep a run going.
+    /// Waits for the sends that still go on: what every rank does after its program has returned.
+    /// Messages that have been detached and that nobody receives do not keep a run going.
     pub fn finalize(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
         let process = Rc::clone(self);
         let location = Location::caller();
@@ -428,7 +433,8 @@ impl Process {
         })
     }
 
-    /// What the rank left unfinished, in words: receives that never got a message, and messages that nobody received.
+    /// What the rank left unfinished, in words: receives that never got a message, and messages
+    /// that nobody received.
     #[must_use]
     pub fn leftovers(&self) -> Vec<String> {
         self.with_engine(|engine, channel| {
@@ -436,7 +442,8 @@ impl Process {
         })
     }
 
-    /// The communicators that the rank has made and never freed, in words; known only under a model checker.
+    /// The communicators that the rank has made and never freed, in words; known only under a model
+    /// checker.
     #[must_use]
     pub fn leaks(&self) -> Vec<String> {
         let rare = self.rare.borrow();
@@ -444,8 +451,8 @@ impl Process {
         contexts.map_or_else(Vec::new, Contexts::unfreed)
     }
 
-    /// What happened on the rank's connections, without events that it has not handled; `None` if nothing is limited, or nothing
-    /// was sent.
+    /// What happened on the rank's connections, without events that it has not handled; `None` if
+    /// nothing is limited, or nothing was sent.
     #[must_use]
     pub fn flow_report(&self) -> Option<crate::FlowReport> {
         let engine = self.engine.borrow();

@@ -1,7 +1,8 @@
 //! What a blocked rank waits for, in words: for reports of deadlocks.
 //!
-//! A rank may wait in several operations at once (`join!`, `select!`). Those that were pending at the latest turn are
-//! kept, one turn being what happens between two events; a future that is dropped is taken out again.
+//! A rank may wait in several operations at once (`join!`, `select!`). Those that were pending at
+//! the latest turn are kept, one turn being what happens between two events; a future that is
+//! dropped is taken out again.
 
 use std::panic::Location;
 
@@ -29,8 +30,8 @@ pub(crate) enum Waits {
     Several(&'static str),
     /// The end of one operation, by asking again and again.
     Test(Token),
-    /// The end of some operations, by asking again and again with calls of this name. As with one, the rank may ask something else
-    /// in between, so any event may be what it waits for.
+    /// The end of some operations, by asking again and again with calls of this name. As with one,
+    /// the rank may ask something else in between, so any event may be what it waits for.
     Tests(&'static str),
     /// A message, without receiving it.
     Probe(Pattern),
@@ -41,7 +42,8 @@ pub(crate) enum Waits {
 }
 
 impl Waits {
-    /// Whether the wait may be over after some events, at whose beginning so many operations had `ended`.
+    /// Returns true if the wait may be over after some events, at whose beginning so many
+    /// operations had `ended`.
     pub(crate) fn may_end(self, engine: &Engine, ended: u64) -> bool {
         // With limits, a rank may have something to do besides what it waits for.
         engine.is_limited()
@@ -57,7 +59,8 @@ impl Waits {
             }
     }
 
-    /// Whether the answer depends on what has arrived by now, and not only on what will have at the end.
+    /// Returns true if the answer depends on what has arrived by now, and not only on what will
+    /// have at the end.
     pub(crate) const fn is_look(self) -> bool {
         matches!(
             self,
@@ -65,7 +68,8 @@ impl Waits {
         )
     }
 
-    /// Whether the answer depends on the order in which messages of different senders arrive.
+    /// Returns true if the answer depends on the order in which messages of different senders
+    /// arrive.
     pub(crate) const fn depends_on_order(self) -> bool {
         match self {
             Self::Probe(pattern) => pattern.source.is_none(),
@@ -73,7 +77,7 @@ impl Waits {
         }
     }
 
-    /// Whether the wait may be over at once because of what has arrived.
+    /// Returns true if the wait may be over at once because of what has arrived.
     pub(crate) fn may_be_over(self, engine: &Engine) -> bool {
         match self {
             Self::Operation(token) | Self::Named(_, token) => engine.has_come(token),
@@ -154,7 +158,7 @@ impl Blocked {
         }
     }
 
-    /// Whether a future is known to be pending.
+    /// Returns true if a future is known to be pending.
     pub(crate) fn contains(&self, waits: Waits, location: &'static Location<'static>) -> bool {
         let entry = (waits, location);
         self.first == Some(entry) || self.others().contains(&entry)
@@ -266,7 +270,8 @@ fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>)
     }
 }
 
-/// The operations of one kind that are not over: their words, whether any rank could end one, and their partners.
+/// The operations of one kind that are not over: their words, whether any rank could end one, and
+/// their partners.
 fn several(engine: &Engine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u32>) {
     let mut texts = Vec::new();
     let (mut any, mut ranks, mut rest) = (false, Vec::new(), 0);

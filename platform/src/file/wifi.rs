@@ -16,7 +16,7 @@ pub struct WifiEntry {
     pub name: Option<String>,
     /// The rate of a station by its level; at least one.
     pub bandwidths: Vec<Bandwidth>,
-    /// Whether collisions cost something from 20 stations on.
+    /// True if collisions cost something from 20 stations on.
     pub decay: bool,
 }
 

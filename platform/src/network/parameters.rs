@@ -94,7 +94,7 @@ pub struct FluidParameters {
     pub latency_factor: Factors,
     /// Multiplies the rate that sharing gives, and so all limits but the transfer's own.
     pub bandwidth_factor: Factors,
-    /// Whether transfers over a long way get less of a full link: their penalty is `lat + Σ
+    /// True if transfers over a long way get less of a full link: their penalty is `lat + Σ
     /// weight_s / B_i`. If not, it is 1.
     pub rtt_penalty: bool,
     /// Bytes: how much a link of low bandwidth counts as a long way. Only with `rtt_penalty`.
@@ -193,7 +193,7 @@ impl NetworkParameters {
         (model.0.preset)()
     }
 
-    /// Whether hosts can talk that no route joins: the model has no links.
+    /// Returns true if hosts can talk that no route joins: the model has no links.
     #[must_use]
     pub const fn needs_no_routes(&self) -> bool {
         self.fluid.is_none()

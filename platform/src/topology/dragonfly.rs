@@ -1,18 +1,19 @@
 //! Dragonflies of the Cray Cascade kind: groups of chassis of routers.
 //!
-//! Every router has a *local* cable to each of its nodes. The routers of a chassis are joined by *green* links, routers in the
-//! same place of different chassis of a group by *black* links, and groups by *blue* links: the one between
-//! groups `i` and `j` hangs on router `j` of the first chassis of group `i`, and on router `i` of the first chassis of `j`.
-//! A link of several cables is one link with that many times the bandwidth.
+//! Every router has a *local* cable to each of its nodes. The routers of a chassis are joined by
+//! *green* links, routers in the same place of different chassis of a group by *black* links, and
+//! groups by *blue* links: the one between groups `i` and `j` hangs on router `j` of the first
+//! chassis of group `i`, and on router `i` of the first chassis of `j`. A link of several cables is
+//! one link with that many times the bandwidth.
 //!
-//! Routing is minimal. Into another group: green to the router of the blue link, black to the first chassis, blue;
-//! then, in any case, green to the router's place and black to its chassis.
+//! Routing is minimal. Into another group: green to the router of the blue link, black to the first
+//! chassis, blue; then, in any case, green to the router's place and black to its chassis.
 //!
-//! A transfer crosses the limiter of each node and router on its way; that of the router before a blue link
-//! comes after that link in the list, as in SimGrid.
+//! A transfer crosses the limiter of each node and router on its way; that of the router before a
+//! blue link comes after that link in the list, as in SimGrid.
 //!
-//! SimGrid 4.1 loses its chassis after the last green link: it goes on from the first chassis, so that routes are not
-//! connected ([`Dragonfly::compat`]).
+//! SimGrid 4.1 loses its chassis after the last green link: it goes on from the first chassis, so
+//! that routes are not connected ([`Dragonfly::compat`]).
 //!
 //! Source: Faanes et al., "Cray Cascade: a scalable HPC system based on a Dragonfly network", 2012.
 
@@ -30,7 +31,7 @@ pub(crate) struct Dragonfly {
     pub(crate) nodes: u32,
     /// In each blue, black and green link.
     pub(crate) cables: [u32; 3],
-    /// Whether the chassis is lost as by SimGrid 4.1.
+    /// True if the chassis is lost as by SimGrid 4.1.
     compat: bool,
     /// The first green, black and blue link, and the end of all.
     first: [u32; 4],
@@ -66,11 +67,12 @@ fn unpair(count: u32, mut number: u32) -> (u32, u32) {
 }
 
 impl Dragonfly {
-    /// A dragonfly with these counts (groups, chassis, routers, nodes) for `hosts` hosts; `cables` are those of blue,
-    /// black and green links.
+    /// A dragonfly with these counts (groups, chassis, routers, nodes) for `hosts` hosts; `cables`
+    /// are those of blue, black and green links.
     ///
     /// # Errors
-    /// [`Impossible`] if there are more groups than routers in a chassis, or the hosts do not match.
+    /// [`Impossible`] if there are more groups than routers in a chassis, or the hosts do not
+    /// match.
     pub(crate) fn new(counts: [u32; 4], cables: [u32; 3], hosts: u32) -> Result<Self, Impossible> {
         let [groups, chassis, routers, nodes] = counts;
         if groups > routers {
@@ -188,7 +190,8 @@ impl Dragonfly {
         step(Step::Limiter(to));
     }
 
-    /// To another router of the same group: green, then black; from the first chassis if the chassis is `lost`.
+    /// To another router of the same group: green, then black; from the first chassis if the
+    /// chassis is `lost`.
     fn approach(
         &self,
         here: &mut Router,
@@ -212,7 +215,8 @@ impl Dragonfly {
         }
     }
 
-    /// The kind of a cable, 0 for local, 1 to 3 for green, black and blue, and its number in its kind.
+    /// The kind of a cable, 0 for local, 1 to 3 for green, black and blue, and its number in its
+    /// kind.
     fn kind(&self, cable: u32) -> (usize, u32) {
         let kind = self.first[..3].partition_point(|first| *first <= cable);
         let begin = kind.checked_sub(1).map_or(0, |before| self.first[before]);

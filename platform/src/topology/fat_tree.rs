@@ -1,19 +1,21 @@
 //! Fat trees: levels of switches, with several parents per node and several cables to each parent.
 //!
-//! The tree is an XGFT with parallel cables: a node of level `l` has `up[l]` parents and `cables[l]` cables to each;
-//! a switch of level `l + 1` has `down[l]` children. A node is known by its digits: digit `j` counts parents where `j` is
-//! below its level, children elsewhere. Parent and child differ in one digit only.
+//! The tree is an XGFT with parallel cables: a node of level `l` has `up[l]` parents and
+//! `cables[l]` cables to each; a switch of level `l + 1` has `down[l]` children. A node is known by
+//! its digits: digit `j` counts parents where `j` is below its level, children elsewhere. Parent
+//! and child differ in one digit only.
 //!
-//! Routing is d-mod-k: the way up is chosen by the destination, until the destination is below; on the way down
-//! the cable among the parallel ones is chosen by the source. So all routes to one host meet early and all shift permutations
-//! are free of contention in a balanced tree.
+//! Routing is d-mod-k: the way up is chosen by the destination, until the destination is below; on
+//! the way down the cable among the parallel ones is chosen by the source. So all routes to one
+//! host meet early and all shift permutations are free of contention in a balanced tree.
 //!
 //! A transfer crosses the limiter of each node on its way.
 //!
-//! SimGrid 4.1 goes on counting cables from the level above where there are parallel ones, so that the source no longer
-//! chooses alone ([`FatTree::compat`]).
+//! SimGrid 4.1 goes on counting cables from the level above where there are parallel ones, so that
+//! the source no longer chooses alone ([`FatTree::compat`]).
 //!
-//! Source: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees", 2010.
+//! Source: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real
+//! life fat trees", 2010.
 
 use super::{Cable, Impossible, LEVELS_MAX, Label, Step, limited, product, shape};
 
@@ -25,7 +27,7 @@ pub(crate) struct FatTree {
     pub(crate) cables: Vec<u32>,
     /// Nodes of each level, hosts first.
     pub(crate) nodes: Vec<u32>,
-    /// Whether parallel cables on the way down are chosen as by SimGrid 4.1.
+    /// True if parallel cables on the way down are chosen as by SimGrid 4.1.
     compat: bool,
     /// The first cable that goes up from each level; one more at the end.
     first: Vec<u32>,
@@ -187,7 +189,8 @@ impl FatTree {
         step(Step::Limiter(to));
     }
 
-    /// Which of the parallel cables leads down to a child; `counted` is how far SimGrid has counted.
+    /// Which of the parallel cables leads down to a child; `counted` is how far SimGrid has
+    /// counted.
     fn cable_down(&self, child: &Node, from: u32, counted: &mut Option<u32>) -> u32 {
         let (down, cables) = (self.down[child.level], self.cables[child.level]);
         let usual = from % cables;

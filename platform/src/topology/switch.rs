@@ -1,7 +1,8 @@
-//! One switch with a cable to each host: a crossbar, or a backbone if all traffic crosses one more link.
+//! One switch with a cable to each host: a crossbar, or a backbone if all traffic crosses one more
+//! link.
 //!
-//! A transfer crosses the limiter and the cable of the sender, the backbone if there is one, the cable and the limiter of
-//! the receiver. A switch itself is never a bottleneck.
+//! A transfer crosses the limiter and the cable of the sender, the backbone if there is one, the
+//! cable and the limiter of the receiver. A switch itself is never a bottleneck.
 
 use super::{Cable, Step};
 
@@ -10,7 +11,7 @@ use super::{Cable, Step};
 pub(crate) struct Switch {
     pub(crate) hosts: u32,
     pub(crate) backbone: bool,
-    /// Whether the two directions of a cable are different links.
+    /// True if the two directions of a cable are different links.
     pub(crate) duplex: bool,
 }
 

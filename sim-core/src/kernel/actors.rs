@@ -1,8 +1,8 @@
 //! The record of an actor and the slots of its pending operations.
 //!
-//! An actor has at most one pending operation unless its future waits for several at once (`join!`, `select!`); the
-//! first lives in the record, the others in a box that most actors never have. A record of an actor that has ended
-//! stays, so that its number is never used again.
+//! An actor has at most one pending operation unless its future waits for several at once (`join!`,
+//! `select!`); the first lives in the record, the others in a box that most actors never have. A
+//! record of an actor that has ended stays, so that its number is never used again.
 
 use std::panic::Location;
 use std::task::Waker;
@@ -109,7 +109,8 @@ pub(crate) struct Extra {
     /// What that test was about: the first since the progress.
     pub(crate) failed_on: u32,
     pub(crate) failures: u32,
-    /// Under an explorer: what the actor has asked in vain since it has done anything else, in order.
+    /// Under an explorer: what the actor has asked in vain since it has done anything else, in
+    /// order.
     pub(crate) asked: Vec<super::polling::Asked>,
 }
 
@@ -179,7 +180,7 @@ impl ActorRecord {
         self.extra.get_or_insert_default()
     }
 
-    /// Whether there are pending operations besides the first.
+    /// Returns true if there are pending operations besides the first.
     #[inline]
     pub(crate) fn has_more(&self) -> bool {
         self.extra
@@ -187,7 +188,7 @@ impl ActorRecord {
             .is_some_and(|extra| !extra.slots.is_empty())
     }
 
-    /// Whether any pending operation has its answer.
+    /// Returns true if any pending operation has its answer.
     pub(crate) fn is_answered(&self) -> bool {
         let mut more = self.extra.iter().flat_map(|extra| &extra.slots);
         self.first.state == SlotState::Answered
@@ -207,7 +208,7 @@ impl ActorRecord {
         earliest.map(|slot| slot.ticket)
     }
 
-    /// Whether combinators keep wakers of their own.
+    /// Returns true if combinators keep wakers of their own.
     #[inline]
     pub(crate) fn has_wakers(&self) -> bool {
         self.extra
@@ -219,7 +220,8 @@ impl ActorRecord {
     pub(crate) fn insert(&mut self, slot: Slot) {
         let first = &mut self.first;
         if first.state == SlotState::Free {
-            // Field by field: a slot that is put together elsewhere and copied costs more than all the rest.
+            // Field by field: a slot that is put together elsewhere and copied costs more than all
+            // the rest.
             first.code = slot.code;
             first.location = slot.location;
             first.word = slot.word;
@@ -269,8 +271,8 @@ impl ActorRecord {
         Some(extra.slots.remove(position))
     }
 
-    /// Moves an operation into the first place. The one that is about to be answered must be there, so that what is left
-    /// is seen as *more* when it has been taken.
+    /// Moves an operation into the first place. The one that is about to be answered must be there,
+    /// so that what is left is seen as *more* when it has been taken.
     pub(crate) fn bring_forward(&mut self, ticket: u32) {
         let Some(extra) = &mut self.extra else {
             return;
@@ -381,8 +383,8 @@ impl Kernel {
         }
     }
 
-    /// The end of an actor whose future is gone: wakes those who join it and withdraws what it asked for.
-    /// Returns its exit hooks, to be called without the kernel being borrowed.
+    /// The end of an actor whose future is gone: wakes those who join it and withdraws what it
+    /// asked for. Returns its exit hooks, to be called without the kernel being borrowed.
     pub(crate) fn bury(&mut self, actor: u32) -> Vec<ExitHook> {
         let record = &mut self.actors[actor as usize];
         if record.dead {
@@ -441,8 +443,8 @@ impl Kernel {
         }
     }
 
-    /// Stops an actor, and the work of its own that it waits for, until [`Kernel::wake_up`]. Its timers go on; what they
-    /// end is seen when it is resumed.
+    /// Stops an actor, and the work of its own that it waits for, until [`Kernel::wake_up`]. Its
+    /// timers go on; what they end is seen when it is resumed.
     pub(crate) fn suspend(&mut self, actor: u32) {
         let record = &mut self.actors[actor as usize];
         if record.suspended || record.dead {

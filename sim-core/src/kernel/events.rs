@@ -1,7 +1,7 @@
 //! Dates: setting timers, finding the next date, and what happens at one instant.
 //!
-//! Timers and ends of activities share one sequence of numbers. At one date they happen in the order of these
-//! numbers, that is, in the order in which they were created.
+//! Timers and ends of activities share one sequence of numbers. At one date they happen in the
+//! order of these numbers, that is, in the order in which they were created.
 
 use super::{Kernel, SlotState};
 use crate::prefetch::prefetch;
@@ -74,8 +74,8 @@ impl Kernel {
         }
     }
 
-    /// The earliest timer. The actors whose timers come near are asked for from memory: first their records, then,
-    /// when those have arrived, their futures.
+    /// The earliest timer. The actors whose timers come near are asked for from memory: first their
+    /// records, then, when those have arrived, their futures.
     #[inline]
     fn first_timer(&mut self) -> Option<Timer> {
         if self.timers.len() == 0 {
@@ -130,7 +130,8 @@ impl Kernel {
         self.note_switched();
     }
 
-    /// Whether no actor can do anything at this date: a resource has only changed its rates.
+    /// Returns true if no actor can do anything at this date: a resource has only changed its
+    /// rates.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.ready.is_empty()

@@ -1,4 +1,5 @@
-//! The transition table: when each transition is enabled, what it does, and what taking it back means.
+//! The transition table: when each transition is enabled, what it does, and what taking it back
+//! means.
 //!
 //! One flat match per question, because a new transition must be considered in each of them.
 
@@ -7,7 +8,8 @@ use crate::code::{Code, Kinds};
 use crate::{Answer, End, Transition};
 
 impl Kernel {
-    /// Whether a transition can happen now. `fired` tells that its timer has expired, or that a poll may look again.
+    /// Returns true if a transition can happen now. `fired` tells that its timer has expired, or
+    /// that a poll may look again.
     #[inline]
     pub(crate) fn is_enabled(&self, actor: u32, code: Code, fired: bool) -> bool {
         code.is_among(Kinds::FREE)

@@ -1,12 +1,13 @@
-//! Hosts that go off and come back: their actors end at that instant, and those that asked for it start again.
+//! Hosts that go off and come back: their actors end at that instant, and those that asked for it
+//! start again.
 //!
-//! What runs on a failed host is the resource's business: it reports those activities as failed, and the kernel
-//! ends them before the actors, so that a partner elsewhere sees a failure and not a cancellation. An actor that is
-//! created on a host that is off ends at once. The resource says whether an actor that had ended before its host went off
-//! starts again too.
+//! What runs on a failed host is the resource's business: it reports those activities as failed,
+//! and the kernel ends them before the actors, so that a partner elsewhere sees a failure and not a
+//! cancellation. An actor that is created on a host that is off ends at once. The resource says
+//! whether an actor that had ended before its host went off starts again too.
 //!
-//! *Not modelled*: waiting for a host to come back. A run is over when no actor is left, even if one would be
-//! started again later.
+//! *Not modelled*: waiting for a host to come back. A run is over when no actor is left, even if
+//! one would be started again later.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -51,7 +52,7 @@ impl fmt::Debug for HostStates {
 }
 
 impl Kernel {
-    /// Whether a host is on.
+    /// Returns true if a host is on.
     pub(crate) fn host_is_on(&self, host: HostId) -> bool {
         !self.host_states.off.contains(&host)
     }
@@ -141,7 +142,8 @@ impl Kernel {
         }
     }
 
-    /// How work would end that begins where no time passes: as failed if what it needs is off, otherwise well.
+    /// How work would end that begins where no time passes: as failed if what it needs is off,
+    /// otherwise well.
     #[cold]
     pub(crate) fn try_work(&mut self, activity: ActivityId, work: &Work) -> End {
         if self.resource.start(activity, work, self.now).is_err() {

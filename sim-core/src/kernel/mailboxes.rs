@@ -1,8 +1,8 @@
 //! Mailboxes: where sends and receives meet, first in, first out.
 //!
-//! At any moment a mailbox holds pending requests of one kind only, sends or receives. The oldest pair first. With a
-//! permanent receiver a send does not wait for a receive: the data travel to that actor's host at once, and a later
-//! receive finds them on the way or arrived.
+//! At any moment a mailbox holds pending requests of one kind only, sends or receives. The oldest
+//! pair first. With a permanent receiver a send does not wait for a receive: the data travel to
+//! that actor's host at once, and a later receive finds them on the way or arrived.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -188,7 +188,7 @@ impl Kernel {
         }
     }
 
-    /// Whether a receive would find a send.
+    /// Returns true if a receive would find a send.
     pub(crate) fn has_send(&self, mailbox: u32) -> bool {
         let first = self.mailboxes.records[mailbox as usize].pending.front();
         first.is_some_and(|&comm| self.activities.get(comm).source != NONE)

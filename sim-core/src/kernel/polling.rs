@@ -1,12 +1,14 @@
 //! Tests and probes: transitions that are always possible and may answer *no*.
 //!
-//! The first *no* within one state of the world is given at once, so that a program can test, compute and test
-//! again at the right dates. When an actor asks the same question again and nothing at all has happened in between,
-//! it waits for the next event; without one it is reported as blocked. So a loop of tests ends, costs no simulated
-//! time of its own, and never spins. *Not modelled*: the time that a test takes.
+//! The first *no* within one state of the world is given at once, so that a program can test,
+//! compute and test again at the right dates. When an actor asks the same question again and
+//! nothing at all has happened in between, it waits for the next event; without one it is reported
+//! as blocked. So a loop of tests ends, costs no simulated time of its own, and never spins. *Not
+//! modelled*: the time that a test takes.
 //!
-//! Under an explorer what counts is what an actor has asked since it has done anything else: a question that comes again waits until one of
-//! those could be answered otherwise. So loops over several questions end too.
+//! Under an explorer what counts is what an actor has asked since it has done anything else: a
+//! question that comes again waits until one of those could be answered otherwise. So loops over
+//! several questions end too.
 
 use super::Kernel;
 use crate::code::{Code, Kinds};
@@ -45,7 +47,7 @@ impl Kernel {
         object.wrapping_mul(64).wrapping_add(u32::from(code.kind()))
     }
 
-    /// Whether the answer is yes.
+    /// Returns true if the answer is yes.
     pub(crate) fn poll_succeeds(&self, actor: u32, transition: Transition) -> bool {
         match transition {
             Transition::Test { activity } => self.is_over(activity),
@@ -57,7 +59,7 @@ impl Kernel {
         }
     }
 
-    /// Whether the actor has asked this before and nothing has happened since.
+    /// Returns true if the actor has asked this before and nothing has happened since.
     pub(crate) fn must_wait(&self, actor: u32, transition: Transition) -> bool {
         let record = &self.actors[actor as usize];
         if self.stepped {
@@ -73,7 +75,7 @@ impl Kernel {
         })
     }
 
-    /// Whether the actor has just asked this in vain.
+    /// Returns true if the actor has just asked this in vain.
     pub(crate) fn has_asked(&self, actor: u32, transition: Transition) -> bool {
         let extra = self.actors[actor as usize].extra.as_ref();
         extra.is_some_and(|extra| {
@@ -83,14 +85,16 @@ impl Kernel {
         })
     }
 
-    /// Whether the actor has asked several questions in vain since it has done anything else.
+    /// Returns true if the actor has asked several questions in vain since it has done anything
+    /// else.
     pub(crate) fn asks_several(&self, actor: u32) -> bool {
         let extra = self.actors[actor as usize].extra.as_ref();
         extra.is_some_and(|extra| extra.asked.len() > 1)
     }
 
-    /// Whether a question may be asked another time: another answer is possible to one of those that were asked, or one
-    /// that was asked since then is about work on its way. The next time that will have ended, so rounds of questions end.
+    /// Whether a question may be asked another time: another answer is possible to one of those
+    /// that were asked, or one that was asked since then is about work on its way. The next time
+    /// that will have ended, so rounds of questions end.
     fn may_ask_again(&self, all: &[Asked], question: u32) -> bool {
         let is_it = |asked: &Asked| !asked.yes && asked.question == question;
         let position = all.iter().position(is_it);
@@ -100,13 +104,13 @@ impl Kernel {
             || (!on_its_way && since.iter().any(|asked| self.is_on_its_way(asked)))
     }
 
-    /// Whether a question was about work on its way.
+    /// Returns true if a question was about work on its way.
     fn is_on_its_way(&self, asked: &Asked) -> bool {
         let mut members = asked.members.iter();
         !asked.yes && members.any(|&slot| self.has_ended(slot) && !self.is_over(slot))
     }
 
-    /// Whether a question that was answered with no might be answered otherwise now.
+    /// Returns true if a question that was answered with no might be answered otherwise now.
     fn may_differ(&self, asked: &Asked) -> bool {
         match asked.transition {
             Transition::Test { .. } | Transition::TestAny { .. } => {

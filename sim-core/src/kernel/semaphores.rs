@@ -1,7 +1,7 @@
 //! Semaphores: a number of units, and a queue of requests in the order in which they were made.
 //!
-//! A request that finds a unit takes it at once. A unit given back goes to the oldest request. A granted request
-//! that is withdrawn gives its unit to the next.
+//! A request that finds a unit takes it at once. A unit given back goes to the oldest request. A
+//! granted request that is withdrawn gives its unit to the next.
 
 use std::collections::VecDeque;
 
@@ -50,7 +50,8 @@ impl Kernel {
         record.requests
     }
 
-    /// Whether the request has its unit: the queue is sorted by number, and it is not in it.
+    /// Returns true if the request has its unit: the queue is sorted by number, and it is not in
+    /// it.
     #[inline]
     pub(crate) fn is_granted(&self, semaphore: u32, request: u32) -> bool {
         self.semaphores[semaphore as usize]

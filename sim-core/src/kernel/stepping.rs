@@ -1,9 +1,10 @@
 //! Steps for an explorer: which ones are possible, what they touch, and beginning anew.
 //!
-//! An explorer takes the same transitions, through the same functions, as a run. Three things differ. It asks whether
-//! *one* actor can go on, instead of keeping a queue of those that can. A test that is repeated in vain waits until
-//! something has changed that it depends on, instead of anything at all, so that steps of others that have nothing to do
-//! with it do not enable it. And a kernel begins anew without giving its memory back.
+//! An explorer takes the same transitions, through the same functions, as a run. Three things
+//! differ. It asks whether *one* actor can go on, instead of keeping a queue of those that can. A
+//! test that is repeated in vain waits until something has changed that it depends on, instead of
+//! anything at all, so that steps of others that have nothing to do with it do not enable it. And a
+//! kernel begins anew without giving its memory back.
 
 use super::{Kernel, NONE, Slot, SlotState, Status, activities::Kind};
 use crate::code::{Code, Kinds};
@@ -18,7 +19,8 @@ impl Effects {
     pub(crate) const HIDDEN: u8 = Executed::HIDDEN;
 }
 
-/// The answer yes, and the first of those that are numbers, as [`Answer::code`](crate::Answer) has them.
+/// The answer yes, and the first of those that are numbers, as [`Answer::code`](crate::Answer) has
+/// them.
 const YES: u64 = 2;
 const NUMBERS: u64 = 4;
 
@@ -131,7 +133,7 @@ impl Kernel {
         }
     }
 
-    /// Whether a pending operation can happen, when an explorer asks.
+    /// Returns true if a pending operation can happen, when an explorer asks.
     #[inline]
     fn is_open(&self, actor: u32, slot: &Slot) -> bool {
         match slot.state {
@@ -147,13 +149,13 @@ impl Kernel {
         }
     }
 
-    /// Whether a pending operation waits for the explorer to choose what the device does.
+    /// Returns true if a pending operation waits for the explorer to choose what the device does.
     #[inline]
     fn is_branching(&self, slot: &Slot) -> bool {
         self.branches && slot.code == Code::DEVICE
     }
 
-    /// Whether the choices of a pending operation are those of its transition.
+    /// Returns true if the choices of a pending operation are those of its transition.
     #[inline]
     fn is_simple(&self, slot: &Slot) -> bool {
         !slot.code.is_limited() && !self.is_branching(slot) && !self.meets_transfers(slot.code)
@@ -181,7 +183,7 @@ impl Kernel {
         branches.into_iter().find(|branch| branch.number == number)
     }
 
-    /// Whether an actor can take a step.
+    /// Returns true if an actor can take a step.
     #[inline]
     pub(crate) fn has_step(&self, actor: u32) -> bool {
         let record = &self.actors[actor as usize];
@@ -194,7 +196,7 @@ impl Kernel {
         self.is_open(actor, &record.first)
     }
 
-    /// Whether an actor can take a step, and has no choice but one at most.
+    /// Returns true if an actor can take a step, and has no choice but one at most.
     #[inline]
     pub(crate) fn has_one_step(&self, actor: u32) -> bool {
         let record = &self.actors[actor as usize];
@@ -261,9 +263,9 @@ impl Kernel {
         self.meetings(actor, slot.code).into_iter().for_each(offer);
     }
 
-    /// Executes a step of a wait with a time limit that may be up at any moment. Work takes time, so waiting for it can end in
-    /// both ways, unless the other side of a communication knows already that it is over; everything else is waited for as long
-    /// as it is not there.
+    /// Executes a step of a wait with a time limit that may be up at any moment. Work takes time,
+    /// so waiting for it can end in both ways, unless the other side of a communication knows
+    /// already that it is over; everything else is waited for as long as it is not there.
     #[cold]
     pub(crate) fn execute_limited(&mut self, actor: u32, code: Code) -> u64 {
         let up = if code.is_among(Kinds::TAKES_TIME) {
@@ -304,7 +306,8 @@ impl Kernel {
         record.status == Status::Ended && (record.end != End::Done || record.known & others != 0)
     }
 
-    /// What the next step of an actor that waits in one operation would touch, whether or not it can be taken.
+    /// What the next step of an actor that waits in one operation would touch, whether or not it
+    /// can be taken.
     pub(crate) fn next_footprint(&self, actor: u32) -> Option<Footprint> {
         let record = self.actors.get(actor as usize)?;
         let slot = &record.first;
@@ -313,8 +316,8 @@ impl Kernel {
         is_pending.then(|| self.footprint(actor, slot.code, 0))
     }
 
-    /// The operation and the branch of it that a choice means, and how many choices there are. `None` if the choice is not
-    /// possible.
+    /// The operation and the branch of it that a choice means, and how many choices there are.
+    /// `None` if the choice is not possible.
     pub(crate) fn chosen_slot(&self, actor: u32, choice: u32) -> Option<(Slot, u32, u32)> {
         let record = self.actors.get(actor as usize)?;
         if record.dead || record.suspended || !record.started {
@@ -351,7 +354,8 @@ impl Kernel {
         Some((slot, branch, all))
     }
 
-    /// An actor that was woken by the device and does not stop before a choice; it has its answer now.
+    /// An actor that was woken by the device and does not stop before a choice; it has its answer
+    /// now.
     pub(crate) fn take_woken(&mut self) -> Option<u32> {
         let device = self.device.clone()?;
         let woken = |(index, record): (usize, &super::ActorRecord)| {
@@ -382,8 +386,8 @@ impl Kernel {
         u32::try_from(rank).ok()
     }
 
-    /// What a transition touches. (Returned through memory, the kind is written as a byte and read with what is beside it,
-    /// which costs a stall of 4 ns.)
+    /// What a transition touches. (Returned through memory, the kind is written as a byte and read
+    /// with what is beside it, which costs a stall of 4 ns.)
     #[inline(always)]
     pub(crate) fn footprint(&self, actor: u32, code: Code, branch: u32) -> Footprint {
         let mut kind = StepKind::from_number(code.kind());
@@ -466,8 +470,8 @@ impl Kernel {
         record.known |= u8::from(record.source == actor) | u8::from(receives) << 1;
     }
 
-    /// Whether dropping a handle of an activity tells or changes nothing: it was work of the actor alone, or the actor
-    /// has been told that it has ended.
+    /// Whether dropping a handle of an activity tells or changes nothing: it was work of the actor
+    /// alone, or the actor has been told that it has ended.
     pub(super) fn is_known(&self, slot: u32) -> bool {
         let record = self.activities.get(slot);
         let as_sender = record.source == self.current && record.known & 1 != 0;
@@ -475,8 +479,8 @@ impl Kernel {
         record.kind != Kind::Comm || as_sender || as_receiver
     }
 
-    /// The mailbox and the place of a communication; nothing for other activities, and for a communication that was cancelled
-    /// before it had met another: another one has its place.
+    /// The mailbox and the place of a communication; nothing for other activities, and for a
+    /// communication that was cancelled before it had met another: another one has its place.
     fn place_of(&self, activity: u32, actor: u32) -> (u32, u32) {
         let record = self.activities.get(activity);
         match record.kind {
@@ -503,7 +507,8 @@ impl Kernel {
         into.extend(members.map(|&activity| self.place_of(activity, actor)));
     }
 
-    /// A fingerprint of the objects: who waits where, and what has been posted. What actors know is not in it.
+    /// A fingerprint of the objects: who waits where, and what has been posted. What actors know is
+    /// not in it.
     pub(crate) fn object_digest(&self) -> crate::Digest {
         let mut digest = crate::Digest::default();
         let mut queue = |queue: &mut dyn Iterator<Item = u64>| {

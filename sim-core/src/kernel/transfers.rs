@@ -24,7 +24,7 @@ use crate::{End, Knob, Transition, Work};
 const OVER: u8 = 4;
 
 impl Kernel {
-    /// Whether an activity has ended, and was seen to have ended if it was on its way.
+    /// Returns true if an activity has ended, and was seen to have ended if it was on its way.
     #[inline]
     pub(crate) fn is_over(&self, slot: u32) -> bool {
         let record = self.activities.get(slot);
@@ -37,7 +37,7 @@ impl Kernel {
         u64::from(self.has_ended(slot)) + u64::from(self.is_over(slot))
     }
 
-    /// Whether an operation may meet work on its way.
+    /// Returns true if an operation may meet work on its way.
     #[inline]
     pub(super) fn meets_transfers(&self, code: Code) -> bool {
         self.transfers_last && code.is_among(Kinds::MEETS_TRANSFERS)
@@ -67,8 +67,8 @@ impl Kernel {
         }
     }
 
-    /// Whether an activity has begun, and the actor does not know yet that it is over. No step of
-    /// another actor makes this false.
+    /// Returns true if an activity has begun, and the actor does not know yet that it is over. No
+    /// step of another actor makes this false.
     fn may_be_on_its_way(&self, actor: u32, slot: u32) -> bool {
         let record = self.activities.get(slot);
         let has_met = record.source != NONE && (record.received || record.begun_by_send);
@@ -151,7 +151,7 @@ impl Kernel {
         }
     }
 
-    /// Whether a transfer needs what has just gone off.
+    /// Returns true if a transfer needs what has just gone off.
     fn is_hit(&mut self, slot: u32, transition: Transition) -> bool {
         let record = self.activities.get(slot);
         let ends = [record.source, record.destination];

@@ -26,7 +26,7 @@ use crate::connection::{ConnectionId, Connector, Input, MESSAGE_LENGTH, Message}
 struct Name {
     /// The other end.
     peer: u32,
-    /// Whether this end has opened it.
+    /// True if this end has opened it.
     is_own: bool,
     /// The number that the end has given it which opened it.
     number: u32,
@@ -112,12 +112,12 @@ impl Sockets {
         }
     }
 
-    /// Whether there is a connection to a peer on which data can be sent.
+    /// Returns true if there is a connection to a peer on which data can be sent.
     pub(super) fn is_in_use(&self, peer: u32) -> bool {
         self.in_use.contains_key(&peer)
     }
 
-    /// Whether nothing is left to be done.
+    /// Returns true if nothing is left to be done.
     pub(super) fn is_quiet(&self) -> bool {
         self.tasks.is_empty()
     }

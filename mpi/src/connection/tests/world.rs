@@ -238,7 +238,7 @@ impl World {
         }
     }
 
-    /// Whether nothing will be written from a side any more.
+    /// Returns true if nothing will be written from a side any more.
     fn is_over(&self, socket: &Socket, side: usize) -> bool {
         let side = &socket.sides[side];
         let process = &self.processes[side.process];
@@ -643,7 +643,7 @@ impl World {
     }
 }
 
-/// Whether a socket waits in the backlog of a process.
+/// Returns true if a socket waits in the backlog of a process.
 fn is_pending(socket: &Socket, process: usize) -> bool {
     let server = &socket.sides[1];
     server.process == process && server.connection.is_none() && socket.reported && !socket.failed

@@ -1,8 +1,9 @@
 //! Messages that are sent on as they come: a send whose data are those of a receive (M-1).
 //!
-//! The receive and the send are two operations; the program has the receive, which is over when the send is. A message that is announced
-//! is announced further when it meets its receive, and each part of it goes on when it has come and all before it have. One that comes
-//! whole, eagerly or because nothing cuts it into packets, is sent on when it is there.
+//! The receive and the send are two operations; the program has the receive, which is over when the
+//! send is. A message that is announced is announced further when it meets its receive, and each
+//! part of it goes on when it has come and all before it have. One that comes whole, eagerly or
+//! because nothing cuts it into packets, is sent on when it is there.
 
 use std::collections::BTreeMap;
 
@@ -51,9 +52,9 @@ struct Forward {
     send: Option<Token>,
     /// The receive at the destination, if it is cleared and nothing has left yet.
     cleared: Option<Token>,
-    /// Whether its data are queued.
+    /// True if its data are queued.
     queued: bool,
-    /// Whether its send is over.
+    /// True if its send is over.
     left: bool,
     /// So many bytes from the beginning are here.
     available: u64,
@@ -239,7 +240,8 @@ impl Engine {
         self.return_kept(channel, receive);
     }
 
-    /// Whether the sender of a part has to wait for its credit until more of the message has left (a segment buffer).
+    /// Returns true if the sender of a part has to wait for its credit until more of the message
+    /// has left (a segment buffer).
     pub(super) fn keeps_credit(&mut self, header: &Header) -> bool {
         let Header::DataPart { receive, .. } = *header else {
             return false;
@@ -253,7 +255,8 @@ impl Engine {
         keeps
     }
 
-    /// So many bytes of a message have been posted to its destination: credits of the source for which there is room come back.
+    /// So many bytes of a message have been posted to its destination: credits of the source for
+    /// which there is room come back.
     pub(super) fn handle_forwarded(&mut self, channel: &dyn Channel, send: Token, bytes: u64) {
         let forwards = self.forwards.as_ref();
         let receive = forwards.expect("something is being forwarded").sources[&send];

@@ -1,7 +1,8 @@
 //! The engine where limits are set: every packet goes through the machines of its connection.
 //!
-//! An eager message that arrives before its receive is an [`Assembly`]: in memory for unexpected messages if there is room for all of it,
-//! else in its packets, whose credits then come back when it has met its receive.
+//! An eager message that arrives before its receive is an [`Assembly`]: in memory for unexpected
+//! messages if there is room for all of it, else in its packets, whose credits then come back when
+//! it has met its receive.
 
 use super::{Engine, Role, State};
 use crate::channel::{Channel, Header, Packet, Returned, Token};
@@ -33,12 +34,13 @@ enum Place {
 }
 
 impl Engine {
-    /// Whether limits are set.
+    /// Returns true if limits are set.
     pub(crate) const fn is_limited(&self) -> bool {
         self.flow.is_some()
     }
 
-    /// The connections and what they share, if limits are set and something has been sent or has come.
+    /// The connections and what they share, if limits are set and something has been sent or has
+    /// come.
     pub(crate) fn flow_control(&self) -> Option<&FlowControl> {
         self.flow.as_deref()
     }
@@ -143,7 +145,8 @@ impl Engine {
         }
     }
 
-    /// Tells the channel what is behind an announcement or its answer, which are about to be posted.
+    /// Tells the channel what is behind an announcement or its answer, which are about to be
+    /// posted.
     fn provide(&self, channel: &dyn Channel, peer: u32, header: &Header) {
         match *header {
             Header::Rts { send, .. } => {
@@ -175,7 +178,8 @@ impl Engine {
         token
     }
 
-    /// Packs for a connection, after what is being packed for others: the rank has one processor for that, beside its program.
+    /// Packs for a connection, after what is being packed for others: the rank has one processor
+    /// for that, beside its program.
     fn pack(&mut self, channel: &dyn Channel, peer: u32, seconds: f64) {
         self.packing_until = self.packing_until.max(channel.now()) + seconds;
         let token = self.insert_inner(State::Packing { peer });

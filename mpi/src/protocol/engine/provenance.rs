@@ -99,8 +99,8 @@ impl Engine {
         }
     }
 
-    /// Whether a rank that waits for these operations, all of which are over, stays nevertheless: under a model checker that
-    /// chooses which sends are buffered.
+    /// Returns true if a rank that waits for these operations, all of which are over, stays
+    /// nevertheless: under a model checker that chooses which sends are buffered.
     pub(crate) fn holds(
         &mut self,
         channel: &dyn Channel,
@@ -163,8 +163,9 @@ impl Engine {
         }
     }
 
-    /// Returns true if the message of a ready send that arrives now may meet a posted receive: the receive
-    /// is posted before the send in every run of the same order, as far as this can be known.
+    /// Returns true if the message of a ready send that arrives now may meet a posted receive: the
+    /// receive is posted before the send in every run of the same order, as far as this can be
+    /// known.
     pub(super) fn may_meet_ready(&mut self, channel: &dyn Channel, receive: Token) -> bool {
         let Some((provenance, causes)) = self.provenance().zip(channel.causes()) else {
             return true;
@@ -182,8 +183,8 @@ impl Engine {
         }
     }
 
-    /// The calls of a receive and of the ready send whose message it should not have met, where they are
-    /// remembered.
+    /// The calls of a receive and of the ready send whose message it should not have met, where
+    /// they are remembered.
     pub(super) fn unready_calls(&self, receive: Token) -> Option<[Place; 2]> {
         let provenance = self.rare.as_ref()?.provenance.as_ref()?;
         let send = provenance.origins[receive as usize].unready?;
@@ -229,8 +230,9 @@ impl Engine {
         }
     }
 
-    /// Takes the message that a receive from any source gets instead of one that a probe has seen: a probe promises its message
-    /// only to a receive from the source that it names, so one from another source may come first.
+    /// Takes the message that a receive from any source gets instead of one that a probe has seen:
+    /// a probe promises its message only to a receive from the source that it names, so one from
+    /// another source may come first.
     pub(super) fn take_another(&mut self, pattern: &Pattern) -> Option<Unexpected> {
         let first = self.matching.find(pattern)?;
         let (source, arrival) = (first.envelope.source, first.arrival);
@@ -261,7 +263,7 @@ impl Engine {
         provenance.origins[receive as usize].met
     }
 
-    /// Whether an operation is over because of something that has arrived.
+    /// Returns true if an operation is over because of something that has arrived.
     pub(crate) fn has_come(&self, token: Token) -> bool {
         let provenance = self.rare.as_ref().and_then(|rare| rare.provenance.as_ref());
         provenance.is_some_and(|provenance| {
@@ -269,7 +271,7 @@ impl Engine {
         })
     }
 
-    /// Whether giving an operation up may have to do with what has arrived by now.
+    /// Returns true if giving an operation up may have to do with what has arrived by now.
     pub(crate) fn gives_up(&self, token: Token) -> bool {
         self.has_come(token)
             || matches!(

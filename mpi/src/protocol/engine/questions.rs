@@ -35,30 +35,30 @@ impl Engine {
             })
     }
 
-    /// Receives whose request was dropped before they got a message: the first one, where it was posted, and their
-    /// number.
+    /// Receives whose request was dropped before they got a message: the first one, where it was
+    /// posted, and their number.
     pub(crate) fn withdrawn(&self) -> Option<(Pattern, Place, u64)> {
         self.rare.as_ref()?.withdrawn
     }
 
-    /// Receives that were given up when they had their messages: the first message, where its receive was posted, and their
-    /// number. Known only under a model checker.
+    /// Receives that were given up when they had their messages: the first message, where its
+    /// receive was posted, and their number. Known only under a model checker.
     pub(crate) fn lost_messages(&self) -> Option<(Envelope, Place, u64)> {
         self.rare.as_ref()?.lost
     }
 
-    /// Requests that were dropped and never waited for: where the first one was started, and their number. Known only under a
-    /// model checker.
+    /// Requests that were dropped and never waited for: where the first one was started, and their
+    /// number. Known only under a model checker.
     pub(crate) fn forgotten(&self) -> Option<(Place, u64)> {
         self.rare.as_ref()?.forgotten
     }
 
-    /// Whether no send is going on.
+    /// Returns true if no send is going on.
     pub(crate) fn has_sent_all(&self) -> bool {
         self.sends == 0 && self.flow.as_ref().is_none_or(|flow| flow.is_idle())
     }
 
-    /// Whether nothing is going on but detached messages that no receive has met.
+    /// Returns true if nothing is going on but detached messages that no receive has met.
     pub(crate) fn only_lingers(&self) -> bool {
         let idle = self.flow.as_ref().is_none_or(|flow| flow.is_idle());
         self.detached > 0 && self.sends == self.detached && idle

@@ -1,4 +1,5 @@
-//! When a rank does what it was told to: at once, or when it is not busy any more with what its calls cost.
+//! When a rank does what it was told to: at once, or when it is not busy any more with what its
+//! calls cost.
 
 use super::{Engine, Place, State};
 use crate::channel::{Channel, Token};
@@ -9,7 +10,7 @@ impl Engine {
         self.busy_until.max(channel.now())
     }
 
-    /// Whether the rank is busy; if so, there will be an event when it is not any more.
+    /// Returns true if the rank is busy; if so, there will be an event when it is not any more.
     #[inline]
     pub(crate) fn is_busy(&mut self, channel: &dyn Channel, location: Place) -> bool {
         if self.busy_until == 0.0 {
@@ -44,24 +45,24 @@ impl Engine {
         true
     }
 
-    /// Whether the completion of an operation is not paid.
+    /// Returns true if the completion of an operation is not paid.
     pub(crate) fn owes(&self, token: Token) -> bool {
         self.operations[token as usize].owed > 0.0
     }
 
-    /// Whether there is anything to pay.
+    /// Returns true if there is anything to pay.
     pub(crate) const fn has_debts(&self) -> bool {
         self.debts > 0
     }
 
-    /// Whether an operation begins at once.
+    /// Returns true if an operation begins at once.
     pub(super) fn may_begin(&self, channel: &dyn Channel) -> bool {
         let is_busy = self.busy_until > 0.0 && self.busy_until > channel.now();
         !is_busy && self.waiting == 0
     }
 
-    /// Goes on with an operation at once, or when the rank is not busy any more. Timers of one date end in their order, so
-    /// the order of the calls is kept.
+    /// Goes on with an operation at once, or when the rank is not busy any more. Timers of one date
+    /// end in their order, so the order of the calls is kept.
     pub(super) fn in_turn(&mut self, channel: &dyn Channel, token: Token) {
         if self.may_begin(channel) {
             self.begin(channel, token);

@@ -15,17 +15,17 @@ pub(crate) struct Car {
     /// The operation that ends with it.
     pub(crate) operation: Option<Token>,
     pub(crate) payload: Buffer,
-    /// Whether the operation ends only when the channel says that the packets have left.
+    /// True if the operation ends only when the channel says that the packets have left.
     pub(crate) told: bool,
     /// Bytes that have been posted.
     pub(crate) sent: u64,
     /// Bytes that can be posted: all, but of a message that is being forwarded.
     pub(crate) available: u64,
-    /// Whether it has left in one packet.
+    /// True if it has left in one packet.
     pub(crate) whole: bool,
-    /// Whether somebody wants to know how much has been posted.
+    /// True if somebody wants to know how much has been posted.
     pub(crate) forwarded: bool,
-    /// Whether its data are sent from the program's memory.
+    /// True if its data are sent from the program's memory.
     pub(crate) direct: bool,
 }
 
@@ -79,7 +79,7 @@ impl Car {
         }
     }
 
-    /// Whether its data are sent from the program's memory.
+    /// Returns true if its data are sent from the program's memory.
     pub(super) fn is_direct(&self, limits: &Limits) -> bool {
         self.direct && limits.direct
     }
@@ -124,9 +124,9 @@ pub(crate) struct Connection {
     pub(super) waited: [f64; 8],
     /// What is being sent.
     pub(super) car: Option<Car>,
-    /// Whether what is posted next is packed.
+    /// True if what is posted next is packed.
     pub(super) packed: bool,
-    /// Whether what is being sent is not to be sent any more.
+    /// True if what is being sent is not to be sent any more.
     pub(super) withdrawn: bool,
     /// The packets for which buffers or credits have been taken, and that are posted next.
     pub(super) fixed: Option<u32>,
@@ -146,9 +146,9 @@ pub(crate) struct Connection {
     pub(crate) incoming: Option<Token>,
     pub(super) report: credits::State,
     pub(super) returned: Returned,
-    /// Whether the peer waits for what there is to tell, however little it is.
+    /// True if the peer waits for what there is to tell, however little it is.
     pub(super) urgent: bool,
-    /// Whether it stands in the line for buffers.
+    /// True if it stands in the line for buffers.
     pub(super) in_line: bool,
 }
 
@@ -204,7 +204,7 @@ impl Connection {
         self.converting = self.converting && !self.has_drained(limits);
     }
 
-    /// Whether half of every limit for eager messages is free.
+    /// Returns true if half of every limit for eager messages is free.
     fn has_drained(&self, limits: &Limits) -> bool {
         let below = |is: u64, limit: Option<u64>| limit.is_none_or(|limit| is <= limit / 2);
         below(
@@ -216,7 +216,7 @@ impl Connection {
         ) && below(self.outstanding.bytes, limits.eager_bytes)
     }
 
-    /// Whether a further eager message of so many bytes would be too much.
+    /// Returns true if a further eager message of so many bytes would be too much.
     pub(super) fn would_exceed(&self, limits: &Limits, length: u64) -> bool {
         let above = |is: u64, more: u64, limit: Option<u64>| {
             limit.is_some_and(|limit| is.saturating_add(more) > limit)
@@ -240,7 +240,7 @@ impl Connection {
         ) || self.report == credits::State::AwaitBuf
     }
 
-    /// Whether what is being sent has not been posted, nor is being packed.
+    /// Returns true if what is being sent has not been posted, nor is being packed.
     pub(super) const fn may_withdraw(&self) -> bool {
         matches!(
             self.send,

@@ -20,7 +20,8 @@ impl FlowControl {
         &mut self.connection(peer, now).incoming
     }
 
-    /// Whether an unexpected eager message has begun to arrive on a connection and the next packet of it has not come.
+    /// Returns true if an unexpected eager message has begun to arrive on a connection and the next
+    /// packet of it has not come.
     pub(crate) fn is_between_packets(&self, peer: u32) -> bool {
         let connection = self.connections.get(&peer);
         connection.is_some_and(|connection| connection.receive == State::AwaitUnexpectedData)
@@ -34,7 +35,8 @@ impl FlowControl {
         returned.eager_packets += if eager { packets } else { 0 };
     }
 
-    /// Gives credits back that were kept although their packets were processed; the peer may be waiting for each of them.
+    /// Gives credits back that were kept although their packets were processed; the peer may be
+    /// waiting for each of them.
     pub(crate) fn return_kept(&mut self, peer: u32, packets: u32, now: f64) {
         self.use_up(peer, packets, false, now);
         self.connection(peer, now).urgent = true;

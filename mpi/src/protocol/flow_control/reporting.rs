@@ -10,7 +10,8 @@ use crate::protocol::machine::take;
 use crate::{Buffer, Limits};
 
 impl FlowControl {
-    /// Tells the peer if it is time to. For the end of what one event has done, so that answers may take the news along.
+    /// Tells the peer if it is time to. For the end of what one event has done, so that answers may
+    /// take the news along.
     pub(crate) fn report(&mut self, peer: u32, now: f64) {
         self.run(peer, now);
     }
@@ -59,7 +60,7 @@ impl Connection {
         }
     }
 
-    /// Whether there is so much to tell that the peer may be waiting for it.
+    /// Returns true if there is so much to tell that the peer may be waiting for it.
     fn owes_much(&self, limits: &Limits) -> bool {
         let half =
             |is: u64, limit: Option<u64>| limit.is_some_and(|limit| is > 0 && is >= limit / 2);

@@ -120,7 +120,7 @@ impl Connection {
         self.car.as_ref().expect("only in states with a CAR")
     }
 
-    /// Whether an eager message has to be converted.
+    /// Returns true if an eager message has to be converted.
     fn is_too_much(&self, limits: &Limits) -> bool {
         let car = self.current();
         let eager = car.kind == Kind::Eager;
@@ -129,7 +129,8 @@ impl Connection {
         several || eager && (self.converting || self.would_exceed(limits, car.payload.len()))
     }
 
-    /// Which buffer there is for the first packet. One of the reserved ones is left for flow-control updates.
+    /// Which buffer there is for the first packet. One of the reserved ones is left for
+    /// flow-control updates.
     fn control_buffer(&self, free: Option<u32>) -> Option<Hold> {
         match free {
             None => Some(Hold::Nothing),
@@ -315,7 +316,8 @@ impl Connection {
         let ends_at_network = car.told || car.is_direct(limits);
         let mut activity = None;
         if let (true, Some(operation)) = (ends_at_network, car.operation) {
-            // Of several packets the first is packed, and the machine itself is an activity until all are posted.
+            // Of several packets the first is packed, and the machine itself is an activity until
+            // all are posted.
             shared.activities.insert(operation, 1);
             activity = (whole || car.told).then_some(operation);
             if !whole && car.told {

@@ -1,9 +1,11 @@
 //! A world of two ranks without a clock, and the breadth-first search through all its states.
 //!
-//! What can happen: a rank makes its next call, none of which waits; the next packet arrives on one of the two wires, which keep the order;
-//! a rank hears that the next of its packets has left it, which may be long after that packet has arrived. (Other orders of arrival are
-//! tried at random in `mpi/tests`.) In every state no machine waits for something that is there (a lost wake-up); in a state in
-//! which nothing can happen, every call has ended, with the right message, and all counters are back.
+//! What can happen: a rank makes its next call, none of which waits; the next packet arrives on one
+//! of the two wires, which keep the order; a rank hears that the next of its packets has left it,
+//! which may be long after that packet has arrived. (Other orders of arrival are tried at random in
+//! `mpi/tests`.) In every state no machine waits for something that is there (a lost wake-up); in a
+//! state in which nothing can happen, every call has ended, with the right message, and all
+//! counters are back.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -69,7 +71,7 @@ pub(super) struct World {
     settings: Rc<Settings>,
     ranks: [Rank; 2],
     flying: Vec<Flying>,
-    /// Whether receives may be left that nothing is sent to.
+    /// True if receives may be left that nothing is sent to.
     receives_may_wait: bool,
     /// The present step, for the model checker; 0 in the search here.
     now: u32,
@@ -417,8 +419,8 @@ fn unused() -> Operation {
     }
 }
 
-/// Each call has the place of its number, and the other places are used in their order, so that states do not differ by the history of
-/// places.
+/// Each call has the place of its number, and the other places are used in their order, so that
+/// states do not differ by the history of places.
 fn tidy(engine: &mut Engine, calls: usize) {
     engine.free = None;
     for token in (calls..engine.operations.len()).rev() {

@@ -258,6 +258,16 @@ impl FlowModel {
         Ok(Span::from_secs(way.latency_s * factor))
     }
 
+    /// Compares what the solver keeps with a solve from scratch, after
+    /// [`next_date`](sim_core::Resource::next_date).
+    ///
+    /// # Panics
+    /// If anything is wrong by more than `tolerance` (relative).
+    #[cfg(feature = "check")]
+    pub fn check(&mut self, tolerance: f64) {
+        self.solver.check(tolerance);
+    }
+
     /// Finds out what a transfer between two hosts uses and what limits it, with the one in `slot`.
     ///
     /// Returns its place in the table.
@@ -440,6 +450,3 @@ fn check_amounts(work: &Work) -> Result<(), CannotStart> {
         None => Ok(()),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -179,31 +179,28 @@ impl Lab {
 
     /// Moves to the next date at which activities end: the date, and their numbers and ends.
     pub fn next_end_of_any_kind(&mut self) -> Option<(f64, Vec<(u64, End)>)> {
-        let mut ended = Vec::new();
-        while ended.is_empty() {
-            let date = self.model.next_date(self.now)?;
-            assert!(date >= self.now);
-            self.now = date;
-            self.model.advance(date, &mut ended);
-        }
-        let mut numbers: Vec<(u64, End)> =
-            ended.iter().map(|(id, end)| (id.number, *end)).collect();
-        numbers.sort_unstable();
-        Some((self.now.as_secs(), numbers))
+        self.ends_until(f64::INFINITY)
     }
 
     /// Moves to the next date up to `seconds` at which activities end: the date, and their numbers.
     pub fn next_end_until(&mut self, seconds: f64) -> Option<(f64, Vec<u64>)> {
+        let (date, ended) = self.ends_until(seconds)?;
+        Some((date, ended.into_iter().map(|(number, _)| number).collect()))
+    }
+
+    fn ends_until(&mut self, seconds: f64) -> Option<(f64, Vec<(u64, End)>)> {
         let mut ended = Vec::new();
         while ended.is_empty() {
             let date = self.model.next_date(self.now)?;
+            assert!(date >= self.now);
             if date.as_secs() > seconds {
                 return None;
             }
             self.now = date;
             self.model.advance(date, &mut ended);
         }
-        let mut numbers: Vec<u64> = ended.iter().map(|(id, _)| id.number).collect();
+        let mut numbers: Vec<(u64, End)> =
+            ended.iter().map(|(id, end)| (id.number, *end)).collect();
         numbers.sort_unstable();
         Some((self.now.as_secs(), numbers))
     }

@@ -139,3 +139,11 @@ impl Activities {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn records_of_activities_stay_small() {
+        assert_eq!(size_of::<super::Activity>(), 128);
+    }
+}

@@ -113,8 +113,6 @@ pub struct Solver {
     changes: usize,
     /// Flows that the plain way has looked at for nothing: the incremental way would not have.
     wasted: usize,
-    /// Max-min fairness was given up for fair bottleneck, which has the plain way only.
-    by_bottleneck: bool,
     /// In tests: always this way.
     #[cfg(test)]
     forced: Option<Way>,
@@ -178,7 +176,6 @@ impl Solver {
             arrivals: 0,
             changes: 0,
             wasted: 0,
-            by_bottleneck: false,
             #[cfg(test)]
             forced: None,
         }
@@ -189,7 +186,7 @@ impl Solver {
     /// In rounds, every capacity offers its unfinished flows equal parts of what it has left, and
     /// each flow takes the least of its offers; weights do not count. Each solve is from scratch.
     pub fn share_by_bottleneck(&mut self) {
-        if !std::mem::replace(&mut self.by_bottleneck, true) {
+        if !self.plain.shares_by_bottleneck() {
             self.plain.share_by_bottleneck();
             self.changed = true;
             self.changes += 1;
@@ -388,7 +385,7 @@ impl Solver {
     /// Nobody knows what is to come. So the plain way goes on until what it has wasted would have
     /// paid for the other one, which costs at most twice what is possible.
     fn better_way(&mut self, arrivals: usize, changes: usize) -> Way {
-        if self.by_bottleneck {
+        if self.plain.shares_by_bottleneck() {
             return Way::Plain;
         }
         #[cfg(test)]

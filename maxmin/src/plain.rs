@@ -103,6 +103,11 @@ impl Plain {
         }
     }
 
+    /// Returns true if flows share by fair bottleneck.
+    pub(super) const fn shares_by_bottleneck(&self) -> bool {
+        self.bottleneck.is_some()
+    }
+
     /// Shares by fair bottleneck from the next solve on.
     pub(super) fn share_by_bottleneck(&mut self) {
         self.bottleneck = Some(Bottleneck::default());

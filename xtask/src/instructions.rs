@@ -8,7 +8,7 @@
 mod page;
 mod workloads;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -31,9 +31,10 @@ pub(crate) fn run(root: &Path, only: &str, bless: bool) -> Verdict {
     }
     let mut page = Page::parse(&crate::read(root, page::PATH)?)?;
     build(root, &chosen)?;
+    let programs = programs(root)?;
     let mut is_good = true;
     for workload in chosen {
-        let now = cost(root, workload)?;
+        let now = cost((root, &programs), workload)?;
         let row = page.row(workload.name)?;
         let (text, is_within) = judge(row, now);
         print(&format!(
@@ -94,10 +95,21 @@ fn build(root: &Path, workloads: &[&Workload]) -> Result<(), String> {
         .ok_or("the programs do not build".to_owned())
 }
 
-/// Returns the instructions per message, transition or yield, rounded.
-fn cost(root: &Path, workload: &Workload) -> Result<u64, String> {
-    let short = count(root, workload, workload.short)?;
-    let long = count(root, workload, workload.long)?;
+/// Returns the folder of release builds.
+fn programs(root: &Path) -> Result<PathBuf, String> {
+    let metadata = cargo_metadata::MetadataCommand::new()
+        .current_dir(root)
+        .no_deps()
+        .exec();
+    let target = metadata.map_err(|error| error.to_string())?;
+    Ok(target.target_directory.join("release").into())
+}
+
+/// Returns the instructions per message, transition or yield, rounded; `places` are the repository
+/// and the folder of its release builds.
+fn cost(places: (&Path, &Path), workload: &Workload) -> Result<u64, String> {
+    let short = count(places, workload, workload.short)?;
+    let long = count(places, workload, workload.long)?;
     let units = match workload.per {
         Per::Known(units) => units,
         Per::Transition => long.transitions()? - short.transitions()?,
@@ -124,15 +136,12 @@ impl Counted {
     }
 }
 
-fn count(root: &Path, workload: &Workload, length: &str) -> Result<Counted, String> {
-    let metadata = cargo_metadata::MetadataCommand::new()
-        .current_dir(root)
-        .no_deps()
-        .exec();
-    let target = metadata
-        .map_err(|error| error.to_string())?
-        .target_directory;
-    let program = target.join("release").join(workload.program);
+fn count(
+    (root, programs): (&Path, &Path),
+    workload: &Workload,
+    length: &str,
+) -> Result<Counted, String> {
+    let program = programs.join(workload.program);
     let arguments = workload.arguments.replace("LENGTH", length);
     // The environment lies on the stack, and could move what follows it.
     let output = Command::new("valgrind")
@@ -148,8 +157,13 @@ fn count(root: &Path, workload: &Workload, length: &str) -> Result<Counted, Stri
         })?;
     let log = String::from_utf8_lossy(&output.stderr);
     let instructions = collected(&log).filter(|_| output.status.success());
-    let instructions =
-        instructions.ok_or_else(|| format!("{program} {arguments}: {}:\n{log}", output.status))?;
+    let instructions = instructions.ok_or_else(|| {
+        format!(
+            "{} {arguments}: {}:\n{log}",
+            program.display(),
+            output.status
+        )
+    })?;
     let output = String::from_utf8_lossy(&output.stdout).into_owned();
     Ok(Counted {
         instructions,

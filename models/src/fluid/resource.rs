@@ -37,9 +37,7 @@ impl FlowModel {
         let goes_on = |slot: &u32| self.activities.0[*slot as usize].remaining > 0.0;
         let is_internal = self.agenda.queued_until(last, &mut due) && due.iter().all(goes_on);
         if is_internal {
-            if due.len() > 1 {
-                due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
-            }
+            due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
             for &slot in &due {
                 self.agenda.pop_until(last);
                 self.enter(slot, date);
@@ -242,9 +240,7 @@ impl Resource for FlowModel {
             due.push(slot);
         }
         // What happens together happens in the order of the activities, not in that of any heap.
-        if due.len() > 1 {
-            due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
-        }
+        due.sort_unstable_by_key(|slot| self.activities.0[*slot as usize].id.number);
         for slot in due.drain(..) {
             let activity = &mut self.activities.0[slot as usize];
             let pays = matches!(activity.phase, Phase::Latency { .. });

@@ -1,5 +1,5 @@
-//! How many transitions per second an exploration executes, those included that are executed again
-//! to come back to a place.
+//! Number of transitions per second that an exploration executes, those included that are executed
+//! again to come back to a place.
 //!
 //! Whole explorations of programs whose actors do nothing else.
 

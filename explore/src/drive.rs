@@ -1,4 +1,4 @@
-//! How a search is carried out: which algorithm, beginning anew when something is learnt, alone or
+//! Execution of a search: which algorithm, beginning anew when something is learnt, alone or
 //! on several threads.
 
 use std::ops::ControlFlow;

@@ -74,7 +74,7 @@ pub struct Options {
     pub transitions_max: u64,
     /// The most seconds of real time.
     pub seconds_max: f64,
-    /// How many findings to keep; the search stops when there are so many, unless
+    /// Number of findings to keep; the search stops at that number, unless
     /// [`Options::goes_on`].
     pub findings_max: usize,
     /// True if the search goes on after the last finding that is kept, to count.

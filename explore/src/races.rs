@@ -1,5 +1,5 @@
-//! What a run that is over tells of other classes: sequences of events that lead there, each with
-//! its place on the path.
+//! Races of a complete run: the sequences of events that reverse them, each with its place on the
+//! path.
 //!
 //! Each race that can be reversed yields one. It is *everything* after the first event of the race
 //! that does not happen after it, up to the end of the run, and then the second event. Shorter

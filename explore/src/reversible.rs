@@ -22,8 +22,8 @@ pub enum Verdict {
     Try,
 }
 
-/// Whether the race between two events of a path, the earlier first, can be reversed. `units` are
-/// those that each semaphore has at first.
+/// Returns true if the race between two events of a path, the earlier first, can be reversed.
+/// `units` are those that each semaphore has at first.
 #[must_use]
 pub fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Verdict {
     let (e, f) = (&path.events()[first], &path.events()[second]);

@@ -177,8 +177,8 @@ pub struct Report {
     pub verdict: Verdict,
     /// What was found, in the order in which it was found; at most [`Options::findings_max`].
     pub findings: Vec<Finding>,
-    /// Who takes messages from any source in an order that is not determined: warnings, without
-    /// influence on the verdict.
+    /// Actors that take messages from any source in an order that is not determined: warnings,
+    /// without influence on the verdict.
     pub receive_orders: Vec<ReceiveOrder>,
     /// What was counted.
     pub statistics: Statistics,

@@ -406,9 +406,9 @@ impl Trees {
     }
 }
 
-/// Whether a run could begin with the event and then still do everything of the sequence: it is the
-/// first event of its actor there and depends on nothing before it, or it is not there and depends
-/// on nothing.
+/// Returns true if a run could begin with the event and then still do everything of the sequence:
+/// it is the first event of its actor there and depends on nothing before it, or it is not there
+/// and depends on nothing.
 fn is_weak_initial(event: &Event, sequence: &[Event], lists: &Lists) -> bool {
     let suspects = Suspects::of(event);
     for other in sequence {

@@ -1,5 +1,5 @@
-//! What all searches do alike: take steps, go back by running the program again, count, keep to the
-//! bounds, and look at each run that is over.
+//! Operations that all searches have in common: take steps, go back by running the program again,
+//! count, keep to the bounds, and look at each run that is over.
 
 use std::ops::ControlFlow;
 
@@ -17,8 +17,8 @@ const STEPS_BETWEEN_LOOKS: u64 = 4096;
 pub(crate) struct Walk<'a> {
     pub(crate) machine: Machine,
     pub(crate) path: Path,
-    /// How many events of the path the program has executed; `None` after steps that are not on the
-    /// path.
+    /// Number of events of the path that the program has executed; `None` after steps that are not
+    /// on the path.
     at: Option<usize>,
     pub(crate) options: &'a Options,
     pub(crate) statistics: Statistics,

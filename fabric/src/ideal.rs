@@ -51,7 +51,7 @@ struct QueueKey {
 pub struct QueueNumbers(Arc<Mutex<Vec<QueueKey>>>);
 
 impl QueueNumbers {
-    /// What each number means, in the order of the numbers: source, destination, and what kind of
+    /// Meaning of each number, in the order of the numbers: source, destination, and what kind of
     /// packets.
     #[must_use]
     pub fn to_words(&self) -> Vec<[u32; 5]> {

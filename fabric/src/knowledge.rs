@@ -1,4 +1,4 @@
-//! What the ranks know, for model checkers: which arrivals each has waited for, and why it posts
+//! Causality of the ranks, for model checkers: which arrivals each has waited for, and why it posts
 //! what it posts.
 //!
 //! See [`mpi::causes`]. The steps are those of the explorer ([`sim_core::Kernel::present_step`]).

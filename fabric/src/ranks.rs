@@ -1,4 +1,4 @@
-//! What all devices have in common: the ranks' ends, and the part of [`Channel`] that does not
+//! Common parts of all devices: the ranks' ends, and the part of [`Channel`] that does not
 //! depend on how packets travel.
 //!
 //! Rank r is the actor with the index r. An end has an inbox of events that its rank has not

@@ -38,7 +38,7 @@ impl Problem {
         uses.zip(self.coefficients[range].iter().copied())
     }
 
-    /// How much of a capacity that it crosses a unit of the rate of a flow takes; the same for all
+    /// Amount of a capacity that a unit of the rate of a flow takes; the same for all
     /// uses, if there are several.
     pub(crate) fn coefficient(&self, flow: usize, capacity: u32) -> f64 {
         let mut uses = self.uses_of(flow);

@@ -111,8 +111,8 @@ pub(super) struct Flow {
     pub(super) tag: f64,
 }
 
-/// What a link lets through: all that a change of the level of a flow touches, in half a cache
-/// line.
+/// Capacity of a link and its users: all that a change of the level of a flow touches, in half a
+/// cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub(super) struct Gauge {

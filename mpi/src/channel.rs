@@ -114,7 +114,7 @@ pub enum Header {
         /// The sender's operation.
         send: Token,
     },
-    /// What the two ends of a socket say to each other, where [connections](crate::Connections) are
+    /// A message between the two ends of a socket, where [connections](crate::Connections) are
     /// made.
     Socket {
         /// The number that the rank which opened it has given it.
@@ -483,7 +483,7 @@ pub trait Channel {
         false
     }
 
-    /// Whether the rank may look now whether something has arrived; false if it has to park before.
+    /// Returns true if the rank may look for arrivals now; false if it has to park before.
     /// Only channels under a model checker let it wait: whether a look comes before or after an
     /// arrival is then a choice.
     fn may_look(&self) -> bool {
@@ -510,7 +510,7 @@ pub trait Channel {
 
     /// Says that the rank has nothing to do until the next event, whoever waits for it. May be said
     /// more than once before that; the event wakes all wakers, because it may concern any of them.
-    /// Who says it more than once is woken by what any of the `interest`s names.
+    /// A rank that parks more than once is woken by any of its `interest`s.
     fn park(&self, waker: &Waker, interest: Interest);
 
     /// Says that the events have been handled and that the rank, which is parked, still has nothing

@@ -1,5 +1,5 @@
-//! How processes get connected, and how connections end: virtual connections, connections, and the
-//! protocols between them.
+//! Establishment and close of connections between processes: virtual connections, connections, and
+//! the protocols between them.
 //!
 //! A *virtual connection* is what a process knows of one peer. A *connection* is one socket. A
 //! virtual connection is served by at most one connection at a time, is opened by the first send,
@@ -147,8 +147,8 @@ pub enum AtLimit {
 /// What a user can choose.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Settings {
-    /// How many sockets a process may have besides its listener. Incoming requests may exceed it
-    /// until idle connections are closed.
+    /// Number of sockets that a process may have besides its listener. Incoming requests may exceed
+    /// it until idle connections are closed.
     pub descriptors: Option<u32>,
     /// What happens at that limit.
     pub at_limit: AtLimit,

@@ -384,7 +384,7 @@ fn reference_patterns(sent: &[(u32, u64)], wild: &[bool]) -> Vec<Option<u32>> {
     patterns
 }
 
-/// Which message each receive gets: the oldest that it accepts and that no receive before it has
+/// Expected message of each receive: the oldest that it accepts and that no receive before it has
 /// taken.
 fn reference(sent: &[(u32, u64)], patterns: &[Option<u32>]) -> Vec<usize> {
     let mut taken = vec![false; sent.len()];

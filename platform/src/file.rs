@@ -115,8 +115,8 @@ pub struct Named<T> {
 pub struct Protocol {
     /// Messages below this size are sent eagerly, messages of at least this size by rendezvous.
     pub eager_threshold: Size,
-    /// How fast a rank copies when it packs, unpacks or buffers messages; `None` if that takes no
-    /// time.
+    /// Bandwidth at which a rank copies when it packs, unpacks or buffers messages; `None` if that
+    /// takes no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_bandwidth: Option<Bandwidth>,
     /// The largest payload of a packet.
@@ -176,8 +176,8 @@ impl Protocol {
         matches!(self.preset, Some(Preset::Explicit))
     }
 
-    /// Whether anything is limited, or packets matter for another reason; otherwise `reserved`,
-    /// `batch` and `direct` mean nothing.
+    /// Returns true if anything is limited, or packets matter for another reason; otherwise
+    /// `reserved`, `batch` and `direct` mean nothing.
     #[must_use]
     pub const fn is_limited(&self) -> bool {
         self.is_explicit()

@@ -335,8 +335,8 @@ impl Tree {
         found && !route.is_nothing()
     }
 
-    /// Whether an end is as well joined with all others as its neighbours: a single host with both
-    /// ways of a star.
+    /// Returns true if an end is as well joined with all others as its neighbours: a single host
+    /// with both ways of a star.
     pub(crate) fn is_alike(&self, end: u32) -> Option<u32> {
         let zone = self.zone_of[end as usize];
         let star = matches!(

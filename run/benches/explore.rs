@@ -1,5 +1,5 @@
-//! How many transitions per second an exploration of rank programs executes: whole checks, from
-//! making the program to the report.
+//! Number of transitions per second that an exploration of rank programs executes: whole checks,
+//! from making the program to the report.
 
 use std::rc::Rc;
 

@@ -34,7 +34,7 @@ pub trait Device {
         let _ = (kernel, actor);
     }
 
-    /// How many queues the device has from which an explorer can let something arrive; 0 for a
+    /// Number of queues of the device from which an explorer can let something arrive; 0 for a
     /// device that decides itself.
     fn queues(&self) -> u32 {
         0
@@ -134,8 +134,8 @@ pub trait Device {
         None
     }
 
-    /// What arrives next from a queue, in words, and the place of the call that has sent it. The
-    /// names are filled in by others.
+    /// Returns the next arrival from a queue, in words, and the place of the call that has sent it.
+    /// The names are filled in by others.
     fn describe_head(&self, queue: u32) -> Option<Blocked> {
         let _ = queue;
         None
@@ -151,8 +151,8 @@ pub trait Device {
         Vec::new()
     }
 
-    /// What a parked actor waits for, in words; `None` if the device does not know the actor. The
-    /// names of actor and host are filled in by the kernel.
+    /// Returns the event that a parked actor waits for, in words; `None` if the device does not
+    /// know the actor. The names of actor and host are filled in by the kernel.
     fn describe(&self, actor: ActorId) -> Option<Blocked>;
 }
 

@@ -660,8 +660,8 @@ impl Kernel {
         }
     }
 
-    /// Whether another actor, or this one, must end or stop before this one goes on; it is then the
-    /// next.
+    /// True if another actor, or this one, must end or stop before this one continues; it is then
+    /// the next.
     #[inline]
     pub(crate) fn pauses(&mut self, actor: u32, code: Code) -> bool {
         let pauses = code.is_among(Kinds::PAUSED);

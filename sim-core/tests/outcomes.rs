@@ -1,4 +1,4 @@
-//! How a run ended is a value: a failing actor ends its run, never the process or another
+//! The end of a run is a value: a failing actor ends its run, never the process or another
 //! simulation.
 
 use std::cell::Cell;

@@ -11,8 +11,8 @@ use run::{Mapping, Rerun, SendMode};
 
 use crate::args::{Payload, RunArgs};
 
-/// What makes a run of this process again; `None` if its arguments are no text, or if the system
-/// does not tell program or folder.
+/// Returns the command that repeats a run of this process; `None` if its arguments are no text, or
+/// if the system does not tell program or folder.
 pub(crate) fn of_this_run(args: &RunArgs, ranks: u32, mapping: &Mapping) -> Option<Rerun> {
     let program = std::env::current_exe().ok()?;
     let text = |text: &OsString| text.to_str().map(str::to_owned);

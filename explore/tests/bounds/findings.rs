@@ -69,8 +69,8 @@ fn another_run_may_fail_sooner() {
     assert_eq!((same.finding.replay, same.is_proven), (small.replay, false));
 }
 
-/// What is said to be the shortest is as short as the first finding of brute force that is cut
-/// later and later.
+/// A finding that is said to be the shortest is as short as the first finding of brute force that
+/// is cut later and later.
 #[test]
 fn a_way_that_is_proven_to_be_the_shortest_is() {
     type Make = fn() -> Stepper;

@@ -1,8 +1,8 @@
 //! Programs whose main actor creates the others, and joins them unless said otherwise; written
 //! after descriptions of the programs of a published suite.
 //!
-//! What they share besides mutexes and semaphores is read and written only by who has the mutex, or
-//! where the order of reading and writing is certain.
+//! State that they share besides mutexes and semaphores is read and written only by who has the
+//! mutex, or where the order of reading and writing is certain.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

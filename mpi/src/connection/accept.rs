@@ -1,4 +1,4 @@
-//! Whether a request is accepted: the one decision on which both sides must agree without talking
+//! Acceptance of requests: the one decision on which both sides must agree without talking
 //! about it.
 //!
 //! Two processes that connect to each other at once have two sockets. The one that the larger

@@ -1,4 +1,4 @@
-//! What connections say to each other, and how it is written: the only place that forms or reads
+//! Messages between connections, and their format: the only place that forms or reads
 //! such messages.
 //!
 //! Numbers are big-endian and have a fixed width, so that unlike machines understand each other

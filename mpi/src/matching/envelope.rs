@@ -1,5 +1,5 @@
-//! What messages are matched by: context, source and tag, with wildcards on the receiving side (MPI
-//! 4.1, section 3.2.3 and 3.2.4).
+//! Envelopes, by which messages are matched: context, source and tag, with wildcards on the
+//! receiving side (MPI 4.1, section 3.2.3 and 3.2.4).
 
 use std::fmt;
 

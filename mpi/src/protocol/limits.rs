@@ -1,4 +1,4 @@
-//! What the message layer may use up: packet buffers, credits, and memory for messages that nobody
+//! Limits of the message layer: packet buffers, credits, and memory for messages that nobody
 //! expects.
 //!
 //! Without limits ([`Settings::limits`](crate::Settings::limits) is `None`) a message leaves at

@@ -433,8 +433,8 @@ impl Process {
         })
     }
 
-    /// What the rank left unfinished, in words: receives that never got a message, and messages
-    /// that nobody received.
+    /// Returns the operations that the rank left unfinished, in words: receives that never got a
+    /// message, and messages that nobody received.
     #[must_use]
     pub fn leftovers(&self) -> Vec<String> {
         self.with_engine(|engine, channel| {
@@ -451,8 +451,8 @@ impl Process {
         contexts.map_or_else(Vec::new, Contexts::unfreed)
     }
 
-    /// What happened on the rank's connections, without events that it has not handled; `None` if
-    /// nothing is limited, or nothing was sent.
+    /// Returns statistics of the rank's connections, without events that it has not handled; `None`
+    /// if nothing is limited, or nothing was sent.
     #[must_use]
     pub fn flow_report(&self) -> Option<crate::FlowReport> {
         let engine = self.engine.borrow();

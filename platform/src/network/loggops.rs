@@ -48,8 +48,8 @@ pub struct LogGops {
 }
 
 impl LogGops {
-    /// How long a message alone lasts, from the call that sends it to the end of the work of its
-    /// receiver.
+    /// Returns the duration of a message alone, from the call that sends it to the end of the work
+    /// of its receiver.
     #[must_use]
     pub fn alone(&self, bytes: f64) -> Span {
         let rest = (bytes - 1.0).max(0.0);

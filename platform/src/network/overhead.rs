@@ -1,4 +1,4 @@
-//! What a message costs its sender or receiver, by size: a parameter of the message layer, which
+//! Costs of a message at its sender or receiver, by size: a parameter of the message layer, which
 //! explains who pays when.
 //!
 //! The cost of a message is `time + per_byte × size` of the section with the greatest threshold

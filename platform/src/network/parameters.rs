@@ -55,10 +55,10 @@ pub struct NetworkParameters {
     /// Penalties of concurrent transfers, in the model `ib` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ib_penalty_factors: Option<IbPenaltyFactors>,
-    /// How long every transfer lasts, in the model `constant` only.
+    /// Duration of every transfer, in the model `constant` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
-    /// What a message costs, in the model `loggops` only.
+    /// Costs of a message, in the model `loggops` only.
     #[serde(flatten)]
     pub loggops: Option<LogGops>,
 }

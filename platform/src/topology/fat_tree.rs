@@ -189,8 +189,8 @@ impl FatTree {
         step(Step::Limiter(to));
     }
 
-    /// Which of the parallel cables leads down to a child; `counted` is how far SimGrid has
-    /// counted.
+    /// Returns the one of the parallel cables that leads down to a child; `counted` is how far
+    /// SimGrid has counted.
     fn cable_down(&self, child: &Node, from: u32, counted: &mut Option<u32>) -> u32 {
         let (down, cables) = (self.down[child.level], self.cables[child.level]);
         let usual = from % cables;

@@ -92,9 +92,9 @@ impl Kernel {
         extra.is_some_and(|extra| extra.asked.len() > 1)
     }
 
-    /// Whether a question may be asked another time: another answer is possible to one of those
-    /// that were asked, or one that was asked since then is about work on its way. The next time
-    /// that will have ended, so rounds of questions end.
+    /// Returns true if a question may be asked another time: another answer is possible to one of
+    /// those that were asked, or one that was asked since then is about work on its way. The next
+    /// time that will have ended, so rounds of questions end.
     fn may_ask_again(&self, all: &[Asked], question: u32) -> bool {
         let is_it = |asked: &Asked| !asked.yes && asked.question == question;
         let position = all.iter().position(is_it);

@@ -470,8 +470,8 @@ impl Kernel {
         record.known |= u8::from(record.source == actor) | u8::from(receives) << 1;
     }
 
-    /// Whether dropping a handle of an activity tells or changes nothing: it was work of the actor
-    /// alone, or the actor has been told that it has ended.
+    /// Returns true if dropping a handle of an activity tells or changes nothing: it was work of
+    /// the actor alone, or the actor has been told that it has ended.
     pub(super) fn is_known(&self, slot: u32) -> bool {
         let record = self.activities.get(slot);
         let as_sender = record.source == self.current && record.known & 1 != 0;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What one side wrote: `route NUMBER LINKS LATENCY` and, in the order of the ends, `end FLOW
+/// Output of one side: `route NUMBER LINKS LATENCY` and, in the order of the ends, `end FLOW
 /// DATE`.
 #[derive(Debug)]
 pub(crate) struct Dates {

@@ -19,7 +19,7 @@ pub struct ConnectionStatistics {
     pub counts: Counts,
     /// Of the connections that came into use, those to a rank to which there had been one before.
     pub reopened: u64,
-    /// How long messages waited for the connection to a rank, in seconds: by rank, those for which
+    /// Time that messages waited for the connection to a rank, in seconds: by rank, those for which
     /// they did.
     pub waited: Vec<(u32, f64)>,
     /// Ranks to which there was a connection: what the memory is proportional to.

@@ -1,11 +1,11 @@
 //! A world of two ranks without a clock, and the breadth-first search through all its states.
 //!
-//! What can happen: a rank makes its next call, none of which waits; the next packet arrives on one
-//! of the two wires, which keep the order; a rank hears that the next of its packets has left it,
-//! which may be long after that packet has arrived. (Other orders of arrival are tried at random in
-//! `mpi/tests`.) In every state no machine waits for something that is there (a lost wake-up); in a
-//! state in which nothing can happen, every call has ended, with the right message, and all
-//! counters are back.
+//! Steps of the exploration: a rank makes its next call, none of which waits; the next packet
+//! arrives on one of the two wires, which keep the order; a rank hears that the next of its packets
+//! has left it, which may be long after that packet has arrived. (Other orders of arrival are tried
+//! at random in `mpi/tests`.) In every state no machine waits for something that is there (a lost
+//! wake-up); in a state in which nothing can happen, every call has ended, with the right message,
+//! and all counters are back.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};

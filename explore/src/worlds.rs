@@ -18,7 +18,8 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use sim_core::{
-    ActorId, Blocked, Branch, Device, DevicePort, End, Kernel, Parked, QueueHead, Stepper,
+    ActorId, Blocked, Branch, Device, DevicePort, End, ExplorableDevice, Kernel, Parked, QueueHead,
+    Stepper,
 };
 
 /// A world of processes.
@@ -69,7 +70,7 @@ pub fn stepper<W: World + 'static>(make: impl Fn() -> W + 'static) -> (Stepper, 
     let stepper = Stepper::on_one_host(move |simulation| {
         *world.borrow_mut() = make();
         let port = simulation.port();
-        port.attach(Rc::new(Presented(Rc::clone(&world))));
+        port.attach_explorable(Rc::new(Presented(Rc::clone(&world))));
         for process in 0..world.borrow().processes() {
             let port = port.clone();
             let name = format!("process {process}");
@@ -81,7 +82,7 @@ pub fn stepper<W: World + 'static>(make: impl Fn() -> W + 'static) -> (Stepper, 
     (stepper, shared)
 }
 
-/// The whole life of an actor whose steps are the [branches](Device::branches) of a device.
+/// The whole life of an actor whose steps are the [branches](ExplorableDevice::branches) of a device.
 pub async fn stand(port: DevicePort) {
     let mut parked: Option<Parked> = None;
     poll_fn(|_| {
@@ -104,7 +105,9 @@ impl<W: World> Device for Presented<W> {
     fn describe(&self, _: ActorId) -> Option<Blocked> {
         None
     }
+}
 
+impl<W: World> ExplorableDevice for Presented<W> {
     fn has_branches(&self) -> bool {
         true
     }

@@ -13,7 +13,9 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use explore::{Observer, Options, Reduction, Run, explore, worlds};
-use sim_core::{ActorId, Blocked, Branch, Device, End, Kernel, QueueHead, Stepper, Stream};
+use sim_core::{
+    ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel, QueueHead, Stepper, Stream,
+};
 
 /// The steps of one actor: each may touch another actor too.
 type Steps = Vec<Option<u32>>;
@@ -63,7 +65,9 @@ impl Device for Noting {
     fn describe(&self, _: ActorId) -> Option<Blocked> {
         None
     }
+}
 
+impl ExplorableDevice for Noting {
     fn queues(&self) -> u32 {
         u32::try_from(self.0.borrow().program.queues.len()).expect("few queues")
     }
@@ -137,7 +141,7 @@ fn explored(program: &Program, reduction: Reduction) -> (BTreeSet<Lists>, u64) {
     let mut stepper = Stepper::on_one_host(move |simulation| {
         *shared.borrow_mut() = State::new(&program);
         let port = simulation.port();
-        port.attach(Rc::new(Noting(Rc::clone(&shared))));
+        port.attach_explorable(Rc::new(Noting(Rc::clone(&shared))));
         for _ in &program.steps {
             let port = port.clone();
             let actor = simulation.spawn_anonymous(0, |_| worlds::stand(port));

@@ -25,7 +25,8 @@ use mpi::causes::Reason;
 use mpi::channel::{Event, Header, Interest, Packet, Settings, Token};
 use mpi::{Envelope, Process};
 use sim_core::{
-    ActorId, Blocked, Branch, Choosing, Device, DevicePort, End, Kernel, QueueHead, Received,
+    ActorId, Blocked, Branch, Choosing, Device, DevicePort, End, ExplorableDevice, Kernel,
+    QueueHead, Received,
 };
 
 use crate::deliveries::Delivery;
@@ -210,7 +211,7 @@ impl Ideal {
             processes: RefCell::default(),
             leaks: Cell::new(false),
         });
-        port.attach(Rc::clone(&ideal) as Rc<dyn Device>);
+        port.attach_explorable(Rc::clone(&ideal) as Rc<dyn ExplorableDevice>);
         ideal
     }
 
@@ -232,7 +233,7 @@ impl Ideal {
             ranks: own.ranks.again(port.clone()),
             ..own
         });
-        port.attach(Rc::clone(&ideal) as Rc<dyn Device>);
+        port.attach_explorable(Rc::clone(&ideal) as Rc<dyn ExplorableDevice>);
         Some(ideal)
     }
 
@@ -290,7 +291,9 @@ impl Device for Ideal {
             ..described
         })
     }
+}
 
+impl ExplorableDevice for Ideal {
     fn queues(&self) -> u32 {
         u32::try_from(self.queues.borrow().all.len()).expect("queues are counted in 32 bits")
     }

@@ -10,6 +10,7 @@
 use std::panic::Location;
 use std::rc::Rc;
 
+use crate::ExplorableDevice;
 use crate::code::Code;
 use crate::kernel::{Issued, Kernel, SendCall, SlotState, Stop};
 use crate::{ActorId, Blocked, End, HostId, Span, Time, Work};
@@ -34,185 +35,9 @@ pub trait Device {
         let _ = (kernel, actor);
     }
 
-    /// Number of queues of the device from which an explorer can let something arrive; 0 for a
-    /// device that decides itself.
-    fn queues(&self) -> u32 {
-        0
-    }
-
-    /// What would arrive next from a queue.
-    fn head(&self, queue: u32) -> Option<QueueHead> {
-        let _ = queue;
-        None
-    }
-
-    /// The queue from which something arrives first if nobody prefers another. It depends on the
-    /// run alone, not on the numbers that earlier runs have given to queues.
-    fn first_queue(&self) -> Option<u32> {
-        (0..self.queues()).find(|&queue| self.head(queue).is_some())
-    }
-
-    /// Lets the head of a queue arrive.
-    fn deliver(&self, kernel: &mut Kernel, queue: u32) {
-        let _ = (kernel, queue);
-    }
-
-    /// The steps that have to come before the head of a queue can arrive, besides the arrival of
-    /// what was before it there: as far as its sender has not [chosen](Device::chooses), because
-    /// then it is [`QueueHead::cause`] alone.
-    fn causes(&self, queue: u32, into: &mut Vec<u32>) {
-        into.extend(self.head(queue).map(|head| head.cause));
-    }
-
-    /// What an actor has asked in this run whose answer may depend on the order in which things
-    /// arrive from different queues.
-    fn chooses(&self, actor: ActorId) -> Choosing {
-        let _ = actor;
-        Choosing::Always
-    }
-
-    /// Returns true if a queue holds messages that receives from any source take.
-    fn holds_messages(&self, queue: u32) -> bool {
-        let _ = queue;
-        true
-    }
-
-    /// Returns true if a parked actor that was woken stands before a choice of the explorer, and
-    /// does not simply go on.
-    fn stops(&self, actor: ActorId) -> bool {
-        let _ = actor;
-        false
-    }
-
-    /// The explorer lets an actor that [stopped](Device::stops) go on.
-    fn goes_on(&self, actor: ActorId) {
-        let _ = actor;
-    }
-
-    /// Shows what came in this run where an actor takes what comes from anybody, in order. Nothing
-    /// for a device that does not remember it.
-    fn received(&self, show: &mut dyn FnMut(&Received)) {
-        let _ = show;
-    }
-
-    /// Returns true if actors that are parked for the device stand before choices of the explorer:
-    /// [`Device::branches`].
-    fn has_branches(&self) -> bool {
-        false
-    }
-
-    /// What a parked actor could do next. One of these is the actor's next step.
-    fn branches(&self, actor: ActorId, into: &mut Vec<Branch>) {
-        let _ = (actor, into);
-    }
-
-    /// The steps that have to come before a branch of an actor that [draws](Branch::draws), besides
-    /// those of the actor itself.
-    fn branch_causes(&self, actor: ActorId, into: &mut Vec<u32>) {
-        let _ = (actor, into);
-    }
-
-    /// Does what a branch of a parked actor means; the actor goes on after that. A text says what
-    /// is wrong with it.
-    ///
-    /// # Errors
-    /// The text, with which the actor fails.
-    fn take_branch(&self, kernel: &mut Kernel, actor: ActorId, number: u32) -> Result<(), String> {
-        let _ = (kernel, actor, number);
-        Ok(())
-    }
-
-    /// Returns true if the end of the run says nothing, because other runs go on where this one has
-    /// stopped an actor.
-    fn is_covered(&self) -> bool {
-        false
-    }
-
-    /// A fingerprint of all that decides what can happen from here on, if that is in the device
-    /// alone and its actors have no state of their own.
-    fn state(&self) -> Option<(u64, u64)> {
-        None
-    }
-
-    /// Returns the next arrival from a queue, in words, and the place of the call that has sent it.
-    /// The names are filled in by others.
-    fn describe_head(&self, queue: u32) -> Option<Blocked> {
-        let _ = queue;
-        None
-    }
-
-    /// A queue in words.
-    fn queue_name(&self, queue: u32) -> String {
-        format!("queue {queue}")
-    }
-
-    /// What was left unfinished at the end of a run, in words.
-    fn leftovers(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     /// Returns the event that a parked actor waits for, in words; `None` if the device does not
     /// know the actor. The names of actor and host are filled in by the kernel.
     fn describe(&self, actor: ActorId) -> Option<Blocked>;
-}
-
-/// What came to an actor that would have taken the same from others.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Received {
-    /// Who took it.
-    pub by: ActorId,
-    /// From whom it came.
-    pub from: ActorId,
-    /// Where the program asked for it.
-    pub location: &'static Location<'static>,
-}
-
-/// Something that an actor which is parked for a device could do next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Branch {
-    /// Its name among all that the actor may ever do, below 2^24.
-    pub number: u32,
-    /// Another actor whose part of the device it reads or changes.
-    pub also: Option<ActorId>,
-    /// The step that made it possible, if that was one of another actor; otherwise
-    /// [`QueueHead::BEFORE`].
-    pub cause: u32,
-    /// True if it only decides how the actor goes on:
-    /// [`StepKind::Choose`](crate::StepKind::Choose), which depends only on what arrives at an
-    /// actor that [chooses](Device::chooses).
-    pub draws: bool,
-}
-
-/// How much of the order in which things arrive an actor can tell.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Choosing {
-    /// Nothing: it asks by name and waits.
-    #[default]
-    Never,
-    /// It receives from any source: the order of the [messages](Device::holds_messages), and of
-    /// nothing else.
-    Sources,
-    /// Everything: it tests, or waits for any of several things.
-    Always,
-}
-
-/// What would arrive next from a queue of a device.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct QueueHead {
-    /// For which actor.
-    pub to: ActorId,
-    /// Which actor put it there.
-    pub from: ActorId,
-    /// The how manyth of its queue it is, from 1.
-    pub place: u32,
-    /// The step in which it was put there, [`QueueHead::BEFORE`] if that was before the first; see
-    /// [`Kernel::present_step`].
-    pub cause: u32,
-}
-
-impl QueueHead {
-    /// Before the first step.
-    pub const BEFORE: u32 = u32::MAX;
 }
 
 /// Tokens are below this number.
@@ -382,8 +207,14 @@ impl DevicePort {
 
     /// Makes `device` the one that the kernel tells of ends and timers.
     pub fn attach(&self, device: Rc<dyn Device>) {
+        self.kernel.borrow_mut().device = Some(device);
+    }
+
+    /// Attaches a device whose arrivals are steps of an explorer.
+    pub fn attach_explorable(&self, device: Rc<dyn ExplorableDevice>) {
         let mut kernel = self.kernel.borrow_mut();
         kernel.branches = device.has_branches();
+        kernel.explorable = Some(Rc::clone(&device));
         kernel.device = Some(device);
     }
 

@@ -17,7 +17,6 @@ use std::rc::{Rc, Weak};
 use std::task::Waker;
 
 use crate::code::{Code, Kinds};
-use crate::device::Device;
 use crate::operation::TICKET_MAX;
 use crate::timers::Timers;
 use crate::trace::TraceSink;
@@ -25,6 +24,7 @@ use crate::{
     ActorId, Answer, Choice, Clock, Digest, DiskId, End, Failure, HostId, Resource, Span, Stream,
     Time, Transition,
 };
+use crate::{Device, ExplorableDevice};
 
 mod activities;
 mod actors;
@@ -162,6 +162,8 @@ pub struct Kernel {
     pub(crate) trace: Option<TraceSink>,
     pub(crate) host_states: hosts::HostStates,
     pub(crate) device: Option<Rc<dyn Device>>,
+    /// The same device if an explorer decides what arrives from it.
+    pub(crate) explorable: Option<Rc<dyn ExplorableDevice>>,
     /// True if the device wants [`Device::progress`] to be called.
     pub(crate) device_waits: bool,
     pub(crate) console: Option<Rc<dyn crate::Console>>,
@@ -258,6 +260,7 @@ impl Kernel {
             trace: None,
             host_states: hosts::HostStates::default(),
             device: None,
+            explorable: None,
             device_waits: false,
             console: None,
             namer: |actor| format!("actor-{actor}"),

@@ -67,6 +67,7 @@ mod control;
 mod device;
 mod digest;
 mod execution;
+mod explorable;
 mod footprint;
 mod invariant;
 mod io;
@@ -94,11 +95,10 @@ pub use chooser::{BadSchedule, Candidate, Choice, Chooser, Clock, Replay, Schedu
 pub use console::{Console, Level, LogLine};
 pub use constant::Constant;
 pub use control::{Control, Knob, Link, LinkState, PowerStates};
-pub use device::{
-    Branch, Choosing, DEVICE_TOKENS, Device, DevicePort, Parked, QueueHead, Received,
-};
+pub use device::{DEVICE_TOKENS, Device, DevicePort, Parked};
 pub use digest::Digest;
 pub use execution::Execution;
+pub use explorable::{Branch, Choosing, ExplorableDevice, QueueHead, Received};
 pub use footprint::{Executed, Footprint, Offer, StepKind};
 pub use kernel::{Hosts, Kernel, SendCall};
 pub use mailbox::Mailbox;

@@ -385,7 +385,7 @@ impl Simulation {
         }
         self.dismiss();
         let mut kernel = self.kernel.borrow_mut();
-        kernel.device = None;
+        (kernel.device, kernel.explorable) = (None, None);
         Report {
             outcome,
             time: kernel.now,

@@ -163,7 +163,7 @@ impl Kernel {
 
     fn device_branches(&self, actor: u32) -> Vec<Branch> {
         let mut branches = Vec::new();
-        if let Some(device) = &self.device {
+        if let Some(device) = &self.explorable {
             device.branches(ActorId(actor), &mut branches);
         }
         branches
@@ -357,7 +357,7 @@ impl Kernel {
     /// An actor that was woken by the device and does not stop before a choice; it has its answer
     /// now.
     pub(crate) fn take_woken(&mut self) -> Option<u32> {
-        let device = self.device.clone()?;
+        let device = self.explorable.clone()?;
         let woken = |(index, record): (usize, &super::ActorRecord)| {
             let is_woken =
                 |slot: &Slot| slot.state == SlotState::Fired && slot.code == Code::DEVICE;

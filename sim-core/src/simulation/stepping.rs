@@ -33,8 +33,8 @@ use crate::code::{Code, Kinds};
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
 use crate::outcome::panic_message;
 use crate::{
-    Actor, ActorId, Answer, Branch, Choosing, Clock, Device, Digest, Executed, Failure, Footprint,
-    HostId, Offer, Outcome, QueueHead, StepKind, Transition, WaitGraph,
+    Actor, ActorId, Answer, Branch, Choosing, Clock, Digest, Executed, ExplorableDevice, Failure,
+    Footprint, HostId, Offer, Outcome, QueueHead, StepKind, Transition, WaitGraph,
 };
 
 /// Something that may fail.
@@ -49,7 +49,7 @@ pub struct Stepper {
     build: Box<dyn Fn() -> Simulation>,
     start: Box<dyn Fn(&mut Simulation)>,
     simulation: Simulation,
-    device: Option<Rc<dyn Device>>,
+    device: Option<Rc<dyn ExplorableDevice>>,
     failures: Vec<Failure>,
     /// How many failures had been there after the step before.
     failures_before: usize,
@@ -218,7 +218,7 @@ impl Stepper {
         (self.start)(&mut self.simulation);
         self.let_fail();
         self.device
-            .clone_from(&self.simulation.kernel.borrow().device);
+            .clone_from(&self.simulation.kernel.borrow().explorable);
         self.settle();
         self.let_time_pass();
         self.failures_before = self.failures.len();
@@ -267,7 +267,7 @@ impl Stepper {
     }
 
     /// An actor that can take a step: the first, or if there are only queues the one that the device
-    /// [prefers](Device::first_queue). The same after the same steps, whatever other runs there have been.
+    /// [prefers](ExplorableDevice::first_queue). The same after the same steps, whatever other runs there have been.
     #[must_use]
     pub fn first_able(&self) -> Option<u32> {
         let kernel = self.simulation.kernel.borrow();
@@ -677,7 +677,12 @@ impl Drop for Stepper {
 
 /// Adds what has to come before a branch of an actor.
 #[cold]
-fn add_causes(device: Option<&Rc<dyn Device>>, actor: u32, branch: Branch, into: &mut Vec<u32>) {
+fn add_causes(
+    device: Option<&Rc<dyn ExplorableDevice>>,
+    actor: u32,
+    branch: Branch,
+    into: &mut Vec<u32>,
+) {
     if let Some(device) = device.filter(|_| branch.draws) {
         device.branch_causes(ActorId(actor), into);
     }
@@ -685,7 +690,12 @@ fn add_causes(device: Option<&Rc<dyn Device>>, actor: u32, branch: Branch, into:
 
 /// Lets a device do what a branch of an actor means.
 #[cold]
-fn take_branch(device: &Rc<dyn Device>, kernel: &mut crate::Kernel, actor: u32, branch: Branch) {
+fn take_branch(
+    device: &Rc<dyn ExplorableDevice>,
+    kernel: &mut crate::Kernel,
+    actor: u32,
+    branch: Branch,
+) {
     let taken = device.take_branch(kernel, ActorId(actor), branch.number);
     if let Err(message) = taken {
         kernel.fail(actor, message, false);
@@ -733,7 +743,7 @@ impl Simulation {
             drop(catch_unwind(AssertUnwindSafe(|| drop(watch))));
         }
         let mut kernel = self.kernel.borrow_mut();
-        kernel.device = None;
+        (kernel.device, kernel.explorable) = (None, None);
         kernel.dying.clear();
         kernel.recycle();
         self.polls = 0;

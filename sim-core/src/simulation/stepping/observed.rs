@@ -10,7 +10,7 @@ use crate::{ActorId, Blocked, Received, SendCall};
 
 impl Stepper {
     /// Whether every actor that is not a daemon has ended, or the run is
-    /// [covered](crate::Device::is_covered) by others.
+    /// [covered](crate::ExplorableDevice::is_covered) by others.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.simulation.kernel.borrow().live == 0 || self.is_covered()

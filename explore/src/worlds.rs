@@ -1,14 +1,16 @@
-//! Machines under the search: a world of processes that react to what arrives, instead of a program.
+//! Machines under the search: a world of processes that react to what arrives, instead of a
+//! program.
 //!
-//! What a process could do next are its branches: the next call of its program, the next packet of one of its wires, and so
-//! on. All branches of one process depend on each other, branches of different processes do not, unless the world says that one
-//! also touches another process. A branch that somebody else made possible happens after the step that did.
+//! What a process could do next are its branches: the next call of its program, the next packet of
+//! one of its wires, and so on. All branches of one process depend on each other, branches of
+//! different processes do not, unless the world says that one also touches another process. A
+//! branch that somebody else made possible happens after the step that did.
 //!
-//! The kernel, its schedules and the searches are those of programs: each process is an actor that waits for a device, and the
-//! device is the world.
+//! The kernel, its schedules and the searches are those of programs: each process is an actor that
+//! waits for a device, and the device is the world.
 //!
-//! *Not modelled*: that a step of one process makes a branch of another impossible. A world must not do that; the search then
-//! stops, because a branch that was planned is not there.
+//! *Not modelled*: that a step of one process makes a branch of another impossible. A world must
+//! not do that; the search then stops, because a branch that was planned is not there.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -36,7 +38,8 @@ pub trait World {
     /// What is wrong with the world then.
     fn take(&mut self, process: u32, branch: u32, step: u32) -> Result<(), String>;
 
-    /// A fingerprint of all that decides what can happen from here on, for [`Reduction::States`](crate::Reduction::States).
+    /// A fingerprint of all that decides what can happen from here on, for
+    /// [`Reduction::States`](crate::Reduction::States).
     fn fingerprint(&self) -> Option<(u64, u64)> {
         None
     }
@@ -45,7 +48,8 @@ pub trait World {
 /// Something that a process could do next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WorldBranch {
-    /// Its name among all that the process may ever do, below 2^24; the same in all orders of steps.
+    /// Its name among all that the process may ever do, below 2^24; the same in all orders of
+    /// steps.
     pub number: u32,
     /// Another process whose state it reads or changes, beyond adding to what waits for it.
     pub also: Option<u32>,
@@ -82,7 +86,8 @@ pub fn stepper<W: World + 'static>(make: impl Fn() -> W + 'static) -> (Stepper, 
     (stepper, shared)
 }
 
-/// The whole life of an actor whose steps are the [branches](ExplorableDevice::branches) of a device.
+/// The whole life of an actor whose steps are the [branches](ExplorableDevice::branches) of a
+/// device.
 pub async fn stand(port: DevicePort) {
     let mut parked: Option<Parked> = None;
     poll_fn(|_| {

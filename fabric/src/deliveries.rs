@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::panic::Location;
 
-use mpi::causes::Reason;
+use mpi::exploration::Reason;
 
 /// A packet that has arrived.
 #[derive(Clone, Copy, Debug)]

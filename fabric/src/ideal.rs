@@ -21,8 +21,8 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mpi::causes::Reason;
 use mpi::channel::{Event, Header, Interest, Packet, Settings, Token};
+use mpi::exploration::Reason;
 use mpi::{Envelope, Process};
 use sim_core::{
     ActorId, Blocked, Branch, Choosing, Device, DevicePort, End, ExplorableDevice, Kernel,

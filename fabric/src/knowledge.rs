@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use mpi::Buffer;
-use mpi::causes::{Causes, Reason};
+use mpi::exploration::{CausalityHooks, Reason};
 use sim_core::{Choosing, DevicePort, Digest, SendCall};
 
 use crate::deliveries::Deliveries;
@@ -156,7 +156,7 @@ impl RankCauses {
     }
 }
 
-impl Causes for RankCauses {
+impl CausalityHooks for RankCauses {
     fn step(&self) -> u32 {
         self.all.port.with(|kernel| kernel.present_step())
     }

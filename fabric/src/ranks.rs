@@ -12,8 +12,10 @@ use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
-use mpi::causes::Causes;
 use mpi::channel::{Channel, Event, Header, Interest, Level, Packet, Posting, Settings, Token};
+use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
+use mpi::exploration::CausalityHooks;
+use mpi::exploration::ExplorationHooks;
 use mpi::{Envelope, Process};
 use sim_core::{ActorId, Blocked, Device, DevicePort, Kernel, Observed, Parked, Time};
 
@@ -459,10 +461,6 @@ impl<C: Carrier> Channel for RankChannel<C> {
         &self.device.ranks().settings
     }
 
-    fn now(&self) -> f64 {
-        self.device.ranks().port.now().as_secs()
-    }
-
     fn max_packet(&self) -> u64 {
         u64::MAX
     }
@@ -484,19 +482,27 @@ impl<C: Carrier> Channel for RankChannel<C> {
         self.device.ranks().is_quiet(self.rank) && self.device.is_quiet(self.rank)
     }
 
-    fn may_look(&self) -> bool {
-        if let Some(journal) = &mut *self.device.ranks().journal.borrow_mut() {
-            journal.note_look(self.rank);
+    fn park(&self, waker: Option<&Waker>, interest: Interest) {
+        if let Some(waker) = waker {
+            if let Some(causes) = &self.causes
+                && !self.device.ranks().port.is_own_waker(waker)
+            {
+                // A combinator that may wait for something else too.
+                causes.choose();
+            }
+            self.device.ranks().park(self.rank, waker);
         }
-        self.device.may_look(self.rank)
+        self.device.parked(self.rank, interest);
     }
 
-    fn causes(&self) -> Option<&dyn Causes> {
-        self.causes.as_ref().map(|causes| causes as &dyn Causes)
+    fn undelivered(&self) -> Vec<(Envelope, u64)> {
+        self.device.undelivered(self.rank)
     }
+}
 
-    fn note_source(&self, source: u32, location: &'static Location<'static>) {
-        self.device.note_source(self.rank, source, location);
+impl<C: Carrier> RankHost for RankChannel<C> {
+    fn now(&self) -> f64 {
+        self.device.ranks().port.now().as_secs()
     }
 
     fn timer(&self, seconds: f64, token: Token) {
@@ -507,32 +513,9 @@ impl<C: Carrier> Channel for RankChannel<C> {
         self.device.compute(self.rank, flops, token);
     }
 
-    fn park(&self, waker: &Waker, interest: Interest) {
-        if let Some(causes) = &self.causes
-            && !self.device.ranks().port.is_own_waker(waker)
-        {
-            // A combinator that may wait for something else too.
-            causes.choose();
-        }
-        self.device.ranks().park(self.rank, waker);
-        self.device.parked(self.rank, interest);
-    }
-
-    fn shut(&self) {
-        self.device.ranks().shut(self.rank);
-    }
-
-    fn stay_parked(&self, interest: Interest) {
-        self.device.parked(self.rank, interest);
-    }
-
     fn linger(&self) {
         let actor = self.device.ranks().port.actor(actor(self.rank));
         actor.daemonize();
-    }
-
-    fn undelivered(&self) -> Vec<(Envelope, u64)> {
-        self.device.undelivered(self.rank)
     }
 
     fn host_name(&self) -> String {
@@ -557,6 +540,33 @@ impl<C: Carrier> Channel for RankChannel<C> {
         let message = format!("called abort with code {code}");
         let fail = |kernel: &mut Kernel| kernel.fail_actor(actor(self.rank), message);
         self.device.ranks().port.with(fail);
+    }
+}
+
+impl<C: Carrier> RemoteMemory for RankChannel<C> {}
+
+impl<C: Carrier> ConnectionLifecycle for RankChannel<C> {
+    fn shut(&self) {
+        self.device.ranks().shut(self.rank);
+    }
+}
+
+impl<C: Carrier> ExplorationHooks for RankChannel<C> {
+    fn may_look(&self) -> bool {
+        if let Some(journal) = &mut *self.device.ranks().journal.borrow_mut() {
+            journal.note_look(self.rank);
+        }
+        self.device.may_look(self.rank)
+    }
+
+    fn causality(&self) -> Option<&dyn CausalityHooks> {
+        self.causes
+            .as_ref()
+            .map(|causes| causes as &dyn CausalityHooks)
+    }
+
+    fn note_source(&self, source: u32, location: &'static Location<'static>) {
+        self.device.note_source(self.rank, source, location);
     }
 }
 

@@ -17,11 +17,10 @@
 //! Units: seconds, flop, bytes.
 
 use std::fmt;
-use std::panic::Location;
 use std::task::Waker;
 
-use crate::causes::Causes;
 use crate::connection::Failure;
+use crate::exploration::ExplorationHooks;
 use crate::{Buffer, Connections, Envelope, Limits, Overhead};
 
 /// Something that a channel was asked to tell the end of; chosen by the message layer.
@@ -430,52 +429,30 @@ impl Settings {
     }
 }
 
-/// One rank's view of a device and of its world.
-pub trait Channel {
-    /// The number of this rank, from 0.
+/// One rank's view of a device: packets out, events in.
+///
+/// What not every device has is a trait of its own, whose methods do nothing by default.
+pub trait Channel: RankHost + RemoteMemory + ConnectionLifecycle + ExplorationHooks {
+    /// Returns the number of this rank, from 0.
     fn rank(&self) -> u32;
 
-    /// The number of ranks.
+    /// Returns the number of ranks.
     fn size(&self) -> u32;
 
-    /// The parameters of the message layer.
+    /// Returns the parameters of the message layer.
     fn settings(&self) -> &Settings;
 
-    /// The time in seconds since an arbitrary moment, the same for all ranks.
-    fn now(&self) -> f64;
-
-    /// The largest payload of a packet, in bytes.
+    /// Returns the largest payload of a packet, in bytes.
     fn max_packet(&self) -> u64;
 
     /// Sends a packet to a rank.
     fn post(&self, peer: u32, packet: Packet);
 
-    /// A message is about to be announced to a rank by an [`Header::Rts`]. Until its data are
-    /// posted, it is given back, or the rank is lost, the channel may let the rank fetch it, and
-    /// tell [`Event::Taken`] instead of the CTS. Called where [limits](crate::Limits) are set.
-    fn offer(&self, peer: u32, send: Token, message: &Buffer) {
-        let _ = (peer, send, message);
-    }
-
-    /// A receive is about to clear the message of so many bytes that a rank has announced, by an
-    /// [`Header::Cts`]: the channel may provide memory in which it arrives; or fetch it, tell
-    /// [`Event::Fetched`], and let the sender's channel tell [`Event::Taken`]. Called where
-    /// [limits](crate::Limits) are set.
-    fn expect(&self, peer: u32, send: Token, receive: Token, length: u64) {
-        let _ = (peer, send, receive, length);
-    }
-
-    /// Memory of a receive that nobody needs any more, because that in which the message has
-    /// arrived has taken its place. A channel that provides memory for messages may use it again.
-    fn recycle(&self, memory: Vec<u8>) {
-        drop(memory);
-    }
-
     /// Lets a detached message leave from the rank that sent it to this one: a packet with its
     /// data.
     fn pull(&self, source: u32, packet: Packet);
 
-    /// The next event, if there is one.
+    /// Returns the next event, if there is one.
     fn poll_event(&self) -> Option<Event>;
 
     /// Returns true if it is known that [`poll_event`](Self::poll_event) has no event.
@@ -483,72 +460,32 @@ pub trait Channel {
         false
     }
 
-    /// Returns true if the rank may look for arrivals now; false if it has to park before.
-    /// Only channels under a model checker let it wait: whether a look comes before or after an
-    /// arrival is then a choice.
-    fn may_look(&self) -> bool {
-        true
-    }
+    /// Says that the rank has nothing to do until the next event, which wakes `waker`; `None` if
+    /// the rank is parked already, and has handled its events without being able to go on.
+    ///
+    /// May be called more than once before that event; it wakes all wakers, because it may concern
+    /// any of them. A rank that parks more than once is woken by any of its `interest`s.
+    fn park(&self, waker: Option<&Waker>, interest: Interest);
 
-    /// A receive or a probe from any source, at this place of the program, has got or seen a
-    /// message of a rank. Channels under a model checker remember it, because another order may be
-    /// possible.
-    fn note_source(&self, source: u32, location: &'static Location<'static>) {
-        let _ = (source, location);
-    }
-
-    /// Whoever takes note of why packets leave; only channels under a model checker have somebody.
-    fn causes(&self) -> Option<&dyn Causes> {
-        None
-    }
-
-    /// Tells [`Event::Elapsed`] after so many seconds.
-    fn timer(&self, seconds: f64, token: Token);
-
-    /// Tells [`Event::Elapsed`] after so many flop on this rank's host.
-    fn compute(&self, flops: f64, token: Token);
-
-    /// Says that the rank has nothing to do until the next event, whoever waits for it. May be said
-    /// more than once before that; the event wakes all wakers, because it may concern any of them.
-    /// A rank that parks more than once is woken by any of its `interest`s.
-    fn park(&self, waker: &Waker, interest: Interest);
-
-    /// Says that the events have been handled and that the rank, which is parked, still has nothing
-    /// to do until the next one.
-    fn stay_parked(&self, interest: Interest) {
-        let _ = interest;
-    }
-
-    /// Says that the rank has ended but for messages that wait at it until somebody receives them,
-    /// and from which it has gone on. If nobody else goes on either, the run is over.
-    fn linger(&self) {}
-    /// Connects, if that has to be done before the program begins; true when it is done.
-    fn open(&self) -> bool {
-        true
-    }
-
-    /// Ends all connections; true when it is done. Called again and again, at each event, when all
-    /// sends are over.
-    fn close(&self) -> bool {
-        true
-    }
-
-    /// The rank takes no packets any more: the requests of others to connect are
-    /// [returned](Event::Returned).
-    fn shut(&self) {}
-
-    /// What has happened to the connections; `None` if there are none to be made.
-    fn connected(&self) -> Option<crate::ConnectionStatistics> {
-        None
-    }
-
-    /// Messages to this rank that had not arrived when the run ended: what they are matched by, and
-    /// their lengths.
+    /// Returns the messages to this rank that had not arrived when the run ended: their envelopes
+    /// and lengths in bytes.
     fn undelivered(&self) -> Vec<(Envelope, u64)> {
         Vec::new()
     }
+}
 
-    /// The name of the host on which the rank runs.
+/// The host of a rank: its clock, its processor and its output.
+pub trait RankHost {
+    /// Returns the time in seconds since an arbitrary moment, the same for all ranks.
+    fn now(&self) -> f64;
+
+    /// Tells [`Event::Elapsed`] after `seconds`.
+    fn timer(&self, seconds: f64, token: Token);
+
+    /// Tells [`Event::Elapsed`] after `flops` flop on this host.
+    fn compute(&self, flops: f64, token: Token);
+
+    /// Returns the name of the host.
     fn host_name(&self) -> String;
 
     /// Prints a line of the program's own output.
@@ -559,4 +496,57 @@ pub trait Channel {
 
     /// Ends the whole run, because the program wants so.
     fn abort(&self, code: i32);
+
+    /// Says that the rank has ended but for messages that wait at it until somebody receives them,
+    /// and from which it has gone on. If nobody else goes on either, the run is over.
+    fn linger(&self) {}
+}
+
+/// Memory of one rank that a device of another may read or write. Used where
+/// [limits](crate::Limits) are set.
+pub trait RemoteMemory {
+    /// Announces `message`, for which a [`Header::Rts`] is about to be posted to `peer`.
+    ///
+    /// Until its data are posted, it is given back, or the rank is lost, the channel may let the
+    /// peer fetch it, and tell [`Event::Taken`] instead of the CTS.
+    fn offer(&self, peer: u32, send: Token, message: &Buffer) {
+        let _ = (peer, send, message);
+    }
+
+    /// Announces a receive of `length` bytes, for which a [`Header::Cts`] is about to be posted to
+    /// `peer`.
+    ///
+    /// The channel may provide memory in which the message arrives; or fetch it, tell
+    /// [`Event::Fetched`], and let the sender's channel tell [`Event::Taken`].
+    fn expect(&self, peer: u32, send: Token, receive: Token, length: u64) {
+        let _ = (peer, send, receive, length);
+    }
+
+    /// Takes the memory of a receive that nobody needs any more, because that in which the message
+    /// has arrived has taken its place. A channel that provides memory may use it again.
+    fn recycle(&self, memory: Vec<u8>) {
+        drop(memory);
+    }
+}
+
+/// Connections between ranks, where they have to be made.
+pub trait ConnectionLifecycle {
+    /// Connects, if that has to be done before the program begins; true when it is done.
+    fn open(&self) -> bool {
+        true
+    }
+
+    /// Ends all connections; true when it is done. Called at each event, when all sends are over.
+    fn close(&self) -> bool {
+        true
+    }
+
+    /// Says that the rank takes no packets any more: the requests of others to connect are
+    /// [returned](Event::Returned).
+    fn shut(&self) {}
+
+    /// Returns the statistics of the connections; `None` if there are none to be made.
+    fn connected(&self) -> Option<crate::ConnectionStatistics> {
+        None
+    }
 }

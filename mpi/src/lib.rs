@@ -56,10 +56,11 @@
 //! *Not modelled* here: how long a message travels. That is the channel's business.
 
 mod api;
-pub mod causes;
+
 pub mod channel;
 mod collectives;
 pub mod connection;
+pub mod exploration;
 mod matching;
 mod protocol;
 

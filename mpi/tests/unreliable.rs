@@ -11,7 +11,9 @@ use std::fmt;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::channel::{Event, Interest, Packet, Token};
+use mpi::exploration::ExplorationHooks;
 use mpi::{Channel, Comm, Level, Limits, Process, Result, Settings, waitall};
 use testing::ranks::pattern;
 
@@ -125,10 +127,6 @@ impl Channel for Reliable {
         &self.settings
     }
 
-    fn now(&self) -> f64 {
-        0.0
-    }
-
     fn max_packet(&self) -> u64 {
         u64::MAX
     }
@@ -150,6 +148,14 @@ impl Channel for Reliable {
         self.net.borrow_mut().inboxes[self.rank as usize].pop_front()
     }
 
+    fn park(&self, _: Option<&Waker>, _: Interest) {}
+}
+
+impl RankHost for Reliable {
+    fn now(&self) -> f64 {
+        0.0
+    }
+
     fn timer(&self, _: f64, _: Token) {
         unreachable!("nothing takes time");
     }
@@ -157,8 +163,6 @@ impl Channel for Reliable {
     fn compute(&self, _: f64, _: Token) {
         unreachable!("nothing takes time");
     }
-
-    fn park(&self, _: &Waker, _: Interest) {}
 
     fn host_name(&self) -> String {
         String::new()
@@ -170,6 +174,12 @@ impl Channel for Reliable {
 
     fn abort(&self, _: i32) {}
 }
+
+impl RemoteMemory for Reliable {}
+
+impl ConnectionLifecycle for Reliable {}
+
+impl ExplorationHooks for Reliable {}
 
 /// Everybody sends messages of all kinds to everybody, twice with each tag.
 async fn exchange(world: Comm) -> Result<()> {

@@ -17,7 +17,9 @@ use std::task::Waker;
 use std::time::Duration;
 
 use mio::{Events, Poll, Token};
+use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::channel::{Event, Interest, Level, Packet, Settings};
+use mpi::exploration::ExplorationHooks;
 use mpi::{Channel, ConnectionStatistics};
 
 use super::clock::{self, Alarm};
@@ -249,10 +251,6 @@ impl<C: DataPath> Channel for TcpChannel<C> {
         &self.0.local.me().settings
     }
 
-    fn now(&self) -> f64 {
-        self.0.local.now()
-    }
-
     fn max_packet(&self) -> u64 {
         super::frame::PAYLOAD_MAX
     }
@@ -273,6 +271,59 @@ impl<C: DataPath> Channel for TcpChannel<C> {
         }
     }
 
+    fn pull(&self, _: u32, _: Packet) {
+        unreachable!("messages are announced here, and not pulled");
+    }
+
+    fn poll_event(&self) -> Option<Event> {
+        if !self.0.local.is_ready() {
+            if C::CARRIES {
+                self.0.connections.borrow_mut().hear_carrier();
+            }
+            self.0.look_now_and_then();
+            self.0.local.expire();
+        }
+        self.0.local.next()
+    }
+
+    fn park(&self, waker: Option<&Waker>, _: Interest) {
+        if let Some(waker) = waker {
+            self.0.local.park(waker);
+        }
+    }
+}
+
+impl<C: DataPath> RankHost for TcpChannel<C> {
+    fn now(&self) -> f64 {
+        self.0.local.now()
+    }
+
+    fn timer(&self, seconds: f64, token: mpi::channel::Token) {
+        self.0.local.timer(seconds, token);
+    }
+
+    fn compute(&self, flops: f64, token: mpi::channel::Token) {
+        self.0.local.compute(flops, token);
+    }
+
+    fn host_name(&self) -> String {
+        self.0.local.me().host.clone()
+    }
+
+    fn print(&self, text: fmt::Arguments<'_>) {
+        self.0.local.print(text);
+    }
+
+    fn log(&self, level: Level, text: fmt::Arguments<'_>) {
+        self.0.local.log(level, text);
+    }
+
+    fn abort(&self, code: i32) {
+        self.0.local.abort(code);
+    }
+}
+
+impl<C: DataPath> RemoteMemory for TcpChannel<C> {
     fn offer(&self, peer: u32, send: mpi::channel::Token, message: &mpi::Buffer) {
         if C::CARRIES && peer != self.0.local.me().rank {
             let mut connections = self.0.connections.borrow_mut();
@@ -292,34 +343,9 @@ impl<C: DataPath> Channel for TcpChannel<C> {
             self.0.connections.borrow_mut().recycle(memory);
         }
     }
+}
 
-    fn pull(&self, _: u32, _: Packet) {
-        unreachable!("messages are announced here, and not pulled");
-    }
-
-    fn poll_event(&self) -> Option<Event> {
-        if !self.0.local.is_ready() {
-            if C::CARRIES {
-                self.0.connections.borrow_mut().hear_carrier();
-            }
-            self.0.look_now_and_then();
-            self.0.local.expire();
-        }
-        self.0.local.next()
-    }
-
-    fn timer(&self, seconds: f64, token: mpi::channel::Token) {
-        self.0.local.timer(seconds, token);
-    }
-
-    fn compute(&self, flops: f64, token: mpi::channel::Token) {
-        self.0.local.compute(flops, token);
-    }
-
-    fn park(&self, waker: &Waker, _: Interest) {
-        self.0.local.park(waker);
-    }
-
+impl<C: DataPath> ConnectionLifecycle for TcpChannel<C> {
     fn open(&self) -> bool {
         self.0.connections.borrow_mut().open_all()
     }
@@ -331,20 +357,6 @@ impl<C: DataPath> Channel for TcpChannel<C> {
     fn connected(&self) -> Option<ConnectionStatistics> {
         Some(self.0.connections.borrow().statistics())
     }
-
-    fn host_name(&self) -> String {
-        self.0.local.me().host.clone()
-    }
-
-    fn print(&self, text: fmt::Arguments<'_>) {
-        self.0.local.print(text);
-    }
-
-    fn log(&self, level: Level, text: fmt::Arguments<'_>) {
-        self.0.local.log(level, text);
-    }
-
-    fn abort(&self, code: i32) {
-        self.0.local.abort(code);
-    }
 }
+
+impl<C: DataPath> ExplorationHooks for TcpChannel<C> {}

@@ -1,8 +1,9 @@
-//! What a model checker asks of a device: the queues from which something can arrive, and the choices
-//! of parked actors.
+//! The questions of a model checker to a device: the queues from which something can arrive, and
+//! the choices of parked actors.
 //!
-//! *Not decided here*: the order of arrivals. Under an explorer no time passes, and each delivery is a
-//! step that the explorer picks; outside of explorers a device decides itself when things arrive.
+//! *Not decided here*: the order of arrivals. Under an explorer no time passes, and each delivery
+//! is a step that the explorer picks; outside of explorers a device decides itself when things
+//! arrive.
 
 use std::panic::Location;
 
@@ -17,14 +18,14 @@ pub trait ExplorableDevice: Device {
         0
     }
 
-    /// What would arrive next from a queue.
+    /// Returns what would arrive next from a queue.
     fn head(&self, queue: u32) -> Option<QueueHead> {
         let _ = queue;
         None
     }
 
-    /// The queue from which something arrives first if nobody prefers another. It depends on the
-    /// run alone, not on the numbers that earlier runs have given to queues.
+    /// Returns the queue from which something arrives first if nobody prefers another. It depends
+    /// on the run alone, not on the numbers that earlier runs have given to queues.
     fn first_queue(&self) -> Option<u32> {
         (0..self.queues()).find(|&queue| self.head(queue).is_some())
     }
@@ -34,15 +35,15 @@ pub trait ExplorableDevice: Device {
         let _ = (kernel, queue);
     }
 
-    /// The steps that have to come before the head of a queue can arrive, besides the arrival of
-    /// what was before it there: as far as its sender has not [chosen](ExplorableDevice::chooses), because
-    /// then it is [`QueueHead::cause`] alone.
+    /// Appends the steps that have to come before the head of a queue can arrive, besides the
+    /// arrival of what was before it there: as far as its sender has not
+    /// [chosen](ExplorableDevice::chooses), because then it is [`QueueHead::cause`] alone.
     fn causes(&self, queue: u32, into: &mut Vec<u32>) {
         into.extend(self.head(queue).map(|head| head.cause));
     }
 
-    /// What an actor has asked in this run whose answer may depend on the order in which things
-    /// arrive from different queues.
+    /// Returns how much an actor could tell, by the questions that it has asked in this run, of the
+    /// order in which things arrive from different queues.
     fn chooses(&self, actor: ActorId) -> Choosing {
         let _ = actor;
         Choosing::Always
@@ -78,22 +79,21 @@ pub trait ExplorableDevice: Device {
         false
     }
 
-    /// What a parked actor could do next. One of these is the actor's next step.
+    /// Appends what a parked actor could do next. One of these is the actor's next step.
     fn branches(&self, actor: ActorId, into: &mut Vec<Branch>) {
         let _ = (actor, into);
     }
 
-    /// The steps that have to come before a branch of an actor that [draws](Branch::draws), besides
-    /// those of the actor itself.
+    /// Appends the steps that have to come before a branch of an actor that [draws](Branch::draws),
+    /// besides those of the actor itself.
     fn branch_causes(&self, actor: ActorId, into: &mut Vec<u32>) {
         let _ = (actor, into);
     }
 
-    /// Does what a branch of a parked actor means; the actor goes on after that. A text says what
-    /// is wrong with it.
+    /// Takes a branch of a parked actor, which continues after that.
     ///
     /// # Errors
-    /// The text, with which the actor fails.
+    /// A text that says what is wrong; the actor fails with it.
     fn take_branch(&self, kernel: &mut Kernel, actor: ActorId, number: u32) -> Result<(), String> {
         let _ = (kernel, actor, number);
         Ok(())
@@ -105,8 +105,8 @@ pub trait ExplorableDevice: Device {
         false
     }
 
-    /// A fingerprint of all that decides what can happen from here on, if that is in the device
-    /// alone and its actors have no state of their own.
+    /// Returns a fingerprint of all that decides what can happen from here on, if that is in the
+    /// device alone and its actors have no state of their own.
     fn state(&self) -> Option<(u64, u64)> {
         None
     }
@@ -118,29 +118,29 @@ pub trait ExplorableDevice: Device {
         None
     }
 
-    /// A queue in words.
+    /// Returns the name of a queue.
     fn queue_name(&self, queue: u32) -> String {
         format!("queue {queue}")
     }
 
-    /// What was left unfinished at the end of a run, in words.
+    /// Describes what was left unfinished at the end of a run.
     fn leftovers(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What came to an actor that would have taken the same from others.
+/// An arrival that the actor would have taken from others, too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Received {
-    /// Who took it.
+    /// The actor that took it.
     pub by: ActorId,
-    /// From whom it came.
+    /// The actor from which it came.
     pub from: ActorId,
-    /// Where the program asked for it.
+    /// The call that asked for it.
     pub location: &'static Location<'static>,
 }
 
-/// Something that an actor which is parked for a device could do next.
+/// A step that an actor which is parked for a device could take next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Branch {
     /// Its name among all that the actor may ever do, below 2^24.
@@ -156,27 +156,27 @@ pub struct Branch {
     pub draws: bool,
 }
 
-/// How much of the order in which things arrive an actor can tell.
+/// The part of the order of arrivals that an actor can tell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Choosing {
     /// Nothing: it asks by name and waits.
     #[default]
     Never,
-    /// It receives from any source: the order of the [messages](ExplorableDevice::holds_messages), and of
-    /// nothing else.
+    /// It receives from any source: the order of the [messages](ExplorableDevice::holds_messages),
+    /// and of nothing else.
     Sources,
     /// Everything: it tests, or waits for any of several things.
     Always,
 }
 
-/// What would arrive next from a queue of a device.
+/// The next arrival from a queue of a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueHead {
-    /// For which actor.
+    /// The actor for which it is.
     pub to: ActorId,
-    /// Which actor put it there.
+    /// The actor that put it there.
     pub from: ActorId,
-    /// The how manyth of its queue it is, from 1.
+    /// Its position among all that its queue has ever held, from 1.
     pub place: u32,
     /// The step in which it was put there, [`QueueHead::BEFORE`] if that was before the first; see
     /// [`Kernel::present_step`].

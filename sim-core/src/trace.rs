@@ -24,7 +24,7 @@ pub struct TraceEvent {
 /// A step of a run, told so that an explorer finds its own step of the same meaning.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Observed {
-    /// A packet arrived from the [queue](crate::Device::queue_name) of this name.
+    /// A packet arrived from the [queue](crate::ExplorableDevice::queue_name) of this name.
     Arrival(String),
     /// An actor looked into its device, to see whether something had arrived.
     Look(ActorId),

@@ -18,7 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::channel::{Event, Header, Interest, Packet, Token};
+use mpi::exploration::ExplorationHooks;
 use mpi::{Buffer, Channel, Comm, FlowReport, Level, Limits, Process, Result, Settings, Waiting};
 
 /// Choice of the packet that is delivered next.
@@ -254,10 +256,6 @@ impl Channel for MemoryChannel {
         &self.settings
     }
 
-    fn now(&self) -> f64 {
-        self.net.borrow().now
-    }
-
     fn max_packet(&self) -> u64 {
         u64::MAX
     }
@@ -276,6 +274,21 @@ impl Channel for MemoryChannel {
             .pop_front()
     }
 
+    fn park(&self, waker: Option<&Waker>, _: Interest) {
+        let Some(waker) = waker else {
+            return;
+        };
+        let endpoint = &mut self.net.borrow_mut().endpoints[self.rank as usize];
+        endpoint.parked = true;
+        endpoint.wakers.push(waker.clone());
+    }
+}
+
+impl RankHost for MemoryChannel {
+    fn now(&self) -> f64 {
+        self.net.borrow().now
+    }
+
     fn timer(&self, seconds: f64, token: Token) {
         let mut net = self.net.borrow_mut();
         let (number, date) = (net.number(), net.now + seconds);
@@ -290,16 +303,6 @@ impl Channel for MemoryChannel {
     /// 1 Gflop/s.
     fn compute(&self, flops: f64, token: Token) {
         self.timer(flops / 1e9, token);
-    }
-
-    fn park(&self, waker: &Waker, _: Interest) {
-        let endpoint = &mut self.net.borrow_mut().endpoints[self.rank as usize];
-        endpoint.parked = true;
-        endpoint.wakers.push(waker.clone());
-    }
-
-    fn shut(&self) {
-        self.net.borrow_mut().shut.push(self.rank);
     }
 
     fn host_name(&self) -> String {
@@ -320,6 +323,16 @@ impl Channel for MemoryChannel {
         self.net.borrow_mut().aborted.get_or_insert(code);
     }
 }
+
+impl RemoteMemory for MemoryChannel {}
+
+impl ConnectionLifecycle for MemoryChannel {
+    fn shut(&self) {
+        self.net.borrow_mut().shut.push(self.rank);
+    }
+}
+
+impl ExplorationHooks for MemoryChannel {}
 
 /// Result of a world.
 #[derive(Debug)]

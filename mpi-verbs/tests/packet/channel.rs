@@ -11,6 +11,8 @@ use std::fmt;
 use std::rc::Rc;
 use std::task::Waker;
 
+use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
+use mpi::exploration::ExplorationHooks;
 use mpi_verbs::{Device, DeviceEvent, LinkId, Options};
 use rdma::{Verbs, VerbsError};
 
@@ -230,10 +232,6 @@ impl<W: World> Channel for PacketChannel<W> {
         &self.settings
     }
 
-    fn now(&self) -> f64 {
-        self.world.now()
-    }
-
     fn max_packet(&self) -> u64 {
         self.device.borrow().options().eager_threshold
     }
@@ -248,18 +246,6 @@ impl<W: World> Channel for PacketChannel<W> {
         self.tell(Event::Packet { source, packet });
         if let Some(token) = notify {
             self.tell(Event::Sent(token));
-        }
-    }
-
-    fn offer(&self, peer: u32, send: Token, message: &Buffer) {
-        if peer != self.world.rank() {
-            self.device.borrow_mut().offer(peer, send, message);
-        }
-    }
-
-    fn expect(&self, peer: u32, _: Token, receive: Token, length: u64) {
-        if peer != self.world.rank() {
-            self.device.borrow_mut().expect(peer, receive, length);
         }
     }
 
@@ -302,29 +288,24 @@ impl<W: World> Channel for PacketChannel<W> {
         }
     }
 
+    fn park(&self, waker: Option<&Waker>, interest: Interest) {
+        if let Some(waker) = waker {
+            self.world.park(waker, interest);
+        }
+    }
+}
+
+impl<W: World> RankHost for PacketChannel<W> {
+    fn now(&self) -> f64 {
+        self.world.now()
+    }
+
     fn timer(&self, seconds: f64, token: Token) {
         self.world.timer(seconds, token);
     }
 
     fn compute(&self, flops: f64, token: Token) {
         self.world.compute(flops, token);
-    }
-
-    fn park(&self, waker: &Waker, interest: Interest) {
-        self.world.park(waker, interest);
-    }
-
-    fn close(&self) -> bool {
-        let (mut device, mut ends) = (self.device.borrow_mut(), self.ends.borrow_mut());
-        let links = device.links();
-        let mut is_done = true;
-        for link in links {
-            if ends.said.insert(link) {
-                device.bye(link);
-            }
-            is_done &= device.is_drained(link) && ends.heard.contains(&link);
-        }
-        is_done
     }
 
     fn host_name(&self) -> String {
@@ -343,3 +324,34 @@ impl<W: World> Channel for PacketChannel<W> {
         self.world.abort(code);
     }
 }
+
+impl<W: World> RemoteMemory for PacketChannel<W> {
+    fn offer(&self, peer: u32, send: Token, message: &Buffer) {
+        if peer != self.world.rank() {
+            self.device.borrow_mut().offer(peer, send, message);
+        }
+    }
+
+    fn expect(&self, peer: u32, _: Token, receive: Token, length: u64) {
+        if peer != self.world.rank() {
+            self.device.borrow_mut().expect(peer, receive, length);
+        }
+    }
+}
+
+impl<W: World> ConnectionLifecycle for PacketChannel<W> {
+    fn close(&self) -> bool {
+        let (mut device, mut ends) = (self.device.borrow_mut(), self.ends.borrow_mut());
+        let links = device.links();
+        let mut is_done = true;
+        for link in links {
+            if ends.said.insert(link) {
+                device.bye(link);
+            }
+            is_done &= device.is_drained(link) && ends.heard.contains(&link);
+        }
+        is_done
+    }
+}
+
+impl<W: World> ExplorationHooks for PacketChannel<W> {}

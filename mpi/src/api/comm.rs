@@ -1,11 +1,11 @@
 //! Communicators: the calls that a program makes.
 //!
-//! Calls that do not wait (`isend`, `irecv`) act at once; those that may wait are futures that act when they are
-//! first polled. A blocking send keeps a share of the buffer, so nothing that the program does later can change the
-//! message; a receive borrows its buffer until it is over.
+//! Calls that do not wait (`isend`, `irecv`) act at once; those that may wait are futures that act
+//! when they are first polled. A blocking send keeps a share of the buffer, so nothing that the
+//! program does later can change the message; a receive borrows its buffer until it is over.
 //!
-//! Ranks in calls and in what they answer are those of the communicator; reports of deadlocks and warnings name the ranks of
-//! the world.
+//! Ranks in calls and in what they answer are those of the communicator; reports of deadlocks and
+//! warnings name the ranks of the world.
 
 use std::fmt;
 use std::future::Future;
@@ -17,6 +17,7 @@ use std::task::{Context, Poll};
 
 use crate::api::group::Members;
 use crate::channel::{Channel, Interest, Level, Token};
+use crate::exploration;
 use crate::protocol::engine::{Engine, SendCall};
 use crate::protocol::process::{Call, Process, Question};
 use crate::protocol::waiting::Waits;
@@ -73,7 +74,7 @@ impl Comm {
     ) -> Self {
         let process = Rc::clone(&self.process);
         process.contexts().begin(context);
-        if process.channel().causes().is_some() {
+        if exploration::is_explored(process.channel()) {
             process.contexts().note_made(context, location);
         }
         Self {
@@ -129,9 +130,7 @@ impl Comm {
     #[must_use]
     #[track_caller]
     pub fn wtime(&self) -> f64 {
-        if let Some(causes) = self.process.channel().causes() {
-            causes.note_clock(Location::caller());
-        }
+        exploration::note_clock(self.process.channel(), Location::caller());
         self.process.now()
     }
 
@@ -366,8 +365,8 @@ impl Comm {
         self.irecv_at(buffer, source.into(), tag.into(), Location::caller())
     }
 
-    /// Sends a message: `MPI_Send`. Over when the buffer could be used again: at once if the message is eager, when
-    /// the data have left if it goes by rendezvous.
+    /// Sends a message: `MPI_Send`. Over when the buffer could be used again: at once if the
+    /// message is eager, when the data have left if it goes by rendezvous.
     ///
     /// # Errors
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
@@ -380,7 +379,8 @@ impl Comm {
     /// Receives a message of at most the length of `buffer`: `MPI_Recv`.
     ///
     /// # Errors
-    /// [`Error::Truncated`] if the message is longer; [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
+    /// [`Error::Truncated`] if the message is longer; [`Error::Rank`] or [`Error::Tag`] for
+    /// arguments out of range.
     #[track_caller]
     pub fn recv<'a>(
         &'a self,
@@ -423,7 +423,8 @@ impl Comm {
         (source, recv_tag): (Source, Tag),
         location: &'static Location<'static>,
     ) -> Result<Status> {
-        // Nothing is sent if the receive is refused, and both are over when the call is, also after an error.
+        // Nothing is sent if the receive is refused, and both are over when the call is, also after
+        // an error.
         let pattern = Ok(self.pattern_or_null(source, recv_tag)?);
         let mut sending = self.isend_at(message, destination, send_tag, location)?;
         let receiving = Recv {
@@ -478,7 +479,8 @@ impl Comm {
                 seen = seen.or_else(|| engine.probe(&pattern));
                 let status = seen?;
                 // Other messages may arrive before the program goes on.
-                let may_go_on = pattern.source.is_some() || process.channel().may_look();
+                let may_go_on =
+                    pattern.source.is_some() || exploration::may_look(process.channel());
                 may_go_on.then_some(status)
             };
             let status = Call::new(&self.process, location, Waits::Probe(pattern), attempt).await;
@@ -487,8 +489,8 @@ impl Comm {
         }
     }
 
-    /// What a receive would get, if there is a message: `MPI_Iprobe`. The first *no* comes at once; asking again
-    /// without anything having happened at this rank waits for its next event.
+    /// What a receive would get, if there is a message: `MPI_Iprobe`. The first *no* comes at once;
+    /// asking again without anything having happened at this rank waits for its next event.
     ///
     /// # Errors
     /// [`Error::Rank`] or [`Error::Tag`] for arguments out of range.
@@ -572,8 +574,8 @@ impl Comm {
         self.process.channel().print(text);
     }
 
-    /// Writes a line to the log, stamped with the time, the rank and its host. Nothing is formatted if the level is
-    /// filtered out.
+    /// Writes a line to the log, stamped with the time, the rank and its host. Nothing is formatted
+    /// if the level is filtered out.
     pub fn log(&self, level: Level, text: fmt::Arguments<'_>) {
         self.process.channel().log(level, text);
     }
@@ -582,7 +584,9 @@ impl Comm {
     pub async fn abort(&self, code: i32) -> ! {
         self.process.channel().abort(code);
         let park = |context: &mut Context<'_>| {
-            self.process.channel().park(context.waker(), Interest::All);
+            self.process
+                .channel()
+                .park(Some(context.waker()), Interest::All);
             Poll::Pending
         };
         std::future::poll_fn(park).await
@@ -661,7 +665,8 @@ impl Drop for Send<'_> {
     }
 }
 
-/// The future of [`Comm::recv`]. Dropped before its end, it is withdrawn; a message that had met it already is lost.
+/// The future of [`Comm::recv`]. Dropped before its end, it is withdrawn; a message that had met it
+/// already is lost.
 #[must_use = "an operation does nothing until it is awaited"]
 #[derive(Debug)]
 pub struct Recv<'a> {

@@ -22,6 +22,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use crate::api::group::{Listed, Members, order_of, table, word};
+use crate::exploration;
 use crate::{Buffer, Comm, Comparison, Error, Group, Result, Tag};
 
 /// The colour of a rank that takes no part in any group, in a record.
@@ -215,7 +216,7 @@ impl Comm {
     /// A context for a new communicator, the same at all ranks. Under a model checker rank 0 tells its group, too, and ranks
     /// compare it with their own.
     async fn agree(&self, group: Option<&Group>, step: Step) -> Result<u32> {
-        let compared = group.filter(|_| self.process().channel().causes().is_some());
+        let compared = group.filter(|_| exploration::is_explored(self.process().channel()));
         let members = |group: &Group| {
             let members = group.members();
             let all = 0..members.count();

@@ -18,8 +18,8 @@
 use std::future::Future;
 use std::panic::Location;
 
-use crate::causes::choose;
 use crate::channel::{Channel, Token};
+use crate::exploration::choose;
 use crate::protocol::engine::{Engine, SendCall, Status};
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;

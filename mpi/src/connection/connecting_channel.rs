@@ -34,9 +34,11 @@ pub use statistics::ConnectionStatistics;
 
 use self::sockets::{Done, Sockets};
 use crate::Envelope;
-use crate::causes::Causes;
 use crate::channel::{Channel, Event, Header, Interest, Level, Packet, Settings, Token};
+use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
+use crate::exploration::CausalityHooks;
+use crate::exploration::ExplorationHooks;
 
 /// How ranks get connected, the same at every rank. Times in seconds, sizes in bytes.
 #[derive(Clone, PartialEq, Debug)]
@@ -477,10 +479,6 @@ impl Channel for Connected {
         self.inner.settings()
     }
 
-    fn now(&self) -> f64 {
-        self.inner.now()
-    }
-
     fn max_packet(&self) -> u64 {
         self.inner.max_packet()
     }
@@ -509,6 +507,26 @@ impl Channel for Connected {
         }
     }
 
+    fn park(&self, waker: Option<&Waker>, interest: Interest) {
+        self.nudge();
+        self.inner.park(waker, interest);
+    }
+
+    fn pull(&self, source: u32, packet: Packet) {
+        // Only what was not announced to be sent on a connection.
+        self.inner.pull(source, packet);
+    }
+
+    fn undelivered(&self) -> Vec<(Envelope, u64)> {
+        self.inner.undelivered()
+    }
+}
+
+impl RankHost for Connected {
+    fn now(&self) -> f64 {
+        self.inner.now()
+    }
+
     fn timer(&self, seconds: f64, token: Token) {
         self.inner.timer(seconds, token);
     }
@@ -517,63 +535,8 @@ impl Channel for Connected {
         self.inner.compute(flops, token);
     }
 
-    fn park(&self, waker: &Waker, interest: Interest) {
-        self.nudge();
-        self.inner.park(waker, interest);
-    }
-
-    fn open(&self) -> bool {
-        self.driver.borrow_mut().open_all(&*self.inner)
-    }
-
-    fn close(&self) -> bool {
-        self.driver.borrow_mut().close_all(&*self.inner)
-    }
-
-    fn offer(&self, peer: u32, send: Token, message: &crate::Buffer) {
-        self.inner.offer(peer, send, message);
-    }
-
-    fn expect(&self, peer: u32, send: Token, receive: Token, length: u64) {
-        self.inner.expect(peer, send, receive, length);
-    }
-
-    fn recycle(&self, memory: Vec<u8>) {
-        self.inner.recycle(memory);
-    }
-
-    fn may_look(&self) -> bool {
-        self.inner.may_look()
-    }
-
-    fn note_source(&self, source: u32, location: &'static Location<'static>) {
-        self.inner.note_source(source, location);
-    }
-
-    fn causes(&self) -> Option<&dyn Causes> {
-        self.inner.causes()
-    }
-
-    fn pull(&self, source: u32, packet: Packet) {
-        // Only what was not announced to be sent on a connection.
-        self.inner.pull(source, packet);
-    }
-
-    fn stay_parked(&self, interest: Interest) {
-        self.nudge();
-        self.inner.stay_parked(interest);
-    }
-
     fn linger(&self) {
         self.inner.linger();
-    }
-
-    fn connected(&self) -> Option<ConnectionStatistics> {
-        Some(self.driver.borrow().statistics(self.inner.now()))
-    }
-
-    fn undelivered(&self) -> Vec<(Envelope, u64)> {
-        self.inner.undelivered()
     }
 
     fn host_name(&self) -> String {
@@ -590,5 +553,47 @@ impl Channel for Connected {
 
     fn abort(&self, code: i32) {
         self.inner.abort(code);
+    }
+}
+
+impl RemoteMemory for Connected {
+    fn offer(&self, peer: u32, send: Token, message: &crate::Buffer) {
+        self.inner.offer(peer, send, message);
+    }
+
+    fn expect(&self, peer: u32, send: Token, receive: Token, length: u64) {
+        self.inner.expect(peer, send, receive, length);
+    }
+
+    fn recycle(&self, memory: Vec<u8>) {
+        self.inner.recycle(memory);
+    }
+}
+
+impl ConnectionLifecycle for Connected {
+    fn open(&self) -> bool {
+        self.driver.borrow_mut().open_all(&*self.inner)
+    }
+
+    fn close(&self) -> bool {
+        self.driver.borrow_mut().close_all(&*self.inner)
+    }
+
+    fn connected(&self) -> Option<ConnectionStatistics> {
+        Some(self.driver.borrow().statistics(self.inner.now()))
+    }
+}
+
+impl ExplorationHooks for Connected {
+    fn may_look(&self) -> bool {
+        self.inner.may_look()
+    }
+
+    fn note_source(&self, source: u32, location: &'static Location<'static>) {
+        self.inner.note_source(source, location);
+    }
+
+    fn causality(&self) -> Option<&dyn CausalityHooks> {
+        self.inner.causality()
     }
 }

@@ -13,8 +13,9 @@ use std::task::{Context, Poll};
 
 use crate::api::communicators::Contexts;
 use crate::api::modes::Attached;
-use crate::causes::{Causes, choose};
 use crate::channel::{Channel, Event, Interest, Token};
+use crate::exploration;
+use crate::exploration::{CausalityHooks, choose};
 use crate::matching::Unexpected;
 use crate::protocol::engine::Engine;
 use crate::protocol::waiting::{Blocked, Waiting, Waits};
@@ -68,7 +69,7 @@ impl Process {
     pub fn new(channel: Box<dyn Channel>) -> Rc<Self> {
         let channel = crate::connection::connecting_channel::connect(channel);
         let mut engine = Engine::default();
-        if channel.causes().is_some() {
+        if exploration::is_explored(&*channel) {
             engine.trace_causes();
         }
         Rc::new(Self {
@@ -163,7 +164,7 @@ impl Process {
     /// [`Process::release`] of a request that was dropped without having been waited for, which a
     /// model checker tells.
     pub(crate) fn forget_request(&self, token: Token) {
-        if self.channel.causes().is_some() {
+        if exploration::is_explored(&*self.channel) {
             self.engine.borrow_mut().note_forgotten(token);
         }
         self.release(token);
@@ -205,7 +206,7 @@ impl Process {
         if engine.is_plain() && !engine.is_done(token) && !engine.is_busy(channel, location) {
             // An attempt would find the same.
             self.wait_in(engine, waits, location);
-            channel.park(context.waker(), waits.interest(engine));
+            channel.park(Some(context.waker()), waits.interest(engine));
             return (token, Poll::Pending);
         }
         let attempt = |engine: &mut Engine, channel: &dyn Channel| attempt(engine, channel, token);
@@ -235,18 +236,18 @@ impl Process {
         attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let channel = &*self.channel;
-        let causes = channel.causes();
+        let causes = exploration::causality(channel);
         if let Some(causes) = causes
             && self.comes_too_soon(causes, engine, waits, location)
         {
             causes.defer();
             self.wait_in(engine, waits, location);
-            channel.park(context.waker(), Interest::All);
+            channel.park(Some(context.waker()), Interest::All);
             return Poll::Pending;
         }
-        if waits.is_look() && !channel.may_look() {
+        if waits.is_look() && !exploration::may_look(channel) {
             self.wait_in(engine, waits, location);
-            channel.park(context.waker(), Interest::All);
+            channel.park(Some(context.waker()), Interest::All);
             return Poll::Pending;
         }
         if !engine.is_busy(channel, location) {
@@ -261,7 +262,7 @@ impl Process {
             engine.is_busy(channel, location);
         }
         self.wait_in(engine, waits, location);
-        channel.park(context.waker(), waits.interest(engine));
+        channel.park(Some(context.waker()), waits.interest(engine));
         Poll::Pending
     }
 
@@ -275,12 +276,12 @@ impl Process {
         }
     }
 
-    /// Whether a wait could be over at once because of what has arrived, and nobody knows yet
-    /// whether the rank waits for anything else at the same time. Notes questions whose answers
+    /// Returns true if a wait could be over at once because of what has arrived, and nobody knows
+    /// yet whether the rank waits for anything else at the same time. Notes questions whose answers
     /// depend on the order of arrivals.
     fn comes_too_soon(
         &self,
-        causes: &dyn Causes,
+        causes: &dyn CausalityHooks,
         engine: &Engine,
         waits: Waits,
         location: &'static Location<'static>,
@@ -313,7 +314,7 @@ impl Process {
             return true;
         };
         blocked.go_on(engine.events());
-        self.channel.stay_parked(waits.interest(engine));
+        self.channel.park(None, waits.interest(engine));
         false
     }
 
@@ -326,7 +327,7 @@ impl Process {
     ) {
         if pattern.source.is_none() {
             let source = u32::try_from(source).expect("ranks are counted in 32 bits");
-            self.channel.note_source(source, location);
+            exploration::note_source(&*self.channel, source, location);
         }
     }
 
@@ -368,7 +369,7 @@ impl Process {
             };
         }
         let mut again = last.first == Some(question) || last.count >= FAILURES_MAX;
-        if self.channel.causes().is_some() {
+        if exploration::is_explored(&*self.channel) {
             // A loop need not begin with the first question.
             again |= last.asked.contains(&question);
             last.asked.push(question);

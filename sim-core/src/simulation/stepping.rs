@@ -1,12 +1,12 @@
 //! A simulation that an explorer drives, one step at a time, and begins anew as often as it likes.
 //!
-//! Time stands still. A *step* executes one transition of one actor and lets that actor go on up to its next operation,
-//! together with the actors that it has created. Nothing else moves, so a run is its list of steps: taking the same
-//! steps again gives the same run, if the program keeps to the contract (no time, no randomness of its own, no memory
-//! shared between actors).
+//! Time stands still. A *step* executes one transition of one actor and lets that actor go on up to
+//! its next operation, together with the actors that it has created. Nothing else moves, so a run
+//! is its list of steps: taking the same steps again gives the same run, if the program keeps to
+//! the contract (no time, no randomness of its own, no memory shared between actors).
 //!
-//! An actor that fails ends alone, so that what the others could still do is explored as well; the failures of a run are
-//! kept in order.
+//! An actor that fails ends alone, so that what the others could still do is explored as well; the
+//! failures of a run are kept in order.
 //!
 //! A time limit is up when nothing else can happen, the one that ends first, as if everything else
 //! took no time; or at any moment, if the explorer [asks for it](Stepper::allow_timeouts). Then
@@ -16,13 +16,19 @@
 //! waits for is there when its turn comes, and otherwise its time is up; the order of the steps
 //! decides.
 //!
-//! Work takes time that the explorer does not know: what has begun is on its way until a step shows somebody that it is over. A
-//! test, a wait for any, a cancellation, a time limit, a host or a link that goes off may come before or after its end. With
-//! [instant transfers](Stepper::use_instant_transfers) a communication is over when both sides have posted it.
+//! Work takes time that the explorer does not know: what has begun is on its way until a step shows
+//! somebody that it is over. A test, a wait for any, a cancellation, a time limit, a host or a link
+//! that goes off may come before or after its end. With [instant
+//! transfers](Stepper::use_instant_transfers) a communication is over when both sides have posted
+//! it.
 //!
-//! *Not modelled*: the end of an actor and the drop of a handle always come after the end of work on its way.
+//! *Not modelled*: the end of an actor and the drop of a handle always come after the end of work
+//! on its way.
 
+mod device;
 mod observed;
+
+use device::{add_causes, footprint_of, take_branch};
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,8 +39,8 @@ use crate::code::{Code, Kinds};
 use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
 use crate::outcome::panic_message;
 use crate::{
-    Actor, ActorId, Answer, Branch, Choosing, Clock, Digest, Executed, ExplorableDevice, Failure,
-    Footprint, HostId, Offer, Outcome, QueueHead, StepKind, Transition, WaitGraph,
+    Actor, ActorId, Answer, Branch, Clock, Digest, Executed, ExplorableDevice, Failure, Footprint,
+    HostId, Offer, Outcome, QueueHead, StepKind, Transition, WaitGraph,
 };
 
 /// Something that may fail.
@@ -71,7 +77,8 @@ pub struct Stepper {
 }
 
 impl Stepper {
-    /// The program that `start` puts into the simulation that `build` makes. `start` is called again for every run.
+    /// The program that `start` puts into the simulation that `build` makes. `start` is called
+    /// again for every run.
     pub fn new(
         build: impl Fn() -> Simulation + 'static,
         start: impl Fn(&mut Simulation) + 'static,
@@ -112,13 +119,15 @@ impl Stepper {
         Self::new(|| Simulation::with_constant_model(1), start)
     }
 
-    /// Lets the time of each wait with a limit be up, as another step of the actor, and begins anew.
+    /// Lets the time of each wait with a limit be up, as another step of the actor, and begins
+    /// anew.
     pub fn allow_timeouts(&mut self) {
         self.timeouts = true;
         self.restart();
     }
 
-    /// Lets work be over as soon as it has begun, as in the formal model of these programs, and begins anew.
+    /// Lets work be over as soon as it has begun, as in the formal model of these programs, and
+    /// begins anew.
     pub fn use_instant_transfers(&mut self) {
         self.transfers_last = false;
         self.restart();
@@ -130,12 +139,13 @@ impl Stepper {
         self.transfers_last
     }
 
-    /// Lets up to `most` of the hosts and links called so fail in a run, at any moment; of all hosts if no name is given. Begins
-    /// anew.
+    /// Lets up to `most` of the hosts and links called so fail in a run, at any moment; of all
+    /// hosts if no name is given. Begins anew.
     ///
-    /// A failure is a step of an actor of its own, *failures*: it draws what fails next, or that nothing more does, and then
-    /// switches it off, and is itself on no host that fails. What fails stays off. The actors of a host end. Transfers over
-    /// a link fail that both sides have posted after it went off; of those on their way none fails, all, or one.
+    /// A failure is a step of an actor of its own, *failures*: it draws what fails next, or that
+    /// nothing more does, and then switches it off, and is itself on no host that fails. What fails
+    /// stays off. The actors of a host end. Transfers over a link fail that both sides have posted
+    /// after it went off; of those on their way none fails, all, or one.
     ///
     /// # Errors
     /// The names of which there is neither a host nor a link.
@@ -229,17 +239,12 @@ impl Stepper {
             .set(Effects::default());
     }
 
-    /// The number of actors so far, dead ones included. They are numbered from 0 here: actor 0 is the one whose
-    /// [`ActorId`] prints as 1. The numbers from there on mean the queues of the device, whose only step is a delivery.
+    /// The number of actors so far, dead ones included. They are numbered from 0 here: actor 0 is
+    /// the one whose [`ActorId`] prints as 1. The numbers from there on mean the queues of the
+    /// device, whose only step is a delivery.
     #[must_use]
     pub fn actors(&self) -> u32 {
         self.simulation.kernel.borrow().count_actors()
-    }
-
-    /// The head of the queue that a number above those of the actors means.
-    fn head(&self, actor: u32) -> Option<QueueHead> {
-        let device = self.device.as_ref()?;
-        device.head(actor.checked_sub(self.actors())?)
     }
 
     /// Whether an actor can take a step.
@@ -266,8 +271,9 @@ impl Stepper {
         queues.find(|&queue| device.head(queue - actors).is_some())
     }
 
-    /// An actor that can take a step: the first, or if there are only queues the one that the device
-    /// [prefers](ExplorableDevice::first_queue). The same after the same steps, whatever other runs there have been.
+    /// An actor that can take a step: the first, or if there are only queues the one that the
+    /// device [prefers](ExplorableDevice::first_queue). The same after the same steps, whatever
+    /// other runs there have been.
     #[must_use]
     pub fn first_able(&self) -> Option<u32> {
         let kernel = self.simulation.kernel.borrow();
@@ -305,20 +311,22 @@ impl Stepper {
         offers.first().map(|offer| offer.choice)
     }
 
-    /// What the next step of an actor would touch, whether or not it can be taken; `None` if the actor has ended or is
-    /// about to begin.
+    /// What the next step of an actor would touch, whether or not it can be taken; `None` if the
+    /// actor has ended or is about to begin.
     #[must_use]
     pub fn next_footprint(&self, actor: u32) -> Option<Footprint> {
         self.simulation.kernel.borrow().next_footprint(actor)
     }
 
-    /// The mailboxes and places of the communications that the latest step has tested, if it was a test of a list.
+    /// The mailboxes and places of the communications that the latest step has tested, if it was a
+    /// test of a list.
     #[must_use]
     pub fn tested(&self) -> &[(u32, u32)] {
         &self.tested
     }
 
-    /// The mailboxes and places of the communications that the pending wait or test of a list of an actor is about.
+    /// The mailboxes and places of the communications that the pending wait or test of a list of an
+    /// actor is about.
     pub fn pending_places(&self, actor: u32, into: &mut Vec<(u32, u32)>) {
         let kernel = self.simulation.kernel.borrow();
         for slot in kernel.actors[actor as usize].slots() {
@@ -336,26 +344,12 @@ impl Stepper {
         self.sender
     }
 
-    /// The steps that the latest step needs if it was a delivery and its [sender](Self::sender) does not [choose](Self::chooses), or
-    /// if it [draws](Branch::draws); [`QueueHead::BEFORE`] may be among them.
+    /// The steps that the latest step needs if it was a delivery and its [sender](Self::sender)
+    /// does not [choose](Self::chooses), or if it [draws](Branch::draws); [`QueueHead::BEFORE`] may
+    /// be among them.
     #[must_use]
     pub fn causes(&self) -> &[u32] {
         &self.causes
-    }
-
-    /// What an actor has asked its device in this run whose answer may depend on the order of arrivals.
-    #[must_use]
-    pub fn chooses(&self, actor: u32) -> Choosing {
-        let device = self.device.as_ref();
-        device.map_or(Choosing::Never, |device| device.chooses(ActorId(actor)))
-    }
-
-    /// Whether a number above those of the actors means a queue with messages that receives from any source take.
-    #[must_use]
-    pub fn holds_messages(&self, queue: u32) -> bool {
-        let number = queue.checked_sub(self.actors());
-        let device = self.device.as_ref().zip(number);
-        device.is_some_and(|(device, number)| device.holds_messages(number))
     }
 
     /// Takes a step. `None` if the actor cannot take it now; then nothing has happened.
@@ -405,33 +399,8 @@ impl Stepper {
         }
     }
 
-    /// Lets the head of a queue of the device arrive.
-    fn deliver(&mut self, actor: u32) -> Option<Executed> {
-        let device = self.device.clone()?;
-        let queue = actor - self.simulation.kernel.borrow().count_actors();
-        let head = device.head(queue)?;
-        self.latest = Executed {
-            footprint: footprint_of(head),
-            answer: 0,
-            alternatives: 1,
-            effects: 0,
-            cause: head.cause,
-        };
-        self.sender = head.from.0;
-        self.causes.clear();
-        device.causes(queue, &mut self.causes);
-        {
-            let mut kernel = self.simulation.kernel.borrow_mut();
-            kernel.effects.set(Effects::default());
-            kernel.step = kernel.step.wrapping_add(1);
-            device.deliver(&mut kernel, queue);
-        }
-        self.settle();
-        Some(self.report(0))
-    }
-
-    /// [`Stepper::execute`] without the shield. What was executed is in `latest`; the answer tells whether others have to be
-    /// looked after.
+    /// [`Stepper::execute`] without the shield. What was executed is in `latest`; the answer tells
+    /// whether others have to be looked after.
     #[inline]
     fn take(&mut self, actor: u32, choice: u32) -> Option<bool> {
         let simulation = &mut self.simulation;
@@ -504,7 +473,8 @@ impl Stepper {
         Some(scan || self.device.is_some() || kernel.needs_looking_after())
     }
 
-    /// Lets those go on that have nothing to choose: new actors, and those that were stopped with an answer.
+    /// Lets those go on that have nothing to choose: new actors, and those that were stopped with
+    /// an answer.
     fn settle(&mut self) {
         loop {
             self.simulation.let_device_progress();
@@ -594,8 +564,8 @@ impl Stepper {
         self.simulation.kernel.borrow().wait_graph()
     }
 
-    /// The choice that a branch of a [`Schedule`](crate::Schedule) means: the position among the steps that the actor can
-    /// take.
+    /// The choice that a branch of a [`Schedule`](crate::Schedule) means: the position among the
+    /// steps that the actor can take.
     #[must_use]
     pub fn choice_of(&self, actor: u32, branch: u32) -> Option<u32> {
         let mut offers = Vec::new();
@@ -646,21 +616,8 @@ impl Stepper {
         }
     }
 
-    /// A fingerprint of all that decides what can happen from here on, if the device knows it and nobody has failed.
-    #[must_use]
-    pub fn state(&self) -> Option<(u64, u64)> {
-        let device = self.device.as_ref().filter(|_| self.failures.is_empty());
-        device.and_then(|device| device.state())
-    }
-
-    /// What the device tells of what was left unfinished, in words.
-    #[must_use]
-    pub fn leftovers(&self) -> Vec<String> {
-        let device = self.device.as_ref().filter(|_| !self.is_covered());
-        device.map_or_else(Vec::new, |device| device.leftovers())
-    }
-
-    /// A fingerprint of all objects: who waits where, and what has been posted. What actors know is not in it.
+    /// A fingerprint of all objects: who waits where, and what has been posted. What actors know is
+    /// not in it.
     #[must_use]
     pub fn object_digest(&self) -> Digest {
         self.simulation.kernel.borrow().object_digest()
@@ -672,42 +629,6 @@ impl Drop for Stepper {
     fn drop(&mut self) {
         self.device = None;
         self.simulation.recycle();
-    }
-}
-
-/// Adds what has to come before a branch of an actor.
-#[cold]
-fn add_causes(
-    device: Option<&Rc<dyn ExplorableDevice>>,
-    actor: u32,
-    branch: Branch,
-    into: &mut Vec<u32>,
-) {
-    if let Some(device) = device.filter(|_| branch.draws) {
-        device.branch_causes(ActorId(actor), into);
-    }
-}
-
-/// Lets a device do what a branch of an actor means.
-#[cold]
-fn take_branch(
-    device: &Rc<dyn ExplorableDevice>,
-    kernel: &mut crate::Kernel,
-    actor: u32,
-    branch: Branch,
-) {
-    let taken = device.take_branch(kernel, ActorId(actor), branch.number);
-    if let Err(message) = taken {
-        kernel.fail(actor, message, false);
-    }
-}
-
-/// What a delivery touches.
-const fn footprint_of(head: QueueHead) -> Footprint {
-    Footprint {
-        kind: StepKind::Deliver,
-        object: head.to.0,
-        detail: head.place,
     }
 }
 

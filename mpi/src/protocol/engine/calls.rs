@@ -2,8 +2,8 @@
 //! operations that are over before they begin.
 
 use super::{Engine, NOTHING, Place, State, Status};
-use crate::causes::choose;
 use crate::channel::{Channel, Header, Token};
+use crate::exploration::choose;
 use crate::matching::{Content, Unexpected};
 use crate::protocol::defect::Defect;
 use crate::{Buffer, Envelope, Pattern};

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use super::{Engine, Place, SendCall, State};
-use crate::causes::choose;
 use crate::channel::{Channel, Header, Token};
+use crate::exploration::choose;
 use crate::protocol::flow_control::{Car, Kind};
 use crate::{Buffer, Envelope, Error, Pattern, Placement, Status};
 

@@ -1,8 +1,9 @@
-//! Which arrivals ended operations, where somebody wants to know it: see [`crate::causes`].
+//! Which arrivals ended operations, where somebody wants to know it: see [`crate::exploration`].
 
 use super::{Engine, Place, State};
-use crate::causes::Reason;
 use crate::channel::{Channel, Token};
+use crate::exploration::Reason;
+use crate::exploration::causality;
 use crate::matching::Unexpected;
 use crate::{Envelope, Pattern};
 
@@ -75,7 +76,7 @@ impl Engine {
     pub(super) fn note_call(&mut self, channel: &dyn Channel, send: Token) {
         let location = self.operations[send as usize].location;
         if self.provenance().is_some()
-            && let Some(causes) = channel.causes()
+            && let Some(causes) = causality(channel)
         {
             causes.note_call(location);
         }
@@ -85,7 +86,7 @@ impl Engine {
     pub(super) fn note_message(&mut self, channel: &dyn Channel, send: Token) {
         let location = self.operations[send as usize].location;
         if let Some(provenance) = self.provenance()
-            && let Some(causes) = channel.causes()
+            && let Some(causes) = causality(channel)
         {
             causes.note_send(location);
             provenance.origins[send as usize].message = causes.take_message();
@@ -111,14 +112,14 @@ impl Engine {
         };
         let message = |token: Token| provenance.origins[token as usize].message;
         let messages: Vec<u32> = tokens.filter_map(message).collect();
-        let causes = channel.causes().filter(|_| !messages.is_empty());
+        let causes = causality(channel).filter(|_| !messages.is_empty());
         causes.is_some_and(|causes| !causes.may_leave(&messages))
     }
 
     /// A receive is posted.
     pub(super) fn note_posted(&mut self, channel: &dyn Channel, receive: Token) {
         if let Some(provenance) = self.provenance()
-            && let Some(causes) = channel.causes()
+            && let Some(causes) = causality(channel)
         {
             let origin = &mut provenance.origins[receive as usize];
             (origin.known, origin.receive) = (causes.known(), causes.post_receive());
@@ -128,7 +129,7 @@ impl Engine {
     /// A packet is about to be handled that has arrived in the present step.
     pub(super) fn note_arrival(&mut self, channel: &dyn Channel) {
         if let Some(provenance) = self.provenance()
-            && let Some(causes) = channel.causes()
+            && let Some(causes) = causality(channel)
         {
             let arrival = causes.step();
             provenance.arrival = arrival;
@@ -151,7 +152,7 @@ impl Engine {
     /// What follows is an answer to the message that a receive has met.
     pub(super) fn note_answer(&mut self, channel: &dyn Channel, receive: Token, met: Envelope) {
         if let Some(provenance) = self.provenance()
-            && let Some(causes) = channel.causes()
+            && let Some(causes) = causality(channel)
         {
             let origin = &mut provenance.origins[receive as usize];
             origin.met = Some(met);
@@ -167,7 +168,7 @@ impl Engine {
     /// receive is posted before the send in every run of the same order, as far as this can be
     /// known.
     pub(super) fn may_meet_ready(&mut self, channel: &dyn Channel, receive: Token) -> bool {
-        let Some((provenance, causes)) = self.provenance().zip(channel.causes()) else {
+        let Some((provenance, causes)) = self.provenance().zip(causality(channel)) else {
             return true;
         };
         let number = provenance.origins[receive as usize].receive;
@@ -177,7 +178,7 @@ impl Engine {
     /// A receive meets the message of a ready send that could start before it was posted.
     pub(super) fn note_unready(&mut self, channel: &dyn Channel, receive: Token) {
         if let Some(provenance) = self.provenance()
-            && let Some(causes) = channel.causes()
+            && let Some(causes) = causality(channel)
         {
             provenance.origins[receive as usize].unready = causes.call_of(provenance.arrival);
         }
@@ -194,7 +195,7 @@ impl Engine {
     /// No arrival is being handled any more.
     pub(crate) fn note_handled(&mut self, channel: &dyn Channel) {
         if let Some(provenance) = self.provenance()
-            && let Some(causes) = channel.causes()
+            && let Some(causes) = causality(channel)
         {
             provenance.arrival = Reason::NONE;
             causes.because(None);
@@ -249,7 +250,7 @@ impl Engine {
     /// Tells what the program has learnt.
     pub(crate) fn tell_learnt(&mut self, channel: &dyn Channel) {
         if let Some(provenance) = self.provenance()
-            && let Some(causes) = channel.causes()
+            && let Some(causes) = causality(channel)
         {
             for step in provenance.learnt.drain(..) {
                 causes.learn(step);

@@ -1,8 +1,9 @@
 //! What receives: the call, the message that a receive has met, its data, the end.
 
 use super::{Engine, Place, Role, State, status};
-use crate::causes::choose_source;
 use crate::channel::{Channel, Header, Packet, Token};
+use crate::exploration;
+use crate::exploration::choose_source;
 use crate::matching::{Content, Unexpected};
 use crate::{Buffer, Envelope, Error, Pattern};
 
@@ -118,7 +119,7 @@ impl Engine {
         };
         if pattern.source.is_none() {
             let location = self.operations[receive as usize].location;
-            channel.note_source(envelope.source, location);
+            exploration::note_source(channel, envelope.source, location);
         }
         match content {
             Content::Eager(message) => {

@@ -1,5 +1,6 @@
-//! What an explorer learns of the calls of a program, besides its steps: what they are about, what they send, and which
-//! read the time; what came to those that take it from any source; and whether a run is over.
+//! What an explorer learns of the calls of a program, besides its steps: what they are about, what
+//! they send, and which read the time; what came to those that take it from any source; and whether
+//! a run is over.
 //!
 //! *Not modelled*: what messages between mailboxes contain; only a device tells what it carries.
 
@@ -21,7 +22,8 @@ impl Stepper {
         device.is_some_and(|device| device.is_covered())
     }
 
-    /// What came in this run where an actor takes what comes from anybody, as far as the device knows, in order.
+    /// What came in this run where an actor takes what comes from anybody, as far as the device
+    /// knows, in order.
     #[must_use]
     pub fn received(&self) -> Vec<Received> {
         let mut all = Vec::new();
@@ -69,7 +71,8 @@ impl Stepper {
             .unwrap_or_default()
     }
 
-    /// Where the program has read the time in any run so far, although it stands still, as `file:line`.
+    /// Where the program has read the time in any run so far, although it stands still, as
+    /// `file:line`.
     #[must_use]
     pub fn clock_reads(&self) -> Vec<String> {
         let kernel = self.simulation.kernel.borrow();

@@ -16,6 +16,8 @@ use explore::worlds::WorldBranch;
 
 use super::super::{Engine, Operation, Place, Role, SendCall, State};
 use crate::channel::{Channel, Event, Packet, Settings, Token};
+use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
+use crate::exploration::ExplorationHooks;
 use crate::protocol::defect::{Defect, Defects};
 use crate::{Buffer, Envelope, Level, Pattern};
 
@@ -104,10 +106,6 @@ impl Channel for Posted<'_> {
         self.settings
     }
 
-    fn now(&self) -> f64 {
-        0.0
-    }
-
     fn max_packet(&self) -> u64 {
         u64::MAX
     }
@@ -125,6 +123,14 @@ impl Channel for Posted<'_> {
         None
     }
 
+    fn park(&self, _: Option<&std::task::Waker>, _: crate::channel::Interest) {}
+}
+
+impl RankHost for Posted<'_> {
+    fn now(&self) -> f64 {
+        0.0
+    }
+
     fn timer(&self, _: f64, _: Token) {
         unreachable!("nothing takes time");
     }
@@ -132,8 +138,6 @@ impl Channel for Posted<'_> {
     fn compute(&self, _: f64, _: Token) {
         unreachable!("nothing takes time");
     }
-
-    fn park(&self, _: &std::task::Waker, _: crate::channel::Interest) {}
 
     fn host_name(&self) -> String {
         String::new()
@@ -145,6 +149,12 @@ impl Channel for Posted<'_> {
 
     fn abort(&self, _: i32) {}
 }
+
+impl RemoteMemory for Posted<'_> {}
+
+impl ConnectionLifecycle for Posted<'_> {}
+
+impl ExplorationHooks for Posted<'_> {}
 
 impl World {
     pub(super) fn new(settings: Settings, calls: [&[Do]; 2], defect: Option<Defect>) -> Self {

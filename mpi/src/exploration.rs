@@ -1,0 +1,177 @@
+//! The hooks of a model checker: choices that it takes, and why packets leave.
+//!
+//! The protocols call nothing but this file; without a model checker its hooks do nothing.
+//!
+//! A rank that asks for messages by name alone, and never asks what has arrived *by now*, does the
+//! same in whatever order messages of different senders come to it. What it does is then not the
+//! doing of whichever message came last: a packet leaves because of exactly those messages that the
+//! program has waited for before it posted the packet, and an answer of the protocol because of the
+//! message that is answered and of what the program had waited for when it posted the receive.
+//!
+//! A rank *chooses* from its first question on whose answer may depend on the order of arrivals: a
+//! receive or a probe from any source, a test, a wait for some of several operations or in several
+//! places at once, a cancellation, a request that is given up, a buffered send that does not leave
+//! at once, a message that is forwarded.
+//!
+//! A rank that does nothing of this but receive from any source can tell the order of messages and
+//! of announcements alone: receives and messages that both prefer the earlier have one matching.
+//! When the answers and the data of announced messages come it cannot tell.
+
+use std::panic::Location;
+
+use crate::channel::Channel;
+
+/// The conditions under which a packet can leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reason {
+    /// Number of arrivals that the program has waited for before.
+    pub known: u32,
+    /// The step of one more arrival; [`Reason::NONE`] if there is none.
+    pub arrival: u32,
+    /// Number of receives that the rank had posted before the packet, as far as the packet shows
+    /// it.
+    pub receives: u32,
+}
+
+impl Reason {
+    /// No arrival.
+    pub const NONE: u32 = u32::MAX;
+}
+
+/// Hooks of a channel under a model checker; those of all others do nothing.
+pub trait ExplorationHooks {
+    /// Returns true if the rank may look for arrivals now; false if it has to park before.
+    ///
+    /// Only channels under a model checker let it wait: whether a look comes before or after an
+    /// arrival is then a choice.
+    fn may_look(&self) -> bool {
+        true
+    }
+
+    /// Notes that a receive or a probe from any source, at `location`, has got or seen a message
+    /// of `source`: another order may be possible.
+    fn note_source(&self, source: u32, location: &'static Location<'static>) {
+        let _ = (source, location);
+    }
+
+    /// Returns the notes on why packets leave, if they are taken.
+    fn causality(&self) -> Option<&dyn CausalityHooks> {
+        None
+    }
+}
+
+/// Notes on why the packets of one rank leave, for a model checker.
+pub trait CausalityHooks {
+    /// Returns the present step.
+    fn step(&self) -> u32;
+
+    /// Notes that the program has waited for something that arrived in this step.
+    fn learn(&self, step: u32);
+
+    /// Returns the number of arrivals that the program has waited for.
+    fn known(&self) -> u32;
+
+    /// Counts a receive that is posted now. Returns its number among those of the rank, from 1.
+    fn post_receive(&self) -> u32;
+
+    /// Returns true if the posting of a receive of the rank happens before the send of the message
+    /// that arrived in this step.
+    fn is_posted_before(&self, receive: u32, arrival: u32) -> bool;
+
+    /// Returns the call that sent the message that arrived in this step.
+    fn call_of(&self, arrival: u32) -> Option<&'static Location<'static>>;
+
+    /// Sets why the next packets leave; `None` if the program posts them.
+    fn because(&self, reason: Option<Reason>);
+
+    /// Notes a question whose answer may depend on the order of arrivals.
+    fn choose(&self);
+
+    /// Notes a receive from any source: the order of messages and of announcements may matter,
+    /// and of nothing else.
+    fn choose_source(&self);
+
+    /// Returns true if it has asked something in this run whose answer may depend on more than the
+    /// order of messages.
+    fn has_chosen(&self) -> bool;
+
+    /// Notes that the rank is about to park although what it waits for is there, and wants to go on
+    /// at once: so it shows in how many places it waits.
+    fn defer(&self);
+
+    /// Notes that the program reads the time, which stands still.
+    fn note_clock(&self, location: &'static Location<'static>) {
+        let _ = location;
+    }
+
+    /// Notes that the next packet is the message of this call.
+    fn note_call(&self, location: &'static Location<'static>) {
+        let _ = location;
+    }
+
+    /// Notes that a call has sent a message.
+    fn note_send(&self, location: &'static Location<'static>) {
+        let _ = location;
+    }
+
+    /// Takes the number of the message that the rank has just posted, if the model checker chooses
+    /// whether its send is buffered.
+    fn take_message(&self) -> Option<u32> {
+        None
+    }
+
+    /// Returns true if a rank that waits for the sends of these messages continues, as if all were
+    /// buffered; otherwise it has to park.
+    fn may_leave(&self, messages: &[u32]) -> bool {
+        let _ = messages;
+        true
+    }
+}
+
+/// Returns true if a model checker takes notes.
+#[inline]
+pub(crate) fn is_explored(channel: &dyn Channel) -> bool {
+    channel.causality().is_some()
+}
+
+/// Returns the notes on why packets leave, if they are taken.
+#[inline]
+pub(crate) fn causality(channel: &dyn Channel) -> Option<&dyn CausalityHooks> {
+    channel.causality()
+}
+
+/// Returns true if the rank may look for arrivals now; false if it has to park before.
+#[inline]
+pub(crate) fn may_look(channel: &dyn Channel) -> bool {
+    channel.may_look()
+}
+
+/// Notes that a receive or a probe from any source has got or seen a message of `source`.
+pub(crate) fn note_source(
+    channel: &dyn Channel,
+    source: u32,
+    location: &'static Location<'static>,
+) {
+    channel.note_source(source, location);
+}
+
+/// Notes that the program reads the time.
+pub(crate) fn note_clock(channel: &dyn Channel, location: &'static Location<'static>) {
+    if let Some(causes) = channel.causality() {
+        causes.note_clock(location);
+    }
+}
+
+/// Notes a question whose answer may depend on the order of arrivals.
+pub(crate) fn choose(channel: &dyn Channel) {
+    if let Some(causes) = channel.causality() {
+        causes.choose();
+    }
+}
+
+/// Notes a receive from any source.
+pub(crate) fn choose_source(channel: &dyn Channel) {
+    if let Some(causes) = channel.causality() {
+        causes.choose_source();
+    }
+}

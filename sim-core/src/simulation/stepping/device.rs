@@ -1,0 +1,113 @@
+//! Steps of a device under an explorer: deliveries from its queues, and the branches of parked
+//! actors.
+//!
+//! *Not decided here*: which step comes next, and which steps depend on each other.
+
+use std::rc::Rc;
+
+use super::Stepper;
+use crate::kernel::Effects;
+use crate::{
+    ActorId, Branch, Choosing, Executed, ExplorableDevice, Footprint, QueueHead, StepKind,
+};
+
+impl Stepper {
+    /// The head of the queue that a number above those of the actors means.
+    pub(super) fn head(&self, actor: u32) -> Option<QueueHead> {
+        let device = self.device.as_ref()?;
+        device.head(actor.checked_sub(self.actors())?)
+    }
+
+    /// Returns how much an actor could tell, by its questions so far, of the order of
+    /// arrivals.
+    #[must_use]
+    pub fn chooses(&self, actor: u32) -> Choosing {
+        let device = self.device.as_ref();
+        device.map_or(Choosing::Never, |device| device.chooses(ActorId(actor)))
+    }
+
+    /// Returns true if a number above those of the actors means a queue with messages that receives from
+    /// any source take.
+    #[must_use]
+    pub fn holds_messages(&self, queue: u32) -> bool {
+        let number = queue.checked_sub(self.actors());
+        let device = self.device.as_ref().zip(number);
+        device.is_some_and(|(device, number)| device.holds_messages(number))
+    }
+
+    /// Lets the head of a queue of the device arrive.
+    pub(super) fn deliver(&mut self, actor: u32) -> Option<Executed> {
+        let device = self.device.clone()?;
+        let queue = actor - self.simulation.kernel.borrow().count_actors();
+        let head = device.head(queue)?;
+        self.latest = Executed {
+            footprint: footprint_of(head),
+            answer: 0,
+            alternatives: 1,
+            effects: 0,
+            cause: head.cause,
+        };
+        self.sender = head.from.0;
+        self.causes.clear();
+        device.causes(queue, &mut self.causes);
+        {
+            let mut kernel = self.simulation.kernel.borrow_mut();
+            kernel.effects.set(Effects::default());
+            kernel.step = kernel.step.wrapping_add(1);
+            device.deliver(&mut kernel, queue);
+        }
+        self.settle();
+        Some(self.report(0))
+    }
+
+    /// A fingerprint of all that decides what can happen from here on, if the device knows it and
+    /// nobody has failed.
+    #[must_use]
+    pub fn state(&self) -> Option<(u64, u64)> {
+        let device = self.device.as_ref().filter(|_| self.failures.is_empty());
+        device.and_then(|device| device.state())
+    }
+
+    /// What the device tells of what was left unfinished, in words.
+    #[must_use]
+    pub fn leftovers(&self) -> Vec<String> {
+        let device = self.device.as_ref().filter(|_| !self.is_covered());
+        device.map_or_else(Vec::new, |device| device.leftovers())
+    }
+}
+
+/// Adds what has to come before a branch of an actor.
+#[cold]
+pub(super) fn add_causes(
+    device: Option<&Rc<dyn ExplorableDevice>>,
+    actor: u32,
+    branch: Branch,
+    into: &mut Vec<u32>,
+) {
+    if let Some(device) = device.filter(|_| branch.draws) {
+        device.branch_causes(ActorId(actor), into);
+    }
+}
+
+/// Lets a device do what a branch of an actor means.
+#[cold]
+pub(super) fn take_branch(
+    device: &Rc<dyn ExplorableDevice>,
+    kernel: &mut crate::Kernel,
+    actor: u32,
+    branch: Branch,
+) {
+    let taken = device.take_branch(kernel, ActorId(actor), branch.number);
+    if let Err(message) = taken {
+        kernel.fail(actor, message, false);
+    }
+}
+
+/// Returns the footprint of a delivery.
+pub(super) const fn footprint_of(head: QueueHead) -> Footprint {
+    Footprint {
+        kind: StepKind::Deliver,
+        object: head.to.0,
+        detail: head.place,
+    }
+}

@@ -105,8 +105,8 @@ impl Kernel {
         }
     }
 
-    /// The number of the step that an explorer is taking, from 0; [`QueueHead::BEFORE`](crate::QueueHead::BEFORE) before the
-    /// first.
+    /// The number of the step that an explorer is taking, from 0;
+    /// [`QueueHead::BEFORE`](crate::QueueHead::BEFORE) before the first.
     #[must_use]
     pub const fn present_step(&self) -> u32 {
         self.step

@@ -17,8 +17,8 @@
 
 mod calls;
 mod connected;
+mod flow_controlled;
 mod forwarding;
-mod limited;
 mod provenance;
 mod questions;
 mod receiving;
@@ -115,7 +115,7 @@ pub(crate) enum State {
         arrived: u64,
     },
     /// A message that arrives or has arrived before its receive.
-    Assembly(Box<limited::Assembly>),
+    Assembly(Box<flow_controlled::Assembly>),
     /// A message has come and is being sent on.
     Forwarding { status: Status, buffer: Buffer },
     /// A packet whose end matters, because it holds something.
@@ -449,46 +449,85 @@ impl Engine {
 
     fn handle_packet(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
         self.note_arrival(channel);
-        if channel.settings().limits.is_some() {
-            return self.handle_limited(channel, source, packet);
+        let is_limited = channel.settings().limits.is_some();
+        if is_limited {
+            self.account_packet(channel, source, &packet);
         }
-        let (envelope, content) = match packet.header {
-            Header::Eager { envelope } => (envelope, Content::Eager(packet.payload)),
-            Header::Detached { envelope } => (envelope, Content::Detached(packet.payload)),
-            Header::Rts {
-                envelope,
-                length,
-                send,
-                detached,
-            } => (
-                envelope,
-                Content::Rts {
-                    length,
-                    send,
-                    detached,
-                },
-            ),
-            Header::Cts { send, receive } => {
-                return self.handle_cts(channel, source, send, receive);
+        let Packet {
+            header, payload, ..
+        } = packet;
+        match header {
+            Header::Eager { envelope } if !is_limited => {
+                self.match_arrival(channel, envelope, Content::Eager(payload));
             }
-            Header::Data { receive } => return self.handle_data(channel, receive, &packet.payload),
+            Header::Synchronous { envelope, send } if !is_limited => {
+                let message = Box::new(Content::Eager(payload));
+                self.match_arrival(channel, envelope, Content::Synchronous { send, message });
+            }
+            Header::Eager { envelope } => {
+                self.handle_first(channel, envelope, (payload.len(), None), payload);
+            }
             Header::Synchronous { envelope, send } => {
-                let message = Box::new(Content::Eager(packet.payload));
-                (envelope, Content::Synchronous { send, message })
+                self.handle_first(channel, envelope, (payload.len(), Some(send)), payload);
             }
-            Header::Ack { send } => return self.handle_ack(send),
+            Header::EagerFirst { envelope, length } => {
+                self.handle_first(channel, envelope, (length, None), payload);
+            }
+            Header::EagerNext { offset } => self.handle_next(channel, source, offset, &payload),
+            Header::Detached { envelope } => {
+                self.match_arrival(channel, envelope, Content::Detached(payload));
+            }
+            Header::Rts { .. } => self.handle_rts(channel, source, &header),
+            Header::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
+            Header::Data { receive } => self.handle_data(channel, receive, &payload),
+            Header::DataPart {
+                receive, offset, ..
+            } => self.handle_part(channel, receive, offset, &payload),
+            Header::Ack { send } => self.handle_ack(send),
             Header::CancelRequest { envelope, send } => {
-                self.handle_cancel_request(channel, envelope, send);
-                return;
+                let is_found = self.handle_cancel_request(channel, envelope, send);
+                if is_limited {
+                    self.note_found(channel, source, is_found);
+                }
             }
-            Header::CancelResponse { send } => return self.handle_cancel_response(send),
-            Header::EagerFirst { .. }
-            | Header::EagerNext { .. }
-            | Header::DataPart { .. }
-            | Header::Credits => unreachable!("only where limits are set"),
+            Header::CancelResponse { send } => self.handle_cancel_response(send),
+            Header::Credits => {}
             Header::Socket { .. } => unreachable!("the layer below answers"),
-        };
+        }
+        if is_limited {
+            self.answer_packet(channel, source);
+        }
+    }
+
+    /// A message has arrived, or its announcement: it meets a receive, or is kept.
+    #[inline]
+    fn match_arrival(&mut self, channel: &dyn Channel, envelope: Envelope, content: Content) {
         if let Some((receive, content)) = self.arrive(channel, envelope, content) {
+            self.matched(channel, receive, envelope, content);
+        }
+    }
+
+    /// A message has been announced.
+    fn handle_rts(&mut self, channel: &dyn Channel, source: u32, header: &Header) {
+        let &Header::Rts {
+            envelope,
+            length,
+            send,
+            detached,
+        } = header
+        else {
+            unreachable!("only announcements come here");
+        };
+        let content = Content::Rts {
+            length,
+            send,
+            detached,
+        };
+        let found = self.arrive(channel, envelope, content);
+        if channel.settings().limits.is_some() {
+            self.note_found(channel, source, found.is_some());
+        }
+        if let Some((receive, content)) = found {
             self.matched(channel, receive, envelope, content);
         }
     }
@@ -508,15 +547,6 @@ impl Engine {
             return Some((receive, Content::Unready(Box::new(content))));
         }
         self.matching.arrive(envelope, content)
-    }
-}
-
-fn control(header: Header) -> Packet {
-    Packet {
-        header,
-        payload: Buffer::phantom(0),
-        notify: None,
-        returned: None,
     }
 }
 

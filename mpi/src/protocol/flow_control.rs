@@ -19,7 +19,7 @@ mod told;
 
 use std::collections::{BTreeMap, VecDeque};
 
-pub(crate) use connection::{Car, Connection, Hold, Kind, Slot};
+pub(crate) use connection::{Connection, Hold, Kind, OutboundMessage, Slot};
 pub use told::{ConnectionReport, FlowReport};
 
 use crate::channel::{Packet, Posting, Returned, Settings, Token, Variant};
@@ -168,12 +168,12 @@ impl FlowControl {
     }
 
     /// Puts something in the queue of a connection.
-    pub(crate) fn send(&mut self, peer: u32, car: Car, now: f64) {
+    pub(crate) fn send(&mut self, peer: u32, message: OutboundMessage, now: f64) {
         let connection = self.connection(peer, now);
-        if car.kind == Kind::Answer {
-            connection.answers.push_back(car);
+        if message.kind == Kind::Answer {
+            connection.answers.push_back(message);
         } else {
-            connection.queue.push_back(car);
+            connection.queue.push_back(message);
             if self.defects.has(Defect::LatestFirst) {
                 let queue = &mut self.connection(peer, now).queue;
                 queue.rotate_right(1);
@@ -221,12 +221,14 @@ impl FlowControl {
         let Some(connection) = self.connections.get_mut(&peer) else {
             return false;
         };
-        let is_it = |car: &Car| car.operation == Some(send) || car.waiting_send() == Some(send);
+        let is_it = |message: &OutboundMessage| {
+            message.operation == Some(send) || message.waiting_send() == Some(send)
+        };
         if let Some(position) = connection.queue.iter().position(is_it) {
             connection.queue.remove(position);
             return true;
         }
-        if !connection.may_withdraw() || !connection.car.as_ref().is_some_and(is_it) {
+        if !connection.may_withdraw() || !connection.message.as_ref().is_some_and(is_it) {
             return false;
         }
         connection.withdrawn = true;
@@ -245,11 +247,11 @@ impl FlowControl {
         now: f64,
     ) {
         let connection = self.connection(peer, now);
-        let mut cars = connection.car.iter_mut().chain(&mut connection.queue);
-        let car = cars.find(|car| car.operation == Some(send));
-        let car = car.expect("what is forwarded is queued");
-        car.payload.place(offset, part);
-        car.available = available;
+        let mut cars = connection.message.iter_mut().chain(&mut connection.queue);
+        let message = cars.find(|message| message.operation == Some(send));
+        let message = message.expect("what is forwarded is queued");
+        message.payload.place(offset, part);
+        message.available = available;
         self.run(peer, now);
     }
 

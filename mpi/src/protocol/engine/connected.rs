@@ -94,7 +94,7 @@ impl Engine {
             };
             self.flow(channel).left(slot, channel.now());
         }
-        self.carry_out(channel);
+        self.apply_effects(channel);
     }
 
     /// Ends an operation that is under way.

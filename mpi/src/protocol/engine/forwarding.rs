@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::{Engine, Place, SendCall, State};
 use crate::channel::{Channel, Header, Token};
 use crate::exploration::choose;
-use crate::protocol::flow_control::{Car, Kind};
+use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::{Buffer, Envelope, Error, Pattern, Placement, Status};
 
 /// Which end of a forwarded message an operation is.
@@ -201,11 +201,12 @@ impl Engine {
             }
             other => unreachable!("what is forwarded comes or has come, not {other:?}"),
         };
-        let mut car = Car::new(Kind::Data, Header::Data { receive: cleared }, arrived);
-        car.operation = Some(send);
-        car.available = available;
-        car.forwarded = true;
-        car.direct = onward.placement.is_direct();
+        let mut message =
+            OutboundMessage::new(Kind::Data, Header::Data { receive: cleared }, arrived);
+        message.operation = Some(send);
+        message.available = available;
+        message.forwarded = true;
+        message.direct = onward.placement.is_direct();
         let Onward { peer, envelope, .. } = onward;
         self.operations[send as usize].state = State::Sending {
             peer,
@@ -214,8 +215,8 @@ impl Engine {
         };
         let forward = self.forwarded(receive);
         (forward.queued, forward.cleared) = (true, None);
-        self.flow(channel).send(peer, car, channel.now());
-        self.carry_out(channel);
+        self.flow(channel).send(peer, message, channel.now());
+        self.apply_effects(channel);
     }
 
     /// A part of a message has come, and has been written to its place.
@@ -233,7 +234,7 @@ impl Engine {
             Some(send) if queued => {
                 let (now, flow) = (channel.now(), self.flow(channel));
                 flow.provide(peer, send, (offset, part, available), now);
-                self.carry_out(channel);
+                self.apply_effects(channel);
             }
             _ => self.go_on(channel, receive),
         }
@@ -289,7 +290,7 @@ impl Engine {
         forward.kept -= count;
         if count > 0 {
             self.flow(channel).return_kept(from, count, channel.now());
-            self.carry_out(channel);
+            self.apply_effects(channel);
         }
     }
 

@@ -1,7 +1,8 @@
 //! What sends: the call, the decision between eager and rendezvous, the answer to an announcement, the end.
 
 use super::{Engine, Role, SendCall, State, status};
-use crate::channel::{Channel, Header, Packet, Token};
+use crate::channel::{Channel, Header, Token};
+use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::{Buffer, Envelope};
 
 impl Engine {
@@ -37,13 +38,8 @@ impl Engine {
         // As if an operation had been started, had ended and been taken.
         self.actions += 2;
         self.ended += 1;
-        let packet = Packet {
-            header,
-            payload: buffer.clone(),
-            notify: None,
-            returned: None,
-        };
-        channel.post(peer, packet);
+        let message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
+        self.dispatch(channel, peer, message);
         true
     }
 
@@ -109,42 +105,16 @@ impl Engine {
         if synchronous && leaves_at_once && settings.acknowledged {
             return self.launch_synchronous(channel, send, peer, envelope, buffer);
         }
-        if settings.limits.is_some() && !synchronous && leaves_at_once {
-            return self.queue_eager(channel, send, peer, envelope, buffer);
+        if leaves_at_once && !synchronous {
+            return self.launch_eager(channel, send, (peer, envelope), buffer);
         }
         let detached = length < settings.eager_threshold && !synchronous;
-        if detached && length < settings.transfer_threshold {
-            let told = settings.tells_eager_sends || settings.connections.is_some();
-            let packet = Packet {
-                header: Header::Eager { envelope },
-                payload: buffer.clone(),
-                notify: told.then_some(send),
-                returned: None,
-            };
-            if told {
-                self.operations[send as usize].state = State::Sending {
-                    peer,
-                    envelope,
-                    buffer,
-                };
-            } else {
-                self.sends -= 1;
-                self.finish(send, Ok(status(envelope, length)), buffer);
-            }
-            channel.post(peer, packet);
-            return;
-        }
         if detached && settings.is_pulled() {
             self.sends -= 1;
-            let packet = Packet {
-                header: Header::Detached { envelope },
-                payload: buffer.clone(),
-                notify: None,
-                returned: None,
-            };
+            let header = Header::Detached { envelope };
+            let message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
             self.finish(send, Ok(status(envelope, length)), buffer);
-            channel.post(peer, packet);
-            return;
+            return self.dispatch(channel, peer, message);
         }
         let waits = State::AwaitCts {
             peer,
@@ -197,21 +167,15 @@ impl Engine {
             peer == source,
             "a CTS comes from the rank that the RTS went to"
         );
-        if self.flow.is_some() {
-            return self.queue_data(channel, send, receive, (peer, envelope, buffer));
-        }
-        let packet = Packet {
-            header: Header::Data { receive },
-            payload: buffer.clone(),
-            notify: Some(send),
-            returned: None,
-        };
+        let mut message =
+            OutboundMessage::new(Kind::Data, Header::Data { receive }, buffer.clone());
+        message.operation = Some(send);
         self.operations[send as usize].state = State::Sending {
             peer,
             envelope,
             buffer,
         };
-        channel.post(peer, packet);
+        self.dispatch(channel, peer, message);
     }
 
     /// Lets a short synchronous message leave; its end is the acknowledgement.
@@ -229,16 +193,43 @@ impl Engine {
             buffer: buffer.clone(),
         };
         let header = Header::Synchronous { envelope, send };
-        if channel.settings().limits.is_some() {
-            return self.queue_synchronous(channel, peer, header, buffer);
+        let message = OutboundMessage::new(Kind::Eager, header, buffer);
+        self.dispatch(channel, peer, message);
+    }
+
+    /// Lets an eager message leave. Its send is over when it is posted, unless the channel tells
+    /// of its end or it has to wait for buffers and credits.
+    fn launch_eager(
+        &mut self,
+        channel: &dyn Channel,
+        send: Token,
+        (peer, envelope): (u32, Envelope),
+        buffer: Buffer,
+    ) {
+        let settings = channel.settings();
+        let header = Header::Eager { envelope };
+        let mut message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
+        message.told = settings.tells_eager_sends;
+        let state = &mut self.operations[send as usize].state;
+        if settings.limits.is_some() {
+            message.operation = Some(send);
+            *state = State::Queued {
+                peer,
+                envelope,
+                buffer,
+            };
+        } else if message.told || settings.connections.is_some() {
+            message.operation = Some(send);
+            *state = State::Sending {
+                peer,
+                envelope,
+                buffer,
+            };
+        } else {
+            self.sends -= 1;
+            self.finish(send, Ok(status(envelope, buffer.len())), buffer);
         }
-        let packet = Packet {
-            header,
-            payload: buffer,
-            notify: None,
-            returned: None,
-        };
-        channel.post(peer, packet);
+        self.dispatch(channel, peer, message);
     }
 
     /// A receive has met a synchronous message.

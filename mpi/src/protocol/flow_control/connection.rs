@@ -8,7 +8,7 @@ use crate::{Buffer, Limits};
 
 /// What is sent on a connection: a message, a part of one, or an answer.
 #[derive(Clone, Debug)]
-pub(crate) struct Car {
+pub(crate) struct OutboundMessage {
     pub(crate) kind: Kind,
     /// The header of its only packet; that of several is made from it.
     pub(crate) header: Header,
@@ -29,7 +29,7 @@ pub(crate) struct Car {
     pub(crate) direct: bool,
 }
 
-/// The type of a [`Car`].
+/// The type of a [`OutboundMessage`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// A message, or the beginning of one, that nobody has asked for.
@@ -42,7 +42,8 @@ pub(crate) enum Kind {
     Data,
 }
 
-impl Car {
+impl OutboundMessage {
+    #[inline(always)]
     pub(crate) const fn new(kind: Kind, header: Header, payload: Buffer) -> Self {
         Self {
             kind,
@@ -123,7 +124,7 @@ pub(crate) struct Connection {
     /// How long it has waited in each of [`send::WAITS`], in seconds.
     pub(super) waited: [f64; 8],
     /// What is being sent.
-    pub(super) car: Option<Car>,
+    pub(super) message: Option<OutboundMessage>,
     /// True if what is posted next is packed.
     pub(super) packed: bool,
     /// True if what is being sent is not to be sent any more.
@@ -133,8 +134,8 @@ pub(crate) struct Connection {
     /// The buffer that is held for its first packet.
     pub(super) hold: Hold,
     /// What comes before the others, because nothing may hold it up.
-    pub(super) answers: VecDeque<Car>,
-    pub(super) queue: VecDeque<Car>,
+    pub(super) answers: VecDeque<OutboundMessage>,
+    pub(super) queue: VecDeque<OutboundMessage>,
     /// Free buffers for control traffic only.
     pub(super) reserved: u32,
     pub(super) credits: Option<u32>,
@@ -156,13 +157,13 @@ impl Connection {
     pub(super) fn new(peer: u32, limits: &Limits, now: f64) -> Self {
         Self {
             peer,
-            send: send::State::AwaitCar,
+            send: send::State::AwaitMessage,
             since: now,
             waited: [0.0; 8],
             packed: false,
             withdrawn: false,
             fixed: None,
-            car: None,
+            message: None,
             hold: Hold::Nothing,
             answers: VecDeque::new(),
             queue: VecDeque::new(),
@@ -249,7 +250,7 @@ impl Connection {
     }
 
     pub(super) fn is_idle(&self) -> bool {
-        self.send == send::State::AwaitCar && self.report != credits::State::AwaitBuf
+        self.send == send::State::AwaitMessage && self.report != credits::State::AwaitBuf
     }
 
     pub(super) fn waits_for(&self) -> Option<&'static str> {

@@ -1,6 +1,6 @@
 //! Running the machine that sends: the answers to the questions of its states, and its actions.
 
-use super::{Car, Connection, Costs, Effect, FlowControl, Hold, Kind, Shared, Slot};
+use super::{Connection, Costs, Effect, FlowControl, Hold, Kind, OutboundMessage, Shared, Slot};
 use crate::channel::{Header, Packet, Posting};
 use crate::protocol::defect::Defect;
 use crate::protocol::machine::send::{Action, Event, ROWS, State, WAITS};
@@ -54,7 +54,7 @@ impl Connection {
     ) -> Option<Event> {
         let choose = |condition, yes, no| Some(if condition { yes } else { no });
         match self.send {
-            State::AwaitCar => self.has_more().then_some(Event::CarAvailable),
+            State::AwaitMessage => self.has_more().then_some(Event::MessageAvailable),
             State::DecideType => choose(
                 self.is_too_much(limits),
                 Event::TooManyEager,
@@ -116,17 +116,17 @@ impl Connection {
         !self.answers.is_empty() || !self.queue.is_empty()
     }
 
-    fn current(&self) -> &Car {
-        self.car.as_ref().expect("only in states with a CAR")
+    fn current(&self) -> &OutboundMessage {
+        self.message.as_ref().expect("only in states with a CAR")
     }
 
     /// Returns true if an eager message has to be converted.
     fn is_too_much(&self, limits: &Limits) -> bool {
-        let car = self.current();
-        let eager = car.kind == Kind::Eager;
-        let several =
-            matches!(car.header, Header::Synchronous { .. }) && car.payload.len() > limits.packet;
-        several || eager && (self.converting || self.would_exceed(limits, car.payload.len()))
+        let message = self.current();
+        let eager = message.kind == Kind::Eager;
+        let several = matches!(message.header, Header::Synchronous { .. })
+            && message.payload.len() > limits.packet;
+        several || eager && (self.converting || self.would_exceed(limits, message.payload.len()))
     }
 
     /// Which buffer there is for the first packet. One of the reserved ones is left for
@@ -161,13 +161,14 @@ impl Connection {
         reason = "messages of 2^53 bytes and more may be off by one"
     )]
     fn cost(&self, limits: &Limits, costs: &Costs, packets: u32) -> f64 {
-        let car = self.current();
+        let message = self.current();
         let bytes = limits
             .packet
             .saturating_mul(packets.into())
-            .min(car.available - car.sent);
+            .min(message.available - message.sent);
         // The first packet of several is packed, whatever it is of.
-        let in_place = car.is_direct(limits) && (car.sent > 0 || bytes == car.payload.len());
+        let in_place =
+            message.is_direct(limits) && (message.sent > 0 || bytes == message.payload.len());
         let copied = if in_place { 0 } else { bytes };
         let Posting { packet, batch } = costs.posting;
         batch + packet * f64::from(packets) + copied as f64 / costs.copy_bandwidth
@@ -175,17 +176,17 @@ impl Connection {
 
     /// What comes after so many packets.
     fn after(&self, limits: &Limits, packets: u32) -> Event {
-        let car = self.current();
+        let message = self.current();
         let posted = limits
             .packet
             .saturating_mul(packets.into())
-            .min(car.available - car.sent);
-        let sent = car.sent + posted;
-        if sent == car.payload.len() {
+            .min(message.available - message.sent);
+        let sent = message.sent + posted;
+        if sent == message.payload.len() {
             Event::NothingMore
-        } else if car.ready(limits, sent) == 0 {
+        } else if message.ready(limits, sent) == 0 {
             Event::MoreLater
-        } else if car.is_direct(limits) {
+        } else if message.is_direct(limits) {
             Event::MoreDirect
         } else {
             Event::MoreBuffered
@@ -194,12 +195,14 @@ impl Connection {
 
     /// How the operation of what has been sent ends.
     fn completion(&self, limits: &Limits) -> Event {
-        let car = self.current();
-        match car.kind {
-            _ if car.operation.is_none() => Event::Control,
+        let message = self.current();
+        match message.kind {
+            _ if message.operation.is_none() => Event::Control,
             Kind::Control | Kind::Answer => Event::Control,
-            Kind::Eager | Kind::Data if !car.told && !car.is_direct(limits) => Event::AllPacked,
-            _ if car.whole => Event::AllDirect,
+            Kind::Eager | Kind::Data if !message.told && !message.is_direct(limits) => {
+                Event::AllPacked
+            }
+            _ if message.whole => Event::AllDirect,
             _ => Event::SomeDirect,
         }
     }
@@ -213,9 +216,9 @@ impl Connection {
     ) {
         match action {
             Action::Nothing => {}
-            Action::TakeCar => {
+            Action::TakeMessage => {
                 let next = self.answers.pop_front();
-                self.car = next.or_else(|| self.queue.pop_front());
+                self.message = next.or_else(|| self.queue.pop_front());
             }
             Action::ConvertToRts => self.convert(limits, shared),
             Action::TakeBuffer => {
@@ -228,9 +231,9 @@ impl Connection {
                 }
             }
             Action::TakeCredit => take_from(&mut self.credits, 1),
-            Action::DropCar => {
+            Action::DropMessage => {
                 self.withdrawn = false;
-                self.car = None;
+                self.message = None;
                 match std::mem::replace(&mut self.hold, Hold::Nothing) {
                     Hold::Nothing => {}
                     Hold::Reserved => self.reserved += 1,
@@ -277,24 +280,27 @@ impl Connection {
 
     /// Announces an eager message instead of sending it.
     fn convert(&mut self, limits: &Limits, shared: &mut Shared) {
-        let car = self.car.as_mut().expect("there is a CAR to decide about");
+        let message = self
+            .message
+            .as_mut()
+            .expect("there is a CAR to decide about");
         let ((Header::Eager { envelope }, Some(send))
-        | (Header::Synchronous { envelope, send }, _)) = (car.header, car.operation)
+        | (Header::Synchronous { envelope, send }, _)) = (message.header, message.operation)
         else {
             unreachable!("only eager messages are converted");
         };
-        let length = car.payload.len();
-        let synchronous = matches!(car.header, Header::Synchronous { .. });
-        car.kind = Kind::Control;
-        car.header = Header::Rts {
+        let length = message.payload.len();
+        let synchronous = matches!(message.header, Header::Synchronous { .. });
+        message.kind = Kind::Control;
+        message.header = Header::Rts {
             envelope,
             length,
             send,
             detached: false,
         };
-        car.payload = Buffer::phantom(0);
-        car.operation = None;
-        car.available = 0;
+        message.payload = Buffer::phantom(0);
+        message.operation = None;
+        message.available = 0;
         // A message that can never be eager says nothing about the others.
         let never = length > limits.packet && synchronous
             || limits
@@ -305,26 +311,26 @@ impl Connection {
     }
 
     fn post_first(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
-        let car = self.car.as_mut().expect("there is a CAR to post");
-        let length = car.payload.len();
-        let whole = length <= limits.packet && length == car.available;
-        if car.kind == Kind::Eager {
+        let message = self.message.as_mut().expect("there is a CAR to post");
+        let length = message.payload.len();
+        let whole = length <= limits.packet && length == message.available;
+        if message.kind == Kind::Eager {
             self.outstanding.messages += 1;
             self.outstanding.bytes += length;
             self.outstanding.packets += limits.packets(length);
         }
-        let ends_at_network = car.told || car.is_direct(limits);
+        let ends_at_network = message.told || message.is_direct(limits);
         let mut activity = None;
-        if let (true, Some(operation)) = (ends_at_network, car.operation) {
+        if let (true, Some(operation)) = (ends_at_network, message.operation) {
             // Of several packets the first is packed, and the machine itself is an activity until
             // all are posted.
             shared.activities.insert(operation, 1);
-            activity = (whole || car.told).then_some(operation);
-            if !whole && car.told {
+            activity = (whole || message.told).then_some(operation);
+            if !whole && message.told {
                 shared.activities.insert(operation, 2);
             }
         }
-        let header = match car.header {
+        let header = match message.header {
             header if whole => header,
             Header::Eager { envelope } => Header::EagerFirst { envelope, length },
             Header::Data { receive } => Header::DataPart {
@@ -335,13 +341,15 @@ impl Connection {
             header => header,
         };
         let payload = if whole {
-            car.payload.clone()
+            message.payload.clone()
         } else {
-            car.payload.part(0, limits.packet.min(car.available))
+            message
+                .payload
+                .part(0, limits.packet.min(message.available))
         };
-        car.sent = payload.len();
-        car.whole = whole;
-        shared.tell_forwarded(car, payload.len());
+        message.sent = payload.len();
+        message.whole = whole;
+        shared.tell_forwarded(message, payload.len());
         let slot = Slot {
             peer: self.peer,
             hold: self.hold,
@@ -352,23 +360,25 @@ impl Connection {
     }
 
     fn post_next(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
-        let car = self.car.as_mut().expect("there is a CAR to post");
-        let offset = car.sent;
-        let payload = car
+        let message = self.message.as_mut().expect("there is a CAR to post");
+        let offset = message.sent;
+        let payload = message
             .payload
-            .part(offset, limits.packet.min(car.available - offset));
-        car.sent += payload.len();
-        shared.tell_forwarded(car, payload.len());
-        let header = match car.header {
+            .part(offset, limits.packet.min(message.available - offset));
+        message.sent += payload.len();
+        shared.tell_forwarded(message, payload.len());
+        let header = match message.header {
             Header::Data { receive } => Header::DataPart {
                 receive,
                 offset,
-                length: car.payload.len(),
+                length: message.payload.len(),
             },
             _ => Header::EagerNext { offset },
         };
-        let direct = car.is_direct(limits);
-        let activity = (direct || car.told).then_some(car.operation).flatten();
+        let direct = message.is_direct(limits);
+        let activity = (direct || message.told)
+            .then_some(message.operation)
+            .flatten();
         if let Some(operation) = activity {
             *shared.activities.entry(operation).or_default() += 1;
         }
@@ -418,8 +428,8 @@ impl Shared {
         }
     }
 
-    fn tell_forwarded(&mut self, car: &Car, bytes: u64) {
-        if let (true, Some(operation)) = (car.forwarded, car.operation) {
+    fn tell_forwarded(&mut self, message: &OutboundMessage, bytes: u64) {
+        if let (true, Some(operation)) = (message.forwarded, message.operation) {
             let effect = Effect::Forwarded { operation, bytes };
             self.effects.push_back(effect);
         }

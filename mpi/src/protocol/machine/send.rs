@@ -11,7 +11,7 @@ use super::{Row, row};
 /// Where the machine is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
-    AwaitCar,
+    AwaitMessage,
     DecideType,
     BufCtrl,
     AwaitBufCtrl,
@@ -35,7 +35,7 @@ pub(crate) enum State {
 /// What happens, or what a state finds out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
-    CarAvailable,
+    MessageAvailable,
     TooManyEager,
     TypeKept,
     NoneFree,
@@ -66,11 +66,11 @@ pub(crate) enum Event {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
     Nothing,
-    TakeCar,
+    TakeMessage,
     ConvertToRts,
     TakeBuffer,
     TakeCredit,
-    DropCar,
+    DropMessage,
     StartPacking,
     PostControl,
     TakeBuffers,
@@ -82,7 +82,7 @@ pub(crate) enum Action {
 
 /// The states in which it waits, in the order in which their times are told.
 pub(crate) const WAITS: [State; 8] = [
-    State::AwaitCar,
+    State::AwaitMessage,
     State::AwaitBufCtrl,
     State::AwaitFlowCtrl,
     State::AwaitBufData,
@@ -98,17 +98,17 @@ pub(crate) const ROWS: &[Row<State, Event, Action>] = {
     use Event as E;
     use State as S;
     &[
-        row(S::AwaitCar, E::CarAvailable, A::TakeCar, S::DecideType, ""),
+        row(S::AwaitMessage, E::MessageAvailable, A::TakeMessage, S::DecideType, ""),
         row(S::DecideType, E::TooManyEager, A::ConvertToRts, S::BufCtrl, "M-2"),
         row(S::DecideType, E::TypeKept, A::Nothing, S::BufCtrl, ""),
         row(S::BufCtrl, E::NoneFree, A::Nothing, S::AwaitBufCtrl, ""),
         row(S::BufCtrl, E::Free, A::TakeBuffer, S::FlowCtrl, "M-8"),
         row(S::AwaitBufCtrl, E::BuffersAvailable, A::TakeBuffer, S::FlowCtrl, ""),
-        row(S::AwaitBufCtrl, E::Withdrawn, A::DropCar, S::CheckReady, "M-14"),
+        row(S::AwaitBufCtrl, E::Withdrawn, A::DropMessage, S::CheckReady, "M-14"),
         row(S::FlowCtrl, E::Restricted, A::Nothing, S::AwaitFlowCtrl, "M-3"),
         row(S::FlowCtrl, E::Ok, A::TakeCredit, S::Pack, "M-3"),
         row(S::AwaitFlowCtrl, E::FlowEnabled, A::TakeCredit, S::Pack, "M-3"),
-        row(S::AwaitFlowCtrl, E::Withdrawn, A::DropCar, S::CheckReady, "M-14"),
+        row(S::AwaitFlowCtrl, E::Withdrawn, A::DropMessage, S::CheckReady, "M-14"),
         row(S::Pack, E::NoCost, A::Nothing, S::PostCtrl, "M-4"),
         row(S::Pack, E::Costs, A::StartPacking, S::AwaitPacked, "M-4"),
         row(S::AwaitPacked, E::Packed, A::Nothing, S::PostCtrl, "M-4"),
@@ -135,7 +135,7 @@ pub(crate) const ROWS: &[Row<State, Event, Action>] = {
         row(S::Complete, E::AllDirect, A::Nothing, S::CheckReady, ""),
         row(S::Complete, E::SomeDirect, A::DropActivity, S::CheckReady, "M-13"),
         row(S::Complete, E::AllPacked, A::FinishMessage, S::CheckReady, "M-13"),
-        row(S::CheckReady, E::QueueNotEmpty, A::TakeCar, S::DecideType, ""),
-        row(S::CheckReady, E::QueueEmpty, A::Nothing, S::AwaitCar, ""),
+        row(S::CheckReady, E::QueueNotEmpty, A::TakeMessage, S::DecideType, ""),
+        row(S::CheckReady, E::QueueEmpty, A::Nothing, S::AwaitMessage, ""),
     ]
 };

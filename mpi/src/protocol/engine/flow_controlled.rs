@@ -1,4 +1,5 @@
-//! The engine where limits are set: every packet goes through the machines of its connection.
+//! The engine over connections with flow control: where limits are set, every packet goes through
+//! the machines of its connection.
 //!
 //! An eager message that arrives before its receive is an [`Assembly`]: in memory for unexpected
 //! messages if there is room for all of it, else in its packets, whose credits then come back when
@@ -7,7 +8,7 @@
 use super::{Engine, Role, State};
 use crate::channel::{Channel, Header, Packet, Returned, Token};
 use crate::matching::Content;
-use crate::protocol::flow_control::{Car, Effect, FlowControl, Kind, Slot};
+use crate::protocol::flow_control::{Effect, FlowControl, Kind, OutboundMessage, Slot};
 use crate::protocol::machine::receive::{Action, Event};
 use crate::{Buffer, Envelope};
 
@@ -55,75 +56,40 @@ impl Engine {
         self.flow.get_or_insert_with(fresh)
     }
 
-    /// Sends an eager message by the machine.
-    pub(super) fn queue_eager(
-        &mut self,
-        channel: &dyn Channel,
-        send: Token,
-        peer: u32,
-        envelope: Envelope,
-        buffer: Buffer,
-    ) {
-        let mut car = Car::new(Kind::Eager, Header::Eager { envelope }, buffer.clone());
-        car.operation = Some(send);
-        car.told = channel.settings().tells_eager_sends;
-        self.operations[send as usize].state = State::Queued {
-            peer,
-            envelope,
-            buffer,
-        };
-        self.flow(channel).send(peer, car, channel.now());
-        self.carry_out(channel);
+    /// Lets a message leave: at once where nothing is limited, otherwise by the machine of its
+    /// connection.
+    #[inline(always)]
+    pub(super) fn dispatch(&mut self, channel: &dyn Channel, peer: u32, message: OutboundMessage) {
+        if channel.settings().limits.is_none() {
+            let packet = Packet {
+                header: message.header,
+                payload: message.payload,
+                notify: message.operation,
+                returned: None,
+            };
+            return channel.post(peer, packet);
+        }
+        self.dispatch_in_turn(channel, peer, message);
     }
 
-    /// Sends a synchronous message by the machine, or announces it if it is not one packet.
-    pub(super) fn queue_synchronous(
-        &mut self,
-        channel: &dyn Channel,
-        peer: u32,
-        header: Header,
-        buffer: Buffer,
-    ) {
-        let car = Car::new(Kind::Eager, header, buffer);
-        self.flow(channel).send(peer, car, channel.now());
-        self.carry_out(channel);
-    }
-
-    /// Sends the data of a message that has been cleared by the machine.
-    pub(super) fn queue_data(
-        &mut self,
-        channel: &dyn Channel,
-        send: Token,
-        receive: Token,
-        (peer, envelope, buffer): (u32, Envelope, Buffer),
-    ) {
-        let mut car = Car::new(Kind::Data, Header::Data { receive }, buffer.clone());
-        car.operation = Some(send);
-        self.operations[send as usize].state = State::Sending {
-            peer,
-            envelope,
-            buffer,
-        };
-        self.flow(channel).send(peer, car, channel.now());
-        self.carry_out(channel);
+    #[inline(never)]
+    fn dispatch_in_turn(&mut self, channel: &dyn Channel, peer: u32, message: OutboundMessage) {
+        self.flow(channel).send(peer, message, channel.now());
+        self.apply_effects(channel);
     }
 
     /// Sends an announcement or an answer.
     pub(super) fn post_control(&mut self, channel: &dyn Channel, peer: u32, header: Header) {
-        if channel.settings().limits.is_none() {
-            return channel.post(peer, super::control(header));
-        }
         let kind = match header {
             Header::Rts { .. } | Header::CancelRequest { .. } => Kind::Control,
             _ => Kind::Answer,
         };
-        let car = Car::new(kind, header, Buffer::phantom(0));
-        self.flow(channel).send(peer, car, channel.now());
-        self.carry_out(channel);
+        let message = OutboundMessage::new(kind, header, Buffer::phantom(0));
+        self.dispatch(channel, peer, message);
     }
 
     /// Does what the machines have asked for.
-    pub(super) fn carry_out(&mut self, channel: &dyn Channel) {
+    pub(super) fn apply_effects(&mut self, channel: &dyn Channel) {
         while let Some(effect) = self.flow(channel).effect() {
             match effect {
                 Effect::Post {
@@ -195,7 +161,7 @@ impl Engine {
             return;
         }
         self.flow(channel).packed(peer, channel.now());
-        self.carry_out(channel);
+        self.apply_effects(channel);
     }
 
     /// Takes a send out of the queue of its connection; false if it has begun to leave.
@@ -209,7 +175,7 @@ impl Engine {
             return false;
         }
         let found = self.flow(channel).withdraw(peer, send, channel.now());
-        self.carry_out(channel);
+        self.apply_effects(channel);
         found
     }
 
@@ -273,11 +239,11 @@ impl Engine {
             unreachable!("only packets are reported as sent");
         };
         self.flow(channel).left(slot, channel.now());
-        self.carry_out(channel);
+        self.apply_effects(channel);
     }
 
-    /// Moves on by a packet.
-    pub(super) fn handle_limited(&mut self, channel: &dyn Channel, source: u32, packet: Packet) {
+    /// Notes what a packet says of the connection to its sender, before the packet is handled.
+    pub(super) fn account_packet(&mut self, channel: &dyn Channel, source: u32, packet: &Packet) {
         let now = channel.now();
         let flow = self.flow(channel);
         if let Some(returned) = &packet.returned {
@@ -289,44 +255,22 @@ impl Engine {
         if uses_credit && !self.keeps_credit(&packet.header) {
             self.flow(channel).use_up(source, 1, false, now);
         }
-        match packet.header {
-            Header::Credits | Header::Detached { .. } => {}
-            Header::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
-            Header::Data { receive } => self.handle_data(channel, receive, &packet.payload),
-            Header::DataPart {
-                receive, offset, ..
-            } => {
-                self.handle_part(channel, receive, offset, &packet.payload);
-            }
-            Header::Rts { .. } => self.handle_rts(channel, source, &packet.header),
-            Header::Eager { envelope } => {
-                let length = packet.payload.len();
-                self.handle_first(channel, envelope, (length, None), packet.payload);
-            }
-            Header::Synchronous { envelope, send } => {
-                let length = packet.payload.len();
-                self.handle_first(channel, envelope, (length, Some(send)), packet.payload);
-            }
-            Header::EagerFirst { envelope, length } => {
-                self.handle_first(channel, envelope, (length, None), packet.payload);
-            }
-            Header::Ack { send } => self.handle_ack(send),
-            Header::CancelRequest { envelope, send } => {
-                let event = if self.handle_cancel_request(channel, envelope, send) {
-                    Event::Found
-                } else {
-                    Event::NotFound
-                };
-                self.flow(channel).step(source, event, now);
-            }
-            Header::CancelResponse { send } => self.handle_cancel_response(send),
-            Header::Socket { .. } => unreachable!("the layer below answers"),
-            Header::EagerNext { offset } => {
-                self.handle_next(channel, source, offset, &packet.payload);
-            }
-        }
-        self.flow(channel).report(source, now);
-        self.carry_out(channel);
+    }
+
+    /// Lets the machines react after a packet has been handled.
+    pub(super) fn answer_packet(&mut self, channel: &dyn Channel, source: u32) {
+        self.flow(channel).report(source, channel.now());
+        self.apply_effects(channel);
+    }
+
+    /// Tells the machine of a connection whether a receive or a message has been found.
+    pub(super) fn note_found(&mut self, channel: &dyn Channel, source: u32, is_found: bool) {
+        let event = if is_found {
+            Event::Found
+        } else {
+            Event::NotFound
+        };
+        self.flow(channel).step(source, event, channel.now());
     }
 
     /// A message has come that the channel has fetched.
@@ -341,7 +285,7 @@ impl Engine {
         self.flow(channel).step(source, Event::Data, now);
         self.handle_data(channel, receive, message);
         self.flow(channel).report(source, now);
-        self.carry_out(channel);
+        self.apply_effects(channel);
     }
 
     /// A message was fetched that had been announced: what a CTS is, and the end of the data.
@@ -370,40 +314,11 @@ impl Engine {
         let length = buffer.len();
         self.finish(send, Ok(super::status(envelope, length)), buffer);
         self.flow(channel).report(peer, now);
-        self.carry_out(channel);
-    }
-
-    /// A message has been announced.
-    fn handle_rts(&mut self, channel: &dyn Channel, source: u32, header: &Header) {
-        let &Header::Rts {
-            envelope,
-            length,
-            send,
-            detached,
-        } = header
-        else {
-            unreachable!("only announcements come here");
-        };
-        let now = channel.now();
-        let content = Content::Rts {
-            length,
-            send,
-            detached,
-        };
-        let found = self.arrive(channel, envelope, content);
-        let event = if found.is_some() {
-            Event::Found
-        } else {
-            Event::NotFound
-        };
-        self.flow(channel).step(source, event, now);
-        if let Some((receive, content)) = found {
-            self.matched(channel, receive, envelope, content);
-        }
+        self.apply_effects(channel);
     }
 
     /// The first packet of an eager message.
-    fn handle_first(
+    pub(super) fn handle_first(
         &mut self,
         channel: &dyn Channel,
         envelope: Envelope,
@@ -438,11 +353,11 @@ impl Engine {
             None => held,
         };
         if let Some((receive, content)) = self.arrive(channel, envelope, content) {
-            self.flow(channel).step(source, Event::Found, now);
+            self.note_found(channel, source, true);
             self.matched(channel, receive, envelope, content);
         } else {
+            self.note_found(channel, source, false);
             let flow = self.flow(channel);
-            flow.step(source, Event::NotFound, now);
             let event = if flow.reserve_memory(length) {
                 Event::Room
             } else {
@@ -457,7 +372,13 @@ impl Engine {
     }
 
     /// A further packet of an eager message.
-    fn handle_next(&mut self, channel: &dyn Channel, source: u32, offset: u64, payload: &Buffer) {
+    pub(super) fn handle_next(
+        &mut self,
+        channel: &dyn Channel,
+        source: u32,
+        offset: u64,
+        payload: &Buffer,
+    ) {
         let now = channel.now();
         let incoming = *self.flow(channel).incoming(source, now);
         let token = incoming.expect("a further packet comes after the first one");
@@ -520,7 +441,7 @@ impl Engine {
             self.complete(channel, token);
         }
         self.flow(channel).report(source, now);
-        self.carry_out(channel);
+        self.apply_effects(channel);
     }
 
     /// A message has come and met its receive.
@@ -533,7 +454,13 @@ impl Engine {
     }
 
     /// A part of a message that was cleared.
-    fn handle_part(&mut self, channel: &dyn Channel, token: Token, offset: u64, part: &Buffer) {
+    pub(super) fn handle_part(
+        &mut self,
+        channel: &dyn Channel,
+        token: Token,
+        offset: u64,
+        part: &Buffer,
+    ) {
         let State::AwaitData {
             envelope,
             length,

@@ -3,7 +3,7 @@
 use sim_core::{ActorId, Choice, Failure, Schedule, StepKind, Stepper, WaitGraph};
 
 use crate::machine::Machine;
-use crate::{End, Event, Path};
+use crate::{End, Event, Path, spinning};
 
 /// What was found.
 #[derive(Clone, PartialEq, Debug)]
@@ -12,6 +12,9 @@ pub enum FindingKind {
     Deadlock(WaitGraph),
     /// The same, and at least one of them asks the same again and again.
     Livelock(WaitGraph),
+    /// The same by a bound: actors do nothing any more but yield and sleep, and nobody else can go
+    /// on.
+    Spinning(WaitGraph),
     /// An actor panicked or returned an error, or an invariant did not hold after its step.
     Failure(Failure),
     /// Messages that nobody received, or operations that never ended, in words.
@@ -24,7 +27,7 @@ impl FindingKind {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Deadlock(_) => "deadlock",
-            Self::Livelock(_) => "livelock",
+            Self::Livelock(_) | Self::Spinning(_) => "livelock",
             Self::Failure(failure) if failure.invariant.is_some() => "invariant",
             Self::Failure(failure) if failure.panicked => "panic",
             Self::Failure(_) => "error",
@@ -77,7 +80,7 @@ pub struct Finding {
 pub(crate) const fn is_finding(end: End) -> bool {
     matches!(
         end,
-        End::Deadlock | End::Livelock | End::Failed | End::Leftovers
+        End::Deadlock | End::Livelock | End::Spinning | End::Failed | End::Leftovers
     )
 }
 
@@ -91,6 +94,9 @@ impl Finding {
         let has_failed = !stepper.failures().is_empty();
         let is_same = match end {
             End::Failed => has_failed,
+            End::Spinning => {
+                is_whole && !has_failed && !spinning::spinners(stepper, events).is_empty()
+            }
             End::Leftovers => is_whole && is_stuck && !stepper.leftovers().is_empty(),
             _ => is_whole && is_stuck && !has_failed && !stepper.is_finished(),
         };
@@ -113,6 +119,7 @@ impl Finding {
             (Some(failure), End::Failed) => FindingKind::Failure(failure.clone()),
             (_, End::Leftovers) => FindingKind::Leftovers(machine.stepper.leftovers()),
             (_, End::Livelock) => FindingKind::Livelock(machine.stepper.wait_graph()),
+            (_, End::Spinning) => FindingKind::Spinning(machine.stepper.wait_graph()),
             _ => FindingKind::Deadlock(machine.stepper.wait_graph()),
         };
         let message = match &kind {
@@ -120,6 +127,11 @@ impl Finding {
             FindingKind::Leftovers(texts) => texts.join("\n"),
             FindingKind::Deadlock(graph) => format!("deadlock\n{graph}"),
             FindingKind::Livelock(graph) => format!("livelock\n{graph}"),
+            FindingKind::Spinning(graph) => {
+                let spinners = spinning::spinners(&machine.stepper, events);
+                let sentence = spinning::sentence(&machine.stepper, &spinners);
+                format!("livelock\n{graph}{sentence}")
+            }
         };
         *stepper = machine.stepper;
         Self {

@@ -6,7 +6,7 @@
 use sim_core::{ActorId, Choice, Offer, Schedule, StepKind, Stepper};
 
 use crate::machine::Machine;
-use crate::{End, Event, Finding, FindingStep, finding};
+use crate::{End, Event, Finding, FindingStep, finding, spinning};
 
 /// What happened along a schedule.
 #[derive(Clone, PartialEq, Debug)]
@@ -51,7 +51,7 @@ pub fn follow(stepper: &mut Stepper, schedule: &Schedule) -> Followed {
         events.push(event);
     }
     *stepper = machine.stepper;
-    let end = end_of(stepper);
+    let end = end_of(stepper, &events);
     let possible = possible(stepper);
     let found = Finding::of(stepper, &events, end.unwrap_or(End::Finished));
     Followed {
@@ -109,15 +109,19 @@ fn possible(stepper: &Stepper) -> Vec<(ActorId, u32)> {
 }
 
 /// How the run has ended, if it has.
-fn end_of(stepper: &Stepper) -> Option<End> {
+fn end_of(stepper: &Stepper, events: &[Event]) -> Option<End> {
     if !stepper.failures().is_empty() {
         return Some(End::Failed);
+    }
+    let is_finished = stepper.is_finished();
+    if !is_finished && !spinning::spinners(stepper, events).is_empty() {
+        return Some(End::Spinning);
     }
     if stepper.next_able(0).is_some() {
         return None;
     }
     let polls = (0..stepper.actors()).any(|actor| stepper.is_polling(actor));
-    Some(match (stepper.is_finished(), polls) {
+    Some(match (is_finished, polls) {
         (true, _) if stepper.leftovers().is_empty() => End::Finished,
         (true, _) => End::Leftovers,
         (false, true) => End::Livelock,

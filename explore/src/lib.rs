@@ -81,6 +81,7 @@ mod sampling;
 mod sdpor;
 mod search;
 mod shortest;
+mod spinning;
 mod state;
 mod statistics;
 mod threads;
@@ -110,5 +111,6 @@ pub use search::{
     explore_on_threads, replay,
 };
 pub use shortest::{Shortest, shortest};
+pub use spinning::STEPS as SPINNING_STEPS;
 pub use statistics::{Bound, Bounds, Statistics};
 pub use threads::Threads;

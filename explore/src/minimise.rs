@@ -14,7 +14,7 @@
 use sim_core::{Schedule, StepKind, Stepper};
 
 use crate::finding::FindingKind;
-use crate::{End, Event, Finding, Path, Played, Player};
+use crate::{End, Event, Finding, Path, Played, Player, spinning};
 
 /// A way to the same finding that is not longer, and simpler.
 #[must_use]
@@ -24,6 +24,9 @@ pub fn minimise(stepper: &mut Stepper, finding: &Finding) -> Finding {
     };
     let mut best: Vec<Event> = path.events().to_vec();
     let mut tries = vec![past_of_the_last(&path)];
+    if matches!(finding.kind, FindingKind::Spinning(_)) {
+        tries.push(spinning::without_early_steps(&best));
+    }
     tries.extend(with_smaller_draws(&best));
     for events in tries {
         if events.len() <= best.len() && leads_there(stepper, &events, finding) {
@@ -44,6 +47,7 @@ const fn end_of(finding: &Finding) -> End {
         FindingKind::Failure(_) => End::Failed,
         FindingKind::Leftovers(_) => End::Leftovers,
         FindingKind::Livelock(_) => End::Livelock,
+        FindingKind::Spinning(_) => End::Spinning,
         FindingKind::Deadlock(_) => End::Deadlock,
     }
 }
@@ -102,6 +106,9 @@ fn leads_there(stepper: &mut Stepper, events: &[Event], finding: &Finding) -> bo
     match &finding.kind {
         FindingKind::Failure(failure) => fails
             .is_some_and(|other| other.actor == failure.actor && other.message == failure.message),
+        FindingKind::Spinning(_) => {
+            fails.is_none() && !spinning::spinners(stepper, events).is_empty()
+        }
         FindingKind::Deadlock(_) | FindingKind::Livelock(_) => {
             stuck && fails.is_none() && !stepper.is_finished()
         }

@@ -100,7 +100,11 @@ fn open(
             actor = walk.next_able(able + 1);
         }
     }
+    // What is tried first is taken from the end.
     todo.reverse();
+    if todo.iter().any(|step| walk.spins(u32::from(step.actor))) {
+        todo.sort_by_key(|step| !walk.spins(u32::from(step.actor)));
+    }
     if todo.is_empty() {
         walk.end_run()?;
     } else if todo

@@ -92,6 +92,10 @@ fn open(walk: &mut Walk<'_>, sleep: Vec<Event>) -> Result<Frame, Halt> {
         walk.end_run()?;
         return Ok(frame);
     }
+    if walk.spins(u32::from(frame.able[0])) {
+        let spins = |actor: &u16| walk.spins(u32::from(*actor));
+        frame.able.sort_by_key(spins);
+    }
     let mut offers = Vec::new();
     for &actor in &frame.able {
         offers.clear();

@@ -7,7 +7,7 @@ use sim_core::{Schedule, Stepper};
 use crate::drive::{self, Ended, Through};
 use crate::orders::{Orders, ReceiveOrder, Taken};
 use crate::state::State;
-use crate::{Checkpoint, Event, Finding, Options, Path, Statistics, Threads, finding};
+use crate::{Checkpoint, Event, Finding, Options, Path, Statistics, Threads, finding, spinning};
 
 /// How a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -25,17 +25,21 @@ pub enum End {
     Failed,
     /// The run was cut because it was too long.
     TooDeep,
+    /// Some actors do nothing any more but yield and sleep, up to a bound, and nobody else can go
+    /// on.
+    Spinning,
 }
 
 impl End {
     /// All of them, in the order of their numbers.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Finished,
         Self::Leftovers,
         Self::Deadlock,
         Self::Livelock,
         Self::Failed,
         Self::TooDeep,
+        Self::Spinning,
     ];
 }
 
@@ -91,6 +95,16 @@ pub trait Collector {
 /// The events of a run with a finding, and how it ended.
 pub(crate) type Way = (Vec<Event>, End);
 
+/// The part of a run with a finding that is kept.
+pub(crate) fn way(run: &Run<'_>) -> Way {
+    let events = run.path.events();
+    let events = match run.end {
+        End::Spinning => spinning::shortened(events),
+        _ => events.to_vec(),
+    };
+    (events, run.end)
+}
+
 /// What was found so far.
 #[derive(Debug)]
 struct Finder<'a> {
@@ -117,7 +131,7 @@ impl Collector for Finder<'_> {
     type Seen = (Option<Way>, Option<Box<Taken>>);
 
     fn look(run: &Run<'_>) -> Self::Seen {
-        let found = finding::is_finding(run.end).then(|| (run.path.events().to_vec(), run.end));
+        let found = finding::is_finding(run.end).then(|| way(run));
         (found, Taken::in_run(run))
     }
 

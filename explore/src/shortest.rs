@@ -13,7 +13,9 @@ use sim_core::Stepper;
 
 use crate::finding::is_finding;
 use crate::search::Way;
-use crate::{Bound, Finding, FindingKind, Observer, Options, Reduction, Run, explore, minimise};
+use crate::{
+    Bound, Finding, FindingKind, Observer, Options, Reduction, Run, explore, minimise, search,
+};
 
 /// The first run with the same finding.
 struct Same<'a> {
@@ -30,10 +32,11 @@ impl Observer for Same<'_> {
                 }),
                 FindingKind::Deadlock(_) => run.end == crate::End::Deadlock,
                 FindingKind::Livelock(_) => run.end == crate::End::Livelock,
+                FindingKind::Spinning(_) => run.end == crate::End::Spinning,
                 FindingKind::Leftovers(_) => run.end == crate::End::Leftovers,
             };
         if is_same {
-            self.way = Some((run.path.events().to_vec(), run.end));
+            self.way = Some(search::way(run));
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())

@@ -164,14 +164,14 @@ impl Statistics {
         let counter = match end {
             End::Finished => &mut self.finished,
             End::Leftovers => &mut self.leftovers,
-            End::Deadlock | End::Livelock => &mut self.deadlocks,
+            End::Deadlock | End::Livelock | End::Spinning => &mut self.deadlocks,
             End::Failed => &mut self.failed,
             End::TooDeep => &mut self.cut,
         };
         *counter += 1;
         self.traces += 1;
         self.depth_max = self.depth_max.max(length as u64);
-        if end == End::TooDeep {
+        if matches!(end, End::TooDeep | End::Spinning) {
             self.bounds.insert(Bound::Depth);
         }
     }

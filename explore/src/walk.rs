@@ -8,7 +8,7 @@ use sim_core::{Executed, StepKind, Stepper};
 use crate::clock::Stopwatch;
 use crate::independence::is_global;
 use crate::machine::Machine;
-use crate::{Bound, End, Event, Halt, Mutant, Observer, Options, Path, Statistics};
+use crate::{Bound, End, Event, Halt, Mutant, Observer, Options, Path, Statistics, spinning};
 
 /// How many steps are taken between two looks at the clock.
 const STEPS_BETWEEN_LOOKS: u64 = 4096;
@@ -169,9 +169,20 @@ impl<'a> Walk<'a> {
         if self.is_too_deep() {
             return None;
         }
-        let actor = self.machine.stepper.first_able()?;
+        let stepper = &self.machine.stepper;
+        let mut actor = stepper.first_able()?;
+        if self.spins(actor) {
+            let other = stepper.first_able_that(|actor| !self.spins(actor));
+            actor = other.unwrap_or(actor);
+        }
         let choice = self.machine.stepper.first_choice(actor)?;
         Some((short(actor), choice))
+    }
+
+    /// Returns true if an actor only yields and sleeps, and it is the turn of another one.
+    #[inline]
+    pub(crate) fn spins(&self, actor: u32) -> bool {
+        spinning::spins(&self.path, short(actor))
     }
 
     /// Returns true if the path has as many events as a run may have.
@@ -203,7 +214,14 @@ impl<'a> Walk<'a> {
         if !stepper.failures().is_empty() {
             return End::Failed;
         }
-        if stepper.next_able(0).is_some() {
+        let is_cut = stepper.next_able(0).is_some();
+        if is_cut || !stepper.is_finished() {
+            let spinners = spinning::spinners(stepper, self.path.events());
+            if !spinners.is_empty() {
+                return End::Spinning;
+            }
+        }
+        if is_cut {
             return End::TooDeep;
         }
         if stepper.is_finished() {

@@ -43,6 +43,7 @@ fn what_is_reported_replays_to_the_same() {
                     assert_eq!(stepper.next_able(0), None);
                     assert_eq!(&stepper.wait_graph(), graph);
                 }
+                FindingKind::Spinning(_) => unreachable!("no actor loops"),
                 FindingKind::Leftovers(_) => unreachable!("actors leave nothing behind"),
             }
         }

@@ -9,8 +9,8 @@
 //! A rank stops before it looks whether something has arrived (a test, a probe, a wait for some of
 //! several requests), so that arrivals before and after the look are both explored.
 //!
-//! Computations and timers end at once, inside the step that starts them; a packet has left when it
-//! is posted.
+//! Computations and timers end at once, inside the step that starts them, up to a bound
+//! (`sleeps.rs`); a packet has left when it is posted.
 //!
 //! *Not modelled*: time, packet sizes, limits of buffers and credits.
 
@@ -35,6 +35,7 @@ use crate::knowledge::Knowledge;
 use crate::lanes::{AllTopics, Lane, queue_name};
 use crate::ranks::{Carrier, Ranks, actor};
 use crate::sends::ChosenSends;
+use crate::sleeps::Sleeps;
 
 /// Which packets a queue holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -182,6 +183,7 @@ pub struct Ideal {
     numbers: QueueNumbers,
     queues: RefCell<Queues>,
     looks: Vec<Cell<Look>>,
+    sleeps: Sleeps,
     knowledge: Rc<Knowledge>,
     /// What came to receives and probes from any source.
     received: RefCell<Vec<Received>>,
@@ -207,6 +209,7 @@ impl Ideal {
             knowledge: Knowledge::new(port.clone(), ranks, chooses_sends),
             queues: RefCell::new(Queues::new(ranks)),
             looks: vec![Cell::new(Look::No); ranks as usize],
+            sleeps: Sleeps::default(),
             received: RefCell::default(),
             processes: RefCell::default(),
             leaks: Cell::new(false),
@@ -224,6 +227,7 @@ impl Ideal {
         let mut own = Rc::into_inner(self)?;
         Rc::get_mut(&mut own.knowledge)?.clear(port.clone());
         own.queues.get_mut().clear();
+        own.sleeps = Sleeps::default();
         for look in &own.looks {
             look.set(Look::No);
         }
@@ -309,6 +313,10 @@ impl ExplorableDevice for Ideal {
             place: record.delivered + 1,
             cause: first.cause,
         })
+    }
+
+    fn is_spinning(&self, actor: ActorId) -> bool {
+        self.sleeps.has_stopped(actor)
     }
 
     fn first_queue(&self) -> Option<u32> {
@@ -483,6 +491,7 @@ impl Carrier for Ideal {
     }
 
     fn post(&self, rank: u32, peer: u32, mut packet: Packet) {
+        self.sleeps.forget();
         if let (Some(sends), &Header::Ack { send }) = (self.sends(), &packet.header) {
             return sends.note_met(send);
         }
@@ -526,11 +535,14 @@ impl Carrier for Ideal {
     }
 
     fn timer(&self, rank: u32, _: f64, token: Token) {
-        self.ranks.note(rank, Event::Elapsed(token));
+        let step = self.ranks.port.with(|kernel| kernel.present_step());
+        if self.sleeps.may_end(rank, step) {
+            self.ranks.note(rank, Event::Elapsed(token));
+        }
     }
 
-    fn compute(&self, rank: u32, _: f64, token: Token) {
-        self.ranks.note(rank, Event::Elapsed(token));
+    fn compute(&self, rank: u32, seconds: f64, token: Token) {
+        self.timer(rank, seconds, token);
     }
 
     fn knowledge(&self) -> Option<&Rc<Knowledge>> {

@@ -15,6 +15,7 @@ mod loggops;
 mod ranks;
 mod sends;
 mod slab;
+mod sleeps;
 
 pub use flow::Flow;
 pub use ideal::{Ideal, QueueNumbers};

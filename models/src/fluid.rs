@@ -37,6 +37,7 @@ use sim_core::{ActivityId, CannotStart, HostId, Span, Time, Work};
 mod activity;
 mod control;
 mod disk;
+mod drawn;
 mod dynamics;
 mod model_kind;
 mod parallel;

@@ -221,6 +221,7 @@ fn computations_under_a_speed_profile() {
             count: 1,
             events: [(0.0, 1.0), (10.0, 0.8), (20.0, 0.4)].into(),
             period_s: Some(30.0),
+            drawn: None,
         });
         lab.wait_until(start);
         lab.exec("c", flops, 1.0, UNLIMITED);
@@ -257,6 +258,7 @@ fn transfers_under_profiles_of_links_and_hosts() {
         count: 2,
         events: [(0.0, 1e8), (2.0, 2e7), (4.0, 3e7)].into(),
         period_s: Some(10.0),
+        drawn: None,
     });
     lab.send("a", "b", 4.199e8 + 1e8);
     lab.expect(&[(11.0, &[0])], 1e-13);
@@ -268,6 +270,7 @@ fn transfers_under_profiles_of_links_and_hosts() {
         count: 2,
         events: [(1.001, 0.0), (2.0, 1.0)].into(),
         period_s: None,
+        drawn: None,
     });
     lab.send("a", "b", 1e8);
     assert_eq!(

@@ -5,8 +5,12 @@
 //! mean nothing. A line `LOOPAFTER DELAY` lets the events come again DELAY seconds after the last
 //! one, a line `PERIODICITY PERIOD` every PERIOD seconds.
 //!
-//! *Not modelled*: the stochastic profiles of that format, whose dates and values are drawn; they
-//! are refused.
+//! After a line `STOCHASTIC` or `STOCHASTIC LOOP` delays and values are drawn ([`Drawn`]).
+//!
+//! *Not modelled*: drawn profiles with other lines before, or that come again as they were drawn
+//! (`LOOPAFTER`); they are refused.
+
+mod drawn;
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +18,9 @@ use std::sync::Arc;
 use sim_core::{HostId, Span};
 
 use crate::LinkId;
+
+pub(crate) use drawn::Line;
+pub use drawn::{Drawn, Law};
 
 /// A change of a link or a host. A physical link changes as a whole, whichever of its directions is
 /// named.
@@ -62,6 +69,8 @@ pub struct Profile {
     /// After this many seconds, at least the last date, the events come again; `None` if they do
     /// not.
     pub period_s: Option<f64>,
+    /// Events that are drawn, in place of those above.
+    pub drawn: Option<Drawn>,
 }
 
 /// The events of a profile, without what they change.
@@ -71,6 +80,8 @@ pub struct Events {
     pub events: Vec<(f64, f64)>,
     /// After this many seconds the events come again; `None` if they do not.
     pub period_s: Option<f64>,
+    /// Events that are drawn, in place of those above.
+    pub drawn: Option<Drawn>,
 }
 
 /// How the events of a profile come again, in seconds.
@@ -84,6 +95,9 @@ pub enum Repetition {
 
 /// What is expected of a period that ends before the last event.
 pub const SHORT_PERIOD: &str = "a period that is not shorter than the last date";
+
+/// Expectation that a drawn profile without time in between does not meet.
+pub(crate) const ENDLESS: &str = "a delay of more than 0 s in a profile that comes again";
 
 /// The shortest period in seconds: what comes again without time in between would never end.
 pub(crate) const PERIOD_MIN_S: f64 = 1e-9;
@@ -130,9 +144,16 @@ impl Events {
             match words[..] {
                 [] => {}
                 [first, ..] if first.starts_with(['#', '%']) => {}
+                ["STOCHASTIC"] | ["STOCHASTIC", "LOOP"]
+                    if read.events.is_empty() && repetition.is_none() =>
+                {
+                    let repeats = words.len() > 1;
+                    let lines = text.lines().zip(1..).skip(number);
+                    return Self::drawn(lines, repeats, wrong(ENDLESS));
+                }
                 ["STOCHASTIC", ..] => {
                     return Err(wrong(
-                        "lines DATE VALUE; stochastic profiles are not supported",
+                        "STOCHASTIC or STOCHASTIC LOOP, before all other lines",
                     ));
                 }
                 ["LOOPAFTER", delay] => {
@@ -161,6 +182,29 @@ impl Events {
         Ok(read)
     }
 
+    /// Reads the lines after the first of a drawn profile. `endless`: the error if it repeats
+    /// without time in between.
+    fn drawn<'a>(
+        lines: impl Iterator<Item = (&'a str, usize)>,
+        repeats: bool,
+        endless: EventsError,
+    ) -> Result<Self, EventsError> {
+        let is_event = |line: &str| !line.is_empty() && !line.starts_with(['#', '%']);
+        let lines = lines.filter(|(line, _)| is_event(line.trim()));
+        let read = lines.map(|(line, number)| {
+            line.parse().map_err(|expected| EventsError {
+                line: number,
+                found: line.chars().take(80).collect(),
+                expected,
+            })
+        });
+        let lines = read.collect::<Result<Vec<Line>, EventsError>>()?;
+        Ok(Self {
+            drawn: Some(Drawn::new(&lines, repeats).ok_or(endless)?),
+            ..Self::default()
+        })
+    }
+
     /// Lets the events come again; not at all if there is no time in between.
     ///
     /// Returns `None`, and changes nothing, if the period ends before the last event.
@@ -186,6 +230,7 @@ impl Events {
             count: 1,
             events: self.events.into(),
             period_s: self.period_s,
+            drawn: self.drawn,
         }
     }
 }
@@ -206,6 +251,7 @@ mod tests {
         let wanted = Events {
             events: vec![(0.0, 1.0), (10.0, 0.8), (20.0, 0.4)],
             period_s: Some(30.0),
+            drawn: None,
         };
         assert_eq!(read, Ok(wanted));
         let once = Events::parse("1 0\n2 1").expect("events");
@@ -220,6 +266,21 @@ mod tests {
             Events::parse("0 1\nLOOPAFTER 0").expect("events").period_s,
             None
         );
+    }
+
+    #[test]
+    fn drawn_events_are_laws() {
+        let read =
+            Events::parse("# load\nSTOCHASTIC LOOP\nDET 1 UNIF 0 1\n% more\nEXP 2 NORM 3 4\n");
+        let drawn = read.expect("laws").drawn.expect("drawn");
+        assert!(drawn.repeats);
+        let laws = [
+            (Law::Constant(1.0), Law::Uniform(0.0, 1.0)),
+            (Law::Exponential(2.0), Law::Normal(3.0, 4.0)),
+        ];
+        assert_eq!(&drawn.laws[..], &laws);
+        let once = Events::parse("STOCHASTIC\nDET 0 DET 1").expect("laws");
+        assert!(!once.drawn.expect("drawn").repeats);
     }
 
     #[test]
@@ -243,7 +304,16 @@ mod tests {
         );
         assert_eq!(
             message("# load\nSTOCHASTIC LOOP\nDET 0 UNIF 0 1"),
-            "line 2: \"STOCHASTIC LOOP\": expected lines DATE VALUE; stochastic profiles are not supported"
+            "line 2: \"STOCHASTIC LOOP\": expected a delay of more than 0 s in a profile that comes again"
+        );
+        assert_eq!(
+            message("0 1\nSTOCHASTIC"),
+            "line 2: \"STOCHASTIC\": expected STOCHASTIC or STOCHASTIC LOOP, before all other lines"
+        );
+        let line = message("STOCHASTIC\n\nDET 1 DET 1\nLOOPAFTER 3");
+        assert!(
+            line.starts_with("line 4: \"LOOPAFTER 3\": expected the law of a delay"),
+            "{line}"
         );
         assert!(message("nan 1").starts_with("line 1"));
         assert!(message("LOOPAFTER x").starts_with("line 1"));

@@ -58,17 +58,30 @@ pub trait Chooser {
 }
 
 /// A list of decisions, printed as `actor` or `actor/branch` joined by `;`, for example
-/// `1;3;1/2;2`.
+/// `1;3;1/2;2`. Many equal ones in a row are printed once with their number: `1*1000`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Schedule(pub Vec<Choice>);
 
+/// Number of equal decisions in a row from which on they are printed as one.
+const REPEATS_MIN: usize = 32;
+/// Most decisions of a schedule that is read, so that a number by mistake does not fill the memory.
+const DECISIONS_MAX: usize = 1 << 24;
+
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, choice) in self.0.iter().enumerate() {
-            let separator = if position == 0 { "" } else { ";" };
-            write!(f, "{separator}{}", choice.actor)?;
-            if choice.branch > 0 {
-                write!(f, "/{}", choice.branch)?;
+        let mut separator = "";
+        for equal in self.0.chunk_by(|one, next| one == next) {
+            let Choice { actor, branch } = equal[0];
+            let is_one = equal.len() >= REPEATS_MIN;
+            for _ in 0..if is_one { 1 } else { equal.len() } {
+                write!(f, "{separator}{actor}")?;
+                separator = ";";
+                if branch > 0 {
+                    write!(f, "/{branch}")?;
+                }
+            }
+            if is_one {
+                write!(f, "*{}", equal.len())?;
             }
         }
         Ok(())
@@ -83,7 +96,7 @@ impl fmt::Display for BadSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "\"{}\" is not a step of a schedule: expected ACTOR or ACTOR/BRANCH, such as 3 or 3/1",
+            "\"{}\" is not a step of a schedule: expected ACTOR or ACTOR/BRANCH, such as 3 or 3/1, or many equal ones, such as 3*1000",
             self.0
         )
     }
@@ -95,24 +108,21 @@ impl FromStr for Schedule {
     type Err = BadSchedule;
 
     fn from_str(text: &str) -> Result<Self, BadSchedule> {
-        let step = |step: &str| {
+        let mut all = Vec::new();
+        for step in text.split(';').filter(|step| !step.trim().is_empty()) {
             let bad = || BadSchedule(step.to_owned());
-            let (actor, branch) = step.split_once('/').unwrap_or((step, "0"));
+            let (one, times) = step.split_once('*').unwrap_or((step, "1"));
+            let (actor, branch) = one.split_once('/').unwrap_or((one, "0"));
             let number: u32 = actor.trim().parse().map_err(|_| bad())?;
             let branch = branch.trim().parse().map_err(|_| bad())?;
-            if number == 0 {
+            let times: usize = times.trim().parse().map_err(|_| bad())?;
+            if number == 0 || times == 0 || times > DECISIONS_MAX - all.len().min(DECISIONS_MAX) {
                 return Err(bad());
             }
-            Ok(Choice {
-                actor: ActorId::from_number(number),
-                branch,
-            })
-        };
-        text.split(';')
-            .filter(|step| !step.trim().is_empty())
-            .map(step)
-            .collect::<Result<_, _>>()
-            .map(Self)
+            let actor = ActorId::from_number(number);
+            all.resize(all.len() + times, Choice { actor, branch });
+        }
+        Ok(Self(all))
     }
 }
 
@@ -158,8 +168,28 @@ mod tests {
                 branch: 2
             }
         );
-        for wrong in ["0", "1;x", "1/", "-1"] {
+        for wrong in [
+            "0",
+            "1;x",
+            "1/",
+            "-1",
+            "1*0",
+            "1*",
+            "1*99999999999",
+            "1;1*16777216",
+        ] {
             assert!(wrong.parse::<Schedule>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn many_equal_decisions_are_one() {
+        let text = format!("2;1/3*{REPEATS_MIN};1/3;1");
+        let schedule: Schedule = text.parse().unwrap();
+        assert_eq!(schedule.0.len(), REPEATS_MIN + 3);
+        assert_eq!(schedule.to_string(), format!("2;1/3*{};1", REPEATS_MIN + 1));
+        let few = "3;".repeat(REPEATS_MIN - 1);
+        let few: Schedule = few.parse().unwrap();
+        assert!(!few.to_string().contains('*'));
     }
 }

@@ -30,6 +30,13 @@ pub trait ExplorableDevice: Device {
         (0..self.queues()).find(|&queue| self.head(queue).is_some())
     }
 
+    /// Returns true if an actor was stopped because it did nothing but let time pass, more often
+    /// than the device allows.
+    fn is_spinning(&self, actor: ActorId) -> bool {
+        let _ = actor;
+        false
+    }
+
     /// Lets the head of a queue arrive.
     fn deliver(&self, kernel: &mut Kernel, queue: u32) {
         let _ = (kernel, queue);

@@ -7,7 +7,7 @@
 //! understood is a mistake. Routes are those of SimGrid, its defects in fat trees and dragonflies
 //! included (`compat = "simgrid-4.1"`).
 //!
-//! *Not carried over*: profiles of the links of a cluster, stochastic profiles, properties other
+//! *Not carried over*: profiles of the links of a cluster, properties other
 //! than `access_point`, Wi-Fi links outside of Wi-Fi zones, flags in `<config>` that do not belong
 //! to the network models. A bypass route that begins or ends at the gateway itself does not cross
 //! the implicit loopback of that host, as it does in SimGrid.

@@ -240,7 +240,7 @@ impl Importer {
         match element.get("state")? {
             "OFF" => Some(Source::Here(Events {
                 events: vec![(0.0, 0.0)],
-                period_s: None,
+                ..Events::default()
             })),
             "ON" => None,
             other => {

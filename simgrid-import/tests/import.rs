@@ -626,20 +626,29 @@ fn traces_of_hosts_of_a_cluster() {
     );
 }
 
-/// Drawn dates and values are refused in one line that names the trace, or the file.
+/// Drawn profiles are kept as laws; mistakes are one line that names the trace, or the file.
 #[test]
-fn stochastic_profiles_are_refused() {
-    let trace = "<trace id=\"t\" periodicity=\"-1\">STOCHASTIC LOOP\nDET 0 UNIF 0 1\n</trace>";
+fn stochastic_profiles_are_read() {
+    let kept = "<trace id=\"t\" periodicity=\"-1\">STOCHASTIC LOOP\nDET 1 UNIF 0 1\n</trace>\n\
+                <trace_connect trace=\"t\" kind=\"SPEED\" element=\"n2\"/>";
     let text = cluster("FLAT", "", "0-3", "");
+    let with_trace = text.replace("</platform>", &format!("\n{kept}\n</platform>"));
+    let platform = simgrid_import::parse("p.xml", &with_trace).expect("a platform");
+    let printed = platform.to_toml();
+    let entry = "drawn = [\"DET 1 UNIF 0 1\"]";
+    assert!(printed.contains(entry), "{printed}");
+    let again = Platform::parse("again.toml", &printed).expect("it was printed so");
+    assert_eq!(again.profiles(), platform.profiles());
+    let trace = "<trace id=\"t\" periodicity=\"-1\">STOCHASTIC LOOP\nDET 0 UNIF 0 1\n</trace>";
     let text = text.replace("</platform>", &format!("\n{trace}\n</platform>"));
     let error = simgrid_import::parse("p.xml", &text).expect_err("a mistake");
     let error = error.to_string();
     assert_eq!(error.lines().count(), 1, "{error}");
-    let place = "p.xml:3:1: trace \"t\": line 1: \"STOCHASTIC LOOP\": expected lines DATE VALUE; \
-                 stochastic profiles are not supported";
+    let place = "p.xml:3:1: trace \"t\": line 1: \"STOCHASTIC LOOP\": expected a delay of more than \
+                 0 s in a profile that comes again";
     assert!(error.starts_with(place), "{error}");
     let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    std::fs::write(folder.join("load.profile"), "STOCHASTIC\nEXP 1 UNIF 0 1\n").expect("a file");
+    std::fs::write(folder.join("load.profile"), "STOCHASTIC\nEXP 1 UNIF 0\n").expect("a file");
     let file = folder.join("stochastic.xml");
     let text = "<platform version=\"4.1\"><zone id=\"w\" routing=\"None\">\n\
                 <host id=\"a\" speed=\"1Gf\" speed_file=\"load.profile\"/></zone></platform>";
@@ -647,8 +656,7 @@ fn stochastic_profiles_are_refused() {
     let error = simgrid_import::load(&file)
         .expect_err("a mistake")
         .to_string();
-    let problem =
-        "profile file \"load.profile\": line 1: \"STOCHASTIC\": expected lines DATE VALUE";
+    let problem = "profile file \"load.profile\": line 2: \"EXP 1 UNIF 0\": expected the law";
     assert!(
         error.contains(":2:1: ") && error.contains(problem),
         "{error}"

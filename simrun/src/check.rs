@@ -79,7 +79,9 @@ impl Found {
     fn kind(&self) -> &'static str {
         let kind = &self.finding.kind;
         match kind {
-            FindingKind::Deadlock(_) | FindingKind::Livelock(_) if self.needs_buffering => {
+            FindingKind::Deadlock(_) | FindingKind::Livelock(_) | FindingKind::Spinning(_)
+                if self.needs_buffering =>
+            {
                 "buffering"
             }
             _ => kind.name(),

@@ -205,7 +205,7 @@ fn check_end(outcome: &Outcome, followed: &Followed) -> Result<(), String> {
     };
     let found = match followed.end {
         Some(End::Finished | End::Leftovers) => "finished",
-        Some(End::Deadlock | End::Livelock) => "deadlocked",
+        Some(End::Deadlock | End::Livelock | End::Spinning) => "deadlocked",
         Some(End::Failed) => "failed",
         _ => "goes on",
     };

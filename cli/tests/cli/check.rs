@@ -93,7 +93,11 @@ fn an_error_is_found_with_its_branches() {
 
 #[test]
 fn a_livelock_and_a_failure_at_birth_replay() {
-    for (case, kind) in [("livelock", "livelock"), ("stillborn", "error")] {
+    for (case, kind) in [
+        ("livelock", "livelock"),
+        ("spinning", "livelock"),
+        ("stillborn", "error"),
+    ] {
         let ran = check(case, "--format json");
         assert_eq!(ran.status, 1, "{ran:?}");
         let finding = ran.json()["findings"][0].clone();
@@ -103,6 +107,24 @@ fn a_livelock_and_a_failure_at_birth_replay() {
         assert_eq!(again.status, 1, "{again:?}");
         assert_eq!(again.json()["findings"][0]["message"], finding["message"]);
     }
+}
+
+#[test]
+fn a_loop_that_only_yields_is_a_livelock_by_a_bound() {
+    let ran = check("spinning", "");
+    assert_eq!(ran.status, 1, "{ran:?}");
+    let text = &ran.stdout;
+    assert!(text.contains("spinner does nothing but yields"), "{text}");
+    assert!(text.contains("found by a bound, not proven"), "{text}");
+    assert!(text.contains("yield at "), "{text}");
+    assert!(text.contains(" --replay '1;2*1000'"), "{text}");
+    // A thousand steps are one line.
+    assert!(
+        text.contains("2-1001") && text.lines().count() < 30,
+        "{text}"
+    );
+    // Cut before the bound, nothing is known.
+    assert_eq!(check("spinning", "--max-depth 900").status, 3);
 }
 
 #[test]

@@ -25,6 +25,8 @@ enum Case {
     Many,
     /// Tests a mutex that nobody will ever unlock, again and again.
     Livelock,
+    /// Yields for ever, while others have work to do.
+    Spinning,
     /// So many users of a mutex: N! orders, for a long search.
     Users,
     /// Draws for ever: no run ends.
@@ -163,6 +165,14 @@ async fn checked(me: Actor, args: Args) -> Result<(), String> {
                 while !mutex.try_lock().await {}
             });
             tester.await.join().await;
+        }
+        Case::Spinning => {
+            let spinner = me.spawn("spinner", me.host(), |spinner| async move {
+                loop {
+                    spinner.yield_now().await;
+                }
+            });
+            spinner.await.join().await;
         }
         Case::Invariant => inside(&me).await,
         Case::Users => users(&me).await,

@@ -14,6 +14,8 @@ use sim_core::Time;
 
 use platform::profile::{Profile, Target};
 
+use super::drawn::Twister;
+
 /// All profiles, and the date of the next event of each.
 #[derive(Default, Debug)]
 pub(super) struct Timetable {
@@ -22,7 +24,12 @@ pub(super) struct Timetable {
     hosts: BTreeSet<(Time, usize)>,
     /// Of all others.
     others: BTreeSet<(Time, usize)>,
+    /// Where drawn profiles get their numbers from.
+    twister: Option<Box<Twister>>,
 }
+
+/// The shortest round of a drawn profile in seconds: one without time would never end.
+const ROUND_MIN_S: f64 = 1e-9;
 
 /// An event that is due.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +47,8 @@ struct Running {
     next: usize,
     /// Periods that are over.
     round: f64,
+    /// Dates in seconds before which the present round of a drawn profile and the one before began.
+    begun_s: [f64; 2],
 }
 
 impl Running {
@@ -52,8 +61,22 @@ impl Running {
 
     /// Goes to the next event. A whole round has just been seen when a new one begins, so that
     /// rounds that are over at `now` would change nothing and are left out.
-    fn step(&mut self, now: Time) {
+    fn step(&mut self, now: Time, twister: &mut Option<Box<Twister>>) {
         self.next += 1;
+        if let Some(drawn) = &self.profile.drawn {
+            if drawn.repeats && self.next >= self.profile.events.len() {
+                let [begun_s, _] = self.begun_s;
+                let (last_s, _) = self.profile.events[self.next - 1];
+                // Rounds take time, whatever is drawn.
+                let begin_s = last_s.max(begun_s + ROUND_MIN_S);
+                if begin_s > begun_s {
+                    let twister = twister.get_or_insert_default();
+                    self.profile.events = twister.round(drawn, begin_s).into();
+                    (self.next, self.begun_s) = (0, [begin_s, begun_s]);
+                }
+            }
+            return;
+        }
         let Some(period_s) = self.profile.period_s else {
             return;
         };
@@ -73,6 +96,18 @@ impl Running {
         };
     }
 
+    /// Returns true if it repeats, and has gone round at least once between two dates.
+    fn has_gone_round(&self, since: Time, date: Time) -> bool {
+        match &self.profile.drawn {
+            Some(drawn) => drawn.repeats && self.begun_s[1] > since.as_secs(),
+            None => {
+                let waited_s = date.as_secs() - since.as_secs();
+                let period_s = self.profile.period_s;
+                period_s.is_some_and(|period_s| waited_s > period_s)
+            }
+        }
+    }
+
     const fn switches_hosts(&self) -> bool {
         matches!(self.profile.target, Target::Host(_))
     }
@@ -85,11 +120,19 @@ impl Timetable {
         self.running.is_empty()
     }
 
-    pub(super) fn add(&mut self, profile: Profile) {
+    pub(super) fn add(&mut self, mut profile: Profile) {
+        if let Some(drawn) = &profile.drawn {
+            profile.events = self
+                .twister
+                .get_or_insert_default()
+                .round(drawn, 0.0)
+                .into();
+        }
         let running = Running {
             profile,
             next: 0,
             round: 0.0,
+            begun_s: [0.0; 2],
         };
         self.running.push(running);
         self.enter(self.running.len() - 1);
@@ -124,11 +167,8 @@ impl Timetable {
     /// Returns true if every profile that switches hosts repeats, and has gone round at least once
     /// between two dates.
     pub(super) fn only_repeats(&self, since: Time, date: Time) -> bool {
-        let waited_s = date.as_secs() - since.as_secs();
-        let repeats =
-            |profile: &Profile| profile.period_s.is_some_and(|period_s| waited_s > period_s);
         let mut hosts = self.hosts.iter().map(|(_, number)| &self.running[*number]);
-        !self.hosts.is_empty() && hosts.all(|running| repeats(&running.profile))
+        !self.hosts.is_empty() && hosts.all(|running| running.has_gone_round(since, date))
     }
 
     /// Takes the first event up to the date `now`.
@@ -144,7 +184,7 @@ impl Timetable {
         let running = &mut self.running[number];
         let events = Arc::clone(&running.profile.events);
         let (_, value) = events[running.next];
-        running.step(now);
+        running.step(now, &mut self.twister);
         let due = Due {
             target: running.profile.target,
             count: running.profile.count,
@@ -158,6 +198,7 @@ impl Timetable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use platform::profile::{Drawn, Law};
     use sim_core::HostId;
 
     fn table(target: Target, events: &[(f64, f64)], period_s: Option<f64>) -> Timetable {
@@ -167,6 +208,7 @@ mod tests {
             count: 1,
             events: events.into(),
             period_s,
+            drawn: None,
         });
         table
     }
@@ -183,6 +225,40 @@ mod tests {
         assert_eq!(values, [1.0, 3.0, 1.0]);
         assert_eq!(table.next(true), Some(Time::from_secs(1e9 + 2.0)));
         assert_eq!(table.next(false), None);
+    }
+
+    #[test]
+    fn drawn_rounds_take_time_and_are_counted() {
+        let drawn = |law, repeats| {
+            let mut table = Timetable::default();
+            table.add(Profile {
+                target: Target::Host(HostId(0)),
+                count: 1,
+                events: [].into(),
+                period_s: None,
+                drawn: Some(Drawn {
+                    laws: [(law, Law::Constant(1.0))].into(),
+                    repeats,
+                }),
+            });
+            table
+        };
+        let count = |table: &mut Timetable, seconds| {
+            let now = Time::from_secs(seconds);
+            std::iter::from_fn(|| table.pop(now)).count()
+        };
+        // Without delays a round takes a nanosecond.
+        let mut table = drawn(Law::Normal(0.0, 0.0), true);
+        assert!((99..=101).contains(&count(&mut table, 99.5e-9)));
+        let mut table = drawn(Law::Constant(2.0), true);
+        assert_eq!(count(&mut table, 7.0), 3);
+        let gone = |table: &Timetable, since| {
+            table.only_repeats(Time::from_secs(since), Time::from_secs(7.0))
+        };
+        assert!(gone(&table, 3.0) && !gone(&table, 5.0));
+        let mut table = drawn(Law::Constant(2.0), false);
+        assert!(!gone(&table, 0.0));
+        assert_eq!(count(&mut table, 7.0), 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! speed_profile = { points = [["0s", 1.0], ["10s", 0.8]], period = "20s" }
 //! state_profile = { points = [["5s", "off"], ["6s", "on"]] }
 //! bandwidth_profile = { file = "profiles/wan.txt" }
+//! latency_profile = { drawn = ["EXP 0.1 UNIF 0.001 0.002"], loop = true }
 //! ```
 //!
 //! A file is looked for in the folder of the platform file, and read at once: a platform that has been read knows only
@@ -18,7 +19,7 @@ use toml::de::DeValue;
 
 use super::field::{Field, Wrong, cut};
 use super::section::{Collector, Section};
-use crate::profile::{Events, PERIOD_MIN_S, Profile, Target};
+use crate::profile::{Drawn, ENDLESS, Events, Line, PERIOD_MIN_S, Profile, Target};
 use crate::units::{Duration, ProfileBandwidth};
 
 /// The largest profile file, in bytes: about a million events.
@@ -53,6 +54,8 @@ pub struct ProfileEntry {
     file: Option<String>,
     points: Vec<(Duration, Value)>,
     period: Option<Duration>,
+    /// In place of points: laws of delays and values, these in bytes/s, in seconds or as a part.
+    drawn: Option<Drawn>,
 }
 
 impl ProfileEntry {
@@ -63,6 +66,7 @@ impl ProfileEntry {
             file: Some(name),
             points: Vec::new(),
             period: None,
+            drawn: None,
         }
     }
 
@@ -91,6 +95,7 @@ impl ProfileEntry {
             file: None,
             points,
             period,
+            drawn: events.drawn.clone(),
         })
     }
 
@@ -110,11 +115,20 @@ impl ProfileEntry {
                 .map(|(at, value)| (at.as_secs(), number(value)))
                 .collect(),
             period_s: self.period.as_ref().map(Duration::as_secs),
+            drawn: self.drawn.clone(),
         }
     }
 
     /// Its size in words, for people.
     pub(crate) fn summary(&self) -> String {
+        if let Some(drawn) = &self.drawn {
+            let again = if drawn.repeats {
+                ", again and again"
+            } else {
+                ""
+            };
+            return format!("{} drawn{again}", drawn.laws.len());
+        }
         let points = match self.points.len() {
             1 => "1 point".to_owned(),
             count => format!("{count} points"),
@@ -191,7 +205,7 @@ fn profile_value(
     key: &str,
     kind: ProfileKind,
 ) -> Option<ProfileEntry> {
-    const KEYS: [&str; 3] = ["file", "points", "period"];
+    const KEYS: [&str; 5] = ["file", "points", "period", "drawn", "loop"];
     let section = collector.section(value, value.span(), key.to_owned(), &KEYS)?;
     if let Some(name) = section.get("file") {
         let other = section.key("points").or_else(|| section.key("period"));
@@ -201,6 +215,9 @@ fn profile_value(
             return None;
         }
         return from_file(collector, name, kind);
+    }
+    if section.get("drawn").is_some() {
+        return drawn(collector, &section);
     }
     let list = collector.present(&section, "points", example(kind))?;
     let points = points(collector, list, kind);
@@ -219,6 +236,53 @@ fn profile_value(
         file: None,
         points,
         period: period.map(Spanned::into_inner),
+        drawn: None,
+    })
+}
+
+/// A profile whose events are drawn.
+fn drawn(collector: &mut Collector, section: &Section<'_>) -> Option<ProfileEntry> {
+    if let Some(other) = section.key("points").or_else(|| section.key("period")) {
+        let problem = format!("a profile that is drawn has no {:?}", other.get_ref());
+        collector.add(
+            other.span(),
+            problem,
+            "the laws give dates and values",
+            None,
+        );
+        return None;
+    }
+    let list = section.get("drawn")?;
+    let repeats = collector
+        .optional::<bool>(section, "loop")?
+        .unwrap_or(false);
+    let Some(array) = list.get_ref().as_array() else {
+        let expected = "laws such as [\"EXP 0.1 UNIF 0.5 1\"]";
+        collector.wrong(list.span(), Wrong::kind(list.get_ref(), expected));
+        return None;
+    };
+    let mut lines: Vec<Line> = Vec::new();
+    for value in array {
+        let text: String = collector.value(value)?;
+        match text.parse() {
+            Ok(line) => lines.push(line),
+            Err(expected) => {
+                let problem = format!("{:?} is no event that is drawn", cut(&text));
+                collector.add(value.span(), problem, format!("expected {expected}"), None);
+                return None;
+            }
+        }
+    }
+    let drawn = Drawn::new(&lines, repeats);
+    if drawn.is_none() {
+        let problem = "this profile repeats without time in between".to_owned();
+        collector.add(list.span(), problem, format!("expected {ENDLESS}"), None);
+    }
+    Some(ProfileEntry {
+        file: None,
+        points: Vec::new(),
+        period: None,
+        drawn: Some(drawn?),
     })
 }
 
@@ -337,6 +401,15 @@ impl Serialize for ProfileEntry {
         let mut table = serializer.serialize_map(None)?;
         if let Some(file) = &self.file {
             table.serialize_entry("file", file)?;
+            return table.end();
+        }
+        if let Some(drawn) = &self.drawn {
+            let lines = drawn.laws.iter();
+            let lines: Vec<String> = lines
+                .map(|&(delay, value)| Line(delay, value).to_string())
+                .collect();
+            table.serialize_entry("drawn", &lines)?;
+            table.serialize_entry("loop", &drawn.repeats)?;
             return table.end();
         }
         table.serialize_entry("points", &self.points)?;

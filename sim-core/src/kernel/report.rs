@@ -93,6 +93,7 @@ impl Kernel {
                 "a sleep without end".to_owned()
             }
             Transition::Sleep => "a sleep".to_owned(),
+            Transition::Yield => "a yield".to_owned(),
             Transition::Join { target } => format!("join of {}", self.actor_name(target.0)),
             Transition::Wait { activity, .. } => self.describe_activity(activity),
             Transition::WaitAny { list } => {

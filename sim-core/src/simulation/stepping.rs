@@ -276,10 +276,15 @@ impl Stepper {
     /// other runs there have been.
     #[must_use]
     pub fn first_able(&self) -> Option<u32> {
+        self.first_able_that(|_| true)
+    }
+
+    /// The same among the actors that a condition holds for; queues need not meet it.
+    pub fn first_able_that(&self, condition: impl Fn(u32) -> bool) -> Option<u32> {
         let kernel = self.simulation.kernel.borrow();
         let actors = kernel.count_actors();
         (0..actors)
-            .find(|&actor| kernel.has_step(actor))
+            .find(|&actor| kernel.has_step(actor) && condition(actor))
             .or_else(|| Some(actors + self.device.as_ref()?.first_queue()?))
     }
 
@@ -586,12 +591,6 @@ impl Stepper {
     #[must_use]
     pub fn barrier_size(&self, barrier: u32) -> u32 {
         self.simulation.kernel.borrow().barriers[barrier as usize].size
-    }
-
-    /// How many units a semaphore had at first.
-    #[must_use]
-    pub fn initial_units(&self, semaphore: u32) -> u32 {
-        self.simulation.kernel.borrow().semaphores[semaphore as usize].initial
     }
 
     /// Whether an actor is in a loop of tests that can never succeed.

@@ -119,8 +119,8 @@ pub struct CheckArgs {
     )]
     pub(super) may_fail: Vec<String>,
 
-    /// Take these steps instead of searching: ACTOR or ACTOR/BRANCH, joined by ';', or a
-    /// file with them, such as --schedule of a run writes
+    /// Take these steps instead of searching: ACTOR or ACTOR/BRANCH, joined by ';'; *N
+    /// after a step repeats it; or a file with them, such as --schedule of a run writes
     #[arg(long, value_name = "STEPS|FILE", value_parser = schedule, verbatim_doc_comment)]
     pub(super) replay: Option<Schedule>,
 

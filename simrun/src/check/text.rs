@@ -198,11 +198,15 @@ fn finding(found: &Found) -> String {
         let warning = clock_warning(&found.clock_reads);
         let _ = write!(text, "\nthis may be no mistake: {warning}");
     }
+    // What comes after a bound is not known.
+    let critical = match found.finding.kind {
+        FindingKind::Spinning(_) => String::new(),
+        _ => critical(found.critical) + "\n",
+    };
     let _ = writeln!(
         text,
-        "\n{}{}\nagain with\n  {}",
+        "\n{}{critical}again with\n  {}",
         way(found.way),
-        critical(found.critical),
         found.command
     );
     text
@@ -232,20 +236,35 @@ fn critical(critical: Critical) -> String {
     }
 }
 
+/// Number of equal steps in a row from which on a table shows them as one line.
+const EQUAL_MIN: usize = 8;
+
 /// The steps as a table.
 fn table(steps: &[FindingStep]) -> String {
     let header = ["step", "actor", "", "operation", "object", "result", "line"].map(str::to_owned);
     let mut rows = vec![header];
-    for (position, step) in steps.iter().enumerate() {
-        rows.push([
-            (position + 1).to_string(),
-            step.actor.to_string(),
-            step.name.clone(),
-            words::operation(step).to_owned(),
-            words::object(step),
-            words::result(step),
-            step.line.clone(),
-        ]);
+    let same = |one: &FindingStep, other: &FindingStep| {
+        let of =
+            |step: &FindingStep| (step.actor, step.kind, step.object, step.branch, step.answer);
+        of(one) == of(other) && (&one.line, &one.call) == (&other.line, &other.call)
+    };
+    let mut position = 0;
+    for equal in steps.chunk_by(same) {
+        // Steps of a loop are one line.
+        let at_once = if equal.len() < EQUAL_MIN {
+            1
+        } else {
+            equal.len()
+        };
+        for step in equal.iter().step_by(at_once) {
+            let first = position + 1;
+            position += at_once;
+            let number = match at_once {
+                1 => first.to_string(),
+                _ => format!("{first}-{position}"),
+            };
+            rows.push(row(number, step));
+        }
     }
     let mut widths = [0; 7];
     for row in &rows {
@@ -264,6 +283,19 @@ fn table(steps: &[FindingStep]) -> String {
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text
+}
+
+/// A row of the table.
+fn row(number: String, step: &FindingStep) -> [String; 7] {
+    [
+        number,
+        step.actor.to_string(),
+        step.name.clone(),
+        words::operation(step).to_owned(),
+        words::object(step),
+        words::result(step),
+        step.line.clone(),
+    ]
 }
 
 /// A replay: its steps and where they lead.

@@ -44,6 +44,19 @@ impl Stepper {
         self.simulation.kernel.borrow().line_of(ActorId(actor))
     }
 
+    /// Returns the number of units that a semaphore had at first.
+    #[must_use]
+    pub fn initial_units(&self, semaphore: u32) -> u32 {
+        self.simulation.kernel.borrow().semaphores[semaphore as usize].initial
+    }
+
+    /// Returns true if the device has stopped an actor that did nothing but let time pass.
+    #[must_use]
+    pub fn is_spinning(&self, actor: u32) -> bool {
+        let device = self.device.as_ref();
+        device.is_some_and(|device| device.is_spinning(ActorId(actor)))
+    }
+
     /// What the device knows of an actor that waits for it, or of what arrives next from a queue.
     #[must_use]
     pub fn described(&self, actor: u32) -> Option<Blocked> {

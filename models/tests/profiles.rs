@@ -531,7 +531,7 @@ fn mistakes_in_profiles_and_power_states() {
         &host("speed_profile = { points = [[\"1s\", -1], [\"1s\", 1], 3], perod = \"1s\" }"),
         "p.toml:4:36: wrong type: the number -1: expected a part of the speed, at least 0, such as 0.5\n\
          p.toml:4:52: wrong type: the number 3: expected points such as [[\"0s\", 1.0], [\"10s\", 0.5]]\n\
-         p.toml:4:56: unknown key \"perod\": the speed_profile can have the keys file, points, period; did you mean \"period\"?",
+         p.toml:4:56: unknown key \"perod\": the speed_profile can have the keys file, points, period, drawn, loop; did you mean \"period\"?",
     );
     refused(
         &host(

@@ -2,9 +2,9 @@
 //!
 //! The generator is the Mersenne Twister MT19937 (Matsumoto, Nishimura: ACM TOMACS 8(1), 1998) with
 //! its default seed 5489. A number between 0 and 1 is a word divided by the largest one;
-//! exponential numbers come by inversion, normal ones by the method of Box and Muller, of which only
-//! the cosine is used. One generator serves all profiles of a run: numbers are drawn in the order in
-//! which the profiles were added and in which their rounds begin.
+//! exponential numbers come by inversion, normal ones by the method of Box and Muller, of which
+//! only the cosine is used. One generator serves all profiles of a run: numbers are drawn in the
+//! order in which the profiles were added and in which their rounds begin.
 
 use std::f64::consts::TAU;
 

@@ -1,8 +1,8 @@
 //! Profiles whose delays and values are drawn: the stochastic profiles of `SimGrid`.
 //!
-//! A line `DELAY_LAW VALUE_LAW` for each event, where a law is `DET x`, `UNIF min max`, `EXP rate` or
-//! `NORM mean deviation`: the delay in seconds since the event before, and the value. With `LOOP` the
-//! lines come again, drawn anew each time.
+//! A line `DELAY_LAW VALUE_LAW` for each event, where a law is `DET x`, `UNIF min max`, `EXP rate`
+//! or `NORM mean deviation`: the delay in seconds since the event before, and the value. With
+//! `LOOP` the lines come again, drawn anew each time.
 //!
 //! *Not modelled*: negative numbers, which `NORM` can draw. They count as 0; `SimGrid` stops there.
 

@@ -80,6 +80,7 @@ mod reversible;
 mod sampling;
 mod sdpor;
 mod search;
+mod seeded;
 mod shortest;
 mod spinning;
 mod state;
@@ -98,18 +99,19 @@ pub use event::Event;
 pub use finding::{Finding, FindingKind, FindingStep};
 pub use follow::{Followed, follow, schedule_alone};
 pub use minimise::minimise;
-pub use options::{Mutant, Options, Reduction, Strategy};
+pub use options::{Options, Reduction, Strategy};
 pub use orders::{ReceiveOrder, TakenOrder};
 pub use path::Path;
 pub use player::{Played, Player};
 pub use progress::Progress;
 pub use repeat::repeat;
 pub use retrace::{NotRetraced, retrace};
-pub use reversible::{Verdict as Reversibility, reversible};
 pub use search::{
     Collector, End, Observer, Report, Run, Verdict, check, check_on_threads, explore,
     explore_on_threads, replay,
 };
+#[cfg(feature = "seeded-defects")]
+pub use seeded::SeededDefect;
 pub use shortest::{Shortest, shortest};
 pub use spinning::STEPS as SPINNING_STEPS;
 pub use statistics::{Bound, Bounds, Statistics};

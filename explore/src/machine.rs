@@ -9,7 +9,8 @@ use sim_core::{Choosing, Executed, Footprint, Offer, QueueHead, StepKind, Steppe
 
 use crate::facts::{Facts, SharedLists};
 use crate::independence::{CROWDED, Lists};
-use crate::{Event, Halt, Mutant};
+use crate::seeded::{Seeded, SeededDefect};
+use crate::{Event, Halt};
 
 /// The program and what is known of it.
 #[derive(Debug)]
@@ -31,8 +32,8 @@ pub(crate) struct Machine {
     /// The steps that the latest step needs besides those on which it depends, as far as they are
     /// not before the first.
     pub(crate) causes: Vec<u32>,
-    /// A defect on purpose.
-    pub(crate) mutant: Option<Mutant>,
+    /// A mistake on purpose.
+    pub(crate) seeded: Seeded,
     /// Nobody has looked yet whose order of deliveries mattered before the first step.
     is_new: bool,
     offers: Vec<Offer>,
@@ -59,7 +60,7 @@ impl Machine {
             held: Vec::new(),
             transitions: 0,
             causes: Vec::new(),
-            mutant: None,
+            seeded: Seeded::default(),
             is_new: true,
             offers: Vec::new(),
             places: Vec::new(),
@@ -198,7 +199,7 @@ impl Machine {
     #[inline]
     fn note_choosers(&mut self, footprint: Footprint) -> Result<(), Halt> {
         let actors = match footprint.kind {
-            _ if self.mutant == Some(Mutant::NobodyChooses) => return Ok(()),
+            _ if self.seeded.is(SeededDefect::NobodyChooses) => return Ok(()),
             _ if std::mem::take(&mut self.is_new) => 0..self.stepper.actors(),
             StepKind::Deliver | StepKind::Device | StepKind::Choose => {
                 footprint.object..footprint.object + 1
@@ -225,7 +226,7 @@ impl Machine {
         self.causes.clear();
         let is_draw = executed.footprint.kind == StepKind::Choose;
         let is_delivery = executed.footprint.kind == StepKind::Deliver;
-        let is_mistaken = self.mutant == Some(Mutant::LatestCause);
+        let is_mistaken = self.seeded.is(SeededDefect::LatestCause);
         let is_orderless =
             || !is_mistaken && self.facts.chooses(self.stepper.sender()) < Choosing::Always;
         if is_draw || (is_delivery && is_orderless()) {

@@ -8,6 +8,7 @@
 
 use crate::independence::Lists;
 use crate::races::{Races, Sink};
+use crate::seeded::Seeded;
 use crate::state::State;
 use crate::wakeup::{Next, Trees};
 use crate::walk::Walk;
@@ -131,7 +132,7 @@ impl Odpor {
     /// Goes on from a leaf with any steps to the end of a run, and looks at its races.
     fn run_leaf(&mut self, walk: &mut Walk<'_>) -> Result<(), Halt> {
         self.leaf = Some((walk.path.len(), walk.statistics));
-        if !self.trees.start() && walk.options.mutant.is_none() {
+        if !self.trees.start() && Seeded::of(walk.options).is_none() {
             return Err(Halt::Inconsistent);
         }
         walk.reach()?;

@@ -43,22 +43,6 @@ pub enum Strategy {
     },
 }
 
-/// A defect that is put into a search on purpose, for tests that must notice it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[doc(hidden)]
-pub enum Mutant {
-    ShortSequences,
-    CausalPast,
-    NoWaitAnyRule,
-    ShortChoices,
-    ChoicesOnce,
-    SemaphoresNeverReverse,
-    AncestorsWithSleepSets,
-    RacesOnlyAtTheEnd,
-    NobodyChooses,
-    LatestCause,
-}
-
 /// The bounds and the manner of a search.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -85,9 +69,9 @@ pub struct Options {
     pub progress: Option<Arc<Progress>>,
     /// Looks at all races of every run instead of the new ones only; slower, with the same result.
     pub every_race: bool,
-    /// A defect on purpose.
-    #[doc(hidden)]
-    pub mutant: Option<Mutant>,
+    /// A mistake on purpose, for tests.
+    #[cfg(feature = "seeded-defects")]
+    pub defect: Option<crate::SeededDefect>,
 }
 
 impl Default for Options {
@@ -105,7 +89,8 @@ impl Default for Options {
             interrupt: None,
             progress: None,
             every_race: false,
-            mutant: None,
+            #[cfg(feature = "seeded-defects")]
+            defect: None,
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::drive::Halt;
 use crate::facts::Facts;
 use crate::independence::Lists;
 use crate::jobs::{Job, Look, Ran, Sight, User, Worker};
+use crate::seeded::Seeded;
 use crate::state::State;
 use crate::threads::{Done, Exchange, Threads, do_job, without_bounds, work};
 use crate::wakeup::Next;
@@ -264,7 +265,7 @@ impl<C: Collector> Owner<'_, C> {
         if state.trees.next() != Some(Next::Leaf) {
             return Err(Halt::Inconsistent);
         }
-        if !state.trees.start() && self.options.mutant.is_none() {
+        if !state.trees.start() && Seeded::of(self.options).is_none() {
             return Err(Halt::Inconsistent);
         }
         state.trees.take_over(&self.lists, &ran.trees);

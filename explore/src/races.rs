@@ -14,8 +14,9 @@ use sim_core::{Executed, StepKind};
 
 use crate::independence::Lists;
 use crate::reversible::{Verdict, come_first, reversible};
+use crate::seeded::{Seeded, SeededDefect};
 use crate::walk::Walk;
-use crate::{Event, Halt, Mutant};
+use crate::{Event, Halt};
 
 /// Takes the sequences.
 pub(crate) trait Sink {
@@ -60,14 +61,13 @@ impl Races {
         second: usize,
         sink: &mut impl Sink,
     ) -> Result<(), Halt> {
-        let verdict = match walk.options.mutant {
-            Some(Mutant::SemaphoresNeverReverse)
-                if walk.path.events()[second].kind == StepKind::SemaphoreWait =>
-            {
+        let is_wait = walk.path.events()[second].kind == StepKind::SemaphoreWait;
+        let verdict =
+            if is_wait && Seeded::of(walk.options).is(SeededDefect::SemaphoresNeverReverse) {
                 Verdict::No
-            }
-            _ => reversible(&walk.path, &walk.machine.units, first, second),
-        };
+            } else {
+                reversible(&walk.path, &walk.machine.units, first, second)
+            };
         if verdict == Verdict::No {
             return Ok(());
         }
@@ -83,15 +83,16 @@ impl Races {
     /// The events after `first` that do not happen after it, in order, and not `second`.
     fn collect(&mut self, walk: &Walk<'_>, first: usize, second: usize) {
         self.sequence.clear();
-        let end = match walk.options.mutant {
-            Some(Mutant::ShortSequences) => second,
-            _ => walk.path.len(),
+        let end = if Seeded::of(walk.options).is(SeededDefect::ShortSequences) {
+            second
+        } else {
+            walk.path.len()
         };
         self.positions.clear();
         walk.path.add_not_after(first, end, &mut self.positions);
         for &position in &self.positions {
             let position = position as usize;
-            let past_only = walk.options.mutant == Some(Mutant::CausalPast)
+            let past_only = Seeded::of(walk.options).is(SeededDefect::CausalPast)
                 && !walk.path.happens_before(position, second);
             if position != second && !past_only {
                 self.sequence.push(walk.path.events()[position]);
@@ -108,7 +109,7 @@ impl Races {
     ) -> Result<(), Halt> {
         let event = walk.path.events()[position];
         let alternatives = walk.path.alternatives(position);
-        let short = walk.options.mutant == Some(Mutant::ShortChoices);
+        let short = Seeded::of(walk.options).is(SeededDefect::ShortChoices);
         if event.kind == StepKind::Random && event.effects & Executed::SEVERAL == 0 {
             for choice in (0..alternatives).filter(|&choice| choice != event.choice) {
                 self.collect_tail(walk, position, short);
@@ -117,7 +118,7 @@ impl Races {
             }
         } else if event.effects & Executed::SEVERAL != 0 {
             self.sequence.clear();
-            if walk.options.mutant != Some(Mutant::NoWaitAnyRule) {
+            if !Seeded::of(walk.options).is(SeededDefect::NoWaitAnyRule) {
                 self.collect_tail(walk, position, short);
             }
             self.tell_offers(walk, position, event.actor, Some(event.choice), sink)?;

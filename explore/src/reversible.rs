@@ -13,7 +13,7 @@ use crate::{Event, Halt, Path};
 
 /// Whether a race can be reversed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// The later event can come first.
     Yes,
     /// The earlier event made the later one possible.
@@ -25,7 +25,7 @@ pub enum Verdict {
 /// Returns true if the race between two events of a path, the earlier first, can be reversed.
 /// `units` are those that each semaphore has at first.
 #[must_use]
-pub fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Verdict {
+pub(crate) fn reversible(path: &Path, units: &[u32], first: usize, second: usize) -> Verdict {
     let (e, f) = (&path.events()[first], &path.events()[second]);
     // As long as something else can happen no limit is up; then only that is possible.
     if (e.effects | f.effects) & Executed::IDLE != 0 {

@@ -12,8 +12,9 @@ use sim_core::Executed;
 use crate::independence::dependent;
 use crate::races::stops_others;
 use crate::reversible::{come_first, reversible};
+use crate::seeded::{Seeded, SeededDefect};
 use crate::walk::Walk;
-use crate::{Event, Halt, Mutant};
+use crate::{Event, Halt};
 
 /// One place of the path.
 #[derive(Debug, Default)]
@@ -60,12 +61,12 @@ pub(crate) fn run(walk: &mut Walk<'_>) -> Result<(), Halt> {
         let lists = &walk.machine.lists;
         let awake = |sleeper: &&Event| !dependent(sleeper, &event, lists);
         let sleep: Vec<Event> = frame.sleep.iter().filter(awake).copied().collect();
-        if walk.options.mutant != Some(Mutant::RacesOnlyAtTheEnd) {
+        if !Seeded::of(walk.options).is(SeededDefect::RacesOnlyAtTheEnd) {
             look_at_races(walk, &mut frames, walk.path.len() - 1)?;
             walk.reach()?;
         }
         let next = open(walk, sleep)?;
-        if next.able.is_empty() && walk.options.mutant == Some(Mutant::RacesOnlyAtTheEnd) {
+        if next.able.is_empty() && Seeded::of(walk.options).is(SeededDefect::RacesOnlyAtTheEnd) {
             for second in 0..walk.path.len() {
                 look_at_races(walk, &mut frames, second)?;
             }
@@ -149,7 +150,7 @@ fn before(walk: &Walk<'_>, first: usize, second: usize) -> Vec<Event> {
 /// Makes sure that an actor is tried with whose step the sequence can begin.
 fn want(walk: &Walk<'_>, frame: &mut Frame, sequence: &[Event], second: usize) {
     let lists = &walk.machine.lists;
-    if walk.options.mutant == Some(Mutant::AncestorsWithSleepSets) {
+    if Seeded::of(walk.options).is(SeededDefect::AncestorsWithSleepSets) {
         return want_an_ancestor(walk, frame, second);
     }
     let mut initials = Vec::new();

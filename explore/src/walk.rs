@@ -8,7 +8,8 @@ use sim_core::{Executed, StepKind, Stepper};
 use crate::clock::Stopwatch;
 use crate::independence::is_global;
 use crate::machine::Machine;
-use crate::{Bound, End, Event, Halt, Mutant, Observer, Options, Path, Statistics, spinning};
+use crate::seeded::{Seeded, SeededDefect};
+use crate::{Bound, End, Event, Halt, Observer, Options, Path, Statistics, spinning};
 
 /// How many steps are taken between two looks at the clock.
 const STEPS_BETWEEN_LOOKS: u64 = 4096;
@@ -39,7 +40,7 @@ impl<'a> Walk<'a> {
         watch: Stopwatch,
     ) -> Self {
         let mut machine = Machine::new(stepper);
-        machine.mutant = options.mutant;
+        machine.seeded = Seeded::of(options);
         Self {
             machine,
             path: Path::default(),
@@ -142,7 +143,7 @@ impl<'a> Walk<'a> {
             self.path.alternatives(position) > 1 || event.effects & Executed::SEVERAL != 0;
         event.effects & Executed::HIDDEN != 0
             || is_global(event.kind)
-            || (chooses && self.options.mutant != Some(Mutant::ChoicesOnce))
+            || (chooses && !Seeded::of(self.options).is(SeededDefect::ChoicesOnce))
     }
 
     /// Takes the last event of the path away.

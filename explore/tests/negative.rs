@@ -6,18 +6,18 @@ mod seen;
 
 use std::collections::BTreeSet;
 
-use explore::{Class, Mutant, Options, Reduction, explore};
+use explore::{Class, Options, Reduction, SeededDefect, explore};
 use random::{Family, Program};
 use seen::Seen;
 
 fn classes(
     program: &Program,
     reduction: Reduction,
-    mutant: Option<Mutant>,
+    defect: Option<SeededDefect>,
 ) -> Option<BTreeSet<Class>> {
     let options = Options {
         reduction,
-        mutant,
+        defect,
         traces_max: 2_000,
         depth_max: 60,
         ..Options::default()
@@ -29,35 +29,35 @@ fn classes(
 
 /// The first program of which the mistaken search loses classes.
 #[track_caller]
-fn check(reduction: Reduction, mutant: Mutant) {
+fn check(reduction: Reduction, defect: SeededDefect) {
     let is_noticed = |number: u64| {
         let program = random::program(Family::ALL[0], number);
         let Some(judge) = classes(&program, Reduction::Sleep, None) else {
             return false;
         };
-        classes(&program, reduction, Some(mutant)).is_some_and(|seen| seen != judge)
+        classes(&program, reduction, Some(defect)).is_some_and(|seen| seen != judge)
     };
-    assert!((0..3_000).any(is_noticed), "{mutant:?} is not noticed");
+    assert!((0..3_000).any(is_noticed), "{defect:?} is not noticed");
 }
 
 #[test]
 fn sequences_that_hold_only_the_causal_past() {
-    check(Reduction::Odpor, Mutant::CausalPast);
+    check(Reduction::Odpor, SeededDefect::CausalPast);
 }
 
 #[test]
 fn sequences_that_stop_at_the_race() {
-    check(Reduction::Odpor, Mutant::ShortSequences);
+    check(Reduction::Odpor, SeededDefect::ShortSequences);
 }
 
 #[test]
 fn no_rule_for_members_that_are_completed_after_the_choice() {
-    check(Reduction::Odpor, Mutant::NoWaitAnyRule);
+    check(Reduction::Odpor, SeededDefect::NoWaitAnyRule);
 }
 
 #[test]
 fn choices_without_what_comes_after() {
-    check(Reduction::Odpor, Mutant::ShortChoices);
+    check(Reduction::Odpor, SeededDefect::ShortChoices);
 }
 
 /// One of 15 000 programs notices: it has two choices.
@@ -65,22 +65,22 @@ fn choices_without_what_comes_after() {
 fn choices_that_are_looked_at_once() {
     let program = random::program(Family::ALL[3], 3_901);
     let judge = classes(&program, Reduction::Sleep, None);
-    let mistaken = classes(&program, Reduction::Odpor, Some(Mutant::ChoicesOnce));
+    let mistaken = classes(&program, Reduction::Odpor, Some(SeededDefect::ChoicesOnce));
     assert_eq!(classes(&program, Reduction::Odpor, None), judge);
     assert_ne!(mistaken, judge);
 }
 
 #[test]
 fn semaphores_that_never_let_a_wait_come_first() {
-    check(Reduction::Odpor, Mutant::SemaphoresNeverReverse);
+    check(Reduction::Odpor, SeededDefect::SemaphoresNeverReverse);
 }
 
 #[test]
 fn any_ancestor_will_do_and_sleeping_ones_count() {
-    check(Reduction::Sdpor, Mutant::AncestorsWithSleepSets);
+    check(Reduction::Sdpor, SeededDefect::AncestorsWithSleepSets);
 }
 
 #[test]
 fn races_only_at_the_ends_of_runs() {
-    check(Reduction::Sdpor, Mutant::RacesOnlyAtTheEnd);
+    check(Reduction::Sdpor, SeededDefect::RacesOnlyAtTheEnd);
 }

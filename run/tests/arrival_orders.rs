@@ -14,7 +14,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use explore::{Class, End, Mutant, Observer, Options, Reduction, Run, Statistics, explore};
+use explore::{Class, End, Observer, Options, Reduction, Run, SeededDefect, Statistics, explore};
 use mpi::{
     ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, Request, Result, Source, Tag, waitall, waitany,
 };
@@ -410,20 +410,20 @@ fn nothing_is_lost_that_a_rank_could_be_told() {
 
 #[test]
 fn mistakes_in_it_are_noticed() {
-    for mutant in [Mutant::NobodyChooses, Mutant::LatestCause] {
+    for defect in [SeededDefect::NobodyChooses, SeededDefect::LatestCause] {
         let is_noticed = |number: u64| {
             let program = Rc::new(program(number));
             [SendMode::Eager, SendMode::Rendezvous]
                 .into_iter()
                 .any(|mode| {
                     let mistaken = Options {
-                        mutant: Some(mutant),
+                        defect: Some(defect),
                         ..options(Reduction::Odpor)
                     };
                     judge(&program, mode)
                         .is_some_and(|judge| is_right(&program, mode, &judge, &mistaken).is_none())
                 })
         };
-        assert!((0..2_000).any(is_noticed), "{mutant:?} is not noticed");
+        assert!((0..2_000).any(is_noticed), "{defect:?} is not noticed");
     }
 }

@@ -165,9 +165,13 @@ impl Settings {
     };
 }
 
-/// A defect built in on purpose, to see that tests find it.
+/// A defect built in on purpose, to see that tests find it. Without tests there is none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Mutation {
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "only tests make connectors with defects")
+)]
+pub(crate) enum SeededDefect {
     /// No defect.
     #[default]
     None,
@@ -405,7 +409,8 @@ pub struct Connector {
     /// Group 0 is the own one.
     groups: Vec<Group>,
     settings: Settings,
-    mutation: Mutation,
+    #[cfg(test)]
+    defect: SeededDefect,
     vcs: BTreeMap<Peer, Vc>,
     /// All sockets, whether they serve a virtual connection or not.
     connections: BTreeMap<ConnectionId, Connection>,
@@ -456,7 +461,8 @@ impl Connector {
             rank,
             groups: vec![group],
             settings,
-            mutation: Mutation::None,
+            #[cfg(test)]
+            defect: SeededDefect::None,
             vcs: BTreeMap::new(),
             connections: BTreeMap::new(),
             free: BTreeSet::new(),
@@ -475,10 +481,23 @@ impl Connector {
     }
 
     /// The same with a defect.
+    #[cfg(test)]
     #[must_use]
-    pub const fn with_mutation(mut self, mutation: Mutation) -> Self {
-        self.mutation = mutation;
+    pub(crate) const fn with_defect(mut self, defect: SeededDefect) -> Self {
+        self.defect = defect;
         self
+    }
+
+    /// The defect of this connector.
+    #[inline]
+    const fn defect(&self) -> SeededDefect {
+        #[cfg(test)]
+        return self.defect;
+        #[cfg(not(test))]
+        {
+            let _ = self;
+            SeededDefect::None
+        }
     }
 
     /// The same, and [`Connector::take_steps`] tells what was done.

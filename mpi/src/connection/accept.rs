@@ -7,7 +7,7 @@
 //! each other: the loser's request may be read long after the winner is connected.
 
 use super::virtual_connection::State;
-use super::{ConnectionId, Connector, Mutation, Peer, socket};
+use super::{ConnectionId, Connector, Peer, SeededDefect, socket};
 
 /// The answer to a request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -63,7 +63,7 @@ impl Connector {
         };
         let number = group as usize;
         let finalizing =
-            self.groups[number].finalizing && self.mutation != Mutation::NoFinalizingFlag;
+            self.groups[number].finalizing && self.defect() != SeededDefect::NoFinalizingFlag;
         let Some(vc) = self.vcs.get(&peer) else {
             return if finalizing {
                 Verdict::Finalizing
@@ -73,7 +73,7 @@ impl Connector {
         };
         match vc.state {
             State::Moribund => Verdict::Finalizing,
-            State::InactiveClosed if self.mutation != Mutation::NoFinalizingFlag => {
+            State::InactiveClosed if self.defect() != SeededDefect::NoFinalizingFlag => {
                 Verdict::Finalizing
             }
             State::Inactive | State::Closed if finalizing && vc.queue.is_empty() => {
@@ -117,9 +117,9 @@ impl Connector {
             }
             Peer::Temporary(_) => false,
         };
-        let is_swapped = match self.mutation {
-            Mutation::SwappedTie => true,
-            Mutation::SwappedTieWith(rank) => peer == Peer::Member { group: 0, rank },
+        let is_swapped = match self.defect() {
+            SeededDefect::SwappedTie => true,
+            SeededDefect::SwappedTieWith(rank) => peer == Peer::Member { group: 0, rank },
             _ => false,
         };
         smaller != is_swapped

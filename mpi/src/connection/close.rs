@@ -10,7 +10,7 @@
 use super::perform::Detail;
 use super::virtual_connection::{Action, Event, State, TABLE};
 use super::{
-    Answer, Connector, Failure, Message, Mutation, Output, Peer, Phase, Step, Written, socket,
+    Answer, Connector, Failure, Message, Output, Peer, Phase, SeededDefect, Step, Written, socket,
 };
 
 /// Returns true if a virtual connection in this state is over and done with.
@@ -40,9 +40,9 @@ impl Connector {
         self.note(Step::Virtual(number));
         let sends =
             row.actions.contains(&Action::SendClose) || row.actions.contains(&Action::SendCloseAck);
-        let returns =
-            (from, event, self.mutation) == (State::Moribund, Event::Use, Mutation::LeavesMoribund);
-        if sends && self.mutation == Mutation::StateAfterSend {
+        let returns = (from, event, self.defect())
+            == (State::Moribund, Event::Use, SeededDefect::LeavesMoribund);
+        if sends && self.defect() == SeededDefect::StateAfterSend {
             self.vc(peer).late = Some(row.to);
         } else {
             self.vc(peer).state = if returns { State::Active } else { row.to };
@@ -99,7 +99,7 @@ impl Connector {
     /// Closes if that is wanted and nothing is left to write.
     pub(super) fn try_close(&mut self, peer: Peer) {
         let answers = self.settings.answer == Answer::WhenDrained;
-        let careful = self.mutation != Mutation::HastyDiscard;
+        let careful = self.defect() != SeededDefect::HastyDiscard;
         let vc = self.vc(peer);
         let wanted = match vc.state {
             State::Active => vc.close_wanted,
@@ -192,15 +192,17 @@ impl Connector {
             debug_assert_eq!(self.outstanding, 0, "what is outstanding is busy");
             self.phase = Phase::ShuttingDown;
             let all = self.connections.keys().copied();
-            let all: Vec<_> = match self.mutation {
-                Mutation::NoRegistryClose => all.filter(|id| self.listener == Some(*id)).collect(),
+            let all: Vec<_> = match self.defect() {
+                SeededDefect::NoRegistryClose => {
+                    all.filter(|id| self.listener == Some(*id)).collect()
+                }
                 _ => all.collect(),
             };
             for id in all {
                 self.connection_event(id, socket::Event::Terminate, &Detail::default());
             }
         }
-        let leaks = self.mutation == Mutation::NoRegistryClose && self.listener.is_none();
+        let leaks = self.defect() == SeededDefect::NoRegistryClose && self.listener.is_none();
         if self.phase == Phase::ShuttingDown && (self.connections.is_empty() || leaks) {
             self.phase = Phase::Finalized;
             self.tell(Output::Finalized);

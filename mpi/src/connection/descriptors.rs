@@ -11,7 +11,7 @@
 
 use super::perform::Detail;
 use super::virtual_connection::{Event as VcEvent, State};
-use super::{AtLimit, ConnectionId, Connector, Failure, Mutation, Peer, socket};
+use super::{AtLimit, ConnectionId, Connector, Failure, Peer, SeededDefect, socket};
 
 impl Connector {
     /// Sockets besides the listener.
@@ -71,7 +71,7 @@ impl Connector {
             return false;
         };
         let connection = self.connection(id);
-        let is_alone = vc.candidates == 1 || self.mutation == Mutation::HastyDiscard;
+        let is_alone = vc.candidates == 1 || self.defect() == SeededDefect::HastyDiscard;
         vc.state == State::Active
             && vc.queue.is_empty()
             && is_alone

@@ -5,7 +5,7 @@
 use super::socket::{Action, Event, Guard, State, TABLE};
 use super::virtual_connection::Event as VcEvent;
 use super::{
-    ConnectionId, Connector, Failure, Message, Mutation, Output, Peer, Phase, Step, Verdict,
+    ConnectionId, Connector, Failure, Message, Output, Peer, Phase, SeededDefect, Step, Verdict,
     Written,
 };
 
@@ -43,7 +43,7 @@ impl Connector {
         self.outputs.counts.refused += u64::from(refused && from != State::Closing);
         for &action in row.actions {
             let is_kept = (event, action) == (Event::Eof, Action::PostClose);
-            if is_kept && self.mutation == Mutation::KeepsLostSockets {
+            if is_kept && self.defect() == SeededDefect::KeepsLostSockets {
                 continue;
             }
             self.perform(id, action, detail, cause);
@@ -105,7 +105,7 @@ impl Connector {
             Action::Deliver => self.deliver(id, detail.message.as_ref()),
             Action::ExpectPeer => {
                 if let Some(peer) = self.leave(id) {
-                    let expects = self.mutation != Mutation::NoExpectation;
+                    let expects = self.defect() != SeededDefect::NoExpectation;
                     self.vc(peer).expects_peer = expects;
                 }
             }
@@ -274,9 +274,9 @@ impl Connector {
             .peer
             .expect("a request was accepted from somebody");
         let own = self.vc(peer).connection.take();
-        let is_forgotten = match self.mutation {
-            Mutation::NoDiscard => true,
-            Mutation::NoDiscardTo(rank) => peer == Peer::Member { group: 0, rank },
+        let is_forgotten = match self.defect() {
+            SeededDefect::NoDiscard => true,
+            SeededDefect::NoDiscardTo(rank) => peer == Peer::Member { group: 0, rank },
             _ => false,
         };
         if is_forgotten {

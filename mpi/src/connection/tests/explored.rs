@@ -134,10 +134,10 @@ impl Observer for Ends {
     }
 }
 
-fn world(programs: &[&[Do]], mutations: &[Mutation]) -> World {
+fn world(programs: &[&[Do]], mutations: &[SeededDefect]) -> World {
     let mut world = World::new(programs, Settings::default(), mutations);
     world.own_numbers = true;
-    world.slow_writes = mutations.contains(&Mutation::StateAfterSend);
+    world.slow_writes = mutations.contains(&SeededDefect::StateAfterSend);
     world
 }
 
@@ -227,7 +227,7 @@ fn f1_head_to_head_is_seen_whole() {
 /// F2: in worlds in which the right machine is right; see `mutants`.
 #[test]
 fn f2_each_defect_is_found() {
-    use Mutation as M;
+    use SeededDefect as M;
     let cases: &[(&[M], &[&[Do]])] = &[
         (
             &[M::NoFinalizingFlag; 2],
@@ -290,7 +290,7 @@ fn f3_three_processes() {
 
 /// Three processes that all have asked for a connection to each other, and some of them for its
 /// close, before anything else happens: all three pairs meet.
-fn all_meet(closes: [bool; 3], mutations: &[Mutation]) -> World {
+fn all_meet(closes: [bool; 3], mutations: &[SeededDefect]) -> World {
     let programs: Vec<Vec<Do>> = (0..3_u32)
         .map(|process| {
             let others = || (0..3).filter(move |&other| other != process);
@@ -328,7 +328,7 @@ fn f3_all_pairs_meet() {
 /// F3: defects that only one of the pairs has.
 #[test]
 fn f3_defects_of_one_pair_are_found() {
-    use Mutation as M;
+    use SeededDefect as M;
     for mutations in [
         [M::SwappedTieWith(1), M::None, M::None],
         [M::SwappedTieWith(2), M::None, M::None],
@@ -358,7 +358,7 @@ fn f3_defects_of_one_pair_are_found() {
 /// F4: defects in what is left of a lost peer, while a third process goes on.
 #[test]
 fn f4_defects_after_a_loss_are_found() {
-    use Mutation as M;
+    use SeededDefect as M;
     let cases: &[(M, &[&[Do]])] = &[
         (M::KeepsLostSockets, &[&[Send(1), Crash], &[Send(2)], &[]]),
         (M::KeepsLostSockets, &[&[], &[Send(0)], &[Send(1), Crash]]),

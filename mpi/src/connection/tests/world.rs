@@ -130,7 +130,7 @@ fn rank(peer: Peer) -> u32 {
 }
 
 impl World {
-    pub(super) fn new(programs: &[&[Do]], settings: Settings, mutations: &[Mutation]) -> Self {
+    pub(super) fn new(programs: &[&[Do]], settings: Settings, mutations: &[SeededDefect]) -> Self {
         let size = u32::try_from(programs.len()).unwrap();
         let cards = (0..size).map(|rank| (rank, rank.to_string()));
         let group = Group::new("world", size, cards);
@@ -148,7 +148,7 @@ impl World {
             let rank = u32::try_from(index).unwrap();
             let mutation = mutations.get(index).copied().unwrap_or_default();
             let mut connector = Connector::new(group.clone(), rank, settings)
-                .with_mutation(mutation)
+                .with_defect(mutation)
                 .with_steps();
             let listener = connector.listen();
             world.processes.push(Process {

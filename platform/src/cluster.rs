@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::pattern::HostPattern;
 use crate::platform::{Cores, Power};
@@ -22,7 +23,7 @@ pub(crate) struct Cluster {
     pub(crate) hosts: HostPattern,
     pub(crate) host_first: u32,
     pub(crate) cores: Cores,
-    pub(crate) topology: Topology,
+    pub(crate) topology: Arc<dyn Topology>,
     /// The first cable; the others follow.
     pub(crate) cable: Wire,
     pub(crate) backbone: Option<Wire>,
@@ -58,10 +59,10 @@ impl Cluster {
     /// The way from one host to another; one of them may be the [`SWITCH`].
     pub(crate) fn walk(&self, from: u32, to: u32, route: &mut Route) {
         let mut push = |step: Step| self.push(step, route);
-        match &self.topology {
-            Topology::Switch(switch) if to == SWITCH => switch.half(from, false, &mut push),
-            Topology::Switch(switch) if from == SWITCH => switch.half(to, true, &mut push),
-            topology => topology.walk(from, to, &mut push),
+        match self.topology.centre() {
+            Some(switch) if to == SWITCH => switch.half(from, false, &mut push),
+            Some(switch) if from == SWITCH => switch.half(to, true, &mut push),
+            _ => self.topology.walk(from, to, &mut push),
         }
     }
 

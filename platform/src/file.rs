@@ -21,13 +21,16 @@ mod syntax;
 mod wifi;
 mod zone;
 
+use std::sync::Arc;
+
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::network::{Compat, NetworkParameters};
+use crate::network::NetworkParameters;
 use crate::pattern::HostPattern;
 use crate::protocol::{Carriage, Preset, Ready, Synchronous};
+use crate::topology::Topology;
 use crate::units::{Bandwidth, Duration, Size};
 
 pub use connection::{AtLimit, Connection, ConnectionMode};
@@ -37,7 +40,7 @@ pub(crate) use names::{MemberName, Names};
 pub(crate) use network::IN_PLACE_OF_LINKS;
 pub use profile::{ProfileEntry, ProfileKind, read_events};
 pub(crate) use read::{Read, read};
-pub(crate) use section::Collector;
+pub(crate) use section::{Collector, Section};
 pub use single::{HostOverride, LinkOverride};
 pub use speeds::{PowerState, Speeds};
 pub use wifi::{Level, WifiEntry};
@@ -244,8 +247,8 @@ pub struct LinkEntry {
 #[derive(Clone, Serialize, Debug)]
 pub struct ClusterEntry {
     /// Its network.
-    #[serde(flatten)]
-    pub topology: TopologyEntry,
+    #[serde(flatten, serialize_with = "topology_keys")]
+    pub topology: Arc<dyn Topology>,
     /// The names of its hosts.
     #[serde(serialize_with = "pattern_text")]
     pub hosts: HostPattern,
@@ -292,49 +295,6 @@ pub struct ClusterEntry {
     /// Links that differ from the others.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
     pub link_overrides: Vec<Named<LinkOverride>>,
-}
-
-/// The network of a cluster, by the key `topology`, with the counts that it needs.
-#[derive(Clone, PartialEq, Eq, Serialize, Debug)]
-#[serde(tag = "topology", rename_all = "kebab-case")]
-pub enum TopologyEntry {
-    /// One switch.
-    Crossbar,
-    /// One switch, and a link that all traffic crosses.
-    Backbone,
-    /// Levels of switches.
-    FatTree {
-        /// Children of a switch of each level, lowest first.
-        down: Vec<u32>,
-        /// Parents of a node of each level.
-        up: Vec<u32>,
-        /// Cables to each parent, by level.
-        cables: Vec<u32>,
-        /// Whether routes are those of a version of SimGrid.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        compat: Option<Compat>,
-    },
-    /// Neighbours in each dimension.
-    Torus {
-        /// Hosts in each dimension.
-        dimensions: Vec<u32>,
-    },
-    /// Groups of chassis of routers.
-    Dragonfly {
-        /// Number of groups.
-        groups: u32,
-        /// Chassis in a group.
-        chassis: u32,
-        /// Routers in a chassis.
-        routers: u32,
-        /// Hosts at a router.
-        nodes: u32,
-        /// Cables of blue, black and green links.
-        cables: [u32; 3],
-        /// Whether routes are those of a version of SimGrid.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        compat: Option<Compat>,
-    },
 }
 
 /// How the members of a zone reach each other, by the key `routing`.
@@ -535,6 +495,19 @@ fn as_map<S: Serializer, T: Serialize>(
             .iter()
             .map(|named| (named.name.get_ref(), &named.entry)),
     )
+}
+
+/// The key `topology` and those that belong to it.
+fn topology_keys<S: Serializer>(
+    topology: &Arc<dyn Topology>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut table = serializer.serialize_map(None)?;
+    table.serialize_entry("topology", topology.name())?;
+    for (key, value) in topology.options() {
+        table.serialize_entry(key, &value)?;
+    }
+    table.end()
 }
 
 fn pattern_text<S: Serializer>(pattern: &HostPattern, serializer: S) -> Result<S::Ok, S::Error> {

@@ -373,7 +373,7 @@ mod reach;
 mod route;
 mod sketch;
 mod summary;
-mod topology;
+pub mod topology;
 pub mod units;
 mod zone;
 
@@ -395,5 +395,4 @@ pub use route::{Hop, LinkId, NoRoute, Route};
 pub use sim_core::{DiskId, HostId};
 pub use sketch::{ClusterSketch, MemberSketch, SKETCH_HOSTS_MAX, Shape, ZoneSketch};
 pub use summary::{Outline, Summary};
-pub use topology::Impossible;
 pub use zone::ZONE_DEPTH_MAX;

@@ -3,7 +3,6 @@
 use crate::Routing;
 use crate::cluster::Cluster;
 use crate::platform::Platform;
-use crate::topology::Topology;
 
 /// The largest platform with a sketch; more hosts than this are no picture.
 pub const SKETCH_HOSTS_MAX: u32 = 5_000;
@@ -146,23 +145,12 @@ impl Platform {
 fn cluster_sketch(cluster: &Cluster) -> ClusterSketch {
     let hosts = cluster.hosts.count();
     let topology = &cluster.topology;
-    let shape = match topology {
-        Topology::Switch(switch) => Shape::Star(switch.backbone),
-        Topology::FatTree(tree) => Shape::Levels {
-            nodes: tree.nodes.clone(),
-            leaf: tree.down[0],
-        },
-        Topology::Torus(torus) => Shape::Grid(torus.dimensions.clone()),
-        Topology::Dragonfly(fly) => {
-            Shape::Groups([fly.groups, fly.chassis, fly.routers, fly.nodes])
-        }
-    };
     ClusterSketch {
         name: cluster.name.clone(),
         first: cluster.hosts.name(0),
         last: cluster.hosts.name(hosts - 1),
         hosts,
-        shape,
+        shape: topology.shape(),
         cables: (0..topology.cables())
             .map(|cable| topology.ends(cable))
             .collect(),

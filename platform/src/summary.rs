@@ -5,7 +5,7 @@ mod changes;
 use std::fmt;
 
 use crate::build::for_each_zone;
-use crate::file::{ClusterEntry, DiskEntry, Named, TopologyEntry, WifiEntry};
+use crate::file::{ClusterEntry, DiskEntry, Named, WifiEntry};
 use crate::{
     AtLimit, Connection, ConnectionMode, Factors, FluidParameters, NetworkParameters, Platform,
 };
@@ -370,29 +370,9 @@ fn cluster_line(named: &Named<ClusterEntry>) -> String {
         entry.link.bandwidth,
         entry.link.latency,
     );
-    match &entry.topology {
-        TopologyEntry::Crossbar => line.push_str(", no backbone"),
-        TopologyEntry::Backbone => {
-            if let Some(backbone) = &entry.backbone {
-                line.push_str(&format!(", backbone of {}", backbone.bandwidth));
-            }
-        }
-        TopologyEntry::FatTree {
-            down, up, cables, ..
-        } => line.push_str(&format!(
-            ", fat tree with down {down:?}, up {up:?}, cables {cables:?}"
-        )),
-        TopologyEntry::Torus { dimensions } => line.push_str(&format!(", torus {dimensions:?}")),
-        TopologyEntry::Dragonfly {
-            groups,
-            chassis,
-            routers,
-            nodes,
-            cables,
-            ..
-        } => line.push_str(&format!(
-            ", dragonfly of {groups} groups x {chassis} chassis x {routers} routers x {nodes} nodes, cables {cables:?}"
-        )),
+    line.push_str(&format!(", {}", entry.topology.summary()));
+    if let Some(backbone) = &entry.backbone {
+        line.push_str(&format!(" of {}", backbone.bandwidth));
     }
     if let Some(limiter) = &entry.limiter {
         line.push_str(&format!(", limiters of {limiter}"));

@@ -18,11 +18,50 @@ mod torus;
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
-pub(crate) use dragonfly::Dragonfly;
-pub(crate) use fat_tree::FatTree;
-pub(crate) use switch::Switch;
-pub(crate) use torus::Torus;
+use toml::Value;
+
+use crate::file::{Collector, Section};
+use crate::sketch::Shape;
+use crate::{Compat, Sharing};
+
+pub use dragonfly::Dragonfly;
+pub use fat_tree::FatTree;
+pub use switch::Switch;
+pub use torus::Torus;
+
+/// All topologies, in the order of the documentation: a new one is a file, its `mod` and its line
+/// here.
+pub(crate) const KINDS: &[Kind] = &[
+    switch::CROSSBAR,
+    switch::BACKBONE,
+    fat_tree::KIND,
+    torus::KIND,
+    dragonfly::KIND,
+];
+
+/// A kind of topology, as a platform file names it.
+pub(crate) struct Kind {
+    /// The value of the key `topology`.
+    pub(crate) name: &'static str,
+    /// Keys of a cluster that belong to some topologies only, this one among them.
+    pub(crate) keys: &'static [&'static str],
+    /// Reads them; `None` if a mistake in them is already recorded.
+    pub(crate) read: fn(&mut Collector, &Section<'_>, Frame) -> Option<Built>,
+}
+
+/// A topology, or why its counts make none.
+pub type Built = Result<Arc<dyn Topology>, Impossible>;
+
+/// The properties of a cluster that its topology depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    /// Number of hosts.
+    pub(crate) hosts: u32,
+    /// How transfers share a cable.
+    pub(crate) sharing: Sharing,
+}
 
 /// The largest number of cables in a platform: a cable has two identifiers of 32 bits, and tables are indexed by them.
 pub(crate) const CABLES_MAX: u32 = 1 << 28;
@@ -32,7 +71,7 @@ pub(crate) const LEVELS_MAX: usize = 16;
 
 /// A part of a route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
+pub enum Step {
     /// A cable, upwards or downwards.
     Cable(Cable, bool),
     /// What limits the traffic through a node, by its number.
@@ -43,20 +82,64 @@ pub(crate) enum Step {
 
 /// A cable of a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Cable {
+pub struct Cable {
     /// From 0, dense.
-    pub(crate) index: u32,
+    pub index: u32,
     /// How many times the bandwidth of a single cable it has.
-    pub(crate) width: u32,
+    pub width: u32,
 }
 
-/// A regular network.
-#[derive(Clone, Debug)]
-pub(crate) enum Topology {
-    Switch(Switch),
-    FatTree(FatTree),
-    Torus(Torus),
-    Dragonfly(Dragonfly),
+/// A regular network between the hosts of a cluster.
+pub trait Topology: fmt::Debug + Send + Sync {
+    /// Returns its name, the value of the key `topology`.
+    fn name(&self) -> &'static str;
+
+    /// Returns its own keys in a platform file with their values, every default spelled out.
+    fn options(&self) -> Vec<(&'static str, Value)>;
+
+    /// Returns its counts in a few words, for the summary of a platform.
+    fn summary(&self) -> String;
+
+    /// Returns the arrangement of its nodes in a picture.
+    fn shape(&self) -> Shape;
+
+    /// Returns the number of switches.
+    fn switches(&self) -> u32 {
+        0
+    }
+
+    /// Returns the number of cables.
+    fn cables(&self) -> u32;
+
+    /// Passes each step of the route from one host to another, or to itself over its own cable.
+    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(Step));
+
+    /// Returns the bandwidth of a cable as a multiple of that of a single one.
+    fn width(&self, _cable: u32) -> u32 {
+        1
+    }
+
+    /// Returns the cables that are called after a host.
+    fn cables_of(&self, host: u32) -> Range<u32> {
+        host..host + 1
+    }
+
+    /// Returns the name of a cable.
+    fn cable_label(&self, cable: u32) -> Label;
+
+    /// Returns the two nodes that a cable joins, the one from which it leads up first; the switch
+    /// of a crossbar is the node after its last host.
+    fn ends(&self, cable: u32) -> (u32, u32);
+
+    /// Returns the name of a switch after that of its cluster.
+    fn switch_label(&self, _switch: u32) -> String {
+        String::new()
+    }
+
+    /// Returns the one switch in which routes to and from outside begin, if there is one.
+    fn centre(&self) -> Option<&Switch> {
+        None
+    }
 }
 
 /// Numbers that make no network.
@@ -68,92 +151,13 @@ pub struct Impossible {
     pub expected: String,
 }
 
-/// What a cable or a switch is called, besides the name of the cluster or of a host.
+/// The name of a cable or a switch, besides that of the cluster or of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Label {
+pub enum Label {
     /// Something of the host with this number, with the text that follows its name.
     Host(u32, String),
     /// Something inside, with the text that follows the name of the cluster.
     Inner(String),
-}
-
-impl Topology {
-    /// Number of switches.
-    pub(crate) fn switches(&self) -> u32 {
-        match self {
-            Self::Switch(_) | Self::Torus(_) => 0,
-            Self::FatTree(tree) => tree.switches(),
-            Self::Dragonfly(dragonfly) => dragonfly.switches(),
-        }
-    }
-
-    /// Number of cables.
-    pub(crate) fn cables(&self) -> u32 {
-        match self {
-            Self::Switch(switch) => switch.hosts,
-            Self::FatTree(tree) => tree.cables(),
-            Self::Torus(torus) => torus.cables(),
-            Self::Dragonfly(dragonfly) => dragonfly.cables(),
-        }
-    }
-
-    /// The way from one host to another, or to itself over its own cable.
-    pub(crate) fn walk(&self, from: u32, to: u32, step: &mut impl FnMut(Step)) {
-        match self {
-            Self::Switch(switch) => switch.walk(from, to, step),
-            Self::FatTree(tree) => tree.walk(from, to, step),
-            Self::Torus(torus) => torus.walk(from, to, step),
-            Self::Dragonfly(dragonfly) => dragonfly.walk(from, to, step),
-        }
-    }
-
-    /// How many times the bandwidth of a single cable a cable has.
-    pub(crate) fn width(&self, cable: u32) -> u32 {
-        match self {
-            Self::Dragonfly(dragonfly) => dragonfly.width(cable),
-            Self::Switch(_) | Self::FatTree(_) | Self::Torus(_) => 1,
-        }
-    }
-
-    /// The cables that are called after a host.
-    pub(crate) fn cables_of(&self, host: u32) -> Range<u32> {
-        let each = match self {
-            Self::Switch(_) | Self::Dragonfly(_) => 1,
-            Self::FatTree(tree) => tree.ports(0),
-            Self::Torus(torus) => torus.width(),
-        };
-        host * each..(host + 1) * each
-    }
-
-    /// What a cable is called.
-    pub(crate) fn cable_label(&self, cable: u32) -> Label {
-        match self {
-            Self::Switch(_) => Label::Host(cable, String::new()),
-            Self::FatTree(tree) => tree.cable_label(cable),
-            Self::Torus(torus) => torus.cable_label(cable),
-            Self::Dragonfly(dragonfly) => dragonfly.cable_label(cable),
-        }
-    }
-
-    /// The two nodes that a cable joins, the one from which it leads up first; the switch of a crossbar is the node after
-    /// its last host.
-    pub(crate) fn ends(&self, cable: u32) -> (u32, u32) {
-        match self {
-            Self::Switch(switch) => (cable, switch.hosts),
-            Self::FatTree(tree) => tree.ends(cable),
-            Self::Torus(torus) => torus.ends(cable),
-            Self::Dragonfly(dragonfly) => dragonfly.ends(cable),
-        }
-    }
-
-    /// What a switch is called.
-    pub(crate) fn switch_label(&self, switch: u32) -> String {
-        match self {
-            Self::FatTree(tree) => tree.switch_label(switch),
-            Self::Dragonfly(dragonfly) => dragonfly.switch_label(switch),
-            Self::Switch(_) | Self::Torus(_) => String::new(),
-        }
-    }
 }
 
 impl Impossible {
@@ -177,6 +181,16 @@ impl fmt::Display for Impossible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.problem, self.expected)
     }
+}
+
+/// The option `compat`, where it is on.
+fn compat_option(compat: bool) -> Option<(&'static str, Value)> {
+    compat.then(|| {
+        (
+            "compat",
+            Value::try_from(Compat::Simgrid41).expect("a string"),
+        )
+    })
 }
 
 /// The numbers as a product, such as `4 x 4 x 2`.
@@ -211,7 +225,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Follows every route along its cables, and gives the number of hops of each pair.
-    fn check(topology: &Topology, hosts: u32) -> Vec<Vec<usize>> {
+    fn check(topology: &dyn Topology, hosts: u32) -> Vec<Vec<usize>> {
         let mut hops = vec![vec![0; hosts as usize]; hosts as usize];
         for from in 0..hosts {
             for to in 0..hosts {
@@ -255,7 +269,7 @@ mod tests {
         fn routes_of_a_torus_are_connected_and_shortest(dimensions in prop::collection::vec(1_u32..6, 1..4)) {
             let hosts = dimensions.iter().product();
             let torus = Torus::new(&dimensions, hosts).expect("a torus");
-            let hops = check(&Topology::Torus(torus), hosts);
+            let hops = check(&torus, hosts);
             for from in 0..hosts {
                 for to in 0..hosts {
                     let mut stride = 1;
@@ -278,7 +292,7 @@ mod tests {
             let cables: Vec<u32> = levels.iter().map(|level| level.2).collect();
             let hosts = down.iter().product();
             let tree = FatTree::new(&down, &up, &cables, hosts).expect("a fat tree").compat(compat);
-            let hops = check(&Topology::FatTree(tree), hosts);
+            let hops = check(&tree, hosts);
             for from in 0..hosts {
                 for to in 0..hosts {
                     let (mut one, mut two, mut level) = (from, to, 0);
@@ -298,7 +312,7 @@ mod tests {
             let groups = groups.min(routers);
             let hosts = groups * chassis * routers * nodes;
             let dragonfly = Dragonfly::new([groups, chassis, routers, nodes], [3, 2, 4], hosts).expect("a dragonfly");
-            let topology = Topology::Dragonfly(dragonfly);
+            let topology = dragonfly;
             let hops = check(&topology, hosts);
             for (from, row) in hops.iter().enumerate() {
                 for (to, count) in row.iter().enumerate() {

@@ -1,12 +1,12 @@
 //! `<cluster>`: one entry, whatever its topology and size.
 
-use super::has_defects;
 use super::values::{Importer, at};
 use super::xml::Element;
-use platform::Compat;
 use platform::HostPattern;
 use platform::Sharing;
-use platform::file::{ClusterEntry, LinkEntry, Named, ToItself, TopologyEntry, cut};
+use platform::file::{ClusterEntry, LinkEntry, Named, ToItself, cut};
+use platform::topology::{Built, Dragonfly, FatTree, Switch, Topology, Torus};
+use std::sync::Arc;
 
 const KNOWN: [&str; 19] = [
     "id",
@@ -46,15 +46,19 @@ impl Importer {
             None => None,
         };
         let hosts = hosts?;
-        let topology = self.topology(element, backbone.is_some(), hosts.count());
+        let switch = Switch::new(
+            hosts.count(),
+            backbone.is_some(),
+            sharing.unwrap_or(Sharing::SplitDuplex),
+        );
+        let topology = self.topology(element, switch, hosts.count());
         self.rest(element, &KNOWN);
         let topology = topology?;
-        let regular = matches!(topology, TopologyEntry::Torus { .. }) || has_defects(&topology);
-        let backbone = backbone.filter(|_| !regular);
-        let to_itself = match topology {
+        let backbone = backbone.filter(|_| topology.centre().is_some());
+        let to_itself = match topology.name() {
             _ if loopback.is_some() => ToItself::Loopback,
             // Nothing but the limiter is there between a host and itself.
-            TopologyEntry::Torus { .. } if limiter.is_none() => ToItself::Loopback,
+            "torus" if limiter.is_none() => ToItself::Loopback,
             _ => ToItself::Links,
         };
         let (speed, pstate) = speed?;
@@ -146,7 +150,13 @@ impl Importer {
         Some(Some(LinkEntry::new(bandwidth, latency, sharing)))
     }
 
-    fn topology(&mut self, element: &Element, backbone: bool, hosts: u32) -> Option<TopologyEntry> {
+    /// The topology, if its counts match; `switch` without one.
+    fn topology(
+        &mut self,
+        element: &Element,
+        switch: Switch,
+        hosts: u32,
+    ) -> Option<Arc<dyn Topology>> {
         let parameters = element.get("topo_parameters").unwrap_or_default();
         let numbers: Option<Vec<Vec<u32>>> = parameters
             .split(';')
@@ -156,93 +166,44 @@ impl Importer {
                     .collect()
             })
             .collect();
-        let compat = Some(Compat::Simgrid41);
-        let topology = match (
-            element.get("topology").unwrap_or("FLAT"),
-            numbers.as_deref(),
-        ) {
-            ("FLAT", _) => {
-                let backbone = backbone.then_some(TopologyEntry::Backbone);
-                return Some(backbone.unwrap_or(TopologyEntry::Crossbar));
+        let numbers = numbers.unwrap_or_default();
+        let lists: Vec<&[u32]> = numbers.iter().map(Vec::as_slice).collect();
+        let built: Built = match (element.get("topology").unwrap_or("FLAT"), &lists[..]) {
+            ("FLAT", _) => return Some(Arc::new(switch)),
+            ("TORUS", [dimensions]) => {
+                Torus::new(dimensions, hosts).map(|torus| Arc::new(torus) as _)
             }
-            ("TORUS", Some([dimensions])) => TopologyEntry::Torus {
-                dimensions: dimensions.clone(),
-            },
-            ("FAT_TREE", Some([levels, down, up, cables]))
-                if levels.len() == 1
-                    && usize::try_from(levels[0]).is_ok_and(|levels| levels == down.len()) =>
+            ("FAT_TREE", [[levels], down, up, cables])
+                if usize::try_from(*levels).is_ok_and(|levels| levels == down.len()) =>
             {
-                TopologyEntry::FatTree {
-                    down: down.clone(),
-                    up: up.clone(),
-                    cables: cables.clone(),
-                    compat,
-                }
+                let tree = FatTree::new(down, up, cables, hosts);
+                tree.map(|tree| Arc::new(tree.compat(true)) as _)
             }
-            ("DRAGONFLY", Some([groups, chassis, routers, nodes])) => {
-                match (&groups[..], &chassis[..], &routers[..], &nodes[..]) {
-                    ([groups, blue], [chassis, black], [routers, green], [nodes]) => {
-                        TopologyEntry::Dragonfly {
-                            groups: *groups,
-                            chassis: *chassis,
-                            routers: *routers,
-                            nodes: *nodes,
-                            cables: [*blue, *black, *green],
-                            compat,
-                        }
-                    }
-                    _ => return self.wrong_topology(element, parameters),
-                }
+            ("DRAGONFLY", [[groups, blue], [chassis, black], [routers, green], [nodes]]) => {
+                let counts = [*groups, *chassis, *routers, *nodes];
+                let dragonfly = Dragonfly::new(counts, [*blue, *black, *green], hosts);
+                dragonfly.map(|dragonfly| Arc::new(dragonfly.compat(true)) as _)
             }
-            _ => return self.wrong_topology(element, parameters),
+            (topology, _) => {
+                let (topology, parameters) = (cut(topology), cut(parameters));
+                let problem = format!("topology={topology:?} with topo_parameters={parameters:?}");
+                let expected = "expected FLAT, TORUS such as \"4,4,2\", FAT_TREE such as \
+                                \"2;4,4;1,2;1,2\" (levels; down; up; cables) or DRAGONFLY such as \
+                                \"4,1;2,1;4,1;2\"";
+                self.mistake(element, problem, expected);
+                return None;
+            }
         };
-        self.possible(element, topology, hosts)
-    }
-
-    fn wrong_topology(&mut self, element: &Element, parameters: &str) -> Option<TopologyEntry> {
-        let topology = cut(element.get("topology").unwrap_or_default());
-        let parameters = cut(parameters);
-        let problem = format!("topology={topology:?} with topo_parameters={parameters:?}");
-        let expected = "expected FLAT, TORUS such as \"4,4,2\", FAT_TREE such as \"2;4,4;1,2;1,2\" (levels; down; up; \
-                        cables) or DRAGONFLY such as \"4,1;2,1;4,1;2\"";
-        self.mistake(element, problem, expected);
-        None
-    }
-
-    /// The topology, if its counts match.
-    fn possible(
-        &mut self,
-        element: &Element,
-        topology: TopologyEntry,
-        hosts: u32,
-    ) -> Option<TopologyEntry> {
-        let zero = |numbers: &[u32]| numbers.contains(&0);
-        let has_zero = match &topology {
-            TopologyEntry::Torus { dimensions } => zero(dimensions),
-            TopologyEntry::FatTree {
-                down, up, cables, ..
-            } => zero(down) || zero(up) || zero(cables),
-            TopologyEntry::Dragonfly {
-                groups,
-                chassis,
-                routers,
-                nodes,
-                cables,
-                ..
-            } => zero(&[*groups, *chassis, *routers, *nodes]) || zero(cables),
-            TopologyEntry::Crossbar | TopologyEntry::Backbone => false,
-        };
-        let result = topology.possible(hosts);
-        if has_zero {
+        if lists.concat().contains(&0) {
             let problem = "zero in topo_parameters".to_owned();
             self.mistake(element, problem, "expected numbers of at least 1");
             return None;
         }
-        if let Err(impossible) = result {
-            self.mistake(element, impossible.problem, impossible.expected);
-            return None;
-        }
-        Some(topology)
+        built
+            .map_err(|impossible| {
+                self.mistake(element, impossible.problem, impossible.expected);
+            })
+            .ok()
     }
 }
 

@@ -26,7 +26,7 @@ mod zone;
 
 use std::path::Path;
 
-use platform::file::{PlatformFile, TopologyEntry, VERSION, ZoneEntry};
+use platform::file::{PlatformFile, VERSION, ZoneEntry};
 use platform::{LoadError, Mistakes, Note, Platform, Source, read_text};
 use values::{Files, Importer};
 use xml::Element;
@@ -193,12 +193,4 @@ fn check_version(importer: &mut Importer, root: &Element) {
         let expected = "expected 4 or 4.1; SimGrid's tool simgrid_update_xml renews older files";
         importer.mistake(root, problem, expected);
     }
-}
-
-/// Returns true if a topology routes like SimGrid only on request.
-fn has_defects(topology: &TopologyEntry) -> bool {
-    matches!(
-        topology,
-        TopologyEntry::FatTree { .. } | TopologyEntry::Dragonfly { .. }
-    )
 }

@@ -1,6 +1,7 @@
 //! Gives out the numbers of hosts, ends and links; the file has no mistakes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::resolve::Resolved;
 use super::{for_each_zone, overrides};
@@ -8,50 +9,13 @@ use crate::cluster::Cluster;
 use crate::disk::{Disk, Disks};
 use crate::file::{
     ClusterEntry, DiskEntry, HostEntry, LinkEntry, Named, PlatformFile, PowerState, Speeds,
-    ToItself, TopologyEntry, ZoneEntry,
+    ToItself, ZoneEntry,
 };
 use crate::platform::{Cores, Platform, Power, Single};
 use crate::profile::{Profile, Target};
 use crate::route::Wire;
-use crate::topology::{Dragonfly, FatTree, Switch, Topology, Torus};
 use crate::zone::{Air, Tree, Zone};
 use crate::{HostId, LinkId, Sharing};
-
-/// The network of a cluster; `None` if its counts do not match, which the reader has refused.
-pub(super) fn topology(entry: &ClusterEntry) -> Option<Topology> {
-    let hosts = entry.hosts.count();
-    match &entry.topology {
-        TopologyEntry::Crossbar | TopologyEntry::Backbone => Some(Topology::Switch(Switch {
-            hosts,
-            backbone: entry.backbone.is_some(),
-            duplex: entry.link.sharing == Sharing::SplitDuplex,
-        })),
-        TopologyEntry::FatTree {
-            down,
-            up,
-            cables,
-            compat,
-        } => {
-            let tree = FatTree::new(down, up, cables, hosts).ok()?;
-            Some(Topology::FatTree(tree.compat(compat.is_some())))
-        }
-        TopologyEntry::Torus { dimensions } => {
-            Torus::new(dimensions, hosts).ok().map(Topology::Torus)
-        }
-        TopologyEntry::Dragonfly {
-            groups,
-            chassis,
-            routers,
-            nodes,
-            cables,
-            compat,
-        } => {
-            let counts = [*groups, *chassis, *routers, *nodes];
-            let dragonfly = Dragonfly::new(counts, *cables, hosts).ok()?;
-            Some(Topology::Dragonfly(dragonfly.compat(compat.is_some())))
-        }
-    }
-}
 
 /// What is collected on the way through the zones.
 #[derive(Default)]
@@ -238,7 +202,7 @@ pub(super) fn cluster(
     if compat && link.sharing == Sharing::FatPipe {
         link.sharing = Sharing::Shared;
     }
-    let topology = topology(entry).expect("the reader has refused impossible counts");
+    let topology = Arc::clone(&entry.topology);
     let count = entry.hosts.count();
     let backbone = entry.backbone.as_ref().map(|link| numbers.wires(link, 1));
     let cable = numbers.wires(&link, topology.cables());

@@ -7,9 +7,7 @@ use toml::Spanned;
 
 use super::for_each_zone;
 use crate::cluster::SWITCH;
-use crate::file::{
-    Collector, Direction, LinkUse, Names, Read, RouteEntry, TopologyEntry, ZoneEntry, cut,
-};
+use crate::file::{Collector, Direction, LinkUse, Names, Read, RouteEntry, ZoneEntry, cut};
 use crate::graph::{FLOYD_MAX, Graph};
 use crate::mistake::Source;
 use crate::route::{Place, RouteTable};
@@ -211,13 +209,12 @@ impl<'t> Resolver<'t> {
 
     /// The switch of a cluster, if it has one that everything crosses.
     fn switch(&self, end: u32, cluster: usize) -> Option<Place> {
-        match &self.names.clusters[cluster].topology {
-            Some(TopologyEntry::Crossbar | TopologyEntry::Backbone) | None => Some(Place {
-                end,
-                offset: SWITCH,
-            }),
-            Some(_) => None,
-        }
+        let topology = self.names.clusters[cluster].topology.as_ref();
+        let has_switch = topology.is_none_or(|topology| topology.centre().is_some());
+        has_switch.then_some(Place {
+            end,
+            offset: SWITCH,
+        })
     }
 
     fn contains(&self, outer: u32, mut inner: u32) -> bool {

@@ -1,5 +1,7 @@
 //! Reading of one cluster: which keys its topology needs, and which belong to another.
 
+use std::sync::Arc;
+
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -9,10 +11,11 @@ use super::profile::profile;
 use super::section::{Collector, Section};
 use super::speeds::speeds;
 use super::zone::{LINK_KEYS, link_entry};
-use super::{ClusterEntry, LinkEntry, ProfileKind, Sharing, TopologyEntry};
-use crate::topology::{Dragonfly, FatTree, Impossible, Torus};
+use super::{ClusterEntry, LinkEntry, ProfileKind, Sharing};
+use crate::topology::{Frame, KINDS, Kind, Topology};
 
-const KEYS: [&str; 30] = [
+/// The keys of a cluster of any topology.
+const KEYS: [&str; 20] = [
     "topology",
     "hosts",
     "speed",
@@ -20,21 +23,11 @@ const KEYS: [&str; 30] = [
     "bandwidth",
     "latency",
     "sharing",
-    "backbone",
     "loopback",
     "limiter",
     "to_itself",
     "gateway",
     "disks",
-    "down",
-    "up",
-    "cables",
-    "dimensions",
-    "groups",
-    "chassis",
-    "routers",
-    "nodes",
-    "compat",
     "pstate",
     "speed_profile",
     "host_state_profile",
@@ -45,18 +38,6 @@ const KEYS: [&str; 30] = [
     "link_overrides",
 ];
 
-/// The keys that belong to some topologies only, after the topology.
-const OWN_KEYS: [(&str, &[&str]); 5] = [
-    ("crossbar", &[]),
-    ("backbone", &["backbone"]),
-    ("fat-tree", &["down", "up", "cables", "compat"]),
-    ("torus", &["dimensions"]),
-    (
-        "dragonfly",
-        &["groups", "chassis", "routers", "nodes", "cables", "compat"],
-    ),
-];
-
 /// Reads a cluster; what is known of it in spite of mistakes goes to `known`.
 pub(super) fn cluster_entry(
     collector: &mut Collector,
@@ -64,7 +45,13 @@ pub(super) fn cluster_entry(
     value: &Spanned<DeValue<'_>>,
 ) -> Option<ClusterEntry> {
     let what = format!("cluster {:?}", cut(known.name.get_ref()));
-    let section = collector.section(value, known.name.span(), what, &KEYS)?;
+    let mut keys = KEYS.to_vec();
+    for key in KINDS.iter().flat_map(|kind| kind.keys) {
+        if !keys.contains(key) {
+            keys.push(key);
+        }
+    }
+    let section = collector.section(value, known.name.span(), what, &keys)?;
     known.hosts = collector.required(&section, "hosts", "\"node-[0-63]\"");
     let speed = speeds(collector, &section);
     let cores = collector.optional(&section, "cores");
@@ -81,17 +68,15 @@ pub(super) fn cluster_entry(
     let speed_profile = profile("speed_profile", ProfileKind::Speed);
     let host_state_profile = profile("host_state_profile", ProfileKind::State);
     let link_state_profile = profile("link_state_profile", ProfileKind::State);
-    known.topology = topology_entry(collector, &section);
+    let frame = known.hosts.as_ref().map(|hosts| Frame {
+        hosts: hosts.count(),
+        sharing: link
+            .as_ref()
+            .map_or(Sharing::SplitDuplex, |link| link.sharing),
+    });
+    known.topology = topology(collector, &section, frame);
     let topology = known.topology.clone()?;
     let hosts = known.hosts.clone()?;
-    if let Err(impossible) = topology.possible(hosts.count()) {
-        let place = ["topology", "hosts"]
-            .iter()
-            .find_map(|key| section.get(key));
-        let span = place.map_or(section.span(), Spanned::span);
-        collector.add(span, impossible.problem, impossible.expected, None);
-        return None;
-    }
     let (speed, pstate) = speed?;
     Some(ClusterEntry {
         topology,
@@ -114,128 +99,77 @@ pub(super) fn cluster_entry(
     })
 }
 
-impl TopologyEntry {
-    /// Checks that the counts make a network of `hosts` hosts.
-    ///
-    /// # Errors
-    /// [`Impossible`] if they do not.
-    pub fn possible(&self, hosts: u32) -> Result<(), Impossible> {
-        match self {
-            Self::Crossbar | Self::Backbone => Ok(()),
-            Self::FatTree {
-                down, up, cables, ..
-            } => FatTree::new(down, up, cables, hosts).map(|_| ()),
-            Self::Torus { dimensions } => Torus::new(dimensions, hosts).map(|_| ()),
-            Self::Dragonfly {
-                groups,
-                chassis,
-                routers,
-                nodes,
-                cables,
-                ..
-            } => Dragonfly::new([*groups, *chassis, *routers, *nodes], *cables, hosts).map(|_| ()),
-        }
-    }
-}
-
-/// The word of the key `topology`; without it, a backbone if there is one.
-fn topology_word(collector: &mut Collector, section: &Section<'_>) -> Option<&'static str> {
-    let default = if section.get("backbone").is_some() {
-        "backbone"
-    } else {
-        "crossbar"
-    };
+/// Finds the kind that the key `topology` names; without it, a backbone if there is one.
+fn kind(collector: &mut Collector, section: &Section<'_>) -> Option<&'static Kind> {
+    let named = |name: &str| KINDS.iter().find(|kind| kind.name == name);
     let Some(value) = section.get("topology") else {
-        return Some(default);
+        let backbone = section.get("backbone");
+        return named(if backbone.is_some() {
+            "backbone"
+        } else {
+            "crossbar"
+        });
     };
-    let words = OWN_KEYS.map(|(word, _)| word);
     let text: String = collector.value(value)?;
-    let found = words.iter().find(|word| **word == text).copied();
+    let found = named(&text);
     if found.is_none() {
-        let list = words.map(|word| format!("{word:?}")).join(" or ");
-        let help = collector.suggest(&text, words);
+        let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+        let list: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+        let help = collector.suggest(&text, names);
         let problem = format!("unknown topology {:?}", cut(&text));
-        collector.add(value.span(), problem, format!("expected {list}"), help);
+        collector.add(
+            value.span(),
+            problem,
+            format!("expected {}", list.join(" or ")),
+            help,
+        );
     }
     found
 }
 
-fn topology_entry(collector: &mut Collector, section: &Section<'_>) -> Option<TopologyEntry> {
-    let word = topology_word(collector, section)?;
-    let (_, own) = OWN_KEYS.iter().find(|(known, _)| *known == word)?;
-    let mut foreign = false;
-    for (other, keys) in &OWN_KEYS {
-        for key in keys.iter().filter(|key| !own.contains(key)) {
-            let first = OWN_KEYS.iter().find(|(_, keys)| keys.contains(key));
-            let Some(key) = section
-                .key(key)
-                .filter(|_| first.is_some_and(|(word, _)| word == other))
-            else {
+/// Reads the topology of a cluster; without a `frame`, which has a mistake then, only its kind.
+fn topology(
+    collector: &mut Collector,
+    section: &Section<'_>,
+    frame: Option<Frame>,
+) -> Option<Arc<dyn Topology>> {
+    let kind = kind(collector, section)?;
+    let is_foreign = refuse_foreign_keys(collector, section, kind);
+    let built = (kind.read)(collector, section, frame?)?;
+    match built {
+        Ok(topology) => Some(topology).filter(|_| !is_foreign),
+        Err(impossible) => {
+            let place = ["topology", "hosts"]
+                .iter()
+                .find_map(|key| section.get(key));
+            let span = place.map_or(section.span(), Spanned::span);
+            collector.add(span, impossible.problem, impossible.expected, None);
+            None
+        }
+    }
+}
+
+/// Refuses the keys that belong to other topologies; returns true if there is one.
+fn refuse_foreign_keys(collector: &mut Collector, section: &Section<'_>, kind: &Kind) -> bool {
+    let (word, own) = (kind.name, kind.keys);
+    let mut seen = Vec::new();
+    for other in KINDS {
+        for name in other.keys.iter().filter(|key| !own.contains(key)) {
+            let Some(key) = section.key(name).filter(|_| !seen.contains(name)) else {
                 continue;
             };
-            let problem = format!("the key {:?} belongs to another topology", key.get_ref());
+            seen.push(*name);
+            let problem = format!("the key {name:?} belongs to another topology");
             let expected = if own.is_empty() {
                 format!("the topology {word:?} has no keys of its own")
             } else {
                 format!("the topology {word:?} has the keys {}", own.join(", "))
             };
-            let help = Some(format!("it belongs to topology = {other:?}"));
+            let help = Some(format!("it belongs to topology = {:?}", other.name));
             collector.add(key.span(), problem, expected, help);
-            foreign = true;
         }
     }
-    let topology = with_counts(collector, section, word);
-    topology.filter(|_| !foreign)
-}
-
-fn with_counts(
-    collector: &mut Collector,
-    section: &Section<'_>,
-    word: &str,
-) -> Option<TopologyEntry> {
-    let compat = collector.optional(section, "compat");
-    Some(match word {
-        "backbone" => {
-            collector.present(
-                section,
-                "backbone",
-                "{ bandwidth = \"1Tbps\", latency = \"1us\" }",
-            )?;
-            TopologyEntry::Backbone
-        }
-        "fat-tree" => {
-            let down = collector.required::<Vec<u32>>(section, "down", "[4, 4]");
-            let up = collector.required::<Vec<u32>>(section, "up", "[1, 2]");
-            let cables = collector.optional::<Vec<u32>>(section, "cables");
-            let (down, up, cables) = (down?, up?, cables?);
-            let cables = cables.unwrap_or_else(|| vec![1; down.len()]);
-            TopologyEntry::FatTree {
-                down,
-                up,
-                cables,
-                compat: compat?,
-            }
-        }
-        "torus" => TopologyEntry::Torus {
-            dimensions: collector.required(section, "dimensions", "[4, 4, 2]")?,
-        },
-        "dragonfly" => {
-            let groups = collector.required(section, "groups", "4");
-            let chassis = collector.required(section, "chassis", "2");
-            let routers = collector.required(section, "routers", "4");
-            let nodes = collector.required(section, "nodes", "2");
-            let cables = collector.optional::<[u32; 3]>(section, "cables");
-            TopologyEntry::Dragonfly {
-                groups: groups?,
-                chassis: chassis?,
-                routers: routers?,
-                nodes: nodes?,
-                cables: cables?.unwrap_or([1; 3]),
-                compat: compat?,
-            }
-        }
-        _ => TopologyEntry::Crossbar,
-    })
+    !seen.is_empty()
 }
 
 /// A link of a cluster in an inline table, `Some(None)` if it is not declared.

@@ -11,14 +11,14 @@ use crate::units::{Kind, Quantity};
 
 /// A value that does not fit: what was found, what was expected, and the way out.
 #[derive(Debug)]
-pub(super) struct Wrong {
+pub(crate) struct Wrong {
     pub(super) problem: String,
     pub(super) expected: String,
     pub(super) help: Option<String>,
 }
 
 /// A type that a TOML value can be read as.
-pub(super) trait Field: Sized {
+pub(crate) trait Field: Sized {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong>;
 }
 

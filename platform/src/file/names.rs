@@ -2,11 +2,14 @@
 //!
 //! They are kept apart from the entries because an entry with a mistake has a name all the same: a route to it is then no further mistake.
 
+use std::sync::Arc;
+
 use toml::Spanned;
 
-use super::{Named, TopologyEntry, ZoneEntry};
+use super::{Named, ZoneEntry};
 use crate::Sharing;
 use crate::pattern::HostPattern;
+use crate::topology::Topology;
 
 /// The names of all entries, those of a zone before those of its inner zones.
 #[derive(Default, Debug)]
@@ -33,7 +36,7 @@ pub(crate) struct ClusterName {
     pub(crate) name: Spanned<String>,
     pub(crate) zone: u32,
     pub(crate) hosts: Option<HostPattern>,
-    pub(crate) topology: Option<TopologyEntry>,
+    pub(crate) topology: Option<Arc<dyn Topology>>,
 }
 
 impl Names {
@@ -61,7 +64,7 @@ impl Names {
             name: named.name.clone(),
             zone,
             hosts: Some(named.entry.hosts.clone()),
-            topology: Some(named.entry.topology.clone()),
+            topology: Some(Arc::clone(&named.entry.topology)),
         });
         self.clusters.extend(clusters);
         for Named { name, entry } in &entry.zones {

@@ -23,7 +23,7 @@ pub(crate) struct Collector {
 
 /// A table whose keys are known.
 #[derive(Debug)]
-pub(super) struct Section<'t> {
+pub(crate) struct Section<'t> {
     table: &'t DeTable<'t>,
     /// What the table describes, such as `host "alice"`.
     what: String,
@@ -95,7 +95,7 @@ impl Collector {
     }
 
     /// The value of a key that must be there.
-    pub(super) fn required<T: Field>(
+    pub(crate) fn required<T: Field>(
         &mut self,
         section: &Section<'_>,
         key: &'static str,
@@ -106,7 +106,7 @@ impl Collector {
     }
 
     /// The value, as it stands in the file, of a key that must be there.
-    pub(super) fn present<'t>(
+    pub(crate) fn present<'t>(
         &mut self,
         section: &Section<'t>,
         key: &'static str,
@@ -131,7 +131,7 @@ impl Collector {
         clippy::option_option,
         reason = "wrong and absent differ, and the mistake is already recorded"
     )]
-    pub(super) fn optional<T: Field>(
+    pub(crate) fn optional<T: Field>(
         &mut self,
         section: &Section<'_>,
         key: &'static str,

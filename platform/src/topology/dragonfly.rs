@@ -17,20 +17,46 @@
 //!
 //! Source: Faanes et al., "Cray Cascade: a scalable HPC system based on a Dragonfly network", 2012.
 
-use super::{Cable, Impossible, Label, Step, limited, product, shape};
+use std::sync::Arc;
+
+use toml::Value;
+
+use super::{
+    Cable, Impossible, Kind, Label, Step, Topology, compat_option, limited, product, shape,
+};
+use crate::Compat;
+use crate::sketch::Shape;
+
+/// The row of the topology in the list of all.
+pub(super) const KIND: Kind = Kind {
+    name: "dragonfly",
+    keys: &["groups", "chassis", "routers", "nodes", "cables", "compat"],
+    read: |collector, section, frame| {
+        let compat = collector.optional::<Compat>(section, "compat");
+        let groups = collector.required(section, "groups", "4");
+        let chassis = collector.required(section, "chassis", "2");
+        let routers = collector.required(section, "routers", "4");
+        let nodes = collector.required(section, "nodes", "2");
+        let cables = collector.optional::<[u32; 3]>(section, "cables");
+        let counts = [groups?, chassis?, routers?, nodes?];
+        let (cables, compat) = (cables?.unwrap_or([1; 3]), compat?);
+        let dragonfly = Dragonfly::new(counts, cables, frame.hosts);
+        Some(dragonfly.map(|dragonfly| Arc::new(dragonfly.compat(compat.is_some())) as _))
+    },
+};
 
 /// Counts of a dragonfly.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Dragonfly {
-    pub(crate) groups: u32,
+pub struct Dragonfly {
+    groups: u32,
     /// In each group.
-    pub(crate) chassis: u32,
+    chassis: u32,
     /// In each chassis.
-    pub(crate) routers: u32,
+    routers: u32,
     /// At each router.
-    pub(crate) nodes: u32,
+    nodes: u32,
     /// In each blue, black and green link.
-    pub(crate) cables: [u32; 3],
+    cables: [u32; 3],
     /// True if the chassis is lost as by SimGrid 4.1.
     compat: bool,
     /// The first green, black and blue link, and the end of all.
@@ -73,7 +99,7 @@ impl Dragonfly {
     /// # Errors
     /// [`Impossible`] if there are more groups than routers in a chassis, or the hosts do not
     /// match.
-    pub(crate) fn new(counts: [u32; 4], cables: [u32; 3], hosts: u32) -> Result<Self, Impossible> {
+    pub fn new(counts: [u32; 4], cables: [u32; 3], hosts: u32) -> Result<Self, Impossible> {
         let [groups, chassis, routers, nodes] = counts;
         if groups > routers {
             return Err(Impossible::new(
@@ -111,17 +137,14 @@ impl Dragonfly {
     }
 
     /// The same dragonfly with SimGrid's routes.
-    pub(crate) const fn compat(mut self, compat: bool) -> Self {
+    #[must_use]
+    pub const fn compat(mut self, compat: bool) -> Self {
         self.compat = compat;
         self
     }
 
-    pub(super) const fn switches(&self) -> u32 {
-        self.groups * self.chassis * self.routers
-    }
-
-    pub(super) const fn cables(&self) -> u32 {
-        self.first[3]
+    const fn counts(&self) -> [u32; 4] {
+        [self.groups, self.chassis, self.routers, self.nodes]
     }
 
     const fn hosts(&self) -> u32 {
@@ -165,7 +188,77 @@ impl Dragonfly {
         Step::Cable(Cable { index, width }, from > to)
     }
 
-    pub(super) fn walk(&self, from: u32, to: u32, step: &mut impl FnMut(Step)) {
+    /// To another router of the same group: green, then black; from the first chassis if the
+    /// chassis is `lost`.
+    fn approach(
+        &self,
+        here: &mut Router,
+        slot: u32,
+        chassis: u32,
+        lost: bool,
+        step: &mut dyn FnMut(Step),
+    ) {
+        if here.slot != slot {
+            step(self.limiter(*here));
+            step(self.green(*here, slot));
+            here.slot = slot;
+            if lost {
+                here.chassis = 0;
+            }
+        }
+        if here.chassis != chassis {
+            step(self.limiter(*here));
+            step(self.black(*here, chassis));
+            here.chassis = chassis;
+        }
+    }
+
+    /// The kind of a cable, 0 for local, 1 to 3 for green, black and blue, and its number in its
+    /// kind.
+    fn kind(&self, cable: u32) -> (usize, u32) {
+        let kind = self.first[..3].partition_point(|first| *first <= cable);
+        let begin = kind.checked_sub(1).map_or(0, |before| self.first[before]);
+        (kind, cable - begin)
+    }
+}
+
+impl Topology for Dragonfly {
+    fn name(&self) -> &'static str {
+        KIND.name
+    }
+
+    fn options(&self) -> Vec<(&'static str, Value)> {
+        let mut options: Vec<_> = ["groups", "chassis", "routers", "nodes"]
+            .into_iter()
+            .zip(self.counts().map(Value::from))
+            .collect();
+        options.push(("cables", self.cables.to_vec().into()));
+        options.extend(compat_option(self.compat));
+        options
+    }
+
+    fn summary(&self) -> String {
+        let [groups, chassis, routers, nodes] = self.counts();
+        format!(
+            "dragonfly of {groups} groups x {chassis} chassis x {routers} routers x {nodes} nodes, \
+             cables {:?}",
+            self.cables
+        )
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Groups(self.counts())
+    }
+
+    fn switches(&self) -> u32 {
+        self.groups * self.chassis * self.routers
+    }
+
+    fn cables(&self) -> u32 {
+        self.first[3]
+    }
+
+    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(Step)) {
         let local = |host| Cable {
             index: host,
             width: 1,
@@ -190,47 +283,14 @@ impl Dragonfly {
         step(Step::Limiter(to));
     }
 
-    /// To another router of the same group: green, then black; from the first chassis if the
-    /// chassis is `lost`.
-    fn approach(
-        &self,
-        here: &mut Router,
-        slot: u32,
-        chassis: u32,
-        lost: bool,
-        step: &mut impl FnMut(Step),
-    ) {
-        if here.slot != slot {
-            step(self.limiter(*here));
-            step(self.green(*here, slot));
-            here.slot = slot;
-            if lost {
-                here.chassis = 0;
-            }
-        }
-        if here.chassis != chassis {
-            step(self.limiter(*here));
-            step(self.black(*here, chassis));
-            here.chassis = chassis;
-        }
-    }
-
-    /// The kind of a cable, 0 for local, 1 to 3 for green, black and blue, and its number in its
-    /// kind.
-    fn kind(&self, cable: u32) -> (usize, u32) {
-        let kind = self.first[..3].partition_point(|first| *first <= cable);
-        let begin = kind.checked_sub(1).map_or(0, |before| self.first[before]);
-        (kind, cable - begin)
-    }
-
-    pub(super) fn width(&self, cable: u32) -> u32 {
+    fn width(&self, cable: u32) -> u32 {
         match self.kind(cable).0 {
             0 => 1,
             kind => self.cables[3 - kind],
         }
     }
 
-    pub(super) fn cable_label(&self, cable: u32) -> Label {
+    fn cable_label(&self, cable: u32) -> Label {
         let (kind, number) = self.kind(cable);
         if kind == 0 {
             return Label::Host(cable, String::new());
@@ -257,13 +317,12 @@ impl Dragonfly {
         })
     }
 
-    pub(super) fn switch_label(&self, switch: u32) -> String {
+    fn switch_label(&self, switch: u32) -> String {
         let router = self.router(switch);
         format!("/{}.{}.{}", router.group, router.chassis, router.slot)
     }
 
-    /// The two nodes that a cable joins, by number.
-    pub(crate) fn ends(&self, cable: u32) -> (u32, u32) {
+    fn ends(&self, cable: u32) -> (u32, u32) {
         let (kind, number) = self.kind(cable);
         let at = |group, chassis, slot| {
             let router = Router {

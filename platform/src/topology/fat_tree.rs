@@ -17,16 +17,42 @@
 //! Source: Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real
 //! life fat trees", 2010.
 
-use super::{Cable, Impossible, LEVELS_MAX, Label, Step, limited, product, shape};
+use std::ops::Range;
+use std::sync::Arc;
+
+use toml::Value;
+
+use super::{
+    Cable, Impossible, Kind, LEVELS_MAX, Label, Step, Topology, compat_option, limited, product,
+    shape,
+};
+use crate::Compat;
+use crate::sketch::Shape;
+
+/// The row of the topology in the list of all.
+pub(super) const KIND: Kind = Kind {
+    name: "fat-tree",
+    keys: &["down", "up", "cables", "compat"],
+    read: |collector, section, frame| {
+        let compat = collector.optional::<Compat>(section, "compat");
+        let down = collector.required::<Vec<u32>>(section, "down", "[4, 4]");
+        let up = collector.required::<Vec<u32>>(section, "up", "[1, 2]");
+        let cables = collector.optional::<Vec<u32>>(section, "cables");
+        let (down, up, cables, compat) = (down?, up?, cables?, compat?);
+        let cables = cables.unwrap_or_else(|| vec![1; down.len()]);
+        let tree = FatTree::new(&down, &up, &cables, frame.hosts);
+        Some(tree.map(|tree| Arc::new(tree.compat(compat.is_some())) as _))
+    },
+};
 
 /// A fat tree.
 #[derive(Clone, Debug)]
-pub(crate) struct FatTree {
-    pub(crate) down: Vec<u32>,
-    pub(crate) up: Vec<u32>,
-    pub(crate) cables: Vec<u32>,
+pub struct FatTree {
+    down: Vec<u32>,
+    up: Vec<u32>,
+    cables: Vec<u32>,
     /// Nodes of each level, hosts first.
-    pub(crate) nodes: Vec<u32>,
+    nodes: Vec<u32>,
     /// True if parallel cables on the way down are chosen as by SimGrid 4.1.
     compat: bool,
     /// The first cable that goes up from each level; one more at the end.
@@ -45,12 +71,7 @@ impl FatTree {
     ///
     /// # Errors
     /// [`Impossible`] if the levels do not match, or the hosts.
-    pub(crate) fn new(
-        down: &[u32],
-        up: &[u32],
-        cables: &[u32],
-        hosts: u32,
-    ) -> Result<Self, Impossible> {
+    pub fn new(down: &[u32], up: &[u32], cables: &[u32], hosts: u32) -> Result<Self, Impossible> {
         let levels = down.len();
         if levels == 0 {
             let expected = "expected at least one level, such as down = [4, 4]";
@@ -102,17 +123,10 @@ impl FatTree {
     }
 
     /// The same tree with SimGrid's choice of parallel cables.
-    pub(crate) fn compat(mut self, compat: bool) -> Self {
+    #[must_use]
+    pub fn compat(mut self, compat: bool) -> Self {
         self.compat = compat;
         self
-    }
-
-    pub(super) fn switches(&self) -> u32 {
-        self.nodes[1..].iter().sum()
-    }
-
-    pub(super) fn cables(&self) -> u32 {
-        self.first.last().copied().unwrap_or_default()
     }
 
     /// How many values a digit of a node of some level has.
@@ -146,7 +160,7 @@ impl FatTree {
         self.nodes[..node.level].iter().sum::<u32>() + self.position(node)
     }
 
-    pub(super) fn ports(&self, level: usize) -> u32 {
+    fn ports(&self, level: usize) -> u32 {
         self.up[level] * self.cables[level]
     }
 
@@ -157,7 +171,69 @@ impl FatTree {
         Cable { index, width: 1 }
     }
 
-    pub(super) fn walk(&self, from: u32, to: u32, step: &mut impl FnMut(Step)) {
+    /// Returns the one of the parallel cables that leads down to a child; `counted` is how far
+    /// SimGrid has counted.
+    fn cable_down(&self, child: &Node, from: u32, counted: &mut Option<u32>) -> u32 {
+        let (down, cables) = (self.down[child.level], self.cables[child.level]);
+        let usual = from % cables;
+        let Some(begin) = counted.filter(|_| self.compat) else {
+            *counted = Some(usual * down + child.digits[child.level] + 1);
+            return usual;
+        };
+        let digit = child.digits[child.level];
+        let found = begin + (digit + down - begin % down) % down;
+        let chosen = if found < down * cables {
+            found
+        } else {
+            usual * down + digit
+        };
+        *counted = Some(chosen + 1);
+        chosen / down
+    }
+}
+
+impl Topology for FatTree {
+    fn name(&self) -> &'static str {
+        KIND.name
+    }
+
+    fn options(&self) -> Vec<(&'static str, Value)> {
+        let mut options = vec![
+            ("down", self.down.clone().into()),
+            ("up", self.up.clone().into()),
+            ("cables", self.cables.clone().into()),
+        ];
+        options.extend(compat_option(self.compat));
+        options
+    }
+
+    fn summary(&self) -> String {
+        let Self {
+            down, up, cables, ..
+        } = self;
+        format!("fat tree with down {down:?}, up {up:?}, cables {cables:?}")
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Levels {
+            nodes: self.nodes.clone(),
+            leaf: self.down[0],
+        }
+    }
+
+    fn cables_of(&self, host: u32) -> Range<u32> {
+        host * self.ports(0)..(host + 1) * self.ports(0)
+    }
+
+    fn switches(&self) -> u32 {
+        self.nodes[1..].iter().sum()
+    }
+
+    fn cables(&self) -> u32 {
+        self.first.last().copied().unwrap_or_default()
+    }
+
+    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(Step)) {
         let levels = self.down.len();
         let target = self.node(0, to);
         let mut node = self.node(0, from);
@@ -189,27 +265,7 @@ impl FatTree {
         step(Step::Limiter(to));
     }
 
-    /// Returns the one of the parallel cables that leads down to a child; `counted` is how far
-    /// SimGrid has counted.
-    fn cable_down(&self, child: &Node, from: u32, counted: &mut Option<u32>) -> u32 {
-        let (down, cables) = (self.down[child.level], self.cables[child.level]);
-        let usual = from % cables;
-        let Some(begin) = counted.filter(|_| self.compat) else {
-            *counted = Some(usual * down + child.digits[child.level] + 1);
-            return usual;
-        };
-        let digit = child.digits[child.level];
-        let found = begin + (digit + down - begin % down) % down;
-        let chosen = if found < down * cables {
-            found
-        } else {
-            usual * down + digit
-        };
-        *counted = Some(chosen + 1);
-        chosen / down
-    }
-
-    pub(super) fn cable_label(&self, cable: u32) -> Label {
+    fn cable_label(&self, cable: u32) -> Label {
         let level = self.first.partition_point(|first| *first <= cable) - 1;
         let ports = self.ports(level);
         let within = cable - self.first[level];
@@ -226,7 +282,7 @@ impl FatTree {
         }
     }
 
-    pub(super) fn switch_label(&self, switch: u32) -> String {
+    fn switch_label(&self, switch: u32) -> String {
         let mut position = switch;
         for (level, count) in self.nodes.iter().enumerate().skip(1) {
             if position < *count {
@@ -237,8 +293,7 @@ impl FatTree {
         format!("/{switch}")
     }
 
-    /// The two nodes that a cable joins, the lower one first, by number.
-    pub(crate) fn ends(&self, cable: u32) -> (u32, u32) {
+    fn ends(&self, cable: u32) -> (u32, u32) {
         let level = self.first.partition_point(|first| *first <= cable) - 1;
         let ports = self.ports(level);
         let within = cable - self.first[level];

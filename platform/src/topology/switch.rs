@@ -4,20 +4,55 @@
 //! A transfer crosses the limiter and the cable of the sender, the backbone if there is one, the
 //! cable and the limiter of the receiver. A switch itself is never a bottleneck.
 
-use super::{Cable, Step};
+use std::sync::Arc;
+
+use toml::Value;
+
+use super::{Cable, Kind, Label, Step, Topology};
+use crate::Sharing;
+use crate::sketch::Shape;
+
+/// The row of the switch without backbone in the list of all.
+pub(super) const CROSSBAR: Kind = Kind {
+    name: "crossbar",
+    keys: &[],
+    read: |_, _, frame| Some(Ok(Arc::new(Switch::new(frame.hosts, false, frame.sharing)))),
+};
+
+/// The row of the switch with a backbone in the list of all.
+pub(super) const BACKBONE: Kind = Kind {
+    name: "backbone",
+    keys: &["backbone"],
+    read: |collector, section, frame| {
+        let example = "{ bandwidth = \"1Tbps\", latency = \"1us\" }";
+        collector.present(section, "backbone", example)?;
+        Some(Ok(Arc::new(Switch::new(frame.hosts, true, frame.sharing))))
+    },
+};
 
 /// A crossbar or a backbone.
 #[derive(Clone, Debug)]
-pub(crate) struct Switch {
-    pub(crate) hosts: u32,
-    pub(crate) backbone: bool,
+pub struct Switch {
+    hosts: u32,
+    backbone: bool,
     /// True if the two directions of a cable are different links.
-    pub(crate) duplex: bool,
+    duplex: bool,
 }
 
 impl Switch {
-    /// The way from a host into the switch, or from the switch to a host (`down`).
-    pub(crate) fn half(&self, host: u32, down: bool, step: &mut impl FnMut(Step)) {
+    /// A switch with `hosts` cables, which transfers share as `sharing` says, and with a backbone
+    /// or without.
+    #[must_use]
+    pub const fn new(hosts: u32, backbone: bool, sharing: Sharing) -> Self {
+        Self {
+            hosts,
+            backbone,
+            duplex: matches!(sharing, Sharing::SplitDuplex),
+        }
+    }
+
+    /// Passes the steps from a host into the switch, or from the switch to a host (`down`).
+    pub(crate) fn half(&self, host: u32, down: bool, step: &mut dyn FnMut(Step)) {
         let cable = Step::Cable(
             Cable {
                 index: host,
@@ -39,9 +74,40 @@ impl Switch {
             }
         }
     }
+}
 
-    /// The whole way; what would occur twice on it occurs once.
-    pub(super) fn walk(&self, from: u32, to: u32, step: &mut impl FnMut(Step)) {
+impl Topology for Switch {
+    fn name(&self) -> &'static str {
+        if self.backbone {
+            BACKBONE.name
+        } else {
+            CROSSBAR.name
+        }
+    }
+
+    fn options(&self) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
+
+    fn summary(&self) -> String {
+        if self.backbone {
+            "backbone"
+        } else {
+            "no backbone"
+        }
+        .to_owned()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Star(self.backbone)
+    }
+
+    fn cables(&self) -> u32 {
+        self.hosts
+    }
+
+    /// What would occur twice on the route occurs once.
+    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(Step)) {
         self.half(from, false, step);
         self.half(to, true, &mut |next| match next {
             Step::Backbone => {}
@@ -49,5 +115,17 @@ impl Switch {
             Step::Cable(cable, _) if cable.index == from && !self.duplex => {}
             next => step(next),
         });
+    }
+
+    fn cable_label(&self, cable: u32) -> Label {
+        Label::Host(cable, String::new())
+    }
+
+    fn ends(&self, cable: u32) -> (u32, u32) {
+        (cable, self.hosts)
+    }
+
+    fn centre(&self) -> Option<&Switch> {
+        Some(self)
     }
 }

@@ -5,12 +5,28 @@
 //! middle to coordinate 0, where it goes down (SimGrid's rule). Upwards a transfer crosses the cable of the host that it
 //! leaves, downwards that of the host that it reaches, and it crosses the limiter of every host on its way.
 
-use super::{Cable, Impossible, LEVELS_MAX, Label, Step, limited, product, shape};
+use std::ops::Range;
+use std::sync::Arc;
+
+use toml::Value;
+
+use super::{Cable, Impossible, Kind, LEVELS_MAX, Label, Step, Topology, limited, product, shape};
+use crate::sketch::Shape;
+
+/// The row of the topology in the list of all.
+pub(super) const KIND: Kind = Kind {
+    name: "torus",
+    keys: &["dimensions"],
+    read: |collector, section, frame| {
+        let dimensions = collector.required::<Vec<u32>>(section, "dimensions", "[4, 4, 2]")?;
+        Some(Torus::new(&dimensions, frame.hosts).map(|torus| Arc::new(torus) as _))
+    },
+};
 
 /// A torus.
 #[derive(Clone, Debug)]
-pub(crate) struct Torus {
-    pub(crate) dimensions: Vec<u32>,
+pub struct Torus {
+    dimensions: Vec<u32>,
     hosts: u32,
 }
 
@@ -19,7 +35,7 @@ impl Torus {
     ///
     /// # Errors
     /// [`Impossible`] if there is no dimension, or the hosts do not match.
-    pub(crate) fn new(dimensions: &[u32], hosts: u32) -> Result<Self, Impossible> {
+    pub fn new(dimensions: &[u32], hosts: u32) -> Result<Self, Impossible> {
         if dimensions.is_empty() {
             let expected = "expected at least one, such as dimensions = [4, 4, 2]";
             return Err(Impossible::new("a torus without dimensions", expected));
@@ -47,15 +63,37 @@ impl Torus {
         })
     }
 
-    pub(super) fn width(&self) -> u32 {
+    fn per_host(&self) -> u32 {
         u32::try_from(self.dimensions.len()).expect("at most LEVELS_MAX dimensions")
     }
+}
 
-    pub(super) fn cables(&self) -> u32 {
-        self.hosts * self.width()
+impl Topology for Torus {
+    fn name(&self) -> &'static str {
+        KIND.name
     }
 
-    pub(super) fn walk(&self, from: u32, to: u32, step: &mut impl FnMut(Step)) {
+    fn options(&self) -> Vec<(&'static str, Value)> {
+        vec![("dimensions", self.dimensions.clone().into())]
+    }
+
+    fn summary(&self) -> String {
+        format!("torus {:?}", self.dimensions)
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Grid(self.dimensions.clone())
+    }
+
+    fn cables_of(&self, host: u32) -> Range<u32> {
+        host * self.per_host()..(host + 1) * self.per_host()
+    }
+
+    fn cables(&self) -> u32 {
+        self.hosts * self.per_host()
+    }
+
+    fn walk(&self, from: u32, to: u32, step: &mut dyn FnMut(Step)) {
         let mut here = from;
         let mut stride = 1;
         for (size, dimension) in self.dimensions.iter().copied().zip(0..) {
@@ -76,7 +114,7 @@ impl Torus {
                 };
                 let there = here - at * stride + next * stride;
                 let owner = if up { here } else { there };
-                let index = owner * self.width() + dimension;
+                let index = owner * self.per_host() + dimension;
                 step(Step::Limiter(here));
                 step(Step::Cable(Cable { index, width: 1 }, !up));
                 (here, at) = (there, next);
@@ -86,14 +124,13 @@ impl Torus {
         step(Step::Limiter(to));
     }
 
-    pub(super) fn cable_label(&self, cable: u32) -> Label {
-        let (host, dimension) = (cable / self.width(), cable % self.width());
+    fn cable_label(&self, cable: u32) -> Label {
+        let (host, dimension) = (cable / self.per_host(), cable % self.per_host());
         Label::Host(host, format!("/{dimension}"))
     }
 
-    /// The two hosts that a cable joins.
-    pub(crate) fn ends(&self, cable: u32) -> (u32, u32) {
-        let (host, dimension) = (cable / self.width(), cable % self.width());
+    fn ends(&self, cable: u32) -> (u32, u32) {
+        let (host, dimension) = (cable / self.per_host(), cable % self.per_host());
         let before = &self.dimensions[..dimension as usize];
         let stride: u32 = before.iter().product();
         let size = self.dimensions[dimension as usize];

@@ -18,7 +18,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     rows: &[Row {
         title: "tasks, a master and 1e3 workers, LV08",
         metric: Metric::PerSecond,
-        goal: Goal::Times(10.0),
+        goal: Goal::Times(20.0),
         limit: None,
     }],
 };

@@ -17,7 +17,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     rows: &[Row {
         title: "messages, mailbox ping-pong",
         metric: Metric::PerSecond,
-        goal: Goal::AtLeast(5e6),
+        goal: Goal::AtLeast(8e6),
         limit: None,
     }],
 };
@@ -55,7 +55,7 @@ pub(crate) const LV08: Workload = Workload {
     rows: &[Row {
         title: "messages, ping-pong of 1 B and 1 MB, LV08",
         metric: Metric::PerSecond,
-        goal: Goal::Times(8.0),
+        goal: Goal::Times(15.0),
         limit: None,
     }],
 };

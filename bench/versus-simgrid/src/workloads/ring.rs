@@ -33,12 +33,12 @@ const fn row(title: &'static str, goal: Goal) -> Row {
 pub(crate) const THOUSAND: Workload = workload(
     "ring-1e3",
     1000,
-    &[row("messages, ring of 1e3 actors, LV08", Goal::Times(8.0))],
+    &[row("messages, ring of 1e3 actors, LV08", Goal::Times(15.0))],
 );
 pub(crate) const TEN_THOUSAND: Workload = workload(
     "ring-1e4",
     10_000,
-    &[row("messages, ring of 1e4 actors, LV08", Goal::Times(20.0))],
+    &[row("messages, ring of 1e4 actors, LV08", Goal::Times(35.0))],
 );
 pub(crate) const HUNDRED_THOUSAND: Workload = workload(
     "ring-1e5",
@@ -51,7 +51,7 @@ pub(crate) const MILLION: Workload = Workload {
         "ring-1e6",
         1_000_000,
         &[
-            row("messages, ring of 1e6 actors, LV08", Goal::AtLeast(1e6)),
+            row("messages, ring of 1e6 actors, LV08", Goal::AtLeast(2.5e6)),
             Row {
                 title: "memory of the ring of 1e6 actors",
                 metric: Metric::Gigabytes,

@@ -23,7 +23,7 @@ pub(crate) const SMALL: Workload = Workload {
     rows: &[Row {
         title: "sleeps, 1e4 actors",
         metric: Metric::PerSecond,
-        goal: Goal::Times(20.0),
+        goal: Goal::Times(35.0),
         limit: None,
     }],
 };

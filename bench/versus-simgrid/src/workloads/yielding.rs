@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     rows: &[Row {
         title: "yield",
         metric: Metric::Nanoseconds,
-        goal: Goal::AtMost(13.0),
+        goal: Goal::Times(9.0),
         limit: Some(
             "one yield executes about 400 instructions, at 5 per cycle: issuing and collecting an operation behind a \
              borrow each (170), the loop with the move of the future and the digest (170), the future itself (60)",

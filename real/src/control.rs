@@ -8,6 +8,7 @@
 
 use std::io::{self, ErrorKind};
 
+use run::ConnectionTotals;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +56,7 @@ pub struct RankReport {
     /// Operations that it left unfinished.
     pub leftovers: Vec<String>,
     /// Counts of its connections.
-    pub connections: RankConnections,
+    pub connections: ConnectionTotals,
     /// Time that messages waited for the connection to another rank, in seconds.
     pub waited: Vec<(u32, f64)>,
     /// The congestion control of the sockets that carried packets: one name, unless the system's
@@ -100,20 +101,6 @@ pub enum FailureKind {
     Panic,
     /// The program was not begun: what was asked for cannot be done where the rank is.
     Refusal,
-}
-
-/// Counts of what happened to the connections of a rank.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Debug)]
-#[expect(missing_docs, reason = "the names are those of the record of a run")]
-pub struct RankConnections {
-    pub opened: u64,
-    pub reopened: u64,
-    pub refused: u64,
-    pub discarded: u64,
-    pub closed: u64,
-    pub evicted: u64,
-    pub idle: u64,
-    pub broken: u64,
 }
 
 /// Messages of the coordinator.

@@ -54,7 +54,7 @@ pub mod verbs;
 pub use allocation::{Place, RENDEZVOUS, place};
 pub use congestion::{CongestionError, congestion_control};
 pub use connections::Connecting;
-pub use control::{FailureKind, RankConnections, RankFailure, RankReport};
+pub use control::{FailureKind, RankFailure, RankReport};
 pub use hosts::over_ssh;
 pub use launch::{FailurePolicy, LaunchMode, LaunchOptions, Listener, Start};
 pub use launch_info::{LaunchInfo, VARIABLE as RANK_VARIABLE};

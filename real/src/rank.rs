@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mio::Poll;
 use mpi::{Process, Settings, Variant};
-use run::{LogFilter, Program, with_quiet_panics};
+use run::{ConnectionTotals, LogFilter, Program, with_quiet_panics};
 
 #[cfg(feature = "verbs")]
 use super::adapter::VerbsDataPath;
@@ -18,9 +18,7 @@ use super::clock::{self, Clock};
 use super::congestion::congestion_control;
 use super::connection_manager::{self, ConnectionManager, Doors, ManagerCommand, ManagerEvent};
 use super::connections::Connecting;
-use super::control::{
-    CoordinatorMessage, FailureKind, RankConnections, RankFailure, RankMessage, RankReport,
-};
+use super::control::{CoordinatorMessage, FailureKind, RankFailure, RankMessage, RankReport};
 use super::data_path::{DataPath, SocketDataPath};
 use super::descendants::{self, Spared};
 use super::descriptors;
@@ -324,10 +322,6 @@ fn report(
     let time_s = local.now();
     let tally = local.tally();
     let statistics = process.connection_statistics();
-    let counts = statistics
-        .as_ref()
-        .map(|all| all.counts)
-        .unwrap_or_default();
     let failure = ended.err().map(|failure| match place {
         Some(place) if failure.kind == FailureKind::Panic => RankFailure {
             message: format!("{} (at {place})", failure.message),
@@ -346,16 +340,10 @@ fn report(
             Vec::new()
         },
         failure,
-        connections: RankConnections {
-            opened: counts.opened,
-            reopened: statistics.as_ref().map_or(0, |all| all.reopened),
-            refused: counts.refused,
-            discarded: counts.discarded,
-            closed: counts.closed,
-            evicted: counts.evicted,
-            idle: counts.idle,
-            broken: counts.broken,
-        },
+        connections: statistics
+            .as_ref()
+            .map(ConnectionTotals::from)
+            .unwrap_or_default(),
         waited: statistics.map(|all| all.waited).unwrap_or_default(),
         congestion_controls: Vec::new(),
     }

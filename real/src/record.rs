@@ -93,7 +93,7 @@ impl RealRecord {
             ranks: u32::try_from(run.reports.len()).unwrap_or(u32::MAX),
             messages: reports.clone().map(|report| report.messages).sum(),
             // The sum of nothing is -0.
-            bytes: reports.map(|report| report.bytes).sum::<f64>() + 0.0,
+            bytes: reports.clone().map(|report| report.bytes).sum::<f64>() + 0.0,
             events,
             events_per_s: rate(events, run.measured_s),
             seed: None,
@@ -117,7 +117,7 @@ impl RealRecord {
                 .map(|until| format!("--until {until}")),
             warnings: warnings(run),
             waits: waits(run),
-            connections: totals(run),
+            connections: reports.map(|report| report.connections).sum(),
         }
     }
 
@@ -192,20 +192,4 @@ fn waits(run: &RealRun) -> Vec<ConnectionWait> {
         .collect();
     all.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
     all
-}
-
-fn totals(run: &RealRun) -> ConnectionTotals {
-    let mut totals = ConnectionTotals::default();
-    for report in run.reports.iter().flatten() {
-        let counts = &report.connections;
-        totals.opened += counts.opened;
-        totals.reopened += counts.reopened;
-        totals.refused += counts.refused;
-        totals.discarded += counts.discarded;
-        totals.closed += counts.closed;
-        totals.evicted += counts.evicted;
-        totals.idle += counts.idle;
-        totals.broken += counts.broken;
-    }
-    totals
 }

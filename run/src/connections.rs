@@ -1,12 +1,13 @@
 //! Connections of ranks: from the platform to the message layer, and what is told of them after
 //! the run.
 
+use std::iter::Sum;
 use std::rc::Rc;
 
-use mpi::Connections;
 use mpi::connection::{AtLimit, Settings as Connector};
+use mpi::{ConnectionStatistics, Connections};
 use platform::{Connection, ConnectionMode};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sim_core::Time;
 
 use crate::RunError;
@@ -24,9 +25,9 @@ pub struct ConnectionWait {
     pub seconds: f64,
 }
 
-/// Counts of the connections of all ranks. Each end counts for itself, so a connection
-/// counts twice.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Debug, Default)]
+/// Counts of the connections of a rank, or of all ranks. Each end counts for itself, so a
+/// connection counts twice.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Debug, Default)]
 pub struct ConnectionTotals {
     /// Came into use.
     pub opened: u64,
@@ -88,26 +89,46 @@ pub(crate) fn check(connection: &Connection, ranks: u32) -> Result<(), RunError>
     }
 }
 
-/// Returns the sums over all ranks.
+/// Returns the sums over all ranks; `None` if connections are for free.
 pub(crate) fn totals(processes: &[Rc<mpi::Process>]) -> Option<ConnectionTotals> {
     let all = processes.iter();
     let mut all = all
         .filter_map(|process| process.connection_statistics())
         .peekable();
     all.peek()?;
-    let mut totals = ConnectionTotals::default();
-    for statistics in all {
+    Some(all.map(|one| ConnectionTotals::from(&one)).sum())
+}
+
+impl From<&ConnectionStatistics> for ConnectionTotals {
+    /// The counts of one rank.
+    fn from(statistics: &ConnectionStatistics) -> Self {
         let counts = statistics.counts;
-        totals.opened += counts.opened;
-        totals.reopened += statistics.reopened;
-        totals.refused += counts.refused;
-        totals.discarded += counts.discarded;
-        totals.closed += counts.closed;
-        totals.evicted += counts.evicted;
-        totals.idle += counts.idle;
-        totals.broken += counts.broken;
+        Self {
+            opened: counts.opened,
+            reopened: statistics.reopened,
+            refused: counts.refused,
+            discarded: counts.discarded,
+            closed: counts.closed,
+            evicted: counts.evicted,
+            idle: counts.idle,
+            broken: counts.broken,
+        }
     }
-    Some(totals)
+}
+
+impl Sum for ConnectionTotals {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            opened: sum.opened + one.opened,
+            reopened: sum.reopened + one.reopened,
+            refused: sum.refused + one.refused,
+            discarded: sum.discarded + one.discarded,
+            closed: sum.closed + one.closed,
+            evicted: sum.evicted + one.evicted,
+            idle: sum.idle + one.idle,
+            broken: sum.broken + one.broken,
+        })
+    }
 }
 
 /// The warnings about lost ranks.

@@ -34,7 +34,9 @@ fn pages(folder: &Path, command: clap::Command) -> Result<(), String> {
     let unwritable =
         |error: std::io::Error| format!("{}: cannot write there: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(unwritable)?;
-    clap_mangen::generate_to(command, folder).map_err(unwritable)?;
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    write_pages(folder, &command)?;
     // Its commands have only names here: their pages replace these.
     let ended = Command::new(&tools).arg("man").arg(folder).status();
     let ended = ended.map_err(|error| format!("{}: cannot start it: {error}", tools.display()))?;
@@ -42,4 +44,16 @@ fn pages(folder: &Path, command: clap::Command) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("{}: it ended with {ended}", tools.display())),
     }
+}
+
+/// Writes the page of a command and those of its subcommands.
+fn write_pages(folder: &Path, command: &clap::Command) -> Result<(), String> {
+    for one in command.get_subcommands().filter(|one| !one.is_hide_set()) {
+        write_pages(folder, one)?;
+    }
+    let man = clap_mangen::Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render(&mut page).expect("memory can be written to");
+    let path = folder.join(man.get_filename());
+    files::write(&path, page).map_err(|error| error.to_string())
 }

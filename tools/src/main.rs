@@ -12,11 +12,11 @@ mod measure_real;
 mod statics;
 
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use files::OutputError;
 use simrun::{VERSION, quoted, status};
 
 /// The commands of simrun that measure, calibrate, compare and draw.
@@ -49,21 +49,24 @@ fn main() -> ExitCode {
         Ok(Tool::Draw(command)) => draw::run(&command),
         Ok(Tool::Man { folder }) => match man_pages(&folder) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => status::refuse(format_args!("{}: {error}", folder.display())),
+            Err(error) => status::refuse(error),
         },
         Err(error) => status::show(&error),
     }
 }
 
 /// Writes the man page of each command into a folder.
-fn man_pages(folder: &Path) -> io::Result<()> {
+fn man_pages(folder: &Path) -> Result<(), OutputError> {
     let mut command = Tool::command();
     command.build();
     let shown = command
         .get_subcommands()
         .filter(|one| !one.is_hide_set() && one.get_name() != "help");
     for one in shown {
-        clap_mangen::Man::new(one.clone()).generate_to(folder)?;
+        let man = clap_mangen::Man::new(one.clone());
+        let mut page = Vec::new();
+        man.render(&mut page).expect("memory can be written to");
+        files::write(&folder.join(man.get_filename()), page)?;
     }
     Ok(())
 }

@@ -173,11 +173,11 @@ pub(crate) fn simrun() -> ExitCode {
     match cli.command {
         Some(Sub::Run(run)) => start(&run, &arguments[1..]),
         Some(Sub::Check(check)) => {
-            let quiet = check.options.quiet;
+            let quiet = check.options.output.quiet;
             start_app(check.app.as_deref(), Mode::Check, quiet, &arguments[1..])
         }
         Some(Sub::Real(real)) => {
-            let quiet = real.options.quiet;
+            let quiet = real.options.output.quiet;
             let mode = Mode::Real(real.options.backend == Network::Verbs);
             start_app(real.app.as_deref(), mode, quiet, &arguments[1..])
         }
@@ -199,7 +199,12 @@ fn is_command(argument: &OsStr) -> bool {
 }
 
 fn start(run: &RunCommand, arguments: &[OsString]) -> ExitCode {
-    start_app(run.app.as_deref(), Mode::Run, run.options.quiet, arguments)
+    start_app(
+        run.app.as_deref(),
+        Mode::Run,
+        run.options.output.quiet,
+        arguments,
+    )
 }
 
 fn start_app(app: Option<&Path>, mode: Mode, quiet: bool, arguments: &[OsString]) -> ExitCode {

@@ -35,6 +35,38 @@ pub enum Payload {
 pub const EXIT_STATUS: &str = "\
 Exit status: 0 finished, 1 the program failed, 2 bad usage or input, 3 stopped by a limit, 130 interrupted.";
 
+/// The options of what any command prints that executes a program.
+#[derive(Args, Clone, Debug)]
+pub struct OutputArgs {
+    /// Form of the results; with json the program's own output goes to standard
+    /// error
+    #[arg(
+        verbatim_doc_comment,
+        long,
+        value_name = "text|json",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        help_heading = "Output"
+    )]
+    pub format: Format,
+
+    /// Log lines to show: off, error, warn, info, debug or trace, and per rank (or
+    /// actor), as in info,3=debug,8-15=off
+    #[arg(
+        long,
+        value_name = "FILTER",
+        default_value = "warn",
+        verbatim_doc_comment,
+        help_heading = "Output"
+    )]
+    pub log: LogFilter,
+
+    /// Show only the program's own output, findings and errors
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+}
+
 /// The options of a run.
 #[derive(Args, Clone, Debug)]
 pub struct RunArgs {
@@ -95,18 +127,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub max_events: Option<u64>,
 
-    /// Form of the results; with json the program's own output goes to standard
-    /// error
-    #[arg(
-        verbatim_doc_comment,
-        long,
-        value_name = "text|json",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        help_heading = "Output"
-    )]
-    pub format: Format,
+    /// Options of what is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
 
     /// Write a record of the run to this folder, from which it can be made again
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
@@ -130,24 +153,9 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Output")]
     pub prefix: bool,
 
-    /// Log lines to show: off, error, warn, info, debug or trace, and per rank,
-    /// as in info,3=debug,8-15=off
-    #[arg(
-        long,
-        value_name = "FILTER",
-        default_value = "warn",
-        verbatim_doc_comment,
-        help_heading = "Output"
-    )]
-    pub log: LogFilter,
-
     /// Show the parameters in force before the run
     #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]
     pub verbose: bool,
-
-    /// Show only the program's own output and errors
-    #[arg(short, long, help_heading = "Output")]
-    pub quiet: bool,
 
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGUMENTS OF APP", hide = true)]

@@ -176,11 +176,11 @@ impl Subject<'_> {
 
     /// The same, with queues that have the same numbers wherever these are used.
     fn stepper_with(&self, numbers: &QueueNumbers) -> Result<(Stepper, Rc<ReplayOutput>), String> {
-        let stream = match self.args.format {
+        let stream = match self.args.output.format {
             Format::Json => Stream::Stderr,
             Format::Text => Stream::Stdout,
         };
-        let mut output = Output::new(stream, false, self.args.log.clone());
+        let mut output = Output::new(stream, false, self.args.output.log.clone());
         output.write_inside(Box::new(|write| {
             if !guard::is_child() {
                 write();
@@ -409,7 +409,7 @@ fn replay(subject: &Subject<'_>, schedule: &Schedule) -> Result<ExitCode, ExitCo
             schedule, position, &followed,
         )));
     }
-    let text = match args.format {
+    let text = match args.output.format {
         Format::Json => json::of_replay(subject.name, &followed, found.as_ref()),
         Format::Text => text::of_replay(subject.name, &followed, found.as_ref()),
     };

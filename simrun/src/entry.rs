@@ -155,15 +155,15 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
     });
     let guard = job.guard(program.has_ranks());
     let start = &job.start;
-    let stream = match args.format {
+    let stream = match args.output.format {
         Format::Json => Stream::Stderr,
         Format::Text => Stream::Stdout,
     };
-    let mut output = Output::new(stream, args.prefix, args.log.clone());
+    let mut output = Output::new(stream, args.prefix, args.output.log.clone());
     if start.folder.is_none() {
         output.stop_when_closed(Arc::clone(&start.stop));
     }
-    let is_shown = !args.quiet;
+    let is_shown = !args.output.quiet;
     let line = is_shown.then(|| progress::show(&start.progress, start.options.until));
     let line = line.flatten();
     let around = line.clone();
@@ -221,7 +221,7 @@ fn simulate(
 fn estimate_memory(ranks: u32, args: &RunArgs) -> Result<(), ExitCode> {
     match memory::estimate(ranks) {
         Estimate::TooLarge(text) => Err(status::limited(format_args!("out of memory: {text}"))),
-        Estimate::Notable(text) if !args.quiet => {
+        Estimate::Notable(text) if !args.output.quiet => {
             // Nobody can be told that standard error is closed.
             let _ = writeln!(io::stderr().lock(), "note: {text}");
             Ok(())
@@ -431,7 +431,7 @@ pub(crate) fn keep(start: &Start, run: &Run, record: &Record) -> Result<(), run:
 
 /// Prints warnings and what went wrong to standard error, which may be closed.
 fn tell_problems(run: &Run, args: &RunArgs, stderr: &mut dyn Write) {
-    if !args.quiet {
+    if !args.output.quiet {
         for warning in &run.warnings {
             let _ = writeln!(stderr, "warning: {warning}");
         }
@@ -448,9 +448,9 @@ pub(crate) fn tell_results(
     args: &RunArgs,
     stdout: &mut dyn Write,
 ) -> io::Result<()> {
-    match args.format {
+    match args.output.format {
         Format::Json => writeln!(stdout, "{}", record.to_json())?,
-        Format::Text if args.quiet => {}
+        Format::Text if args.output.quiet => {}
         Format::Text => writeln!(stdout, "{}", summary::text(run, record))?,
     }
     stdout.flush()

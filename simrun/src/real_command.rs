@@ -17,9 +17,9 @@ use real::{
     LaunchOptions, Listener, Place, Print, RankOptions, RealOrigin, RealOutcome, RealRecord,
     RealRun, Wait,
 };
-use run::{Folder, LogFilter, MapFile, Program, SendMode};
+use run::{Folder, MapFile, Program, SendMode};
 
-use crate::args::{Format, ranks, send_mode};
+use crate::args::{Format, OutputArgs, ranks, send_mode};
 use crate::arrival_args::ArrivalArgs;
 use crate::tcp_args::TcpArgs;
 use crate::verbs_args::{NO_VERBS, VerbsArgs};
@@ -200,18 +200,9 @@ pub struct RealArgs {
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     pub until: Option<units::Duration>,
 
-    /// Form of the results; with json the program's own output goes to standard
-    /// error
-    #[arg(
-        verbatim_doc_comment,
-        long,
-        value_name = "text|json",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        help_heading = "Output"
-    )]
-    pub format: Format,
+    /// Options of what is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
 
     /// Write a record of the run to this folder
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
@@ -250,21 +241,6 @@ pub struct RealArgs {
         help_heading = "Output"
     )]
     pub print: PrintArg,
-
-    /// Log lines to show: off, error, warn, info, debug or trace, and per rank,
-    /// as in info,3=debug,8-15=off
-    #[arg(
-        long,
-        value_name = "FILTER",
-        default_value = "warn",
-        verbatim_doc_comment,
-        help_heading = "Output"
-    )]
-    pub log: LogFilter,
-
-    /// Show only the program's own output and errors
-    #[arg(short, long, help_heading = "Output")]
-    pub quiet: bool,
 
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGUMENTS OF APP", hide = true)]
@@ -368,7 +344,7 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
         },
         flop_per_s: args.host_speed.flop_per_s(),
         pin: args.pin,
-        log: args.log.clone(),
+        log: args.output.log.clone(),
         prefix,
         print: match args.print {
             PrintArg::Now => Print::Now,
@@ -430,7 +406,7 @@ fn launch(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
     };
     let mut lines = Lines {
         prefix: args.prefix,
-        is_json: args.format == Format::Json,
+        is_json: args.output.format == Format::Json,
         problem: None,
     };
     let code = real::launch(&launch, &mut lines, |run| match run.outcome {
@@ -539,7 +515,7 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
     };
     let record = RealRecord::new(run, origin);
     let mut stderr = io::stderr().lock();
-    if !args.quiet {
+    if !args.output.quiet {
         for warning in &record.warnings {
             let _ = writeln!(stderr, "warning: {warning}");
         }
@@ -555,9 +531,9 @@ fn tell(name: &str, run: &RealRun, args: &RealArgs, arguments: &[OsString]) -> u
         folder.write(&[("record.json", record.to_json() + "\n")])
     });
     let mut stdout = io::stdout().lock();
-    let printed = match args.format {
+    let printed = match args.output.format {
         Format::Json => writeln!(stdout, "{}", record.to_json()),
-        Format::Text if args.quiet => Ok(()),
+        Format::Text if args.output.quiet => Ok(()),
         Format::Text => writeln!(stdout, "{}", summary::real(&record, &args.how())),
     };
     let printed = printed.and_then(|()| stdout.flush());

@@ -81,7 +81,7 @@ impl ScheduleFile {
         let command = command(job, &checked, &self.file);
         let text = format!("# {command}\n{schedule}\n");
         self.file.write(text).map_err(|error| error.to_string())?;
-        if !job.args.quiet {
+        if !job.args.output.quiet {
             let steps = summary::count(schedule.0.len() as u64, "step");
             status::note(format_args!(
                 "the schedule has {steps}; again with\n  {command}"

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use platform::units::Duration;
-use run::{LogFilter, SendMode};
+use run::SendMode;
 use sim_core::Schedule;
 
 use crate::Size;
-use crate::args::{Format, ranks, send_mode};
+use crate::args::{OutputArgs, ranks, send_mode};
 
 /// Meanings of the exit statuses, for the end of help texts.
 pub const EXIT_STATUS: &str = "\
@@ -225,18 +225,9 @@ pub struct CheckArgs {
     )]
     max_time: Option<Duration>,
 
-    /// Form of the results; with json the program's own output goes to standard
-    /// error
-    #[arg(
-        verbatim_doc_comment,
-        long,
-        value_name = "text|json",
-        value_enum,
-        default_value_t,
-        hide_possible_values = true,
-        help_heading = "Output"
-    )]
-    pub(super) format: Format,
+    /// Options of what is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
 
     /// Draw the way to the first finding, or the replay, as a happened-before diagram:
     /// .svg, .png, .dot or .json
@@ -248,21 +239,6 @@ pub struct CheckArgs {
         help_heading = "Output"
     )]
     pub(super) timeline: Option<PathBuf>,
-
-    /// Log lines to show in a replay: off, error, warn, info, debug or trace, and per
-    /// actor, as in info,3=debug,8-15=off
-    #[arg(
-        long,
-        value_name = "FILTER",
-        default_value = "warn",
-        verbatim_doc_comment,
-        help_heading = "Output"
-    )]
-    pub(super) log: LogFilter,
-
-    /// Show only findings and errors
-    #[arg(short, long, help_heading = "Output")]
-    pub quiet: bool,
 
     /// How the user called this, for commands to paste
     #[arg(long, hide = true)]

@@ -174,9 +174,9 @@ fn part_of(report: &Report, numbers: QueueNumbers) -> Option<Part> {
 
 fn show(subject: &Subject<'_>, searched: &Searched) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
-    let text = match args.format {
+    let text = match args.output.format {
         Format::Json => json::of_search(subject.name, searched),
-        Format::Text if args.quiet => text::findings(&searched.found, searched.is_cut),
+        Format::Text if args.output.quiet => text::findings(&searched.found, searched.is_cut),
         Format::Text => text::of_search(subject.name, searched),
     };
     print(&text)?;

@@ -1,8 +1,9 @@
 //! A package has the name of its folder; one that is published has the prefix `simrun-`, since most
-//! of these names are taken.
+//! of these names are taken, and brings the texts of the licences along (links to those of the
+//! root, which cargo packs as files).
 
 use super::Finding;
-use super::repository::Repository;
+use super::repository::{LICENCES, Repository};
 
 /// The folder whose package has the name of the project.
 const PROJECT: &str = "simrun";
@@ -15,6 +16,15 @@ pub(super) fn find(repository: &Repository) -> Vec<Finding> {
             true => format!("{PROJECT}-{name}"),
             false => name.to_owned(),
         };
+        for licence in LICENCES {
+            if package.is_published && !package.licences.contains(licence) {
+                findings.push(Finding {
+                    place: format!("{folder}/{licence}"),
+                    text: format!("not there: expected a link to ../{licence}"),
+                    key: String::new(),
+                });
+            }
+        }
         if package.name != expected {
             findings.push(Finding {
                 place: format!("{folder}/Cargo.toml:2"),
@@ -37,6 +47,7 @@ mod tests {
             let package = Package {
                 name: name.to_owned(),
                 is_published,
+                licences: LICENCES.map(String::from).into(),
                 ..Package::default()
             };
             (folder.to_owned(), package)
@@ -54,5 +65,33 @@ mod tests {
         };
         let places: Vec<String> = find(&repository).into_iter().map(|f| f.place).collect();
         assert_eq!(places, ["run/Cargo.toml:2", "xtask/Cargo.toml:2"]);
+    }
+
+    #[test]
+    fn a_published_package_without_the_text_of_a_licence_is_found() {
+        let package = |is_published, licences: &[&str]| Package {
+            name: "simrun-mpi".to_owned(),
+            is_published,
+            licences: licences.iter().copied().map(String::from).collect(),
+            ..Package::default()
+        };
+        let find_in = |package| {
+            let repository = Repository {
+                packages: [("mpi".to_owned(), package)].into(),
+                ..Repository::default()
+            };
+            let found = find(&repository).into_iter();
+            found.map(|finding| finding.place).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            find_in(package(true, &["LICENSE-MIT"])),
+            ["mpi/LICENSE-APACHE"]
+        );
+        assert!(find_in(package(true, &LICENCES)).is_empty());
+        let unpublished = Package {
+            name: "mpi".to_owned(),
+            ..package(false, &[])
+        };
+        assert!(find_in(unpublished).is_empty());
     }
 }

@@ -9,6 +9,9 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 use super::Finding;
 
+/// The texts of licences that a published package brings along.
+pub(super) const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
+
 /// Everything that the checks read.
 #[derive(Debug, Default)]
 pub(super) struct Repository {
@@ -35,6 +38,8 @@ pub(super) struct Source {
 pub(super) struct Package {
     pub(super) name: String,
     pub(super) is_published: bool,
+    /// Texts of licences that its folder has, by file name.
+    pub(super) licences: BTreeSet<String>,
     /// Folders of the packages that it depends on, not only for tests.
     pub(super) edges: BTreeSet<String>,
 }
@@ -126,13 +131,16 @@ fn packages(root: &Path) -> Result<BTreeMap<String, Package>, String> {
         let edges = package.dependencies.iter();
         let edges = edges.filter(|edge| edge.kind != DependencyKind::Development);
         let ours = edges.filter_map(|edge| edge.path.as_ref());
+        let manifest = package.manifest_path.as_std_path();
+        let home = manifest.parent().unwrap_or(manifest);
+        let has = |name: &&str| home.join(name).is_file();
         let named = Package {
             name: package.name.to_string(),
+            licences: LICENCES.into_iter().filter(has).map(String::from).collect(),
             is_published: package.publish != Some(Vec::new()),
             edges: ours.map(|path| folder(path.as_std_path())).collect(),
         };
-        let manifest = package.manifest_path.as_std_path();
-        (folder(manifest.parent().unwrap_or(manifest)), named)
+        (folder(home), named)
     };
     Ok(metadata.packages.iter().map(package).collect())
 }

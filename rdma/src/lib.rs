@@ -1,5 +1,5 @@
-//! InfiniBand without I/O and without a clock. For now the trait [`Verbs`]: what a program asks of
-//! an adapter.
+//! InfiniBand without I/O and without a clock: the trait [`Verbs`] of adapters, and the formats of
+//! packets on the [wire].
 //!
 //! Implementations: real adapters through `libibverbs` (crate `validation`, feature `verbs`), and
 //! later a simulated one. The message layer knows this trait and no adapter.
@@ -46,8 +46,10 @@ mod device;
 mod error;
 mod handle;
 mod memory;
+mod psn;
 mod queue_pair;
 mod verbs;
+pub mod wire;
 mod work;
 
 pub use completion::{AdapterFault, AsyncEvent, WcOpcode, WcStatus, WorkCompletion};
@@ -58,6 +60,7 @@ pub use device::{
 pub use error::{PostError, RegisterError, VerbsError};
 pub use handle::{CompletionQueue, ProtectionDomain, QueuePair};
 pub use memory::{Access, MemoryRegion, RegionMemory};
+pub use psn::Psn;
 pub use queue_pair::{
     AddressVector, GlobalRoute, QpAttributes, QpCapabilities, QpInitAttributes, QpModify, QpState,
 };

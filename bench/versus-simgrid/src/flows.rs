@@ -35,8 +35,6 @@ const OUR_SECONDS: f64 = 2.0;
 const OUR_SECONDS_MANY: f64 = 8.0;
 /// So many are many.
 const MANY: u32 = 30_000;
-/// Runs of each side at most: the whole takes some minutes as it is.
-const RUNS_MAX: u32 = 3;
 /// User seconds after which a churn of SimGrid's ends, after the fill.
 const THEIR_SECONDS: f64 = 4.0;
 
@@ -81,7 +79,6 @@ pub(crate) fn compare(
     out: Option<&Path>,
 ) -> Result<(), String> {
     let place = Place::new()?;
-    let runs = runs.min(RUNS_MAX);
     let mut results = Vec::new();
     for case in cases::ALL.iter().filter(|case| case.name.contains(only)) {
         let case = if quick { case.quick() } else { *case };

@@ -55,3 +55,25 @@ fn man_pages_are_written_for_all_commands() {
     let there = folder.write("file", "");
     assert_eq!(run(command(SIMRUN).args(["man", &there])).status, 2);
 }
+
+#[test]
+fn a_man_page_that_is_a_link_stays_one() {
+    let folder = Folder::new();
+    let other = folder.write("elsewhere", "old");
+    let pages = folder.path("man");
+    for page in ["simrun", "simrun-measure"] {
+        let link = format!("{pages}/{page}.1");
+        let _ = fs::remove_dir_all(&pages);
+        fs::create_dir(&pages).unwrap();
+        std::os::unix::fs::symlink(&other, &link).unwrap();
+        assert_eq!(run(command(SIMRUN).args(["man", &pages])).status, 0);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink(), "{page}");
+        assert!(fs::read_to_string(&other).unwrap().contains(page));
+        fs::remove_file(&link).unwrap();
+        // A folder is in the way of the page.
+        fs::create_dir(&link).unwrap();
+        let ran = run(command(SIMRUN).args(["man", &pages]));
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(&link), "{}", ran.stderr);
+    }
+}

@@ -90,37 +90,37 @@ enum Mode {
 
 #[derive(Subcommand)]
 enum Sub {
-    /// Simulate a program on a platform: the default
+    /// Simulate a program on a platform (default command)
     #[command(override_usage = "simrun [run] [OPTIONS] APP [-- ARGUMENTS OF APP]")]
     #[command(before_help = ABOUT_APP, after_help = EXIT_STATUS)]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Run(Box<RunCommand>),
-    /// Explore every order of a program's steps, and report what is wrong in them
+    /// Model-check a program: explore its interleavings and report errors
     #[command(override_usage = "simrun check [OPTIONS] APP [-- ARGUMENTS OF APP]")]
     #[command(before_help = ABOUT_CHECK, after_help = CHECK_EXIT_STATUS)]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Check(Box<CheckCommand>),
-    /// Run a program for real, over a network
+    /// Run a program on a real network
     #[command(override_usage = "simrun real [OPTIONS] APP [-- ARGUMENTS OF APP]")]
     #[command(before_help = ABOUT_REAL, after_help = REAL_EXIT_STATUS)]
     #[command(help_template = "{about}\n\nUsage: {usage}\n\n{before-help}{all-args}{after-help}")]
     Real(Box<RealCommand>),
-    /// Look at platform files
+    /// Inspect, check and import platform files
     #[command(subcommand)]
     Platform(PlatformCommand),
-    /// Print a protocol machine as a graph, from the table that runs
+    /// Print a protocol state machine as a graph
     Graph(GraphCommand),
-    /// Fit a network to measurements, and write it as a platform file
+    /// Fit a network model to measurements and write a platform file
     Calibrate,
-    /// Measure a network with ping-pongs, streams and their kin, for `calibrate`
+    /// Measure a network for `calibrate`
     Measure,
-    /// Run a program for real, and tell how far its simulation is from that
+    /// Compare the simulation of a program with real runs
     Compare,
     /// Draw a figure or a platform as SVG or PNG
     Draw,
     /// Make a recorded run again, and compare
     Rerun(RerunCommand),
-    /// Make a package of your own that runs at once
+    /// Create a new package
     New(NewCommand),
     /// Print a script that completes the command line in a shell
     Completions {
@@ -211,7 +211,7 @@ fn start_app(app: Option<&Path>, mode: Mode, quiet: bool, arguments: &[OsString]
     match app {
         Some(app) => hand_over(app, mode, quiet, arguments),
         None => status::refuse(
-            "no APP: expected the folder of a package, such as apps/ring, or a built program",
+            "missing APP: expected a package directory, for example apps/ring, or an executable",
         ),
     }
 }

@@ -14,12 +14,11 @@ use crate::tools;
 /// A machine, and the form of its graph.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GraphCommand {
-    /// The machine: what sends, what receives, what returns credits, a socket, or the close
-    /// protocol
+    /// State machine
     #[arg(value_enum)]
     machine: Which,
 
-    /// The language of Graphviz, or a picture
+    /// Output format: DOT or SVG
     #[arg(long, value_enum, default_value_t)]
     format: GraphFormat,
 }

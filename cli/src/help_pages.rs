@@ -42,7 +42,7 @@ fn pages(folder: &Path, command: clap::Command) -> Result<(), String> {
     let ended = ended.map_err(|error| format!("{}: cannot start it: {error}", tools.display()))?;
     match ended.success() {
         true => Ok(()),
-        false => Err(format!("{}: it ended with {ended}", tools.display())),
+        false => Err(format!("{}: exited with {ended}", tools.display())),
     }
 }
 

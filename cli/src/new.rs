@@ -139,12 +139,10 @@ fn make(folder: &Path, origin: &Origin) -> Result<(), String> {
         ));
     }
     if TAKEN.contains(&name) {
-        return Err(format!(
-            "\"{name}\" is not a name for a package: Rust, cargo or a crate of simrun has it already"
-        ));
+        return Err(format!("invalid package name \"{name}\": reserved"));
     }
     if folder.exists() {
-        return Err(format!("{shown}: it is there already"));
+        return Err(format!("{shown}: already exists"));
     }
     let checkout = origin.checkout(Path::new(CHECKOUT))?;
     let manifest = MANIFEST

@@ -17,7 +17,7 @@ use crate::tools;
 /// Actions on a platform file.
 #[derive(Subcommand)]
 pub(crate) enum PlatformCommand {
-    /// List all mistakes of a platform file, or print what it describes.
+    /// Check a platform file; print all errors, or a summary.
     Check {
         /// The platform file: TOML, or SimGrid's XML.
         file: PathBuf,
@@ -36,11 +36,11 @@ pub(crate) enum PlatformCommand {
         #[arg(long = "set", value_name = "PATH=VALUE")]
         changes: Vec<Override>,
     },
-    /// Turn a SimGrid XML platform into TOML; what cannot be carried over is listed
+    /// Convert a SimGrid XML platform to TOML; list unsupported elements
     Import {
         /// The XML file
         file: PathBuf,
-        /// Where the TOML goes; without it to standard output
+        /// Output file [default: standard output]
         #[arg(short, long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
@@ -191,8 +191,8 @@ fn import(file: &Path, out: Option<&Path>) -> Result<String, ExitCode> {
     output.write(&imported.toml).map_err(status::refuse)?;
     let notes = match imported.notes.len() {
         0 => "everything is carried over".to_owned(),
-        1 => "1 thing is not carried over".to_owned(),
-        count => format!("{count} things are not carried over"),
+        1 => "1 element is not supported".to_owned(),
+        count => format!("{count} elements are not supported"),
     };
     Ok(format!("made {output}: {notes}"))
 }

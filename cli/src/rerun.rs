@@ -75,7 +75,7 @@ fn again(folder: &Path) -> Result<Again, String> {
     let (now, ended) = (found["digest"].as_str(), found["outcome"].as_str());
     if now == Some(digest) && ended == Some(outcome) {
         return Ok(Again {
-            text: format!("{name}: {outcome} again with the digest {digest}, as recorded"),
+            text: format!("{name}: {outcome} again with digest {digest}, as recorded"),
             is_same: true,
         });
     }
@@ -116,5 +116,5 @@ fn made(folder: &Path, program: &Path, rerun: &Rerun) -> Result<Value, String> {
         format!("{program}: cannot start it in {folder}: {error}")
     })?;
     serde_json::from_slice(&output.stdout)
-        .map_err(|_| format!("{}: it ended with {}", rerun.program, output.status))
+        .map_err(|_| format!("{}: exited with {}", rerun.program, output.status))
 }

@@ -188,13 +188,15 @@ fn finish(
         }
         None | Some(Halt::Again) => None,
         Some(Halt::NotDeterministic(event)) => Some(format!(
-            "actor {} did not take the same step again ({:?})",
+            "nondeterminism: actor {} executed a different step on replay ({:?})",
             event.actor + 1,
             event.kind
         )),
-        Some(Halt::Inconsistent) => Some("a run that should be new was covered before".to_owned()),
+        Some(Halt::Inconsistent) => {
+            Some("internal error: an execution was explored twice".to_owned())
+        }
         Some(Halt::NotPossible { actor, choice }) => Some(format!(
-            "a step of actor {} is not possible again (choice {choice})",
+            "nondeterminism: a step of actor {} is not enabled on replay (choice {choice})",
             actor + 1
         )),
     };

@@ -22,7 +22,8 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// A short name: `deadlock`, `livelock`, `panic`, `error`, `invariant` or `leftovers`.
+    /// A short name: `deadlock`, `livelock`, `panic`, `error`, `invariant` or
+    /// `unfinished-operations`.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -31,7 +32,7 @@ impl FindingKind {
             Self::Failure(failure) if failure.invariant.is_some() => "invariant",
             Self::Failure(failure) if failure.panicked => "panic",
             Self::Failure(_) => "error",
-            Self::Leftovers(_) => "leftovers",
+            Self::Leftovers(_) => "unfinished-operations",
         }
     }
 }

@@ -15,7 +15,7 @@ pub enum Reduction {
     Sdpor,
     /// Each class at least once: sleep sets alone. The judge of the others.
     Sleep,
-    /// Every order.
+    /// Every interleaving, without reduction.
     None,
     /// Every state once, of [worlds](crate::worlds) that have a fingerprint; without one, every
     /// order. A run ends where another one has been, so runs are not orders then: only the states

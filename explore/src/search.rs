@@ -214,7 +214,7 @@ impl Report {
 
 /// What a finding says that does not happen again.
 const NOT_AGAIN: &str =
-    "the program is not deterministic: the steps that led to a finding do not lead there again";
+    "the program is not deterministic: the counterexample does not reproduce the finding";
 
 /// Explores a program and reports what is wrong with it.
 #[must_use]

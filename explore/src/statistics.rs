@@ -39,13 +39,13 @@ impl Bound {
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Depth => "runs were cut at the greatest depth",
-            Self::Traces => "the number of runs was reached",
+            Self::Depth => "maximum depth reached",
+            Self::Traces => "maximum number of executions reached",
             Self::Transitions => "the number of transitions was reached",
-            Self::Time => "the time was up",
-            Self::Interrupt => "the search was interrupted",
-            Self::Finding => "the search stopped at a finding",
-            Self::Sampling => "runs were drawn at random",
+            Self::Time => "time limit reached",
+            Self::Interrupt => "interrupted",
+            Self::Finding => "stopped at the first finding",
+            Self::Sampling => "random sampling",
         })
     }
 }

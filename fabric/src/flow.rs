@@ -253,13 +253,9 @@ impl Tables {
                 ..
             }) => (
                 source,
-                format!(
-                    "its message to rank {destination} failed: a host or a link on the way went off"
-                ),
+                format!("message to rank {destination} failed: host or link failure on the route"),
             ),
-            Job::Elapse { rank, .. } => {
-                (rank, "its computation failed: the host went off".to_owned())
-            }
+            Job::Elapse { rank, .. } => (rank, "computation failed: host failure".to_owned()),
         };
         kernel.fail_actor(actor(rank), what);
     }

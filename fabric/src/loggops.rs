@@ -488,7 +488,7 @@ impl Tables {
             return rank;
         }
         if end != End::Done {
-            let message = "its computation failed: the host went off".to_owned();
+            let message = "computation failed: host failure".to_owned();
             kernel.fail_actor(actor(rank), message);
             return rank;
         }

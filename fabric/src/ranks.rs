@@ -393,7 +393,7 @@ impl Ranks {
             return;
         }
         if !self.connects() {
-            return kernel.fail_actor(lost, "its host is off".to_owned());
+            return kernel.fail_actor(lost, "host failure".to_owned());
         }
         let peer = lost.number() - 1;
         self.gone.borrow_mut().insert(peer, Some(kernel.now()));

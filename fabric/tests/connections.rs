@@ -253,7 +253,7 @@ fn n8_a_message_to_a_rank_that_has_ended_is_refused() {
             }
             DONE
         });
-        let text = "no connection to rank 1: it does not listen any more";
+        let text = "no connection to rank 1: the peer no longer accepts connections";
         run.finished().noted(&[(LONG + HOP, 0, text)]);
     }
 }
@@ -359,7 +359,7 @@ fn n17_without_an_idle_connection_the_send_fails_if_wanted() {
             }
             DONE
         });
-    let text = "no connection to rank 2: no descriptor is left, and no connection is idle";
+    let text = "no connection to rank 2: descriptor limit reached and no idle connection to close";
     run.finished().noted(&[(0.0, 0, text)]);
 }
 

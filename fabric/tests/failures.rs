@@ -61,8 +61,8 @@ fn a_message_whose_way_goes_off() {
             1 => outcome(|world| exchange(world, 1)),
             _ => outcome(|world| exchange(world, 10)),
         };
-        let expected = "rank 0 on host a failed at 1 s: its message to rank 1 failed: \
-                        a host or a link on the way went off";
+        let expected = "rank 0 on host a failed at 1 s: message to rank 1 failed: \
+                        host or link failure on the route";
         assert_eq!(failure, expected);
     }
 }
@@ -84,6 +84,6 @@ fn a_computation_whose_host_goes_off() {
     });
     assert_eq!(
         failure,
-        "rank 0 on host a failed at 1 s: its computation failed: the host went off"
+        "rank 0 on host a failed at 1 s: computation failed: host failure"
     );
 }

@@ -322,7 +322,7 @@ fn what_was_never_received_is_reported() {
         }
         DONE
     });
-    let text = "a message of 7 bytes from rank 0 with tag 3 was never received";
+    let text = "unreceived message: 7 bytes from rank 0, tag 3";
     assert_eq!(run.leftovers, [vec![], vec![text.to_owned()]]);
     run.finished();
 }

@@ -93,7 +93,7 @@ fn a_loop_of_tests_for_what_cannot_come_is_a_deadlock() {
     let graph = run.deadlock();
     assert_eq!(
         graph.blocked[0].waits_in,
-        "a loop of tests of recv (source 1, tag 0)"
+        "polling: test of recv (source 1, tag 0)"
     );
     assert!(graph.cycle().is_some());
 }
@@ -227,11 +227,9 @@ fn what_is_left_behind_is_told() {
     assert_eq!(
         run.leftovers[1],
         [
-            format!(
-                "a receive (source 0, tag 9) was dropped before it got a message, posted at {at}",
-            ),
-            "2 messages of 30 bytes in all from rank 0 with tag 5 were never received".to_owned(),
-            "a message of 30 bytes from rank 0 with tag 6 was never received".to_owned(),
+            format!("unmatched receive (source 0, tag 9) dropped, posted at {at}",),
+            "unreceived: 2 messages, 30 bytes in all, from rank 0, tag 5".to_owned(),
+            "unreceived message: 30 bytes from rank 0, tag 6".to_owned(),
         ]
     );
     run.finished();

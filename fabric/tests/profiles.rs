@@ -301,7 +301,7 @@ fn actors_on_hosts_with_a_state_profile_end_and_start_again() {
             note(&seen, &me, "is never reached");
         }
     });
-    simulation.spawn("mayfly", 0, |_| async { unreachable!("its host is off") });
+    simulation.spawn("mayfly", 0, |_| async { unreachable!("host failure") });
     simulation.spawn("watcher", 1, |me| async move { until(&me, 23.0).await });
     assert_eq!(simulation.run().outcome, Outcome::Finished);
     let begins = "worker \"begins\"";
@@ -352,7 +352,7 @@ async fn transfer(world: Comm, length: u64) -> mpi::Result<()> {
 fn rank_messages_fail_in_every_phase() {
     let message = |at: f64| {
         format!(
-            "rank 0 on host a failed at {at} s: its message to rank 1 failed: a host or a link on the way went off"
+            "rank 0 on host a failed at {at} s: message to rank 1 failed: host or link failure on the route"
         )
     };
     let eager = |world| transfer(world, 10);
@@ -365,11 +365,11 @@ fn rank_messages_fail_in_every_phase() {
     // An eager message pays its latency from 1 s on, while the receiver computes.
     failed(&ranks(eager, Cause::SenderHost, 1.5), &message(1.5));
     failed(&ranks(eager, Cause::Link, 1.5), &message(1.5));
-    let lost = "rank 1 on host b failed at 1.5 s: its computation failed: the host went off";
+    let lost = "rank 1 on host b failed at 1.5 s: computation failed: host failure";
     failed(&ranks(eager, Cause::ReceiverHost, 1.5), lost);
     // What has not met yet fails when it begins over a link that is off; a rank ends with its host.
     failed(&ranks(rendezvous, Cause::Link, 1.5), &message(2.0));
-    let lost = "rank 0 on host a failed at 0.5 s: its computation failed: the host went off";
+    let lost = "rank 0 on host a failed at 0.5 s: computation failed: host failure";
     failed(&ranks(eager, Cause::SenderHost, 0.5), lost);
     let waits = |world: Comm| async move {
         let mut buffer = world.buffer(1);
@@ -378,6 +378,6 @@ fn rank_messages_fail_in_every_phase() {
             _ => world.recv(&mut buffer, 0, 0).await.map(drop),
         }
     };
-    let lost = "rank 1 on host b failed at 0.5 s: its host is off";
+    let lost = "rank 1 on host b failed at 0.5 s: host failure";
     failed(&ranks(waits, Cause::ReceiverHost, 0.5), lost);
 }

@@ -341,7 +341,7 @@ fn a_detached_message_that_nobody_receives_ends_with_the_run() {
     run.noted(&[(0.0, 0, "done"), (1.0, 1, "done")]);
     assert_eq!(
         run.leftovers[1],
-        ["a message of 10 bytes from rank 0 with tag 7 was never received"]
+        ["unreceived message: 10 bytes from rank 0, tag 7"]
     );
     assert_eq!(run.report.time.as_secs(), 1.0);
 }

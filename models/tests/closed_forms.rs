@@ -246,7 +246,7 @@ fn nonsense_and_missing_routes_are_refused() {
     };
     assert_eq!(
         refused("b", "c", 1.0, UNLIMITED),
-        "no route from host \"b\" to host \"c\": the platform file needs [[routes]] with from = \"b\" and to = \"c\""
+        "no route from host \"b\" to host \"c\": add [[routes]] with from = \"b\", to = \"c\""
     );
     assert!(refused("a", "b", f64::NAN, UNLIMITED).starts_with("an amount of work"));
     assert!(refused("a", "b", 1.0, 0.0).starts_with("a priority or a rate limit"));

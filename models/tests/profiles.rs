@@ -529,7 +529,7 @@ fn mistakes_in_profiles_and_power_states() {
     let host = |line: &str| format!("version = 1\n[hosts.a]\nspeed = \"1f\"\n{line}");
     refused(
         &host("speed_profile = { points = [[\"1s\", -1], [\"1s\", 1], 3], perod = \"1s\" }"),
-        "p.toml:4:36: wrong type: the number -1: expected a part of the speed, at least 0, such as 0.5\n\
+        "p.toml:4:36: wrong type: the number -1: expected a fraction of the speed >= 0, for example 0.5\n\
          p.toml:4:52: wrong type: the number 3: expected points such as [[\"0s\", 1.0], [\"10s\", 0.5]]\n\
          p.toml:4:56: unknown key \"perod\": the speed_profile can have the keys file, points, period, drawn, loop; did you mean \"period\"?",
     );
@@ -541,7 +541,7 @@ fn mistakes_in_profiles_and_power_states() {
     );
     refused(
         &host("state_profile = { points = [[\"3s\", \"off\"], [\"3s\", \"on\"]] }"),
-        "p.toml:4:45: the date \"3s\" is not after \"3s\": the dates of a profile grow",
+        "p.toml:4:45: timestamp \"3s\" is not after \"3s\": timestamps of a profile must increase",
     );
     refused(
         &host("state_profile = { points = [[\"3s\", \"off\"]], period = \"2s\" }"),

@@ -421,7 +421,7 @@ fn mistakes_have_their_place() {
         "p.toml:30:8: \"five\" with the air of a Wi-Fi zone has routing \"full\": expected routing = \"wifi\"",
         "p.toml:32:40: host \"e\" has a wifi_level, but no Wi-Fi",
         "p.toml:39:16: \"c\" is a member of a Wi-Fi zone: expected its access point, which is \"ap\"",
-        "p.toml:43:8: no gateway: zone \"two\"",
+        "p.toml:43:8: missing gateway: zone \"two\"",
         "p.toml:48:16: \"d\" is a member of a Wi-Fi zone: expected its access point, which is its gateway, but there is none",
     ] {
         assert!(found.contains(part), "{part} in {found}");
@@ -445,7 +445,7 @@ const XML: &str = r#"<?xml version='1.0'?>
 fn cells_come_from_xml() {
     let imported = import("p.xml", XML).expect("a platform");
     let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
-    assert_eq!(notes, ["p.xml:5: <prop> \"colour\" is not carried over"]);
+    assert_eq!(notes, ["p.xml:5: <prop> \"colour\" is not supported"]);
     let mut lab = Lab::new(&imported.toml);
     lab.send("s0", "w", B);
     // Without a model in the file it is LV08.
@@ -459,7 +459,7 @@ fn cells_come_from_xml() {
         (
             "latency=\"0ms\"",
             "latency=\"3ms\"",
-            "latency=\"3ms\" of a Wi-Fi link is not carried over",
+            "latency=\"3ms\" of a Wi-Fi link is not supported",
         ),
         ("<prop id=\"access_point\" value=\"ap\"/>", "", ""),
     ] {

@@ -182,7 +182,7 @@ impl Device {
     /// A message is in its place, and leaves it.
     fn land(&mut self, peer: u32, receive: Token) -> Result<Buffer, Fault> {
         let landing = self.landings.remove(&(peer, receive));
-        let landing = landing.ok_or_else(|| stray("a message for which no place was named"))?;
+        let landing = landing.ok_or_else(|| stray("RDMA data without a posted buffer"))?;
         if landing.is_copied {
             return self.copy_out(&landing);
         }
@@ -309,7 +309,7 @@ impl Device {
             return Ok(());
         }
         if payload != (length - used) as u64 {
-            return Err(stray("a frame of another length than it says"));
+            return Err(stray("frame length mismatch"));
         }
         let payload = if phantom || payload == 0 && header.is_control() {
             Buffer::phantom(payload)

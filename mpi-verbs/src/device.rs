@@ -158,13 +158,13 @@ impl Device {
             Rendezvous::Write => Access::NONE,
             Rendezvous::Read => Access::REMOTE_READ,
         };
-        let kept = (options.cached_regions, options.cached_bytes);
-        let copied = if options.cached_regions == 0 {
+        let kept = (options.reg_cache_entries, options.reg_cache_size);
+        let copied = if options.reg_cache_entries == 0 {
             (0, 0)
         } else {
             (
-                options.copied.min(options.cached_bytes),
-                options.cached_bytes,
+                options.bounce_max.min(options.reg_cache_size),
+                options.reg_cache_size,
             )
         };
         let both_ways = access | Access::LOCAL_WRITE | Access::REMOTE_WRITE;
@@ -280,9 +280,9 @@ impl Device {
 
     /// A completion queue in which there is room for everything that a queue pair can complete.
     fn provide_shelf(&mut self) -> Result<usize, VerbsError> {
-        let each = self.options.receives() + self.options.send_queue;
+        let each = self.options.receives() + self.options.send_queue_depth;
         let most = self.verbs.query_device().max_cqe;
-        let length = self.options.completion_queue.max(each).min(most);
+        let length = self.options.cq_depth.max(each).min(most);
         let users = (length / each).max(1);
         let free = self.shelves.iter().position(|shelf| shelf.users < users);
         if let Some(free) = free {
@@ -297,14 +297,14 @@ impl Device {
     /// can.
     fn make_queue_pair(&self, shelf: usize) -> Result<(QueuePair, u32), VerbsError> {
         let cq = self.shelves[shelf].cq;
-        let mut inline = self.options.inline;
+        let mut inline = self.options.max_inline;
         loop {
             let made = self.verbs.create_qp(&QpInitAttributes {
                 pd: self.pd,
                 send_cq: cq,
                 recv_cq: cq,
                 cap: QpCapabilities {
-                    max_send_wr: self.options.send_queue,
+                    max_send_wr: self.options.send_queue_depth,
                     max_recv_wr: self.options.receives(),
                     max_send_sge: 1,
                     max_recv_sge: 1,
@@ -567,7 +567,7 @@ impl Device {
             AsyncEvent::DeviceFatal => self.links.keys().copied().collect(),
             AsyncEvent::PortErr(port) if port == self.options.connection.port_num => {
                 let notice = format!(
-                    "port {port} of {} is down: what is sent meanwhile is repeated until the retries are used up",
+                    "port {port} of {} is down; sends are retried up to the retry count",
                     self.name()
                 );
                 return self.happenings.push_back(DeviceEvent::Notice(notice));

@@ -5,7 +5,7 @@
 //! first message of a pair. Short messages travel as packets by SEND into receives that are posted
 //! for them; there is a receive for each credit of the message layer, and for each report about
 //! credits, so that in a correct run no packet ever finds none (RNR). Long ones are cleared by the
-//! message layer's rendezvous and travel by RDMA WRITE or READ: up to [`Options::copied`] bytes
+//! message layer's rendezvous and travel by RDMA WRITE or READ: up to [`Options::bounce_max`] bytes
 //! through memory that stays registered, because a copy is faster than to register memory; longer
 //! ones from where they are to where the program gets them, without a copy: the sender's memory is
 //! shared with the adapter while it is read, and the receiver's is given to it and comes back as

@@ -39,30 +39,30 @@ pub struct Options {
     /// Those of them that only control traffic may use. Used-up packets are reported when so many
     /// are.
     pub reserved: u32,
-    /// Packet buffers of a rank for what it sends and is not inline.
+    /// Send buffers per rank (for packets not sent inline).
     pub send_buffers: u32,
-    /// Requests outstanding on the send queue of a connection.
-    pub send_queue: u32,
+    /// Send queue depth (max_send_wr).
+    pub send_queue_depth: u32,
     /// Packets up to this many bytes, with their head, are given to the adapter inline; less if it
     /// can do less.
-    pub inline: u32,
+    pub max_inline: u32,
     /// One of so many requests of which nobody has to know the end is signalled, to learn that
     /// their places in the queue are free.
     pub signal_every: u32,
     /// Completions that a completion queue can hold. When its queue pairs could fill one, another
     /// is made.
-    pub completion_queue: u32,
+    pub cq_depth: u32,
     /// Registrations of messages that are kept after they have left, because they may leave again;
     /// the most, and the most bytes of them.
-    pub cached_regions: usize,
-    /// See [`cached_regions`](Self::cached_regions). While a registration is kept, writing to the
-    /// buffer copies it first.
-    pub cached_bytes: u64,
+    pub reg_cache_entries: usize,
+    /// See [`reg_cache_entries`](Self::reg_cache_entries). While a registration is kept, writing to
+    /// the buffer copies it first.
+    pub reg_cache_size: u64,
     /// Long messages up to this many bytes are received through memory that stays registered, and
     /// sent through it unless their own memory is registered or has been sent before. Without
-    /// [`cached_regions`](Self::cached_regions) or [`cached_bytes`](Self::cached_bytes) none are,
-    /// and no more than these bytes stay.
-    pub copied: u64,
+    /// [`reg_cache_entries`](Self::reg_cache_entries) or [`reg_cache_size`](Self::reg_cache_size)
+    /// none are, and no more than these bytes stay.
+    pub bounce_max: u64,
     /// Packets of the first connection are numbered from here on (24 bits): should be random, so
     /// that late packets of earlier runs are not taken for new ones.
     pub psn: u32,
@@ -80,13 +80,13 @@ impl Default for Options {
             credits: 32,
             reserved: 8,
             send_buffers: 64,
-            send_queue: 128,
-            inline: 220,
+            send_queue_depth: 128,
+            max_inline: 220,
             signal_every: 16,
-            completion_queue: 4096,
-            cached_regions: 64,
-            cached_bytes: 64 << 20,
-            copied: 128 << 10,
+            cq_depth: 4096,
+            reg_cache_entries: 64,
+            reg_cache_size: 64 << 20,
+            bounce_max: 128 << 10,
             psn: 0,
         }
     }

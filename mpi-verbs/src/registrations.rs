@@ -11,9 +11,9 @@
 //!
 //! A registration shares the memory with the program's buffer, so that a program that writes to a
 //! buffer that it has sent gets a copy, as while the message is on its way. Who refills its buffers
-//! before each send can switch the cache off ([`Options::cached_regions`]).
+//! before each send can switch the cache off ([`Options::reg_cache_entries`]).
 //!
-//! [`Options::cached_regions`]: super::Options::cached_regions
+//! [`Options::reg_cache_entries`]: super::Options::reg_cache_entries
 
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};

@@ -313,7 +313,7 @@ impl Device {
             if link.stage != Stage::Open {
                 return;
             }
-            if link.posted.len() >= self.options.send_queue as usize {
+            if link.posted.len() >= self.options.send_queue_depth as usize {
                 return;
             }
             let Some(job) = link.pending.pop_front() else {
@@ -491,7 +491,7 @@ impl Device {
         let every = self
             .options
             .signal_every
-            .min(self.options.send_queue / 2)
+            .min(self.options.send_queue_depth / 2)
             .max(1);
         let signaled = is_signaled || link.unsignaled + 1 >= every;
         link.unsignaled = if signaled { 0 } else { link.unsignaled + 1 };

@@ -277,10 +277,10 @@ fn thousands_of_random_messages_arrive_once_and_in_order() {
         each(size, seeds, |mut ranks| {
             let seed = ranks.seed;
             ranks.settings.acknowledged = seed % 2 == 0;
-            ranks.options.cached_regions = usize::try_from(seed % 3).unwrap();
-            ranks.options.copied = [0, 300, 128 << 10][usize::try_from(seed / 3 % 3).unwrap()];
-            ranks.options.inline = [0, 60, 220][usize::try_from(seed % 3).unwrap()];
-            ranks.options.completion_queue = if seed % 2 == 0 { 40 } else { 4096 };
+            ranks.options.reg_cache_entries = usize::try_from(seed % 3).unwrap();
+            ranks.options.bounce_max = [0, 300, 128 << 10][usize::try_from(seed / 3 % 3).unwrap()];
+            ranks.options.max_inline = [0, 60, 220][usize::try_from(seed % 3).unwrap()];
+            ranks.options.cq_depth = if seed % 2 == 0 { 40 } else { 4096 };
             ranks
                 .run(move |world| traffic(world, seed, count))
                 .finished();
@@ -327,7 +327,7 @@ fn a_buffer_that_is_sent_again_is_registered_once() {
 #[test]
 fn who_writes_to_a_message_afterwards_does_not_change_what_was_sent() {
     each(2, 3, |mut ranks| {
-        ranks.options.copied = [0, 128 << 10][usize::try_from(ranks.seed % 2).unwrap()];
+        ranks.options.bounce_max = [0, 128 << 10][usize::try_from(ranks.seed % 2).unwrap()];
         let program = |world: Comm| async move {
             let mut message = pattern(4000, 1);
             let mut send = world.isend(message.clone(), 1 - world.rank(), 1)?;
@@ -349,7 +349,7 @@ fn memory_that_is_always_new_is_not_registered_each_time() {
     const ROUNDS: usize = 50;
     for (copied, expected) in [(4000, 3), (3999, 2 + 2 * ROUNDS)] {
         each(2, 3, |mut ranks| {
-            ranks.options.copied = copied;
+            ranks.options.bounce_max = copied;
             let program = |world: Comm| async move {
                 let other = 1 - world.rank();
                 let mut token = pattern(4000, 7);
@@ -413,7 +413,7 @@ fn little_memory_for_registrations_is_used_again() {
     each(2, 5, |mut ranks| {
         // The receives and buffers take about 3000 bytes.
         ranks.abilities.max_registered = 24_000;
-        ranks.options.cached_regions = 100;
+        ranks.options.reg_cache_entries = 100;
         ranks
             .run(|world| one_way(world, (0..20).map(|number| (3000 + number, number))))
             .finished();
@@ -426,7 +426,7 @@ fn little_memory_for_registrations_is_used_again() {
 fn memory_that_is_kept_for_copies_makes_room() {
     each(2, 3, |mut ranks| {
         ranks.abilities.max_registered = 24_000;
-        ranks.options.copied = 4000;
+        ranks.options.bounce_max = 4000;
         let messages = [3000, 18_000, 3000, 18_000].map(|length| (length, 2));
         ranks.run(|world| one_way(world, messages)).finished();
     });
@@ -533,7 +533,7 @@ fn what_an_adapter_tells_of_faults_is_an_error_that_names_peer_and_event() {
         ),
         (
             |_| Some(AsyncEvent::DeviceFatal),
-            "rank 1: the adapter broke (IBV_EVENT_DEVICE_FATAL)",
+            "rank 1: fatal device error (IBV_EVENT_DEVICE_FATAL)",
         ),
     ];
     for (tells, says) in cases {

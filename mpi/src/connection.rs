@@ -107,16 +107,16 @@ impl Failure {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Unreachable => "it does not listen any more",
+            Self::Unreachable => "the peer no longer accepts connections",
             Self::PeerLost => "it is lost",
             Self::PeerFinalized => "it has finalized",
             Self::Finalized => "this rank has finalized",
             Self::NoAddress => "its address is not known",
-            Self::NoDescriptor => "no descriptor is left, and no connection is idle",
+            Self::NoDescriptor => "descriptor limit reached and no idle connection to close",
             Self::Oneself => "a rank does not connect to itself",
             Self::Transport(status) => return write!(f, "{status} ({})", status.name()),
             Self::NoMemory => {
-                "memory for a message could not be registered (is the limit of locked memory too low? `ulimit -l`)"
+                "memory registration failed (check the locked-memory limit: `ulimit -l`)"
             }
             Self::Adapter => "the adapter refused a call",
             Self::Fault(fault) => return fault.fmt(f),

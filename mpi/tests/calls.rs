@@ -275,8 +275,8 @@ fn what_nobody_received_is_told_by_sender_and_tag() {
     assert_eq!(
         outcome.leftovers[1],
         [
-            "3 messages of 6 bytes in all from rank 0 with tag 6 were never received",
-            "a message of 9 bytes from rank 0 with tag 7 was never received"
+            "unreceived: 3 messages, 6 bytes in all, from rank 0, tag 6",
+            "unreceived message: 9 bytes from rank 0, tag 7"
         ]
     );
 }

@@ -91,7 +91,7 @@ fn a_deadlock_says_what_the_connection_waits_for() {
         }
         Ok(())
     });
-    let text = "send (destination 1, tag 0), queued, while the connection waits for credits";
+    let text = "send (destination 1, tag 0), queued; connection waits for credits";
     let found = outcome.blocked(0);
     assert!(
         found == (text, &[1][..]) || found.0.contains("rendezvous"),

@@ -89,7 +89,7 @@ fn buffered_messages_take_room_until_they_have_left() {
         assert_eq!(world.bsend(&pattern(length, 2), 1, 0).await, Err(full));
         assert_eq!(
             full.to_string(),
-            "no room for a buffered message of 100 bytes: 5 of the 205 attached bytes are free"
+            "attached buffer too small for a message of 100 bytes: 5 of the 205 attached bytes are free"
         );
         assert_eq!(world.wtime(), 0.0);
         world.sleep(2.0).await;
@@ -471,7 +471,7 @@ fn loops_of_tests_that_cannot_end_are_reported() {
     let outcome = world(2).run(program);
     assert_eq!(
         outcome.blocked(0),
-        (&*format!("a loop of testsome ({expected})"), &[1][..])
+        (&*format!("polling: testsome ({expected})"), &[1][..])
     );
     assert_eq!(
         outcome.blocked(1),

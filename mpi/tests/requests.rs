@@ -240,11 +240,11 @@ fn a_loop_of_tests_for_what_cannot_come_is_reported() {
     let outcome = world(2).run(program);
     assert_eq!(
         outcome.blocked(0),
-        ("a loop of tests of recv (source 1, tag 3)", &[1][..])
+        ("polling: test of recv (source 1, tag 3)", &[1][..])
     );
     assert_eq!(
         outcome.blocked(1),
-        ("a loop of probes (any source, tag 4)", &[][..])
+        ("polling: probe (any source, tag 4)", &[][..])
     );
     assert!(outcome.polls < 10);
 }
@@ -335,7 +335,7 @@ fn a_dropped_request_of_a_receive_is_withdrawn_and_the_rank_is_warned() {
     assert_eq!(
         outcome.leftovers[0],
         [format!(
-            "a receive (source 1, tag 0) was dropped before it got a message, posted at {place}"
+            "unmatched receive (source 1, tag 0) dropped, posted at {place}"
         )]
     );
     assert!(outcome.operations[0].ends_with("0 operations)"));

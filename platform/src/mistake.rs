@@ -201,7 +201,7 @@ impl LoadError {
         report.push_str(&match mistakes.list.len() {
             1 => "1 mistake\n".to_owned(),
             count if count > SHOWN_MAX => {
-                format!("{count} mistakes, the first {SHOWN_MAX} shown\n")
+                format!("{count} errors, first {SHOWN_MAX} shown\n")
             }
             count => format!("{count} mistakes\n"),
         });

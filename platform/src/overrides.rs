@@ -95,7 +95,7 @@ impl FromStr for Override {
             _ => (path, Change::Set(value.to_owned())),
         };
         if path.iter().any(String::is_empty) {
-            return Err(error("a part of the path is empty"));
+            return Err(error("empty path component"));
         }
         Ok(Self {
             text: text.to_owned(),

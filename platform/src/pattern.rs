@@ -74,8 +74,8 @@ impl fmt::Display for PatternError {
             Self::Unclosed => f.write_str("unclosed bracket in the host pattern"),
             Self::TwoRanges => f.write_str("more than one pair of brackets in the host pattern"),
             Self::NotARange(found) => write!(f, "{found:?} is not a range of numbers"),
-            Self::Backwards { range, .. } => write!(f, "the range {range:?} ends before it begins"),
-            Self::Twice(name) => write!(f, "the pattern names host {name:?} twice"),
+            Self::Backwards { range, .. } => write!(f, "descending range {range:?}"),
+            Self::Twice(name) => write!(f, "duplicate host {name:?} in the pattern"),
             Self::DigitAfter => f.write_str("a digit follows the closing bracket"),
             Self::TooMany => write!(f, "the pattern names more than {HOSTS_MAX} hosts"),
         }
@@ -365,10 +365,7 @@ mod tests {
         assert_eq!(error("n[0-3][0-3]"), PatternError::TwoRanges);
         assert_eq!(error("n[a-b]"), PatternError::NotARange("a-b".into()));
         assert_eq!(error("n[]"), PatternError::NotARange(String::new()));
-        assert_eq!(
-            error("n[5-2]").to_string(),
-            "the range \"5-2\" ends before it begins"
-        );
+        assert_eq!(error("n[5-2]").to_string(), "descending range \"5-2\"");
         assert_eq!(error("n[0-5,5-9]"), PatternError::Twice("n5".into()));
         assert_eq!(error("n[0-5]0"), PatternError::DigitAfter);
         assert_eq!(error("n[0-99999999999]"), PatternError::TooMany);

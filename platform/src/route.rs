@@ -70,8 +70,7 @@ impl fmt::Display for NoRoute {
         } = self;
         write!(
             f,
-            "no route from host {from:?} to host {to:?}: the platform file needs [[{table}]] with \
-             from = {from_end:?} and to = {to_end:?}"
+            "no route from host {from:?} to host {to:?}: add [[{table}]] with from = {from_end:?}, to = {to_end:?}"
         )
     }
 }

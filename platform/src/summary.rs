@@ -65,7 +65,7 @@ impl fmt::Display for Summary<'_> {
         writeln!(f, "links     {}", platform.wire_count - 1)?;
         writeln!(
             f,
-            "routes    {} declared, in clusters computed",
+            "routes    {} declared; cluster routes are computed",
             platform.tree.table.len()
         )?;
         let network = platform.network();
@@ -73,10 +73,7 @@ impl fmt::Display for Summary<'_> {
         writeln!(f, "network   {}: {}", model.name(), model.summary())?;
         parameters(f, network)?;
         let threshold = &platform.protocol().eager_threshold;
-        write!(
-            f,
-            "protocol  eager below {threshold}, rendezvous from there on"
-        )?;
+        write!(f, "protocol  eager below {threshold}, then rendezvous")?;
         if let Some(bandwidth) = &platform.protocol().copy_bandwidth {
             write!(f, ", copies at {bandwidth}")?;
         }
@@ -90,8 +87,8 @@ impl fmt::Display for Summary<'_> {
 fn connection(f: &mut fmt::Formatter<'_>, connection: &Connection) -> fmt::Result {
     let when = match connection.mode {
         ConnectionMode::Free => return Ok(()),
-        ConnectionMode::Static => "all pairs before the program",
-        ConnectionMode::OnDemand => "each pair at its first message",
+        ConnectionMode::Static => "all pairs at startup",
+        ConnectionMode::OnDemand => "on demand",
     };
     write!(f, "\nconnect   {when}; ")?;
     let Connection {

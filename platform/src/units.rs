@@ -247,7 +247,7 @@ mod tests {
         assert!(message::<OfBandwidth>("infGbps").starts_with("infinite or undefined value"));
         assert!(message::<OfBandwidth>("nan").starts_with("no unit in \"nan\""));
         assert!(message::<OfBandwidth>("1e999Gbps").starts_with("infinite or undefined value"));
-        assert!(message::<OfBandwidth>("0Gbps").starts_with("zero is not possible"));
+        assert!(message::<OfBandwidth>("0Gbps").starts_with("zero is not allowed"));
         assert!(message::<OfBandwidth>("100").starts_with("no unit in \"100\""));
         assert!(message::<OfBandwidth>("fast").starts_with("no number in \"fast\""));
         assert!(message::<OfSize>("0.5B").starts_with("not a whole number of bytes"));

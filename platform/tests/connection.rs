@@ -51,7 +51,7 @@ fn every_key_is_read_shown_and_written() {
     ];
     assert_eq!(sizes.map(|size| size.bytes()), [66, 100, 101, 102]);
     let summary = platform.summary().to_string();
-    let shown = "\nconnect   each pair at its first message; 1us to open, 2us to accept, 3us per message\
+    let shown = "\nconnect   on demand; 1us to open, 2us to accept, 3us per message\
                  \n          packets: socket 66B, request 100B, answer 101B, close 102B\
                  \n          at most 1000 sockets per rank: idle ones are closed, without any sends fail\
                  \n          closed when idle for 10ms";
@@ -65,20 +65,20 @@ fn wrong_values_are_answered_with_their_place() {
     for (section, message) in [
         (
             "mode = \"ondemand\"",
-            "c.toml:4:8: unknown mode of connecting \"ondemand\": expected \"free\" or \"static\" or \"on-demand\"; did you mean \
+            "c.toml:4:8: unknown connection mode \"ondemand\": expected \"free\" or \"static\" or \"on-demand\"; did you mean \
              \"on-demand\"?",
         ),
         (
             "descriptors = 0",
-            "c.toml:4:15: zero is not possible here: expected a whole number, at least 1, without quotes",
+            "c.toml:4:15: zero is not allowed: expected a whole number, at least 1, without quotes",
         ),
         (
             "at_limit = \"die\"",
-            "c.toml:4:12: unknown way out at the limit \"die\": expected \"wait\" or \"fail\"",
+            "c.toml:4:12: unknown descriptor limit policy \"die\": expected \"wait\" or \"fail\"",
         ),
         (
             "idle_close = \"0s\"",
-            "c.toml:4:14: connections that are closed at once: expected a duration above 0, such as \"10ms\"",
+            "c.toml:4:14: idle timeout of 0: expected a duration above 0, such as \"10ms\"",
         ),
         (
             "connect_time = \"-1us\"",

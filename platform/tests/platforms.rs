@@ -121,7 +121,7 @@ fn every_preset_prints_all_its_parameters_and_reads_back() {
             "          os 1us + 10ps/B above 0B, 2us + 0s/B above 1kB, 0 below",
             "          or 3us + 1ns/B above 8B, 0 below",
             "          messages grow by 64B",
-            "protocol  eager below 64KiB, rendezvous from there on",
+            "protocol  eager below 64KiB, then rendezvous",
         ]
     );
 }
@@ -148,9 +148,9 @@ fn the_cluster_is_what_its_comments_say() {
          hosts     64 (0 single, 64 in clusters)\n\
          cluster   nodes: node-[0-63], 64 hosts of 64 x 36Gf, links of 100Gbps and 625ns, no backbone\n\
          links     64\n\
-         routes    0 declared, in clusters computed\n\
+         routes    0 declared; cluster routes are computed\n\
          network   flow: latency + size / bandwidth, max-min fair sharing\n\
-         protocol  eager below 64KiB, rendezvous from there on"
+         protocol  eager below 64KiB, then rendezvous"
     );
 }
 
@@ -245,7 +245,7 @@ fn a_missing_route_is_found_up_front() {
             .check_routes(&all)
             .expect_err("no route")
             .to_string(),
-        "no route from host \"front\" to host \"b0\": the platform file needs [[routes]] with from = \"front\" and \
+        "no route from host \"front\" to host \"b0\": add [[routes]] with from = \"front\", \
          to = \"two\""
     );
     let (a, b) = (HostId(7), HostId(1_000_007));
@@ -305,7 +305,7 @@ fn copies_may_take_time() {
     assert_eq!(rate.map(|rate| rate.bytes_per_s()), Some(4e9));
     let summary = platform.summary().to_string();
     assert!(
-        summary.contains("rendezvous from there on, copies at 4GBps"),
+        summary.contains("then rendezvous, copies at 4GBps"),
         "{summary}"
     );
     let mistakes = read("\"0GBps\"")

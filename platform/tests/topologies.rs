@@ -215,12 +215,12 @@ fn wrong_counts_are_refused_with_the_reason() {
     with(
         "n-[0-11]",
         &dragonfly(0, 3),
-        "8:10: zero is not possible here: expected a whole number, at least 1, without quotes",
+        "8:10: zero is not allowed: expected a whole number, at least 1, without quotes",
     );
     with(
         "n-[0-11]",
         "topology = \"torus\"\ndimensions = [3, 0]\n",
-        "8:14: zero is not possible here: expected a whole number, at least 1, without quotes",
+        "8:14: zero is not allowed: expected a whole number, at least 1, without quotes",
     );
     with(
         "n-[0-11]",
@@ -267,12 +267,12 @@ fn keys_of_another_topology_are_refused() {
     };
     with(
         "dimensions = [4, 4]\n",
-        "7:1: the key \"dimensions\" belongs to another topology: the topology \"crossbar\" has no keys of its own; \
+        "7:1: key \"dimensions\" is not valid for this topology: the topology \"crossbar\" has no keys of its own; \
          it belongs to topology = \"torus\"",
     );
     with(
         "topology = \"torus\"\ndimensions = [4, 4]\ndown = [4, 4]\n",
-        "9:1: the key \"down\" belongs to another topology: the topology \"torus\" has the keys dimensions; \
+        "9:1: key \"down\" is not valid for this topology: the topology \"torus\" has the keys dimensions; \
          it belongs to topology = \"fat-tree\"",
     );
     with(

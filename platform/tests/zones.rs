@@ -328,7 +328,7 @@ links = ["wan"]
         .to_string();
     assert!(
         error.ends_with(
-            "no gateway: cluster \"tree\" has no place where all routes begin: expected one of its hosts as \
+            "missing gateway: cluster \"tree\" has no gateway for its routes: expected one of its hosts as \
              gateway_from in the route, or as gateway in the cluster"
         ),
         "{error}"
@@ -348,8 +348,8 @@ fn what_is_not_joined_is_said_with_the_table_to_write() {
         .expect_err("no route");
     assert_eq!(
         error.to_string(),
-        "no route from host \"s0\" to host \"n0\": the platform file needs [[zones.country.routes]] with from = \
-         \"south\" and to = \"north\""
+        "no route from host \"s0\" to host \"n0\": add [[zones.country.routes]] with from = \
+         \"south\", to = \"north\""
     );
     let all: Vec<HostId> = platform.hosts().collect();
     assert!(platform.check_routes(&all).is_err());
@@ -376,27 +376,27 @@ fn mistakes() {
     check(
         "gateway_to = \"s1\"",
         "gateway_to = \"n1\"",
-        "\"n1\" is outside: a gateway is a host or a router inside, where the way in or out begins",
+        "\"n1\" is outside: a gateway is a host or router of the zone",
     );
     check(
         "gateway_to = \"s1\"",
         "gateway_to = \"s9\"",
-        "unknown host or router \"s9\": a gateway is a host or a router inside, where the way in or out begins; did you mean \"s0\"?",
+        "unknown host or router \"s9\": a gateway is a host or router of the zone; did you mean \"s0\"?",
     );
     check(
         "gateway_to = \"s1\"\n",
         "",
-        "no gateway: zone \"south\" has no place where all routes begin: expected one of its hosts or routers as gateway_to in the route, or as gateway in the zone",
+        "missing gateway: zone \"south\" has no gateway for its routes: expected one of its hosts or routers as gateway_to in the route, or as gateway in the zone",
     );
     check(
         "from = \"lab\"\nto = \"country\"",
         "from = \"lab\"\nto = \"south\"",
-        "\"south\" is in zone \"country\": the routes of a zone join its own members",
+        "\"south\" is in zone \"country\": routes of a zone connect its own members",
     );
     check(
         "routers = [\"border\"]",
         "routers = [\"border\", \"s0\"]",
-        "router \"s0\" is called like a host: routes name hosts and routers, so their names must differ",
+        "router \"s0\" has the name of a host: routes name hosts and routers, so their names must differ",
     );
     check(
         "from = \"n0\", to = \"*\"",

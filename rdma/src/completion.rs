@@ -296,11 +296,11 @@ impl AdapterFault {
 impl fmt::Display for AdapterFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self {
-            Self::CompletionQueue => "a completion queue broke",
+            Self::CompletionQueue => "completion queue error",
             Self::QueuePair => "the queue pair broke",
             Self::Request => "the queue pair got an invalid request",
             Self::Access => "the queue pair got a request without the rights for it",
-            Self::Device => "the adapter broke",
+            Self::Device => "fatal device error",
         };
         write!(f, "{what} ({})", self.name())
     }

@@ -57,7 +57,7 @@ impl fmt::Display for VerbsError {
             }
             Self::Busy { what } => write!(f, "the {what} is still in use"),
             Self::Invalid { why } => f.write_str(why),
-            Self::NoRoom { what } => write!(f, "no room: {what}"),
+            Self::NoRoom { what } => write!(f, "out of resources: {what}"),
             Self::Unsupported { what } => write!(f, "the adapter does not support {what}"),
             Self::System { call, errno, why } => write!(f, "{call}: {why} (errno {errno})"),
         }

@@ -25,7 +25,7 @@ use std::time::Duration;
 use mpi::{Comm, Result};
 use real::{
     Backend, Compute, Connecting, FailurePolicy, LaunchInfo, LaunchMode, LaunchOptions, Listener,
-    Print, RankOptions, RealOutcome, RealRun, Wait, congestion_control,
+    OutputMode, RankOptions, RealOutcome, RealRun, Wait, congestion_control,
 };
 use run::{Program, RankProgram};
 use rustix::net::{AddressFamily, SocketType, sockopt};
@@ -167,12 +167,12 @@ fn rank(what: What, spins: bool, congestion: Option<&str>) {
         wait: if spins { Wait::Spin } else { Wait::Block },
         connecting: Connecting::default(),
         startup: Duration::from_secs(10),
-        compute: Compute::Burn,
+        compute: Compute::Spin,
         flop_per_s: 1e9,
-        pin: true,
+        bind_to_core: true,
         log: run::LogFilter::default(),
         prefix: false,
-        print: Print::Now,
+        print: OutputMode::Now,
         revision: "bench".to_owned(),
     };
     assert!(real::run_rank(&program, &options, &ticket).unwrap());
@@ -203,7 +203,7 @@ fn ours(what: What, wait: &str, congestion: Option<&str>) -> f64 {
         arrival: Duration::from_secs(10),
         silence: None,
         until: None,
-        on_loss: FailurePolicy::End,
+        on_loss: FailurePolicy::Abort,
         stop: Arc::new(AtomicBool::new(false)),
     };
     let mut answer = Answer(String::new());

@@ -13,7 +13,7 @@ check() {
   start=$(cut -d . -f 1 /proc/uptime)
   ./conformance -p cluster.toml -q -n "$2" $3 -- $4 2>/tmp/errors | sort >/tmp/expected
   [ "$(grep -c ': fine$' /tmp/expected)" -ge 10 ] || failed "$1: the simulation"
-  ./conformance real --backend verbs --device "$DEVICE" -q --prefix=false -n "$2" $5 $3 -- $4 >/tmp/said 2>/tmp/errors || failed "$1"
+  ./conformance real --backend verbs --device "$DEVICE" -q --prefix-rank=false -n "$2" $5 $3 -- $4 >/tmp/said 2>/tmp/errors || failed "$1"
   sort /tmp/said >/tmp/sorted
   cmp -s /tmp/expected /tmp/sorted || failed "$1: other lines"
   echo "$1: fine after $(($(cut -d . -f 1 /proc/uptime) - start)) s"
@@ -35,7 +35,7 @@ refused() {
   status=0
   "$@" >/tmp/said 2>/tmp/errors || status=$?
   [ "$status" = 2 ] || failed "status $status instead of 2: $*"
-  grep -q "^error: rank [01] on host node0 cannot begin: $words" /tmp/errors || failed "another reason: $*"
+  grep -q "^error: rank [01] on host node0 failed to start: $words" /tmp/errors || failed "another reason: $*"
   [ ! -s /tmp/said ] || failed "output of what has not begun: $*"
   echo "refused: $words"
 }
@@ -62,7 +62,7 @@ real="real --backend verbs --device $DEVICE"
 one_guest() {
   rings "ring of 4" ./ring $real -n 4
   refused "--gid-index 200: " ./ring $real -q -n 2 --gid-index 200
-  refused "--credits 32 and --send-queue 65536: " ./ring $real -q -n 2 --send-queue 65536
+  refused "--credits 32 and --send-queue-depth 65536: " ./ring $real -q -n 2 --send-queue-depth 65536
   refused "--port 2: " ./simrun measure --backend verbs -n 2 --port 2 --out /tmp/none.csv
   known
   # Below the threshold messages are copied into packets; all others travel by RDMA, whoever moves them.
@@ -78,7 +78,7 @@ by_ssh() {
   printf 'node0:2\nnode1:2\n' >/tmp/hosts
   printf '#!/bin/sh\nexec dbclient -y -y "$@"\n' >/bin/ssh
   chmod +x /bin/ssh
-  hosts="--hosts /tmp/hosts --listen $ME --ssh ssh"
+  hosts="--hosts /tmp/hosts --listen $ME --remote-shell ssh"
   usual="--send-mode threshold=16KiB"
   rings "ring of 4 by ssh" ./ring $real $hosts -n 4
   check "write, blocking, by ssh" 3 "$usual" "" "$hosts"

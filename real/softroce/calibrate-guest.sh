@@ -17,7 +17,7 @@ ranks() {
 # stamp NAME: what this guest's clock shows, in a file whose date is the host's.
 stamp() { cut -d ' ' -f 1 /proc/uptime >"/shared/clock-$NODE-$1"; }
 
-way="--backend verbs --device $DEVICE --wait $WAIT --listen $ME --arrival 120s"
+way="--backend verbs --device $DEVICE --wait $WAIT --listen $ME --startup-timeout 120s"
 stamp begin
 # shellcheck disable=SC2086 # lists
 ranks ./simrun measure $way $MEASURE --out /shared/samples.csv || exit 1

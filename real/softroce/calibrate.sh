@@ -6,7 +6,7 @@
 #
 # Exit status: 0 all limits were kept; 1 one was missed, twice; 2 something does not work; 3 one was missed, twice, and no verdict, because this machine
 # did other things meanwhile (guests need two processors for themselves, and times between processors that come and go are not a network's), or because
-# the measured times themselves are not known well enough, as the session says (W-NOISE, W-FEW, W-STATES), or others when the ring ran.
+# the measured times themselves are not known well enough, as the session says (W-NOISE, W-SAMPLES, W-SPEED), or others when the ring ran.
 #
 #   RANKS  2 (one rank in each guest), 4 (two in each, calibrated like that: `ppi`); both without an argument
 #   -q     small, for tests: fewer sizes and rounds
@@ -47,7 +47,7 @@ declare -A unseen=([2]='median=5%,p90=12%,worst=20%' [4]='median=5%,p90=12%,wors
 declare -A rings=([2]='median=5%' [4]='median=7%,worst=20%')
 
 # ---- what is done ----
-measure="--seed $seed --target 2 --effort thorough"
+measure="--seed $seed --target-precision 2 --effort thorough"
 if [ -n "$quick" ]; then
   # So few that each gets many blocks, at all speeds that the machine has.
   measure+=" --kernels late,ring --max-size 64KiB --sizes 16 --held-out 10 --time-limit 80"
@@ -84,13 +84,13 @@ disturbed() {
 }
 
 # unknown DIR: tells that the times are not known well enough to judge a prediction by them, as the session says itself; 0 if so: where their 95 % intervals
-# are wider than the limit of 5 % (W-NOISE), most have fewer than five blocks or an interval beyond 10 % (W-FEW), or the machine changed its speed meanwhile, by more
-# than 5 % (W-STATES), which it then does between calibration and ring, too. No limit can be held against such times.
+# are wider than the limit of 5 % (W-NOISE), most have fewer than five blocks or an interval beyond 10 % (W-SAMPLES), or the machine changed its speed meanwhile, by more
+# than 5 % (W-SPEED), which it then does between calibration and ring, too. No limit can be held against such times.
 unknown() {
   local report=$1/report/calibration.json
   sed -n -e 's/.*"text": "\([0-9]*\) of \([0-9]*\) sizes have fewer than .*/few \1 \2/p' \
-    -e 's/.*session [0-9]*: the machine had .* and the others, whose speed scattered by \([0-9]*\) %, .*/states \1/p' \
-    -e 's/.*means are .* intervals [^0-9]*\([0-9.]*\) %.*/wide \1/p' "$report" |
+    -e 's/.*session [0-9]*: .* of blocks dropped, spread of the others \([0-9]*\) %, .*/states \1/p' \
+    -e 's/.*noise: mean .* interval [^0-9]*\([0-9.]*\) %.*/wide \1/p' "$report" |
     awk '$1 == "few" && 2 * $2 > $3 { no = 1; printf "of %s times %s are not known within 10 %%\n", $3, $2 }
       $1 == "wide" && $2 > 5 { no = 1; printf "times are known within %s %% only\n", $2 }
       $1 == "states" && $2 > 5 { no = 1; print "the machine changed its speed (that of the times that were kept scattered by " $2 " %)" }
@@ -99,7 +99,7 @@ unknown() {
 
 # moved DIR: tells how much slower the machine was when the ring ran than when it was calibrated, by the sentinels before and after; 0 if that is more than the limit of 5 %.
 moved() {
-  sed -n 's/^after the common factor (x \([0-9.]*\)).*/\1/p' "$1/ring.txt" |
+  sed -n 's/^after rescaling (x \([0-9.]*\)).*/\1/p' "$1/ring.txt" |
     awk '$1 < 0.95 || $1 > 1.05 { no = 1; print "when the ring ran everything took " $1 " times as long as in the calibration" } END { exit !no }'
 }
 
@@ -127,7 +127,7 @@ session() {
   done
   grep -qx '# eager_threshold: 16384' "$dir/samples.csv" ||
     { touch "$dir/stop"; die "late receives do not show the eager threshold, which is 16384 B: $(grep threshold "$dir/samples.csv")"; }
-  "$built/simrun" calibrate "$dir/samples.csv" --out "$dir/fitted.toml" --report "$dir/report" --hosts "$ranks" \
+  "$built/simrun" calibrate "$dir/samples.csv" --out "$dir/fitted.toml" --report "$dir/report" --platform-hosts "$ranks" \
     --require "${unseen[$ranks]}" --require-programs "${rings[$ranks]}" || status=1
   [ -e "$dir/fitted.toml" ] || { touch "$dir/stop"; die "nothing could be fitted"; }
   mv "$dir/fitted.toml" "$dir/platform.toml"
@@ -135,7 +135,7 @@ session() {
   trap - EXIT
   # The guests have said all this already; here it is judged. Predictions are the same on both machines, bit by bit.
   # shellcheck disable=SC2086 # a list
-  "$built/simrun" compare --platform "$dir/platform.toml" -n "$ranks" $compare --measured "$dir/ring/measured.csv" --out "$dir/here" \
+  "$built/simrun" compare --platform "$dir/platform.toml" -n "$ranks" $compare --measured-times "$dir/ring/measured.csv" --out "$dir/here" \
     --report "$dir/ring-report" --require "${rings[$ranks]}" "$built/ring" -- --size '{size}' --rounds "$rounds" | tee "$dir/ring.txt" || status=1
   [ -s "$dir/ring.txt" ] || die "nothing could be compared"
   cmp "$dir/ring/predictions.csv" "$dir/here/predictions.csv" || die "the guests predict something else than this machine"

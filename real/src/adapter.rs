@@ -174,7 +174,7 @@ impl DataPath for VerbsDataPath {
         match self.device.arm() {
             Ok(may_sleep) => may_sleep,
             Err(error) => {
-                let text = format_args!("the adapter does not tell of completions: {error}");
+                let text = format_args!("cannot request completion events: {error}");
                 self.local.log(Level::Error, text);
                 false
             }

@@ -25,7 +25,7 @@ pub(super) fn check(
     };
     if !matches!(port.state, PortState::Active | PortState::ActiveDefer) {
         return Err(format!(
-            "--port {}: that port of {name} is not active (its state is {:?}): is its cable in, is its network interface up?",
+            "--port {}: that port of {name} is not active (its state is {:?}): check the cable and the network interface",
             wanted.port_num, port.state
         ));
     }
@@ -41,31 +41,31 @@ pub(super) fn check(
         && mtu > port.active_mtu
     {
         return Err(format!(
-            "--path-mtu {}: port {} of {name} can at most {} bytes",
+            "--path-mtu {}: port {} of {name} supports at most {} bytes",
             mtu.bytes(),
             wanted.port_num,
             port.active_mtu.bytes()
         ));
     }
     let most = device.max_qp_wr;
-    if options.send_queue > most {
+    if options.send_queue_depth > most {
         return Err(format!(
-            "--send-queue {}: {name} can have at most {most} requests on a queue",
-            options.send_queue
+            "--send-queue-depth {}: {name} supports at most {most} work requests per queue",
+            options.send_queue_depth
         ));
     }
     if options.receives() > most {
         return Err(format!(
-            "--credits {}: for these a connection needs {} receives, and {name} can have at most {most} on a queue",
+            "--credits {}: for these a connection needs {} receives, and {name} supports at most {most} on a queue",
             options.credits,
             options.receives()
         ));
     }
-    let each = options.receives() + options.send_queue;
+    let each = options.receives() + options.send_queue_depth;
     if each > device.max_cqe {
         return Err(format!(
-            "--credits {} and --send-queue {}: a connection can complete {each} requests at once, and a completion queue of {name} holds {}",
-            options.credits, options.send_queue, device.max_cqe
+            "--credits {} and --send-queue-depth {}: a connection can complete {each} requests at once, and a completion queue of {name} holds {}",
+            options.credits, options.send_queue_depth, device.max_cqe
         ));
     }
     Ok(())
@@ -120,16 +120,16 @@ mod tests {
         };
         for (error, begins) in [
             (
-                with(&|options| options.send_queue = 1001),
-                "--send-queue 1001: rxe0 can",
+                with(&|options| options.send_queue_depth = 1001),
+                "--send-queue-depth 1001: rxe0 supports",
             ),
             (
                 with(&|options| options.credits = 500),
                 "--credits 500: for these",
             ),
             (
-                with(&|options| (options.credits, options.send_queue) = (400, 900)),
-                "--credits 400 and --send-queue 900: ",
+                with(&|options| (options.credits, options.send_queue_depth) = (400, 900)),
+                "--credits 400 and --send-queue-depth 900: ",
             ),
             (
                 with(&|options| options.connection.gid_index = Some(2)),
@@ -137,7 +137,7 @@ mod tests {
             ),
             (
                 with(&|options| options.connection.path_mtu = Some(Mtu::Mtu2048)),
-                "--path-mtu 2048: port 1 of rxe0 can at most 1024 bytes",
+                "--path-mtu 2048: port 1 of rxe0 supports at most 1024 bytes",
             ),
             (
                 check(&fine, &device, None).unwrap_err(),

@@ -206,7 +206,7 @@ impl BootstrapFile {
         let is_ours = data.uid() == rustix::process::geteuid().as_raw();
         if !data.is_file() || !is_ours || data.mode() & 0o077 != 0 {
             let text = format!(
-                "{}: expected a file that this user alone owns and can read",
+                "{}: must be owned by and readable only for this user",
                 self.0.display()
             );
             return Err(io::Error::new(ErrorKind::PermissionDenied, text));
@@ -221,7 +221,7 @@ impl BootstrapFile {
                 if meeting.address.ip().is_loopback() && meeting.boot != clock::boot() =>
             {
                 let text = format!(
-                    "rank 0 is on host {} and listens only there, this rank is on host {}: expected --listen host",
+                    "rank 0 on {} listens on the loopback only; rank on {} cannot connect: use --listen host",
                     meeting.host,
                     os::host_name()
                 );

@@ -164,7 +164,7 @@ pub(super) mod tests {
             });
             let error = come(&ticket, Duration::from_secs(3600), None).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::PermissionDenied);
-            assert_eq!(error.to_string(), "it is no simrun of this version");
+            assert_eq!(error.to_string(), "peer is not a compatible simrun");
         });
     }
 }

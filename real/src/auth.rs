@@ -126,8 +126,8 @@ pub(super) enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Magic => "it is no simrun of this version",
-            Self::Code => "it does not know the secret of this run",
+            Self::Magic => "peer is not a compatible simrun",
+            Self::Code => "authentication failed",
         })
     }
 }

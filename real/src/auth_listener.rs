@@ -67,8 +67,7 @@ impl fmt::Display for HandshakeCounters {
         if all > 0 {
             write!(
                 f,
-                "{all} connections came that did not show that they know the secret of this run, of \
-                 which {} were closed to make room for others",
+                "{all} connections failed the authentication, {} of them closed to make room for others",
                 self.evicted
             )?;
         }
@@ -76,7 +75,7 @@ impl fmt::Display for HandshakeCounters {
             let separator = if all > 0 { "; " } else { "" };
             write!(
                 f,
-                "{separator}no file descriptor was left for more connections (ulimit -n)"
+                "{separator}out of file descriptors for further connections (ulimit -n)"
             )?;
         }
         Ok(())

@@ -190,11 +190,11 @@ fn lines(rest: &mut Vec<u8>, line: &mut impl FnMut(&[u8])) {
 /// Describes the end of a process in words.
 pub(super) fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
-        (Some(code), _) => format!("its process ended with status {code}"),
+        (Some(code), _) => format!("process exited with status {code}"),
         (None, Some(signal)) => {
             let name = signal_hook::low_level::signal_name(signal);
             let name = name.map_or_else(String::new, |name| format!(" ({name})"));
-            format!("its process was killed by signal {signal}{name}")
+            format!("process killed by signal {signal}{name}")
         }
         (None, None) => "its process ended".to_owned(),
     }
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn an_end_is_told_by_status_or_signal() {
         let ended = |raw| describe(ExitStatus::from_raw(raw));
-        assert_eq!(ended(3 << 8), "its process ended with status 3");
-        assert_eq!(ended(9), "its process was killed by signal 9 (SIGKILL)");
+        assert_eq!(ended(3 << 8), "process exited with status 3");
+        assert_eq!(ended(9), "process killed by signal 9 (SIGKILL)");
     }
 }

@@ -54,8 +54,8 @@ impl fmt::Display for CongestionError {
         let Self { name, problem, .. } = self;
         write!(f, "--tcp-congestion {name}: ")?;
         match problem.kind() {
-            io::ErrorKind::NotFound => f.write_str("there is no such congestion control")?,
-            io::ErrorKind::PermissionDenied => f.write_str("not allowed to this user")?,
+            io::ErrorKind::NotFound => f.write_str("unknown congestion control")?,
+            io::ErrorKind::PermissionDenied => f.write_str("permission denied")?,
             _ => write!(f, "sockets cannot have that: {problem}")?,
         }
         if self.available.is_empty() {
@@ -65,7 +65,7 @@ impl fmt::Display for CongestionError {
         write!(f, ": expected one of those of this system, {available}")?;
         if !self.allowed.is_empty() && self.allowed != self.available {
             let allowed = self.allowed.join(" ");
-            write!(f, " (without special rights {allowed})")?;
+            write!(f, " (unprivileged: {allowed})")?;
         }
         Ok(())
     }
@@ -236,7 +236,7 @@ mod tests {
         };
         assert_eq!(
             told(io::ErrorKind::NotFound, &["reno", "bbr"], &["reno", "bbr"]),
-            "--tcp-congestion dctcp: there is no such congestion control: expected one of those of this system, reno bbr"
+            "--tcp-congestion dctcp: unknown congestion control: expected one of those of this system, reno bbr"
         );
         assert_eq!(
             told(
@@ -244,11 +244,11 @@ mod tests {
                 &["reno", "dctcp"],
                 &["reno"]
             ),
-            "--tcp-congestion dctcp: not allowed to this user: expected one of those of this system, reno dctcp (without special rights reno)"
+            "--tcp-congestion dctcp: permission denied: expected one of those of this system, reno dctcp (unprivileged: reno)"
         );
         assert_eq!(
             told(io::ErrorKind::NotFound, &[], &[]),
-            "--tcp-congestion dctcp: there is no such congestion control: expected a congestion control of this system"
+            "--tcp-congestion dctcp: unknown congestion control: expected a congestion control of this system"
         );
     }
 }

@@ -320,10 +320,9 @@ impl<C: DataPath> Connections<C> {
             Output::Failed { peer, packet, why } => self.failed(rank_of(peer), packet, why),
             Output::Opened { connection, peer } => self.opened(connection, rank_of(peer)),
             Output::PortAccepted { .. } => unreachable!("ranks do not connect to ports"),
-            Output::Illegal(what) => self.local.log(
-                mpi::Level::Error,
-                format_args!("a connection does what it must not: {what}"),
-            ),
+            Output::Illegal(what) => self
+                .local
+                .log(mpi::Level::Error, format_args!("protocol error: {what}")),
         }
     }
 
@@ -761,7 +760,7 @@ fn tell_broken(local: &Local, peer: Option<u32>, broken: &Broken) {
         Broken::Frame(bad) => local.log(mpi::Level::Error, format_args!("from {who}: {bad}")),
         Broken::Memory(length) => local.log(
             mpi::Level::Error,
-            format_args!("from {who}: no memory for a message of {length} bytes"),
+            format_args!("{who}: cannot allocate {length} bytes for a message"),
         ),
     }
 }

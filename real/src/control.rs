@@ -32,8 +32,8 @@ pub(super) enum RankMessage {
         boot: String,
         /// The revision of the program.
         revision: String,
-        /// Why it cannot begin, if it knows that already: what was asked for cannot be done where
-        /// it is.
+        /// Why it failed to start, if it knows that already: what was asked for cannot be done
+        /// where it is.
         refusal: Option<String>,
     },
     /// It is over with its program.
@@ -54,7 +54,7 @@ pub struct RankReport {
     /// Why it failed, if it did.
     pub failure: Option<RankFailure>,
     /// Operations that it left unfinished.
-    pub leftovers: Vec<String>,
+    pub unfinished_operations: Vec<String>,
     /// Counts of its connections.
     pub connections: ConnectionTotals,
     /// Time that messages waited for the connection to another rank, in seconds.
@@ -65,7 +65,7 @@ pub struct RankReport {
 }
 
 impl RankReport {
-    /// That of a rank that cannot begin, so many seconds after the start.
+    /// That of a rank that failed to start, so many seconds after the start.
     pub(super) fn refusal(time_s: f64, message: String) -> Self {
         let failure = RankFailure {
             message,

@@ -45,7 +45,7 @@ pub(super) struct Member {
     pub report: Option<RankReport>,
     /// True if it has ever arrived.
     pub arrived: bool,
-    /// Why it cannot begin, if it has said so when it came.
+    /// Why it failed to start, if it has said so when it came.
     refusal: Option<String>,
     /// Its connection ended before it had said how it ended.
     pub is_lost: bool,
@@ -241,7 +241,7 @@ impl Coordinator {
                 if let Some(why) = &refusal {
                     // Told where others do not come; else they are waited for, so that none of them
                     // looks for a run that is over.
-                    let complaint = format!("rank {rank} cannot begin: {why}");
+                    let complaint = format!("rank {rank} failed to start: {why}");
                     self.complaint.get_or_insert(complaint);
                 }
                 self.members[rank as usize].refusal = refusal;
@@ -261,18 +261,18 @@ impl Coordinator {
         let expected = self.members.len();
         if size as usize != expected {
             return Some(format!(
-                "rank {rank} is one of {size} ranks, but this run has {expected}"
+                "rank {rank} expects {size} ranks, this run has {expected}"
             ));
         }
         if revision != self.revision {
             return Some(format!(
-                "rank {rank} is of revision {revision}, but this program of revision {}",
+                "rank {rank} has revision {revision}, expected {}",
                 self.revision
             ));
         }
         match self.members.get(rank as usize) {
             None => Some(format!("there is no rank {rank} of {size}")),
-            Some(member) if member.arrived => Some(format!("rank {rank} came twice")),
+            Some(member) if member.arrived => Some(format!("rank {rank} registered twice")),
             Some(_) => None,
         }
     }

@@ -10,11 +10,11 @@ use std::time::Duration;
 /// Reaction to the death of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FailurePolicy {
-    /// The run ends.
+    /// Abort the run.
     #[default]
-    End,
-    /// The others are told, and go on.
-    Tell,
+    Abort,
+    /// Notify the other ranks, which continue.
+    Notify,
 }
 
 /// Start of the processes of ranks.

@@ -392,7 +392,7 @@ impl<'a> Launcher<'a> {
             let Some((rating, failure)) = self.failure(rank) else {
                 continue;
             };
-            if rating.died && self.launch.on_loss == FailurePolicy::Tell && self.has_started() {
+            if rating.died && self.launch.on_loss == FailurePolicy::Notify && self.has_started() {
                 self.lost.push(failure);
                 self.coordinator
                     .tell_all(&CoordinatorMessage::Lost { rank });
@@ -447,7 +447,7 @@ impl<'a> Launcher<'a> {
                 let problem = self
                     .complaint()
                     .map_or_else(String::new, |text| format!("; {text}"));
-                format!("{} before it came{problem}", describe(status))
+                format!("{} before it connected{problem}", describe(status))
             }
             // Its process will have ended in a moment, and then we know how.
             None if member.is_lost && !self.processes.is_empty() => {
@@ -457,7 +457,7 @@ impl<'a> Launcher<'a> {
                 }
                 let seconds = AFTERLIFE.as_secs();
                 format!(
-                    "its connection to the launcher broke, and what was started for it went on for {seconds} s"
+                    "lost the connection to the launcher; its process continued for {seconds} s"
                 )
             }
             None if member.is_lost => "its connection to the coordinator broke".to_owned(),

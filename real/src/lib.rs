@@ -63,6 +63,6 @@ pub use local::Compute;
 pub use meeting::run_placed;
 pub use os::{cores, host_address};
 pub use outcome::{RealFailure, RealOutcome, RealRun};
-pub use rank::{Backend, Print, RankOptions, run_rank};
+pub use rank::{Backend, OutputMode, RankOptions, run_rank};
 pub use record::{RealOrigin, RealRecord};
 pub use tcp::Wait;

@@ -20,15 +20,15 @@ use mpi::channel::{Event, Header, Level, Settings, Token};
 use run::LogFilter;
 
 use super::clock::{self, Clock};
-use super::rank::Print;
+use super::rank::OutputMode;
 
 /// Ways in which computations pass the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Compute {
-    /// On the core.
+    /// A busy loop.
     #[default]
-    Burn,
-    /// Asleep.
+    Spin,
+    /// Sleep.
     Sleep,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct RankIdentity {
     /// True if it begins its lines with its number.
     pub prefix: bool,
     /// When its lines are printed.
-    pub print: Print,
+    pub print: OutputMode,
 }
 
 /// Number of events at a rank.
@@ -215,7 +215,7 @@ impl Local {
     pub(super) fn compute(&self, flops: f64, token: Token) {
         let span = nanoseconds(flops / self.me.flop_per_s);
         match self.me.compute {
-            Compute::Burn => {
+            Compute::Spin => {
                 let end = clock::monotonic_ns().saturating_add(span);
                 while clock::monotonic_ns() < end {
                     std::hint::spin_loop();
@@ -277,7 +277,7 @@ impl Local {
         } else {
             writeln!(kept, "{text}")
         };
-        if self.me.print == Print::Now || kept.len() > KEPT_MAX {
+        if self.me.print == OutputMode::Now || kept.len() > KEPT_MAX {
             show(&mut kept);
         }
     }

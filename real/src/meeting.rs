@@ -126,7 +126,7 @@ fn meet(
 ) -> io::Result<(LaunchInfo, std::net::TcpStream)> {
     let deadline_ns = clock::after(launch.arrival);
     loop {
-        let mut problem = "rank 0 has not written it".to_owned();
+        let mut problem = "not written by rank 0".to_owned();
         if let Some(meeting) = file.read()?
             && let Some(secret) = Secret::from_hex(&meeting.secret)
         {
@@ -138,12 +138,15 @@ fn meet(
                     return Ok((ticket, control));
                 }
                 Err(error) => {
-                    problem = format!("nobody of this run is at {}: {error}", meeting.address);
+                    problem = format!("no coordinator of this run at {}: {error}", meeting.address);
                 }
             }
         }
         if clock::until(deadline_ns).is_zero() {
-            let text = format!("no meeting point in {}: {problem}", file.path().display());
+            let text = format!(
+                "no bootstrap address in {}: {problem}",
+                file.path().display()
+            );
             return Err(io::Error::new(ErrorKind::TimedOut, text));
         }
         clock::sleep(LOOK_INTERVAL);

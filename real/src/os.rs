@@ -19,8 +19,7 @@ pub fn host_address() -> io::Result<std::net::IpAddr> {
     let addresses = (name.as_str(), 0).to_socket_addrs()?;
     let mut addresses = addresses.map(|address| address.ip());
     let found = addresses.find(|address| !address.is_loopback());
-    found
-        .ok_or_else(|| io::Error::other(format!("the name {name} has no address but the loopback")))
+    found.ok_or_else(|| io::Error::other(format!("{name} resolves only to a loopback address")))
 }
 
 /// Lets this process be killed when `parent`, who has started it, ends.

@@ -62,14 +62,14 @@ impl fmt::Display for RealFailure {
         f.write_str(match self.kind {
             FailureKind::Error => " failed",
             FailureKind::Panic => " panicked",
-            FailureKind::Refusal => " cannot begin",
+            FailureKind::Refusal => " failed to start",
         })?;
         if let Some(time_s) = self.time_s {
             write!(f, " at {time_s:.6} s")?;
         }
         write!(f, ": {message}")?;
         if !self.last_lines.is_empty() {
-            f.write_str("\nits last lines:")?;
+            f.write_str("\nlast output:")?;
         }
         for line in &self.last_lines {
             write!(f, "\n  {line}")?;

@@ -65,7 +65,7 @@ impl Backend {
 
 /// When the lines that a rank prints are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Print {
+pub enum OutputMode {
     /// At once.
     #[default]
     Now,
@@ -92,14 +92,14 @@ pub struct RankOptions {
     /// The speed of a host in flop per second.
     pub flop_per_s: f64,
     /// True if each rank keeps to a core of its own.
-    pub pin: bool,
+    pub bind_to_core: bool,
     /// Filter of log lines.
     pub log: LogFilter,
     /// True if a rank begins each line that it prints with its number; where there is a launcher,
     /// that does it.
     pub prefix: bool,
     /// When the lines that a rank prints are printed.
-    pub print: Print,
+    pub print: OutputMode,
     /// Revision of the program.
     pub revision: String,
 }
@@ -117,7 +117,7 @@ pub fn run_rank(
     let coordinator = ticket.coordinator;
     let silence = options.connecting.silence;
     let control = come(ticket, options.startup, silence).map_err(|error| {
-        let text = format!("cannot come to the launcher at {coordinator}: {error}");
+        let text = format!("cannot connect to the launcher at {coordinator}: {error}");
         io::Error::new(error.kind(), text)
     })?;
     let finished = be(program, options, ticket, (control, Some("the launcher")));
@@ -138,7 +138,7 @@ pub(super) fn be(
 ) -> io::Result<bool> {
     let secret = ticket.secret().ok_or(ErrorKind::InvalidData)?;
     descendants::adopt();
-    if options.pin {
+    if options.bind_to_core {
         os::pin(ticket.local_rank)?;
     }
     // Others reach this rank where it reaches the coordinator: by the loopback if that is on the
@@ -205,7 +205,7 @@ pub(super) fn be(
     }
 }
 
-/// Why this rank cannot begin, as far as that is known before it has met the others.
+/// Why this rank failed to start, as far as that is known before it has met the others.
 fn refusal(options: &RankOptions, ticket: &LaunchInfo) -> Option<String> {
     let congestion = options.backend.congestion();
     let congestion = congestion.and_then(|name| congestion_control(Some(name)).err());
@@ -243,7 +243,7 @@ fn live<C: DataPath + 'static>(
     let sockets = Sockets::new(Rc::clone(local), (poll, waker), porter, cards, how)?;
     let process = Process::new(Box::new(TcpChannel(Rc::clone(&sockets))));
     let Some(future) = program.rank(Rc::clone(&process)) else {
-        let error = io::Error::new(ErrorKind::Unsupported, "the program is not made of ranks");
+        let error = io::Error::new(ErrorKind::Unsupported, "not a rank program");
         return Err(refuse(
             sockets.connections().borrow().porter(),
             local,
@@ -271,8 +271,8 @@ fn wait_for_end(porter: &ConnectionManager) {
     while !matches!(porter.wait(), None | Some(ManagerEvent::Over)) {}
 }
 
-/// Tells the coordinator why this rank cannot begin: whoever has asked for it is to hear of that,
-/// not of a rank that has died.
+/// Tells the coordinator why this rank failed to start: whoever has asked for it is to hear of
+/// that, not of a rank that has died.
 fn refuse(porter: &ConnectionManager, local: &Local, error: io::Error) -> io::Error {
     end(porter, RankReport::refusal(local.now(), error.to_string()));
     error
@@ -334,7 +334,7 @@ fn report(
         messages: tally.messages,
         bytes: tally.bytes,
         events: tally.events,
-        leftovers: if failure.is_none() {
+        unfinished_operations: if failure.is_none() {
             process.leftovers()
         } else {
             Vec::new()
@@ -406,7 +406,7 @@ mod tests {
                 silence: None,
                 until: None,
                 // Nor is it lost to others that could go on.
-                on_loss: FailurePolicy::Tell,
+                on_loss: FailurePolicy::Notify,
                 stop: Arc::default(),
             };
             let mut nobody = Nobody;
@@ -424,10 +424,10 @@ mod tests {
             startup: STARTUP,
             compute: Compute::Sleep,
             flop_per_s: 1e9,
-            pin: false,
+            bind_to_core: false,
             log: LogFilter::default(),
             prefix: false,
-            print: Print::Now,
+            print: OutputMode::Now,
             revision: "1".to_owned(),
         };
         let ticket = LaunchInfo::new((0, 1), (0, 1), address.recv().unwrap(), None, &secret);
@@ -441,7 +441,7 @@ mod tests {
         // The second one is refused before it asks the program.
         let nonsense = congestion_control(Some("nonsense")).unwrap_err();
         for (congestion, why) in [
-            (None, "the program is not made of ranks"),
+            (None, "not a rank program"),
             (Some("nonsense"), &nonsense.to_string()),
         ] {
             let (error, run) = begun_over(congestion);
@@ -452,7 +452,7 @@ mod tests {
             };
             assert_eq!(failure.kind, FailureKind::Refusal);
             let host = os::host_name();
-            let told = format!("rank 0 on host {host} cannot begin: {why}");
+            let told = format!("rank 0 on host {host} failed to start: {why}");
             assert_eq!(failure.to_string(), told);
         }
     }

@@ -4,7 +4,7 @@
 //! Values that a real run does not have are `null`: a seed, a digest, a platform, a model of the
 //! network.
 
-use run::{ConnectionTotals, ConnectionWait, FailureRecord};
+use run::{ConnectionTotals, FailureRecord, Stall};
 use serde::Serialize;
 
 use super::outcome::{RealFailure, RealOutcome, RealRun};
@@ -46,8 +46,6 @@ pub struct RealRecord {
     pub backend: &'static str,
     /// The congestion control of the sockets that carried packets; several names if hosts differ.
     pub congestion_control: Option<String>,
-    /// True if protocols advance while a rank computes.
-    pub progress: &'static str,
     /// The host of each rank.
     pub hosts: Vec<String>,
     /// The rank that failed, if one did.
@@ -60,7 +58,7 @@ pub struct RealRecord {
     pub warnings: Vec<String>,
     /// Time that messages waited for connections, the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub waits: Vec<ConnectionWait>,
+    pub stalls: Vec<Stall>,
     /// Counts of the connections of all ranks.
     pub connections: ConnectionTotals,
 }
@@ -105,7 +103,6 @@ impl RealRecord {
             network_model: None,
             backend: origin.backend,
             congestion_control: run.congestion_control(),
-            progress: "polling",
             hosts: run.hosts.clone(),
             failure: match &run.outcome {
                 RealOutcome::Failed(failure) => Some(failed(failure)),
@@ -116,7 +113,7 @@ impl RealRecord {
                 .filter(|_| run.outcome == RealOutcome::Limit)
                 .map(|until| format!("--until {until}")),
             warnings: warnings(run),
-            waits: waits(run),
+            stalls: stalls(run),
             connections: reports.map(|report| report.connections).sum(),
         }
     }
@@ -144,7 +141,7 @@ const fn name(outcome: &RealOutcome) -> &'static str {
     match outcome {
         RealOutcome::Finished => "finished",
         RealOutcome::Failed(_) => "failed",
-        RealOutcome::Missing { .. } => "missing",
+        RealOutcome::Missing { .. } => "startup_timeout",
         RealOutcome::Limit => "limit",
         RealOutcome::Interrupted | RealOutcome::Unheard => "interrupted",
     }
@@ -155,7 +152,7 @@ fn failed(failure: &RealFailure) -> FailureRecord {
         rank: failure.rank,
         name: format!("rank {}", failure.rank),
         host: failure.host.clone(),
-        time: failure.time_s.unwrap_or(0.0),
+        time_s: failure.time_s.unwrap_or(0.0),
         message: failure.message.clone(),
     }
 }
@@ -165,27 +162,29 @@ fn warnings(run: &RealRun) -> Vec<String> {
     let lost = run.lost.iter().map(|lost| {
         let time_s = lost.time_s.unwrap_or(0.0);
         format!(
-            "rank {}: it was lost at {time_s:.6} s: {}",
+            "rank {} was lost at {time_s:.6} s: {}",
             lost.rank, lost.message
         )
     });
     let reports = (0..).zip(&run.reports);
     let leftovers = reports.flat_map(|(rank, report): (u32, _)| {
-        let texts = report.iter().flat_map(|report| report.leftovers.iter());
+        let texts = report
+            .iter()
+            .flat_map(|report| report.unfinished_operations.iter());
         texts.map(move |text| format!("rank {rank}: {text}"))
     });
     lost.chain(leftovers).collect()
 }
 
-fn waits(run: &RealRun) -> Vec<ConnectionWait> {
+fn stalls(run: &RealRun) -> Vec<Stall> {
     let reports = (0..).zip(&run.reports);
-    let mut all: Vec<ConnectionWait> = reports
+    let mut all: Vec<Stall> = reports
         .flat_map(|(rank, report)| {
             let waited = report.iter().flat_map(|report| report.waited.iter());
-            waited.map(move |&(peer, seconds)| ConnectionWait {
+            waited.map(move |&(peer, seconds)| Stall {
                 rank,
                 peer,
-                what: "connection",
+                resource: "connection",
                 seconds,
             })
         })

@@ -35,7 +35,7 @@ pub enum Wait {
     /// Asleep, until the system wakes it.
     #[default]
     Block,
-    /// By looking again and again.
+    /// Busy polling.
     Spin,
 }
 

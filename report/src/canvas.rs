@@ -29,7 +29,7 @@ impl fmt::Display for PlotError {
         match self {
             Self::Ending(path) => write!(
                 f,
-                "{}: expected a name that ends with .svg or .png",
+                "{}: unknown extension: expected .svg or .png",
                 path.display()
             ),
             Self::TooLarge(hosts, limit) => {

@@ -236,7 +236,7 @@ fn cluster(sketch: &ClusterSketch) -> Picture {
         Shape::Grid(dimensions) => {
             let (places, size) = grid(dimensions);
             let what = if dimensions.len() > 2 {
-                "torus (planes joined place by place)"
+                "torus (planes side by side)"
             } else {
                 "torus"
             };

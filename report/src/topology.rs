@@ -196,7 +196,7 @@ mod tests {
         let error = plot_topology(&platform(2), Path::new("a.gif")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "a.gif: expected a name that ends with .svg or .png"
+            "a.gif: unknown extension: expected .svg or .png"
         );
         let error = plot_topology(&platform(6_000), Path::new("a.svg")).unwrap_err();
         assert_eq!(

@@ -14,13 +14,13 @@ use crate::RunError;
 
 /// Time that a rank had something to send to another and could not.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ConnectionWait {
+pub struct Stall {
     /// The rank that waited.
     pub rank: u32,
     /// The rank at the other end.
     pub peer: u32,
     /// For what: `credits` from the peer, packet `buffers` of its own, or the `connection` itself.
-    pub what: &'static str,
+    pub resource: &'static str,
     /// Duration in simulated seconds.
     pub seconds: f64,
 }
@@ -36,13 +36,13 @@ pub struct ConnectionTotals {
     /// Attempts that the other rank refused, or that failed.
     pub refused: u64,
     /// Attempts given up for that of the other rank.
-    pub discarded: u64,
+    pub simultaneous_open_lost: u64,
     /// Ended by the close protocol.
     pub closed: u64,
     /// Closes begun because no descriptor was left.
     pub evicted: u64,
     /// Closes begun because nothing had been sent for long.
-    pub idle: u64,
+    pub idle_closed: u64,
     /// Broken.
     pub broken: u64,
 }
@@ -107,10 +107,10 @@ impl From<&ConnectionStatistics> for ConnectionTotals {
             opened: counts.opened,
             reopened: statistics.reopened,
             refused: counts.refused,
-            discarded: counts.discarded,
+            simultaneous_open_lost: counts.discarded,
             closed: counts.closed,
             evicted: counts.evicted,
-            idle: counts.idle,
+            idle_closed: counts.idle,
             broken: counts.broken,
         }
     }
@@ -122,10 +122,10 @@ impl Sum for ConnectionTotals {
             opened: sum.opened + one.opened,
             reopened: sum.reopened + one.reopened,
             refused: sum.refused + one.refused,
-            discarded: sum.discarded + one.discarded,
+            simultaneous_open_lost: sum.simultaneous_open_lost + one.simultaneous_open_lost,
             closed: sum.closed + one.closed,
             evicted: sum.evicted + one.evicted,
-            idle: sum.idle + one.idle,
+            idle_closed: sum.idle_closed + one.idle_closed,
             broken: sum.broken + one.broken,
         })
     }
@@ -135,21 +135,21 @@ impl Sum for ConnectionTotals {
 pub(crate) fn losses(lost: &[(u32, Time)]) -> Vec<String> {
     let warning = |&(rank, date): &(u32, Time)| {
         let date = date.as_secs();
-        format!("rank {rank}: it was lost at {date} s, because its host was off")
+        format!("rank {rank} was lost at {date} s: host failure")
     };
     lost.iter().map(warning).collect()
 }
 
 /// The waits of all ranks.
-pub(crate) fn waits(processes: &[Rc<mpi::Process>]) -> Vec<ConnectionWait> {
+pub(crate) fn stalls(processes: &[Rc<mpi::Process>]) -> Vec<Stall> {
     let mut all = Vec::new();
     for (rank, process) in (0..).zip(processes) {
-        let mut add = |peer, what, seconds: f64| {
+        let mut add = |peer, resource, seconds: f64| {
             if seconds > 0.0 {
-                all.push(ConnectionWait {
+                all.push(Stall {
                     rank,
                     peer,
-                    what,
+                    resource,
                     seconds,
                 });
             }
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_loss_is_a_warning() {
-        let text = "rank 3: it was lost at 1.5 s, because its host was off";
+        let text = "rank 3 was lost at 1.5 s: host failure";
         assert_eq!(losses(&[(3, Time::from_secs(1.5))]), [text]);
     }
 }

@@ -14,7 +14,7 @@ use mpi::{Limits, Overhead, Posting, Section, Settings, Variant};
 use platform::{Carriage, HostNames, NoRoute, OverheadSection, Platform, Ready, Synchronous};
 use sim_core::{ActorId, Console, HostId, Observed, Outcome, Progress, Report, Simulation, Time};
 
-use crate::connections::{ConnectionTotals, ConnectionWait, connections, losses, totals, waits};
+use crate::connections::{ConnectionTotals, Stall, connections, losses, stalls, totals};
 use crate::mapping::MappingError;
 use crate::program::{Program, Stage};
 use crate::{Mapping, Output, Recording, Transcript, panic_hook};
@@ -122,7 +122,7 @@ pub struct Run {
     pub warnings: Vec<String>,
     /// Time that connections waited for packet buffers and credits, where those are limited, and
     /// messages for connections, where those are made; the longest first.
-    pub waits: Vec<ConnectionWait>,
+    pub stalls: Vec<Stall>,
     /// Counts of the connections of all ranks; `None` if none had to be made.
     pub connections: Option<ConnectionTotals>,
     /// The host of each rank.
@@ -233,7 +233,7 @@ fn run(
         report,
         ranks,
         hosts,
-        waits: waits(&processes),
+        stalls: stalls(&processes),
         connections: totals(&processes),
         warnings,
         wall_s: start.elapsed().as_secs_f64(),

@@ -22,7 +22,7 @@ mod program;
 mod record;
 mod recording;
 
-pub use connections::{ConnectionTotals, ConnectionWait};
+pub use connections::{ConnectionTotals, Stall};
 pub use driver::{Options, Run, RunError, SendMode, simulate, simulate_recorded};
 pub use explorable::{explorable, stepper, without_panic_messages};
 pub use fabric::QueueNumbers;

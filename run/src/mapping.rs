@@ -107,7 +107,7 @@ impl fmt::Display for MappingError {
             Self::Unreadable { path, problem } => write!(f, "{}: {problem}", path.display()),
             Self::Line { path, line, found } => write!(
                 f,
-                "{}:{line}: \"{found}\" does not name a host: expected NAME or NAME:COUNT with a count of at least 1",
+                "{}:{line}: invalid host \"{found}\": expected NAME or NAME:COUNT, COUNT >= 1",
                 path.display()
             ),
             Self::Xml { path, line, tag } => {
@@ -136,12 +136,12 @@ impl fmt::Display for MappingError {
             }
             Self::Empty { path } => write!(
                 f,
-                "{}: it names no host: expected lines of NAME or NAME:COUNT",
+                "{}: empty mapping file: expected lines NAME or NAME:COUNT",
                 path.display()
             ),
             Self::TooFew { path, named, ranks } => write!(
                 f,
-                "{}: it places {named} ranks, but there are {ranks}: expected at least {ranks} lines of hosts",
+                "{}: {named} ranks mapped, {ranks} required",
                 path.display()
             ),
         }

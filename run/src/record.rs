@@ -13,7 +13,7 @@ use files::{Output, OutputError};
 use serde::{Deserialize, Serialize};
 use sim_core::{Limit, Outcome};
 
-use crate::{ConnectionTotals, ConnectionWait, Run};
+use crate::{ConnectionTotals, Run, Stall};
 
 /// The facts of a run, in the order in which they are printed.
 #[derive(Clone, Debug, Serialize)]
@@ -66,7 +66,7 @@ pub struct Record {
     /// Time that connections waited for packet buffers and credits, and messages for connections,
     /// the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub waits: Vec<ConnectionWait>,
+    pub stalls: Vec<Stall>,
     /// Counts of the connections of all ranks, if they had to be made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<ConnectionTotals>,
@@ -106,12 +106,12 @@ pub struct FailureRecord {
     /// The host's name.
     pub host: String,
     /// When, in seconds.
-    pub time: f64,
+    pub time_s: f64,
     /// The panic's message or the error's text.
     pub message: String,
 }
 
-/// An actor that can never go on.
+/// A blocked actor.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlockedRecord {
     /// The rank, or for an actor program the actor's number less one.
@@ -121,7 +121,7 @@ pub struct BlockedRecord {
     /// The host's name.
     pub host: String,
     /// The operation or object that it waits for.
-    pub waits_in: String,
+    pub operation: String,
     /// The line of the program, as `file:line`.
     pub location: String,
     /// The ranks that could end the wait.
@@ -179,7 +179,7 @@ impl Record {
             deadlock: deadlock(&report.outcome),
             limit: limit(&report.outcome),
             warnings: run.warnings.clone(),
-            waits: run.waits.clone(),
+            stalls: run.stalls.clone(),
             connections: run.connections,
         }
     }
@@ -201,7 +201,7 @@ fn name(outcome: &Outcome) -> &'static str {
         Outcome::Failed(_) | Outcome::ForeignFuture(_) => "failed",
         Outcome::Limit(_) => "limit",
         Outcome::Interrupted | Outcome::Stopped => "interrupted",
-        Outcome::BadInput(_) => "refused",
+        Outcome::BadInput(_) => "invalid_input",
     }
 }
 
@@ -213,7 +213,7 @@ fn failure(outcome: &Outcome) -> Option<FailureRecord> {
         rank: failure.actor.number() - 1,
         name: failure.name.clone(),
         host: failure.host.clone(),
-        time: failure.time.as_secs(),
+        time_s: failure.time.as_secs(),
         message: failure.message.clone(),
     })
 }
@@ -226,7 +226,7 @@ fn deadlock(outcome: &Outcome) -> Option<Vec<BlockedRecord>> {
         rank: blocked.actor.number() - 1,
         name: blocked.name.clone(),
         host: blocked.host.clone(),
-        waits_in: blocked.waits_in.clone(),
+        operation: blocked.waits_in.clone(),
         location: blocked.location.clone(),
         waits_for: blocked
             .waits_for
@@ -248,7 +248,7 @@ fn limit(outcome: &Outcome) -> Option<String> {
         Outcome::Limit(Limit::Busy(seconds)) => Some(format!("--max-busy {seconds}s")),
         Outcome::Limit(Limit::Memory(bytes)) => Some(format!("memory: {bytes} B more")),
         Outcome::Limit(Limit::Standstill(polls)) => Some(format!(
-            "--until: time stands still, {polls} steps at one date"
+            "--until: simulated time does not advance, {polls} steps at one timestamp"
         )),
         _ => None,
     }

@@ -251,7 +251,7 @@ async fn ignored(world: Comm) -> Result<()> {
 fn a_message_that_nobody_receives_is_found() {
     let report = checked(2, SendMode::Eager, ignored);
     assert_eq!(report.verdict, Verdict::Found);
-    assert_eq!(report.findings[0].kind.name(), "leftovers");
+    assert_eq!(report.findings[0].kind.name(), "unfinished-operations");
     assert!(
         report.findings[0].message.contains("tag 7"),
         "{}",

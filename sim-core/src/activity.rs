@@ -45,7 +45,7 @@ pub enum ActivityError {
 impl fmt::Display for ActivityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::TimedOut => "the time of the wait was up",
+            Self::TimedOut => "timeout",
             Self::Failed => "a host or a link failed",
             Self::Cancelled => "the activity was cancelled",
         })

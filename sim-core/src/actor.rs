@@ -31,7 +31,7 @@ pub struct TimedOut;
 
 impl fmt::Display for TimedOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the time of the wait was up")
+        f.write_str("timeout")
     }
 }
 

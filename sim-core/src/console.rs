@@ -57,8 +57,7 @@ impl Actor {
     #[cold]
     pub(crate) fn warn_of_untimed(&self) {
         if !std::mem::replace(&mut self.kernel.borrow_mut().warned_of_untimed, true) {
-            let text =
-                "the program asks for the time, which does not pass in this run: it is always 0 s";
+            let text = "the program reads the clock, which is always 0 in this untimed run";
             self.log(Level::Warn, format_args!("{text}"));
         }
     }

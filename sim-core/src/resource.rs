@@ -217,7 +217,7 @@ pub trait Resource {
             | Control::Latency { link, .. } => format!("link {link}"),
         };
         Err(CannotStart(format!(
-            "{what} cannot be changed: this model has nothing to change"
+            "{what} cannot be changed in this model"
         )))
     }
 

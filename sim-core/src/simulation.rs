@@ -767,7 +767,7 @@ impl Drop for Simulation {
 impl Kernel {
     #[cold]
     fn foreign_future(&self, actor: u32) -> Outcome {
-        let message = "it awaited a future that does not belong to the simulation".to_owned();
+        let message = "awaited a future that is not part of the simulation".to_owned();
         Outcome::ForeignFuture(self.failure(actor, message, false))
     }
 }

@@ -235,7 +235,7 @@ fn an_actor_may_be_killed_while_others_wait_for_its_work() {
 #[test]
 fn an_actor_that_returns_the_end_of_an_activity_fails_in_its_words() {
     let ends = [
-        (ActivityError::TimedOut, "the time of the wait was up"),
+        (ActivityError::TimedOut, "timeout"),
         (ActivityError::Failed, "a host or a link failed"),
         (ActivityError::Cancelled, "the activity was cancelled"),
     ];

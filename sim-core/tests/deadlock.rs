@@ -90,10 +90,10 @@ fn everything_that_one_can_wait_for_has_words() {
     assert_eq!(
         texts,
         [
-            "get from mailbox \"orders\", to which nobody puts",
-            "put to mailbox 1, which nobody gets",
-            "wait for any of: get from mailbox \"orders\", to which nobody puts, \
-             get from mailbox \"b\", to which nobody puts",
+            "get from mailbox \"orders\" (no matching put)",
+            "put to mailbox 1 (no matching get)",
+            "wait for any of: get from mailbox \"orders\" (no matching put), \
+             get from mailbox \"b\" (no matching put)",
             "acquire of semaphore 0",
             "barrier 0 (1 of 3 arrived)",
             "wait on condition variable 0",

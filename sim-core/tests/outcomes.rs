@@ -93,7 +93,7 @@ fn a_foreign_future_is_named() {
     assert_eq!(failure.name, "alice");
     assert_eq!(
         failure.message,
-        "it awaited a future that does not belong to the simulation"
+        "awaited a future that is not part of the simulation"
     );
 }
 

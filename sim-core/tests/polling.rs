@@ -146,11 +146,11 @@ fn a_loop_without_an_event_to_come_is_a_deadlock() {
     assert_eq!(
         texts,
         [
-            "a sleep without end",
-            "a loop of probes of mailbox \"never\"",
-            "a loop of tests of mutex 0",
-            "a loop of tests of get from mailbox \"empty\", to which nobody puts",
-            "a loop of tests of get from mailbox \"a\", to which nobody puts",
+            "infinite sleep",
+            "polling: probe of mailbox \"never\"",
+            "polling: test of mutex 0",
+            "polling: test of get from mailbox \"empty\" (no matching put)",
+            "polling: test of get from mailbox \"a\" (no matching put)",
         ]
     );
 }

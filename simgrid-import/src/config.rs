@@ -76,7 +76,7 @@ impl Importer {
         let (id, value) = (cut(id), cut(value));
         self.note(
             flag,
-            format!("the flag {id:?} with the value {value:?} is not carried over"),
+            format!("the flag {id:?} with the value {value:?} is not supported"),
         );
     }
 

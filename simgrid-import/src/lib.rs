@@ -171,7 +171,7 @@ fn platform(importer: &mut Importer, root: &Element) -> ZoneEntry {
             "trace" | "trace_connect" | "config" => {}
             "prop" => importer.left_out(child),
             "include" => {
-                let problem = "<include> is no tag of SimGrid any more".to_owned();
+                let problem = "<include> is no longer supported by SimGrid".to_owned();
                 let expected = "expected the content of the file in its place";
                 importer.mistake(child, problem, expected);
             }
@@ -190,7 +190,7 @@ fn check_version(importer: &mut Importer, root: &Element) {
     let version = root.get("version").unwrap_or_default();
     if !matches!(version, "4" | "4.0" | "4.1") {
         let problem = format!("unknown version {version:?} of a SimGrid platform");
-        let expected = "expected 4 or 4.1; SimGrid's tool simgrid_update_xml renews older files";
+        let expected = "expected 4 or 4.1; convert older files with simgrid_update_xml";
         importer.mistake(root, problem, expected);
     }
 }

@@ -221,7 +221,7 @@ impl Importer {
         };
         let entry = events.and_then(|events| {
             let entry = ProfileEntry::of_events(&events, quality.kind());
-            entry.map_err(|value| format!("{value:?} is no value of such a profile"))
+            entry.map_err(|value| format!("{value:?} is not valid in this profile"))
         });
         match entry {
             Ok(entry) => Some(Box::new(entry)),
@@ -256,7 +256,7 @@ impl Importer {
         for ((element, _), (trace, at)) in std::mem::take(&mut self.traces.connections) {
             let (element, trace) = (cut(&element), cut(&trace));
             let text = format!(
-                "the trace {trace:?} of {element:?} is not carried over: there is no host or <link> of that name"
+                "the trace {trace:?} of {element:?} is not supported: there is no host or <link> of that name"
             );
             self.notes.push((at, text));
         }

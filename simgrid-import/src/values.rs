@@ -83,10 +83,7 @@ impl Importer {
     pub(super) fn left_out(&mut self, element: &Element) {
         let id = element.get("id").or_else(|| element.get("src"));
         let id = id.map_or_else(String::new, |id| format!(" {:?}", cut(id)));
-        self.note(
-            element,
-            format!("<{}>{id} is not carried over", element.name),
-        );
+        self.note(element, format!("<{}>{id} is not supported", element.name));
     }
 
     /// Refuses a tag that SimGrid does not know either, or not here, and of tags that place
@@ -99,7 +96,7 @@ impl Importer {
             }
             return;
         }
-        let problem = format!("<{}> is not known here", cut(&element.name));
+        let problem = format!("unexpected element <{}>", cut(&element.name));
         self.mistake(element, problem, "expected a tag of SimGrid's platforms");
     }
 
@@ -117,7 +114,7 @@ impl Importer {
         for key in element.keys().filter(|key| !known.contains(key)) {
             let value = cut(element.get(key).unwrap_or_default());
             if !value.is_empty() {
-                let text = format!("{key}={value:?} of <{}> is not carried over", element.name);
+                let text = format!("{key}={value:?} of <{}> is not supported", element.name);
                 self.note(element, text);
             }
         }
@@ -272,8 +269,7 @@ impl Importer {
             Some("SPLITDUPLEX" | "FULLDUPLEX") => Some(Sharing::SplitDuplex),
             Some("FATPIPE") => Some(Sharing::FatPipe),
             Some("WIFI") => {
-                let text =
-                    "a wireless link is not carried over: it becomes an ordinary shared link";
+                let text = "wireless links are not supported; imported as a shared link";
                 self.note(element, text);
                 Some(Sharing::Shared)
             }

@@ -44,7 +44,7 @@ impl Importer {
             let text = cut(link.get("latency").unwrap_or_default());
             self.note(
                 link,
-                format!("latency={text:?} of a Wi-Fi link is not carried over"),
+                format!("latency={text:?} of a Wi-Fi link is not supported"),
             );
         }
         self.rest(link, &["id", "bandwidth", "latency", "sharing_policy"]);

@@ -138,7 +138,7 @@ fn element(tag: &BytesStart<'_>, span: Range<usize>) -> Result<Element, Mistake>
             return Err(wrong(format!("more than {ATTRIBUTES_MAX} attributes")));
         }
         if attributes.iter().any(|(known, _)| *known == key) {
-            return Err(wrong(format!("the attribute {key:?} is there twice")));
+            return Err(wrong(format!("duplicate attribute {key:?}")));
         }
         attributes.push((key, value.trim().to_owned()));
     }

@@ -11,35 +11,34 @@ use run::{LogFilter, MapFile, Mapping, SendMode};
 
 use crate::Size;
 
-/// Forms of results.
+/// Output format of results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Human-readable text.
     #[default]
     Text,
-    /// One JSON object on standard output; the program's own output goes to standard error.
+    /// One JSON object on standard output; program output goes to standard error.
     Json,
 }
 
-/// True if messages carry bytes.
+/// Contents of message buffers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum Payload {
-    /// Buffers hold bytes.
+    /// Buffers contain data.
     #[default]
     Real,
-    /// Buffers have only a length: a large study moves no memory.
+    /// Buffers have a length but no memory.
     Phantom,
 }
 
 /// Meanings of the exit statuses, for the end of help texts.
 pub const EXIT_STATUS: &str = "\
-Exit status: 0 finished, 1 the program failed, 2 bad usage or input, 3 stopped by a limit, 130 interrupted.";
+Exit status: 0 finished, 1 program failed, 2 usage or input error, 3 limit reached, 130 interrupted.";
 
-/// The options of what any command prints that executes a program.
+/// Output options of every command that executes a program.
 #[derive(Args, Clone, Debug)]
 pub struct OutputArgs {
-    /// Form of the results; with json the program's own output goes to standard
-    /// error
+    /// Output format; with json, program output goes to standard error
     #[arg(
         verbatim_doc_comment,
         long,
@@ -51,8 +50,8 @@ pub struct OutputArgs {
     )]
     pub format: Format,
 
-    /// Log lines to show: off, error, warn, info, debug or trace, and per rank (or
-    /// actor), as in info,3=debug,8-15=off
+    /// Log filter: off, error, warn, info, debug or trace; per rank (or actor) as in
+    /// info,3=debug,8-15=off
     #[arg(
         long,
         value_name = "FILTER",
@@ -62,7 +61,7 @@ pub struct OutputArgs {
     )]
     pub log: LogFilter,
 
-    /// Show only the program's own output, findings and errors
+    /// Print only program output, findings and errors
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 }
@@ -70,20 +69,20 @@ pub struct OutputArgs {
 /// The options of a run.
 #[derive(Args, Clone, Debug)]
 pub struct RunArgs {
-    /// The machine to simulate: a TOML file, or SimGrid's XML
+    /// Platform file: TOML, or SimGrid XML
     #[arg(short, long, value_name = "FILE")]
     pub platform: Option<PathBuf>,
 
-    /// Change the platform: PATH=VALUE or PATH*=FACTOR, as 'links.*.latency*=2'; repeatable
+    /// Set a platform value: PATH=VALUE or PATH*=FACTOR, as 'links.*.latency*=2'; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub changes: Vec<Override>,
 
-    /// Number of ranks; without it one per host, or those of the mapping file
+    /// Number of ranks [default: one per host, or the number in the mapping file]
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks)]
     pub ranks: Option<u32>,
 
-    /// Host of each rank: block, cyclic, random, or a file with lines HOST
-    /// or HOST:COUNT
+    /// Mapping of ranks to hosts: block, cyclic, random, or a file with lines HOST or
+    /// HOST:COUNT
     #[arg(
         long,
         value_name = "MAP",
@@ -92,16 +91,16 @@ pub struct RunArgs {
     )]
     pub map: PathBuf,
 
-    /// Seed of all random streams
+    /// Seed of the random streams
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 
-    /// When a send waits for its receive: eager (never), rendezvous (always) or
-    /// threshold=SIZE (from SIZE on); without it as the platform says
+    /// Message protocol: eager (a send does not wait for its receive), rendezvous (it does)
+    /// or threshold=SIZE (rendezvous from SIZE on) [default: by the platform]
     #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
     pub send_mode: Option<SendMode>,
 
-    /// Whether messages carry bytes, or only a length (to save memory)
+    /// Buffer contents: real, or phantom (length only, saves memory)
     #[arg(
         long,
         value_name = "real|phantom",
@@ -111,36 +110,42 @@ pub struct RunArgs {
     )]
     pub payload: Payload,
 
-    /// Stop at this simulated time, such as 10s or 5ms
+    /// Stop at this simulated time, for example 10s or 5ms
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     pub until: Option<Duration>,
 
-    /// Stop after this real time, such as 10s or 5min
+    /// Stop after this wall-clock time, for example 10s or 5min
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     pub max_time: Option<Duration>,
 
-    /// Stop when a rank has not awaited for this real time; 1min with --until
-    #[arg(long, value_name = "TIME", help_heading = "Limits")]
+    /// Stop when a rank computes for this wall-clock time without awaiting anything
+    /// [default: 1min with --until, else none]
+    #[arg(
+        long,
+        value_name = "TIME",
+        verbatim_doc_comment,
+        help_heading = "Limits"
+    )]
     pub max_busy: Option<Duration>,
 
-    /// Stop after so many events
+    /// Stop after N events
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub max_events: Option<u64>,
 
-    /// Options of what is printed.
+    /// Output options.
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Write a record of the run to this folder, from which it can be made again
+    /// Write a record of the run to this directory; the run can be reproduced from it
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
-    /// Replace the record that the folder of --out holds
+    /// Replace an existing record in the directory of --out
     #[arg(long, requires = "out", help_heading = "Output")]
     pub force: bool,
 
-    /// Write the order of this run's steps to FILE, for check --replay; a run that check
-    /// cannot take again is told, with the step at which it differs
+    /// Write the schedule of this run to FILE, for check --replay; a run that check cannot
+    /// replay is reported, with the first step that differs
     #[arg(
         long,
         value_name = "FILE",
@@ -149,9 +154,9 @@ pub struct RunArgs {
     )]
     pub(crate) schedule: Option<PathBuf>,
 
-    /// Begin each line of the program's output with its rank
+    /// Prefix each line of program output with the rank
     #[arg(long, help_heading = "Output")]
-    pub prefix: bool,
+    pub prefix_rank: bool,
 
     /// Show the parameters in force before the run
     #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]
@@ -183,7 +188,7 @@ pub fn ranks(text: &str) -> Result<u32, String> {
     ranks.ok_or_else(|| format!("expected a whole number from 1 to {}", u32::MAX))
 }
 
-/// Parses when a send waits for its receive.
+/// Parses a message protocol.
 ///
 /// # Errors
 /// A sentence that says what was expected.

@@ -1,5 +1,5 @@
-//! Where the ranks of a real run come to, and how long they may take: the same for every command
-//! that starts ranks.
+//! Address and time limit for the startup of real ranks: options of every command that starts
+//! ranks.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,21 +8,20 @@ use std::time::Duration;
 use clap::Args;
 use platform::units;
 
-/// Ways in which ranks are started.
+/// Options of startup.
 #[derive(Args, Clone, Debug)]
 pub struct ArrivalArgs {
-    /// How long ranks may take to come; also --startup-timeout
+    /// Time within which all ranks must have connected
     #[arg(
         long,
-        alias = "startup-timeout",
         value_name = "TIME",
         default_value = "30s",
         help_heading = "Launch"
     )]
-    arrival: units::Duration,
+    startup_timeout: units::Duration,
 
-    /// How long a rank may not answer over the network until it counts as lost; never
-    /// for no limit
+    /// Time without an answer over the network after which a rank counts as lost; never =
+    /// no limit
     #[arg(
         long,
         value_name = "TIME",
@@ -33,8 +32,8 @@ pub struct ArrivalArgs {
     )]
     pub network_timeout: Silence,
 
-    /// Where ranks come to: an address, host (that of this machine's name), or
-    /// without it the loopback, which only this machine reaches
+    /// Address on which ranks connect: an IP address, or host (the address of this
+    /// machine's name) [default: loopback, for ranks on this machine]
     #[arg(
         long,
         value_name = "ADDRESS[:PORT]",
@@ -46,9 +45,9 @@ pub struct ArrivalArgs {
 }
 
 impl ArrivalArgs {
-    /// Returns the time that ranks may take to come.
+    /// Returns the time within which ranks must have connected.
     pub fn patience(&self) -> Duration {
-        Duration::from_secs_f64(self.arrival.as_secs())
+        Duration::from_secs_f64(self.startup_timeout.as_secs())
     }
 
     /// Returns the time that a rank may be silent; `None` for ever.
@@ -59,7 +58,7 @@ impl ArrivalArgs {
             .map(|after| Duration::from_secs_f64(after.as_secs()))
     }
 
-    /// Where they come to.
+    /// Returns the address on which ranks connect.
     pub fn address(&self) -> SocketAddr {
         let loopback = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
         self.listen.unwrap_or(loopback)
@@ -71,7 +70,10 @@ impl ArrivalArgs {
         let after = after
             .as_ref()
             .map_or("never".to_owned(), ToString::to_string);
-        let mut arguments = vec!["--arrival".into(), self.arrival.to_string().into()];
+        let mut arguments = vec![
+            "--startup-timeout".into(),
+            self.startup_timeout.to_string().into(),
+        ];
         arguments.extend(["--network-timeout".into(), after.into()]);
         if let Some(address) = self.listen {
             arguments.extend(["--listen".into(), address.to_string().into()]);
@@ -107,7 +109,7 @@ fn listen(text: &str) -> Result<SocketAddr, String> {
         .or_else(|_| text.parse())
         .map_err(|_| "expected host or an address such as 10.0.0.1 or 10.0.0.1:4000".to_owned())?;
     if address.ip().is_unspecified() {
-        return Err("expected the address of one interface, to which ranks can come".to_owned());
+        return Err("expected the address of one interface that the ranks can reach".to_owned());
     }
     Ok(address)
 }

@@ -124,7 +124,7 @@ impl Warning {
             ..
         } = &self.order;
         format!(
-            "the order in which {name} receives is not determined: message {} from any source, at {line}, is from {} or from {}",
+            "nondeterministic receive order at {name}: wildcard receive {} at {line} matches {} or {}",
             position + 1,
             one.names[*position],
             other.names[*position],
@@ -201,14 +201,14 @@ impl Subject<'_> {
         if self.args.transfers_are_instant() {
             stepper.use_instant_transfers();
         }
-        if self.args.timeouts {
+        if self.args.explore_timeouts {
             stepper.allow_timeouts();
         }
-        if self.args.failures > 0 {
-            let allowed = stepper.allow_failures(self.args.failures, &self.args.may_fail);
+        if self.args.max_faults > 0 {
+            let allowed = stepper.allow_failures(self.args.max_faults, &self.args.fault_targets);
             allowed.map_err(|unknown| {
                 let names = unknown.join(", ");
-                format!("--may-fail: there is no host and no link called {names}")
+                format!("--fault-targets: there is no host and no link called {names}")
             })?;
         }
         Ok((stepper, gate))
@@ -239,7 +239,7 @@ impl Subject<'_> {
         let again = again.filter(is_same).map(|again| Found { way, ..again });
         again.ok_or_else(|| {
             status::refuse(format_args!(
-                "the program is not deterministic: the same steps do not lead to the same {} again: {}",
+                "the program is not deterministic: replaying the same schedule gives a different {}: {}",
                 finding.kind.name(),
                 finding.replay
             ));
@@ -314,7 +314,7 @@ impl Subject<'_> {
 pub(crate) fn run(name: &str, make: MakeProgram<'_>, args: &CheckArgs) -> ExitCode {
     if args.never_ends() {
         return status::refuse(
-            "--strategy: runs drawn at random never end: expected a limit, such as --max-traces 1000",
+            "--strategy: a random search needs a limit, for example --max-executions 1000",
         );
     }
     if let Some(problem) = args.contradiction() {

@@ -159,7 +159,7 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
         Format::Json => Stream::Stderr,
         Format::Text => Stream::Stdout,
     };
-    let mut output = Output::new(stream, args.prefix, args.output.log.clone());
+    let mut output = Output::new(stream, args.prefix_rank, args.output.log.clone());
     if start.folder.is_none() {
         output.stop_when_closed(Arc::clone(&start.stop));
     }

@@ -95,7 +95,7 @@ impl Job {
             },
             ranks,
             warnings,
-            waits: Vec::new(),
+            stalls: Vec::new(),
             connections: None,
             // They were placed before the run.
             hosts: hosts.unwrap_or_default(),

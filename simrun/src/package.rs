@@ -38,7 +38,7 @@ fn found(app: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgra
     let name = app.display();
     let Ok(metadata) = app.metadata() else {
         return Err(NoProgram(format!(
-            "{name}: there is no such folder or file: expected the folder of a package, or a built program{}",
+            "{name}: no such file or directory: expected a package directory or an executable{}",
             neighbours(app)
         )));
     };
@@ -47,7 +47,7 @@ fn found(app: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoProgra
     }
     if metadata.permissions().mode() & 0o111 == 0 {
         return Err(NoProgram(format!(
-            "{name}: not a program: expected the folder of a package, or an executable file"
+            "{name}: not a program: expected a package directory or an executable"
         )));
     }
     // A bare file name would be searched for in PATH.
@@ -92,7 +92,7 @@ fn build(folder: &Path, quiet: bool, features: &[&str]) -> Result<PathBuf, NoPro
     let manifest = folder.join("Cargo.toml");
     if !manifest.is_file() {
         return Err(NoProgram(format!(
-            "{name}: no Cargo.toml in this folder: expected the folder of a package"
+            "{name}: no Cargo.toml in this directory: expected a package directory"
         )));
     }
     let mut options: Vec<OsString> = vec!["--release".into()];
@@ -152,7 +152,7 @@ fn cargo_build(
     })?;
     if !output.status.success() {
         return Err(NoProgram(format!(
-            "{name}: the package does not build; the reasons are above"
+            "{name}: build failed; see the errors above"
         )));
     }
     let messages = String::from_utf8_lossy(&output.stdout);

@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 use platform::units;
 use real::{
     Backend, Compute, Connecting, FailureKind, FailurePolicy, LaunchInfo, LaunchMode,
-    LaunchOptions, Listener, Place, Print, RankOptions, RealOrigin, RealOutcome, RealRecord,
+    LaunchOptions, Listener, OutputMode, Place, RankOptions, RealOrigin, RealOutcome, RealRecord,
     RealRun, Wait,
 };
 use run::{Folder, MapFile, Program, SendMode};
@@ -28,25 +28,25 @@ use crate::{REVISION, entry, status, summary};
 
 /// Meanings of the exit statuses, for the end of help texts.
 pub const EXIT_STATUS: &str = "\
-Exit status: 0 finished, 1 a rank failed or died, 2 bad usage or input, or ranks that did not come or cannot begin, 3 stopped by a limit, 130 interrupted.";
+Exit status: 0 finished, 1 a rank failed, 2 usage or input error or startup failure, 3 limit reached, 130 interrupted.";
 
 /// Reaction to the death of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum OnLossArg {
-    /// The run ends.
+    /// Abort the run.
     #[default]
-    End,
-    /// The others are told.
-    Tell,
+    Abort,
+    /// Notify the other ranks.
+    Notify,
 }
 
-/// Ways in which a rank waits.
+/// Wait modes of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum WaitArg {
-    /// Asleep.
+    /// Sleep in the operating system.
     #[default]
     Block,
-    /// By looking again and again.
+    /// Busy polling.
     Spin,
 }
 
@@ -59,43 +59,43 @@ impl From<WaitArg> for Wait {
     }
 }
 
-/// Ways in which computations pass the time.
+/// Execution of computations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum ComputeArg {
-    /// On the core.
+    /// Busy loop.
     #[default]
-    Burn,
-    /// Asleep.
+    Spin,
+    /// Sleep.
     Sleep,
 }
 
-/// When the lines of a rank are printed.
+/// Output modes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub enum PrintArg {
+pub enum OutputArg {
     /// At once.
     #[default]
     Now,
     /// When the rank ends.
-    End,
+    AtEnd,
 }
 
-/// Ways in which ranks get connected.
+/// Connection setup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum ConnectArg {
     /// A pair at its first message.
     #[default]
     OnDemand,
-    /// All pairs before the program begins.
+    /// All pairs at startup.
     Static,
 }
 
-/// Messages of so many bytes and more go by rendezvous.
+/// Eager threshold, in bytes.
 pub(crate) const EAGER_THRESHOLD: u64 = 16 * 1024;
 
 /// The options of a real run.
 #[derive(Args, Clone, Debug)]
 pub struct RealArgs {
-    /// What carries packets: tcp, or verbs (an adapter for InfiniBand or RoCE)
+    /// Back end: tcp, or verbs (InfiniBand or RoCE adapter)
     #[arg(
         long,
         value_name = "BACKEND",
@@ -109,8 +109,8 @@ pub struct RealArgs {
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks)]
     pub ranks: Option<u32>,
 
-    /// When a send waits for its receive: eager (never), rendezvous (always) or
-    /// threshold=SIZE (from SIZE on); without it threshold=16KiB
+    /// Message protocol: eager (a send does not wait for its receive), rendezvous (it does)
+    /// or threshold=SIZE (rendezvous from SIZE on) [default: threshold=16KiB]
     #[arg(long, value_name = "MODE", value_parser = send_mode, verbatim_doc_comment)]
     pub send_mode: Option<SendMode>,
 
@@ -122,7 +122,7 @@ pub struct RealArgs {
     #[command(flatten)]
     pub verbs: VerbsArgs,
 
-    /// How a rank waits: block (asleep) or spin (looking again and again, which is
+    /// Wait mode: block (sleep in the operating system) or spin (busy polling, which is
     /// faster if each rank has a core)
     #[arg(
         long,
@@ -134,8 +134,8 @@ pub struct RealArgs {
     )]
     pub wait: WaitArg,
 
-    /// When ranks get connected: on-demand (at their first message) or static (all
-    /// pairs before the program begins)
+    /// Connection setup: on-demand (at the first message) or static (all pairs at
+    /// startup)
     #[arg(
         long,
         value_name = "on-demand|static",
@@ -146,11 +146,10 @@ pub struct RealArgs {
     )]
     pub connect: ConnectArg,
 
-    /// How a computation passes its time: burn (on the core, where nothing else goes
-    /// on) or sleep
+    /// Execution of computations: spin (busy loop) or sleep
     #[arg(
         long,
-        value_name = "burn|sleep",
+        value_name = "spin|sleep",
         value_enum,
         default_value_t,
         hide_possible_values = true,
@@ -158,19 +157,19 @@ pub struct RealArgs {
     )]
     pub compute: ComputeArg,
 
-    /// How much a host computes, which says how long a computation takes
+    /// Host speed, which determines the duration of a computation
     #[arg(long, value_name = "SPEED", value_parser = host_speed, default_value = "1Gf")]
     pub host_speed: units::Speed,
 
-    /// Keep each rank to a core of its own
+    /// Bind each rank to its own core
     #[arg(long)]
-    pub pin: bool,
+    pub bind_to_core: bool,
 
-    /// What happens when a rank dies: end (the run ends) or tell (the others get an
-    /// error when they wait for it)
+    /// Action when a rank dies: abort (end the run) or notify (the others get an error
+    /// when they wait for it)
     #[arg(
         long,
-        value_name = "end|tell",
+        value_name = "abort|notify",
         value_enum,
         default_value_t,
         hide_possible_values = true,
@@ -182,38 +181,37 @@ pub struct RealArgs {
     #[arg(long, value_name = "FILE", help_heading = "Launch")]
     pub hosts: Option<PathBuf>,
 
-    /// The command that starts a line of the shell on a host; without it ssh -o
-    /// BatchMode=yes, with a ServerAliveInterval according to --network-timeout
+    /// Remote shell command [default: ssh -o BatchMode=yes, with a ServerAliveInterval
+    /// from --network-timeout]
     #[arg(
         long,
         value_name = "COMMAND",
         verbatim_doc_comment,
         help_heading = "Launch"
     )]
-    pub ssh: Option<String>,
+    pub remote_shell: Option<String>,
 
     /// Where ranks connect, and how long that may take.
     #[command(flatten)]
     pub arrival: ArrivalArgs,
 
-    /// Stop so long after the start
+    /// Stop after this time
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
     pub until: Option<units::Duration>,
 
-    /// Options of what is printed.
+    /// Output options.
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Write a record of the run to this folder
+    /// Write a record of the run to this directory
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
 
-    /// Replace the record that the folder of --out holds
+    /// Replace an existing record in the directory of --out
     #[arg(long, requires = "out", help_heading = "Output")]
     pub force: bool,
 
-    /// Begin each line of the program's output with its rank; false to leave it as
-    /// it is
+    /// Prefix each line of program output with the rank; false = no prefix
     #[arg(
         verbatim_doc_comment,
         long,
@@ -226,21 +224,20 @@ pub struct RealArgs {
         hide_possible_values = true,
         help_heading = "Output"
     )]
-    pub prefix: bool,
+    pub prefix_rank: bool,
 
-    /// When the lines of a rank are printed: now, or end (when the rank ends, so that
-    /// printing takes no time from what is measured; a rank that is killed takes its
-    /// lines with it)
+    /// Output mode: now, or at-end (buffered until the rank ends, so that printing does not
+    /// disturb measurements; the lines of a killed rank are lost)
     #[arg(
-        long,
-        value_name = "now|end",
+        long = "output",
+        value_name = "now|at-end",
         value_enum,
         default_value_t,
         hide_possible_values = true,
         verbatim_doc_comment,
         help_heading = "Output"
     )]
-    pub print: PrintArg,
+    pub output_mode: OutputArg,
 
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGUMENTS OF APP", hide = true)]
@@ -256,7 +253,7 @@ pub(crate) fn run(
 ) -> ExitCode {
     if !program.has_ranks() {
         return status::refuse(format_args!(
-            "{name} is an actor program, which only a simulation can run: expected a program of ranks, an async fn of mpi::Comm"
+            "{name} is an actor program and can only be simulated: expected an async fn of mpi::Comm"
         ));
     }
     if let Err(wrong) = check(args) {
@@ -318,7 +315,7 @@ fn be_placed(
         Err(code) => return code,
     };
     let told = (name.to_owned(), args.clone(), arguments.to_vec());
-    let finished = real::run_placed(program, &options(args, args.prefix), place, launch, {
+    let finished = real::run_placed(program, &options(args, args.prefix_rank), place, launch, {
         move |run| {
             let (name, args, arguments) = told;
             tell(&name, run, &args, &arguments).into()
@@ -339,16 +336,16 @@ fn options(args: &RealArgs, prefix: bool) -> RankOptions {
         },
         startup: args.arrival.patience(),
         compute: match args.compute {
-            ComputeArg::Burn => Compute::Burn,
+            ComputeArg::Spin => Compute::Spin,
             ComputeArg::Sleep => Compute::Sleep,
         },
         flop_per_s: args.host_speed.flop_per_s(),
-        pin: args.pin,
+        bind_to_core: args.bind_to_core,
         log: args.output.log.clone(),
         prefix,
-        print: match args.print {
-            PrintArg::Now => Print::Now,
-            PrintArg::End => Print::AtEnd,
+        print: match args.output_mode {
+            OutputArg::Now => OutputMode::Now,
+            OutputArg::AtEnd => OutputMode::AtEnd,
         },
         revision: REVISION.to_owned(),
     }
@@ -384,8 +381,8 @@ fn settings(args: &RealArgs, starts: LaunchMode, ours: bool) -> Result<LaunchOpt
             .as_ref()
             .map(|until| Duration::from_secs_f64(until.as_secs())),
         on_loss: match args.on_loss {
-            OnLossArg::End => FailurePolicy::End,
-            OnLossArg::Tell => FailurePolicy::Tell,
+            OnLossArg::Abort => FailurePolicy::Abort,
+            OnLossArg::Notify => FailurePolicy::Notify,
         },
         stop,
     })
@@ -405,7 +402,7 @@ fn launch(name: &str, args: &RealArgs, arguments: &[OsString]) -> ExitCode {
         Err(code) => return code,
     };
     let mut lines = Lines {
-        prefix: args.prefix,
+        prefix: args.prefix_rank,
         is_json: args.output.format == Format::Json,
         problem: None,
     };
@@ -448,12 +445,12 @@ fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<LaunchM
         return Err(format!("{host}: expected the name of a host"));
     }
     let ssh = args
-        .ssh
+        .remote_shell
         .clone()
         .unwrap_or_else(|| ssh(args.arrival.silence()));
     let ssh: Vec<OsString> = ssh.split_whitespace().map(OsString::from).collect();
     if ssh.is_empty() {
-        return Err("--ssh is empty: expected a command, such as ssh".to_owned());
+        return Err("--remote-shell is empty: expected a command, such as ssh".to_owned());
     }
     let folder = std::env::current_dir().map_err(|error| format!("no current folder: {error}"))?;
     Ok(real::over_ssh(&hosts, &ssh, &folder, &command))
@@ -568,11 +565,11 @@ fn problem(run: &RealRun, args: &RealArgs) -> Option<String> {
     match &run.outcome {
         RealOutcome::Finished | RealOutcome::Unheard => None,
         RealOutcome::Failed(failure) => Some(format!("error: {failure}")),
-        RealOutcome::Interrupted => Some("interrupted: all ranks were stopped".to_owned()),
+        RealOutcome::Interrupted => Some("interrupted; all ranks terminated".to_owned()),
         RealOutcome::Limit => {
             let until = args.until.as_ref().map(ToString::to_string);
             let until = until.unwrap_or_default();
-            Some(format!("stopped by --until {until}: no verdict"))
+            Some(format!("stopped at the limit --until {until}"))
         }
         RealOutcome::Missing {
             ranks,
@@ -589,7 +586,7 @@ fn problem(run: &RealRun, args: &RealArgs) -> Option<String> {
                 .as_ref()
                 .map_or_else(String::new, |text| format!("; {text}"));
             Some(format!(
-                "error: {what} {} {verb} not come within {}{complaint}",
+                "error: {what} {} {verb} not connected within {}{complaint}",
                 text.join(", "),
                 summary::seconds(waited.as_secs_f64())
             ))

@@ -84,7 +84,7 @@ impl ScheduleFile {
         if !job.args.output.quiet {
             let steps = summary::count(schedule.0.len() as u64, "step");
             status::note(format_args!(
-                "the schedule has {steps}; again with\n  {command}"
+                "the schedule has {steps}; replay with\n  {command}"
             ));
         }
         Ok(())
@@ -118,7 +118,7 @@ fn command(job: &Job, checked: &Checked<'_>, file: &files::Output) -> String {
     }
     command.push_str(&send_mode_option(checked.options.send_mode));
     if checked.has_timeouts {
-        command.push_str(" --timeouts");
+        command.push_str(" --explore-timeouts");
     }
     let _ = write!(command, " --replay {}", quoted(&file.to_string()));
     if !job.args.arguments.is_empty() {

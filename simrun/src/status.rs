@@ -39,7 +39,7 @@ pub fn warn(message: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "warning: {message}");
 }
 
-/// Prints a warning per note to standard error, such as what is not carried over from SimGrid's
+/// Prints a warning per note to standard error, such as an unsupported element of SimGrid's
 /// XML.
 pub fn warn_all(notes: &[impl fmt::Display]) {
     for note in notes {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use platform::{NetworkModel, Platform};
 use real::RealRecord;
-use run::{ConnectionTotals, ConnectionWait, Options, Record, Run, SendMode};
+use run::{ConnectionTotals, Options, Record, Run, SendMode, Stall};
 use sim_core::{Limit, Outcome, Report, Time};
 
 use crate::Size;
@@ -42,12 +42,12 @@ pub(crate) fn text(run: &Run, record: &Record) -> String {
     if let Some(connections) = &record.connections {
         let _ = write!(text, "\n  {}", connected(connections));
     }
-    for wait in record.waits.iter().take(WAITS_MAX) {
+    for wait in record.stalls.iter().take(WAITS_MAX) {
         let _ = write!(text, "\n  {}", waited(wait, record.simulated_s));
     }
-    let rest = record.waits.len().saturating_sub(WAITS_MAX);
+    let rest = record.stalls.len().saturating_sub(WAITS_MAX);
     if rest > 0 {
-        let _ = write!(text, "\n  and {rest} more waits");
+        let _ = write!(text, "\n  and {rest} more");
     }
     text
 }
@@ -57,7 +57,7 @@ pub(crate) fn real(record: &RealRecord, how: &str) -> String {
     let ended = match record.outcome {
         "limit" => "was stopped by a limit",
         "interrupted" => "was interrupted",
-        "missing" => "did not start",
+        "startup_timeout" => "did not start",
         other => other,
     };
     let mut text = format!(
@@ -82,15 +82,15 @@ pub(crate) fn real(record: &RealRecord, how: &str) -> String {
 /// Returns the counts of connections; those that are 0 are left out, but for the first two.
 fn connected(totals: &ConnectionTotals) -> String {
     let mut text = format!(
-        "ends of connections: {} opened, {} closed",
+        "connection endpoints: {} opened, {} closed",
         totals.opened, totals.closed
     );
     for (number, what) in [
-        (totals.reopened, "opened again"),
+        (totals.reopened, "reopened"),
         (totals.refused, "refused"),
-        (totals.discarded, "discarded"),
-        (totals.evicted, "closed for want of descriptors"),
-        (totals.idle, "closed when idle"),
+        (totals.simultaneous_open_lost, "lost to a simultaneous open"),
+        (totals.evicted, "evicted (descriptor limit)"),
+        (totals.idle_closed, "closed after the idle timeout"),
         (totals.broken, "broken"),
     ] {
         if number > 0 {
@@ -100,19 +100,19 @@ fn connected(totals: &ConnectionTotals) -> String {
     text
 }
 
-/// So many connections that waited are listed.
+/// Maximum number of stalls that are listed.
 const WAITS_MAX: usize = 3;
 
 /// Returns the waiting times of ranks, with the share of the whole time.
-fn waited(wait: &ConnectionWait, simulated_s: f64) -> String {
-    let ConnectionWait {
+fn waited(wait: &Stall, simulated_s: f64) -> String {
+    let Stall {
         rank,
         peer,
-        what,
+        resource,
         seconds,
     } = wait;
     let share = 100.0 * seconds / simulated_s;
-    match *what {
+    match *resource {
         "connection" => {
             format!("rank {rank} waited {share:.0} % for the connection to rank {peer}")
         }
@@ -130,7 +130,7 @@ const fn ended(outcome: &Outcome) -> &'static str {
         Outcome::Failed(_) | Outcome::ForeignFuture(_) => "failed",
         Outcome::Limit(_) => "was stopped by a limit",
         Outcome::Interrupted | Outcome::Stopped => "was interrupted",
-        Outcome::BadInput(_) => "was refused",
+        Outcome::BadInput(_) => "was rejected (invalid input)",
     }
 }
 
@@ -141,46 +141,40 @@ pub(crate) fn problem(report: &Report) -> Option<String> {
         Outcome::Deadlock(graph) => {
             let blocked = count(graph.blocked.len() as u64, "rank or actor");
             let graph = graph.to_string();
-            format!(
-                "error: deadlock: {blocked} can never go on\n{}",
-                graph.trim_end()
-            )
+            format!("error: deadlock: {blocked} blocked\n{}", graph.trim_end())
         }
         Outcome::Failed(failure) | Outcome::ForeignFuture(failure) => format!("error: {failure}"),
         Outcome::Limit(Limit::Time(time)) => {
             let time = seconds(time.as_secs());
-            format!("stopped by --until at {time}: no verdict")
+            format!("stopped at the limit --until {time}")
         }
         Outcome::Limit(Limit::Events(events)) => {
             let events = count(*events, "event");
-            format!("stopped by --max-events after {events}: no verdict")
+            format!("stopped at the limit --max-events after {events}")
         }
         Outcome::Limit(Limit::Overflow(date)) => format!(
             "stopped by a time overflow at {:e} s: the next event lies there, and simulated time ends at {:e} s; \
-             expected shorter latencies, faster links and hosts, or less work: no verdict",
+             expected shorter latencies, faster links and hosts, or less work",
             date.as_secs(),
             Time::HORIZON.as_secs()
         ),
         Outcome::Limit(Limit::RealTime(allowed)) => format!(
-            "stopped by --max-time after {} at {} simulated: no verdict",
+            "stopped at the limit --max-time after {} at {} simulated",
             rounded(*allowed),
             seconds(report.time.as_secs())
         ),
         Outcome::Limit(Limit::Busy(allowed)) => format!(
-            "stopped by --max-busy after {} at {} simulated: no verdict",
+            "stopped at the limit --max-busy after {} at {} simulated",
             rounded(*allowed),
             seconds(report.time.as_secs())
         ),
         Outcome::Limit(Limit::Standstill(polls)) => format!(
-            "stopped by --until at {}: simulated time stands still, {} at this date: no verdict",
+            "stopped by --until at {}: simulated time does not advance, {} at this timestamp",
             seconds(report.time.as_secs()),
             count(*polls, "step")
         ),
         Outcome::Limit(Limit::Memory(more)) => {
-            format!(
-                "out of memory: {} more could not be had: no verdict",
-                Size(*more)
-            )
+            format!("out of memory: cannot allocate {} more", Size(*more))
         }
         Outcome::Interrupted | Outcome::Stopped => format!(
             "interrupted at {} simulated, after {}: the results are those computed so far",
@@ -197,12 +191,12 @@ pub(crate) fn parameters(platform: &Platform, options: &Options, args: &RunArgs)
         .ranks
         .unwrap_or_else(|| options.mapping.default_ranks(platform.host_count()));
     let sends = match options.send_mode {
-        None => "as the platform says".to_owned(),
+        None => "platform default".to_owned(),
         Some(SendMode::Eager) => "all eager".to_owned(),
         Some(SendMode::Mixed) => "buffered or not".to_owned(),
         Some(SendMode::Rendezvous) => "all by rendezvous".to_owned(),
         Some(SendMode::Threshold(bytes)) => {
-            format!("eager below {}, rendezvous from there on", Size(bytes))
+            format!("eager below {}, then rendezvous", Size(bytes))
         }
     };
     let payload = if options.phantom {
@@ -282,10 +276,10 @@ mod tests {
 
     #[test]
     fn waits_read_well() {
-        let wait = |what| ConnectionWait {
+        let wait = |what| Stall {
             rank: 3,
             peer: 0,
-            what,
+            resource: what,
             seconds: 0.41,
         };
         assert_eq!(
@@ -298,10 +292,10 @@ mod tests {
 
     #[test]
     fn connections_read_well() {
-        let wait = ConnectionWait {
+        let wait = Stall {
             rank: 3,
             peer: 0,
-            what: "connection",
+            resource: "connection",
             seconds: 0.12,
         };
         let text = "rank 3 waited 12 % for the connection to rank 0";
@@ -310,10 +304,11 @@ mod tests {
             opened: 8,
             closed: 8,
             reopened: 2,
-            discarded: 1,
+            simultaneous_open_lost: 1,
             ..ConnectionTotals::default()
         };
-        let text = "ends of connections: 8 opened, 8 closed, 2 opened again, 1 discarded";
+        let text =
+            "connection endpoints: 8 opened, 8 closed, 2 reopened, 1 lost to a simultaneous open";
         assert_eq!(connected(&totals), text);
     }
 

@@ -1,4 +1,4 @@
-//! The options of real runs over TCP, the same for every command that starts ranks.
+//! Options of real runs over TCP, for every command that starts ranks.
 
 use std::ffi::OsString;
 
@@ -8,15 +8,13 @@ use real::{Backend, congestion_control};
 /// Options of sockets.
 #[derive(Args, Clone, Debug)]
 pub struct TcpArgs {
-    /// How the sockets between ranks control congestion, such as cubic or reno; without
-    /// it as the system says
+    /// TCP congestion control, for example cubic or reno [default: system setting]
     #[arg(long, value_name = "NAME", help_heading = "TCP", verbatim_doc_comment)]
     pub tcp_congestion: Option<String>,
 }
 
 impl TcpArgs {
-    /// Returns what is wrong with these options where `backend` carries the messages, which is not
-    /// TCP.
+    /// Checks that no option of TCP is given together with another `backend`.
     ///
     /// # Errors
     /// If one was given.
@@ -28,10 +26,10 @@ impl TcpArgs {
         })
     }
 
-    /// Returns what sockets of this machine, where ranks are to run, cannot do.
+    /// Checks that the sockets of this machine support these options.
     ///
     /// # Errors
-    /// That, and what they can.
+    /// An option that they do not support, and the supported values.
     pub fn check_here(&self) -> Result<(), String> {
         let Some(name) = &self.tcp_congestion else {
             return Ok(());

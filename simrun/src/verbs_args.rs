@@ -1,7 +1,7 @@
-//! The options of real runs over an adapter, the same for every command that starts ranks.
+//! Options of real runs over an InfiniBand or RoCE adapter, for every command that starts ranks.
 //!
-//! Without the feature `verbs` they are read and told of all the same, so that the answer is what
-//! is missing and not an unknown option.
+//! Without the feature `verbs` they are accepted and shown all the same, so that the error names
+//! the missing feature and not an unknown option.
 
 use std::ffi::OsString;
 
@@ -11,15 +11,15 @@ use real::Backend;
 use crate::size::Size;
 
 /// Message of programs that were built without verbs.
-pub const NO_VERBS: &str = "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature simrun/verbs, as `cargo build --release -p simrun-tools --features verbs` makes for measuring; docs/verbs.md tells which system libraries that needs";
+pub const NO_VERBS: &str = "--backend verbs: this program was built without verbs: expected tcp, or a build with the feature simrun/verbs, as `cargo build --release -p simrun-tools --features verbs` makes for measuring; docs/verbs.md lists the system libraries that it needs";
 
 /// Transport of long messages over an adapter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum RendezvousArg {
-    /// The sender writes.
+    /// RDMA WRITE by the sender.
     #[default]
     Write,
-    /// The receiver reads.
+    /// RDMA READ by the receiver.
     Read,
 }
 
@@ -36,7 +36,7 @@ impl RendezvousArg {
 /// Options of an adapter.
 #[derive(Args, Clone, Debug)]
 pub struct VerbsArgs {
-    /// Adapter, as ibv_devices lists them; without it the first one
+    /// Adapter, as listed by ibv_devices [default: the first one]
     #[arg(long, value_name = "NAME", help_heading = "Verbs")]
     pub device: Option<String>,
 
@@ -50,17 +50,17 @@ pub struct VerbsArgs {
     )]
     pub port: u8,
 
-    /// Which of the port's global identifiers; without it the first of RoCE v2 over
-    /// IPv4, else of RoCE v2, else the first
+    /// GID index [default: the first of RoCE v2 over IPv4, else the first of RoCE v2,
+    /// else 0]
     #[arg(long, value_name = "N", help_heading = "Verbs", verbatim_doc_comment)]
     pub gid_index: Option<u8>,
 
-    /// Largest payload of the network's packets: 256, 512, 1024, 2048 or 4096 bytes;
-    /// without it what both ports can
+    /// Path MTU in bytes: 256, 512, 1024, 2048 or 4096 [default: the largest that both
+    /// ports support]
     #[arg(long, value_name = "BYTES", value_parser = path_mtu, help_heading = "Verbs", verbatim_doc_comment)]
     pub path_mtu: Option<u32>,
 
-    /// How long to wait for an acknowledgement: 4.096 us times 2^N, 0 for ever
+    /// Acknowledgement timeout: 4.096 us * 2^N; 0 = infinite
     #[arg(
         long,
         value_name = "N",
@@ -70,7 +70,7 @@ pub struct VerbsArgs {
     )]
     pub ack_timeout: u8,
 
-    /// How often to send again what was not acknowledged
+    /// Retry count (retry_cnt)
     #[arg(
         long,
         value_name = "N",
@@ -78,10 +78,10 @@ pub struct VerbsArgs {
         value_parser = clap::value_parser!(u8).range(0..8),
         help_heading = "Verbs"
     )]
-    pub retries: u8,
+    pub retry_count: u8,
 
-    /// How long messages travel: write (the sender writes them) or read (the receiver
-    /// reads them)
+    /// Transport of long messages: write (RDMA WRITE by the sender) or read (RDMA READ by
+    /// the receiver)
     #[arg(
         long,
         value_name = "write|read",
@@ -93,8 +93,8 @@ pub struct VerbsArgs {
     )]
     pub rendezvous: RendezvousArg,
 
-    /// How often to send again what met no posted receive; 7 for ever. Credits see to it
-    /// that there always is one
+    /// RNR retry count (rnr_retry); 7 = infinite. Flow control by credits makes sure that
+    /// a receive is always posted
     #[arg(
         long,
         value_name = "N",
@@ -103,10 +103,10 @@ pub struct VerbsArgs {
         help_heading = "Verbs",
         verbatim_doc_comment
     )]
-    pub rnr_retries: u8,
+    pub rnr_retry: u8,
 
-    /// How long the other side waits before that: a place in the table of the InfiniBand
-    /// specification, 12 for 0.64 ms
+    /// Minimum RNR NAK timer (min_rnr_timer): an index of the table in the InfiniBand
+    /// specification; 12 = 0.64 ms
     #[arg(
         long,
         value_name = "N",
@@ -115,9 +115,9 @@ pub struct VerbsArgs {
         help_heading = "Verbs",
         verbatim_doc_comment
     )]
-    pub rnr_timer: u8,
+    pub min_rnr_timer: u8,
 
-    /// Reads of a connection that may be under way; less if an adapter can do less
+    /// Maximum outstanding RDMA READs per connection (max_rd_atomic)
     #[arg(
         long,
         value_name = "N",
@@ -125,9 +125,9 @@ pub struct VerbsArgs {
         value_parser = clap::value_parser!(u8).range(1..),
         help_heading = "Verbs"
     )]
-    pub reads: u8,
+    pub max_rd_atomic: u8,
 
-    /// Packets to a rank that it has not used up; for each there are two receives
+    /// Credits per connection; two receives are posted for each
     #[arg(
         long,
         value_name = "N",
@@ -137,7 +137,7 @@ pub struct VerbsArgs {
     )]
     pub credits: u32,
 
-    /// Those of the credits that only control packets may use
+    /// Credits reserved for control packets
     #[arg(
         long,
         value_name = "N",
@@ -147,7 +147,7 @@ pub struct VerbsArgs {
     )]
     pub reserved_credits: u32,
 
-    /// Packet buffers of a rank for what it sends and is not inline
+    /// Send buffers per rank (for packets not sent inline)
     #[arg(
         long,
         value_name = "N",
@@ -157,7 +157,7 @@ pub struct VerbsArgs {
     )]
     pub send_buffers: u32,
 
-    /// Requests outstanding on the send queue of a connection
+    /// Send queue depth (max_send_wr)
     #[arg(
         long,
         value_name = "N",
@@ -165,10 +165,10 @@ pub struct VerbsArgs {
         value_parser = clap::value_parser!(u32).range(2..=65536),
         help_heading = "Verbs"
     )]
-    pub send_queue: u32,
+    pub send_queue_depth: u32,
 
-    /// Completions that a completion queue can hold; when its connections could fill one,
-    /// another is made
+    /// Completion queue depth; when the connections of a queue could overflow it, another
+    /// queue is created
     #[arg(
         long,
         value_name = "N",
@@ -177,9 +177,9 @@ pub struct VerbsArgs {
         help_heading = "Verbs",
         verbatim_doc_comment
     )]
-    pub completion_queue: u32,
+    pub cq_depth: u32,
 
-    /// One of so many requests of which nobody has to know the end is signalled
+    /// Signal one of every N send requests
     #[arg(
         long,
         value_name = "N",
@@ -189,8 +189,8 @@ pub struct VerbsArgs {
     )]
     pub signal_every: u32,
 
-    /// Packets up to so many bytes, with their head, are given to the adapter inline; less
-    /// if it can do less
+    /// Maximum inline size in bytes, header included (max_inline_data); reduced to the
+    /// adapter's limit
     #[arg(
         long,
         value_name = "BYTES",
@@ -199,9 +199,9 @@ pub struct VerbsArgs {
         help_heading = "Verbs",
         verbatim_doc_comment
     )]
-    pub inline: u32,
+    pub max_inline: u32,
 
-    /// Registrations of messages that are kept after they have left; 0 for none
+    /// Registration cache entries; 0 = no cache
     #[arg(
         long,
         value_name = "N",
@@ -209,19 +209,19 @@ pub struct VerbsArgs {
         value_parser = clap::value_parser!(u32).range(0..=1_048_576),
         help_heading = "Verbs"
     )]
-    pub cached_regions: u32,
+    pub reg_cache_entries: u32,
 
-    /// The most bytes of them
+    /// Registration cache size in bytes
     #[arg(
         long,
         value_name = "SIZE",
         default_value = "64MiB",
         help_heading = "Verbs"
     )]
-    pub cached_bytes: Size,
+    pub reg_cache_size: Size,
 
-    /// Long messages up to this size are copied through memory that stays registered,
-    /// where their own is not
+    /// Use bounce buffers for rendezvous messages up to this size whose memory is not
+    /// registered
     #[arg(
         long,
         value_name = "SIZE",
@@ -229,7 +229,7 @@ pub struct VerbsArgs {
         help_heading = "Verbs",
         verbatim_doc_comment
     )]
-    pub copied: Size,
+    pub bounce_max: Size,
 }
 
 fn path_mtu(text: &str) -> Result<u32, String> {
@@ -239,19 +239,19 @@ fn path_mtu(text: &str) -> Result<u32, String> {
     }
 }
 
-/// No packet over an adapter is longer: each connection has receives for many of that length.
+/// Maximum packet size over an adapter, in bytes: each connection posts receives of that size.
 #[cfg(feature = "verbs")]
 const PACKET_MAX: u64 = 1 << 20;
 
 impl VerbsArgs {
-    /// Returns contradictions among these options, by their names.
+    /// Checks these options for contradictions.
     ///
     /// # Errors
-    /// That, and what is expected.
+    /// A text that names the options.
     pub fn check(&self) -> Result<(), String> {
         if self.reserved_credits >= self.credits {
             return Err(format!(
-                "--reserved-credits {} of --credits {}: expected fewer, so that there are some for messages",
+                "--reserved-credits {} must be less than --credits {}",
                 self.reserved_credits, self.credits
             ));
         }
@@ -278,13 +278,13 @@ impl VerbsArgs {
             credits: self.credits,
             reserved: self.reserved_credits,
             send_buffers: self.send_buffers,
-            send_queue: self.send_queue,
-            completion_queue: self.completion_queue,
+            send_queue_depth: self.send_queue_depth,
+            cq_depth: self.cq_depth,
             signal_every: self.signal_every,
-            inline: self.inline,
-            cached_regions: self.cached_regions as usize,
-            cached_bytes: self.cached_bytes.0,
-            copied: self.copied.0,
+            max_inline: self.max_inline,
+            reg_cache_entries: self.reg_cache_entries as usize,
+            reg_cache_size: self.reg_cache_size.0,
+            bounce_max: self.bounce_max.0,
             ..mpi_verbs::Options::default()
         };
         let connection = &mut options.connection;
@@ -292,10 +292,10 @@ impl VerbsArgs {
         connection.gid_index = self.gid_index;
         connection.path_mtu = self.path_mtu.and_then(rdma::Mtu::from_bytes);
         connection.timeout = self.ack_timeout;
-        connection.retry_cnt = self.retries;
-        connection.rnr_retry = self.rnr_retries;
-        connection.min_rnr_timer = self.rnr_timer;
-        connection.max_rd_atomic = self.reads;
+        connection.retry_cnt = self.retry_count;
+        connection.rnr_retry = self.rnr_retry;
+        connection.min_rnr_timer = self.min_rnr_timer;
+        connection.max_rd_atomic = self.max_rd_atomic;
         Some(Backend::Verbs {
             device: self.device.clone(),
             options,
@@ -320,26 +320,26 @@ impl VerbsArgs {
             add("--path-mtu", &bytes);
         }
         add("--ack-timeout", &self.ack_timeout);
-        add("--retries", &self.retries);
+        add("--retry-count", &self.retry_count);
         add("--rendezvous", &self.rendezvous.name());
-        add("--rnr-retries", &self.rnr_retries);
-        add("--rnr-timer", &self.rnr_timer);
-        add("--reads", &self.reads);
+        add("--rnr-retry", &self.rnr_retry);
+        add("--min-rnr-timer", &self.min_rnr_timer);
+        add("--max-rd-atomic", &self.max_rd_atomic);
         add("--credits", &self.credits);
         add("--reserved-credits", &self.reserved_credits);
         add("--send-buffers", &self.send_buffers);
-        add("--send-queue", &self.send_queue);
-        add("--completion-queue", &self.completion_queue);
+        add("--send-queue-depth", &self.send_queue_depth);
+        add("--cq-depth", &self.cq_depth);
         add("--signal-every", &self.signal_every);
-        add("--inline", &self.inline);
-        add("--cached-regions", &self.cached_regions);
-        add("--cached-bytes", &self.cached_bytes);
-        add("--copied", &self.copied);
+        add("--max-inline", &self.max_inline);
+        add("--reg-cache-entries", &self.reg_cache_entries);
+        add("--reg-cache-size", &self.reg_cache_size);
+        add("--bounce-max", &self.bounce_max);
         arguments
     }
 }
 
-/// Whether there is an adapter that these options name; what is missing, if there is none.
+/// Checks that the adapter of these options exists.
 ///
 /// # Errors
 /// Advice for the user.
@@ -380,9 +380,9 @@ mod tests {
 
     #[test]
     fn what_is_handed_on_is_what_was_given() {
-        let given = "--device rxe0 --port 2 --gid-index 3 --path-mtu 1024 --ack-timeout 14 --retries 2 --rendezvous read --rnr-retries 3 \
-            --rnr-timer 9 --reads 4 --credits 50 --reserved-credits 5 --send-buffers 20 --send-queue 30 --completion-queue 500 --signal-every 7 \
-            --inline 64 --cached-regions 3 --cached-bytes 1MiB --copied 20KiB";
+        let given = "--device rxe0 --port 2 --gid-index 3 --path-mtu 1024 --ack-timeout 14 --retry-count 2 --rendezvous read --rnr-retry 3 \
+            --min-rnr-timer 9 --max-rd-atomic 4 --credits 50 --reserved-credits 5 --send-buffers 20 --send-queue-depth 30 --cq-depth 500 --signal-every 7 \
+            --max-inline 64 --reg-cache-entries 3 --reg-cache-size 1MiB --bounce-max 20KiB";
         let words: Vec<OsString> = given.split_whitespace().map(OsString::from).collect();
         let handed = read(given).unwrap().as_arguments();
         assert_eq!(handed, words);
@@ -394,19 +394,19 @@ mod tests {
             "--port 0",
             "--path-mtu 1500",
             "--ack-timeout 32",
-            "--retries 8",
-            "--rnr-retries 8",
-            "--rnr-timer 32",
-            "--reads 0",
+            "--retry-count 8",
+            "--rnr-retry 8",
+            "--min-rnr-timer 32",
+            "--max-rd-atomic 0",
             "--credits 1",
             "--reserved-credits 0",
             "--send-buffers 0",
-            "--send-queue 1",
-            "--completion-queue 0",
+            "--send-queue-depth 1",
+            "--cq-depth 0",
             "--signal-every 0",
-            "--inline 100000",
-            "--cached-regions many",
-            "--cached-bytes 1MX",
+            "--max-inline 100000",
+            "--reg-cache-entries many",
+            "--reg-cache-size 1MX",
         ] {
             let error = read(wrong).unwrap_err();
             let option = wrong.split(' ').next().unwrap();
@@ -414,7 +414,7 @@ mod tests {
         }
         let error = read("--credits 8").unwrap().check().unwrap_err();
         assert!(
-            error.starts_with("--reserved-credits 8 of --credits 8: expected fewer"),
+            error.starts_with("--reserved-credits 8 must be less than --credits 8"),
             "{error}"
         );
         assert_eq!(read("").unwrap().check(), Ok(()));

@@ -1,11 +1,12 @@
-//! Start, waiting and communication of ranks of a measurement: the options that `measure` and
-//! `compare` share, because what was calibrated one way holds for programs that run the same way.
+//! Startup, wait mode and transport of the ranks of a measurement: the options that `measure` and
+//! `compare` share, because a calibration is valid only for programs that run with the same
+//! options.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
-use real::{Compute, Connecting, Place, Print, RankOptions};
+use real::{Compute, Connecting, OutputMode, Place, RankOptions};
 use run::LogFilter;
 
 use crate::REVISION;
@@ -15,10 +16,10 @@ use crate::size::Size;
 use crate::tcp_args::TcpArgs;
 use crate::verbs_args::{NO_VERBS, VerbsArgs, look_for_device};
 
-/// A network that is really there.
+/// A real back end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum Network {
-    /// Sockets.
+    /// TCP sockets.
     #[default]
     Tcp,
     /// An adapter for InfiniBand or RoCE.
@@ -35,11 +36,11 @@ impl Network {
     }
 }
 
-/// Returns how ranks come and wait.
+/// Options of startup, waiting and transport.
 #[derive(Args, Clone, Debug)]
 pub struct TransportArgs {
-    /// How a rank waits: block (asleep) or spin (looking again and again, for which each rank needs
-    /// a core)
+    /// Wait mode: block (sleep in the operating system) or spin (busy polling; needs a core per
+    /// rank)
     #[arg(
         long,
         value_name = "block|spin",
@@ -49,11 +50,11 @@ pub struct TransportArgs {
     )]
     pub wait: WaitArg,
 
-    /// Keep each rank to a core of its own
+    /// Bind each rank to its own core
     #[arg(long)]
-    pub pin: bool,
+    pub bind_to_core: bool,
 
-    /// From which size on messages go by rendezvous
+    /// Eager threshold
     #[arg(long, value_name = "SIZE", default_value = "16KiB")]
     pub eager_threshold: Size,
 
@@ -71,11 +72,11 @@ pub struct TransportArgs {
 }
 
 impl TransportArgs {
-    /// Returns the contradictions among these options, and what is missing, if anything is; ranks
-    /// find out themselves what their sockets can.
+    /// Checks these options for contradictions and for a missing adapter. Each rank checks its own
+    /// sockets.
     ///
     /// # Errors
-    /// That, and what to do about it.
+    /// The problem, and advice.
     pub fn check(&self, network: Network) -> Result<(), String> {
         match network {
             Network::Tcp => Ok(()),
@@ -89,7 +90,12 @@ impl TransportArgs {
     /// Lines of the file of samples.
     pub fn as_comments(&self, network: Network) -> String {
         let mut text = format!("# backend: {}\n", network.name());
-        let _ = writeln!(text, "# wait: {}\n# pinned: {}", self.wait_name(), self.pin);
+        let _ = writeln!(
+            text,
+            "# wait: {}\n# pinned: {}",
+            self.wait_name(),
+            self.bind_to_core
+        );
         if network == Network::Verbs {
             let device = self.verbs.device.as_deref().unwrap_or("the first one");
             let rendezvous = self.verbs.rendezvous.name();
@@ -98,7 +104,7 @@ impl TransportArgs {
         text
     }
 
-    /// Returns the way of waiting as a word.
+    /// Returns the name of the wait mode.
     pub const fn wait_name(&self) -> &'static str {
         match self.wait {
             WaitArg::Block => "block",
@@ -106,7 +112,7 @@ impl TransportArgs {
         }
     }
 
-    /// Returns the way in which ranks run.
+    /// Returns the options of a rank.
     ///
     /// # Errors
     /// If that network was not built.
@@ -125,17 +131,17 @@ impl TransportArgs {
                 ..Connecting::default()
             },
             startup: self.arrival.patience(),
-            compute: Compute::Burn,
+            compute: Compute::Spin,
             flop_per_s: 1e9,
-            pin: self.pin,
+            bind_to_core: self.bind_to_core,
             log: LogFilter::default(),
             prefix: false,
-            print: Print::Now,
+            print: OutputMode::Now,
             revision: REVISION.to_owned(),
         })
     }
 
-    /// The same way on the command line of `simrun measure`.
+    /// The same options on the command line of `simrun measure`.
     pub fn for_measure(&self, network: Network) -> Vec<OsString> {
         let mut arguments = self.as_arguments(network);
         arguments.push("--eager-threshold".into());
@@ -143,7 +149,7 @@ impl TransportArgs {
         arguments
     }
 
-    /// The same way on the command line of a program's `real`.
+    /// The same options on the command line of a program's `real`.
     pub fn for_real(&self, network: Network) -> Vec<OsString> {
         let mut arguments = self.as_arguments(network);
         arguments.push("--send-mode".into());
@@ -159,7 +165,7 @@ impl TransportArgs {
             self.wait_name().into(),
         ];
         arguments.extend(self.arrival.as_arguments());
-        arguments.extend(self.pin.then(|| OsString::from("--pin")));
+        arguments.extend(self.bind_to_core.then(|| OsString::from("--bind-to-core")));
         arguments.extend(match network {
             Network::Tcp => self.tcp.as_arguments(),
             Network::Verbs => self.verbs.as_arguments(),
@@ -168,8 +174,8 @@ impl TransportArgs {
     }
 }
 
-/// The place of this process among those that srun, mpirun or somebody else has started; `None` if
-/// it was started alone.
+/// Returns the rank of this process in an allocation of srun, mpirun or another launcher; `None` if
+/// it was started by itself.
 ///
 /// # Errors
 /// If another number of ranks was asked for than there are.
@@ -177,7 +183,7 @@ pub fn placed(ranks: Option<u32>) -> Result<Option<Place>, String> {
     let place = real::place(|name| std::env::var_os(name)?.into_string().ok());
     match (place, ranks) {
         (Some(place), Some(ranks)) if ranks != place.size => Err(format!(
-            "-n {ranks}, but {} has started {} ranks: expected no -n, or that number",
+            "-n {ranks} differs from the {} allocation of {} ranks",
             place.launcher, place.size
         )),
         (place, _) => Ok(place),

@@ -1,4 +1,4 @@
-//! `simrun calibrate`: from a file of measurements to a platform file and a report.
+//! `simrun calibrate`: fits a model to measurements; writes a platform file and a report.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -23,55 +23,55 @@ pub(crate) struct CalibrateCommand {
     /// The measurements: samples as CSV, or what an OSU benchmark or the PingPong of IMB printed
     measurements: PathBuf,
 
-    /// Where the platform file goes
+    /// Output platform file
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 
-    /// The folder for a report: a page, its figures as JSON, and pictures as SVG and PNG
+    /// Report directory: HTML page, JSON data, SVG and PNG pictures
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
 
-    /// For which network model
+    /// Network model to calibrate
     #[arg(long, value_enum, default_value_t = ModelArg::Flow)]
     model: ModelArg,
 
-    /// Cost of a rendezvous: in the tables, or by simulated control messages
-    #[arg(long, value_enum, default_value_t = HandshakeArg::InTable)]
-    handshake: HandshakeArg,
+    /// Rendezvous cost: included in the tables, or by simulated control messages
+    #[arg(long, value_enum, default_value_t = RendezvousCostArg::InTable)]
+    rendezvous_cost: RendezvousCostArg,
 
-    /// From which size on messages go by rendezvous, if it is known; a break of the fit too
+    /// Eager threshold, if known; also used as a breakpoint of the fit
     #[arg(long, value_name = "SIZE")]
     eager_threshold: Option<Size>,
 
-    /// A size at which another regime is known to begin; again for more
-    #[arg(long = "break", value_name = "SIZE")]
+    /// Known breakpoint; repeatable
+    #[arg(long = "breakpoint", value_name = "SIZE")]
     breaks: Vec<Size>,
 
-    /// Statistic that stands for all samples of a size
+    /// Statistic that summarizes the samples of a size
     #[arg(long, value_enum, default_value_t = StatisticArg::P10)]
     statistic: StatisticArg,
 
-    /// Let sizes that are far from their line count less
+    /// Reduce the weight of outliers (Huber weights)
     #[arg(long)]
-    robust: bool,
+    huber: bool,
 
     /// Number of hosts of the platform
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..))]
-    hosts: u32,
+    platform_hosts: u32,
 
-    /// The seed of drawing samples again, for the intervals
+    /// Seed of the bootstrap
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Refuse measurements that call for a warning
+    /// Fail on any warning
     #[arg(long)]
     strict: bool,
 
-    /// Exit with status 1 if the errors are larger: such as median=5%,worst=15%
+    /// Maximum errors, for example median=5%,worst=15%; exit with status 1 if exceeded
     #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
     require: Vec<Limit>,
 
-    /// The same for programs that were measured beside the ping-pongs (kernel ringN)
+    /// Maximum errors for the measured programs (kernel ringN)
     #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
     require_programs: Vec<Limit>,
 
@@ -82,16 +82,16 @@ pub(crate) struct CalibrateCommand {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ModelArg {
-    /// Latency and bandwidth with factors by size
+    /// Latency and bandwidth with size-dependent factors
     Flow,
-    /// The same for messages of SMPI: envelope, acknowledgements, window
+    /// SMPI model: factors, envelope bytes, crosstraffic, TCP window
     Smpi,
-    /// Overheads, gaps and a latency
+    /// LogGOPS parameters L, o, g, G, O, S
     Loggops,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum HandshakeArg {
+enum RendezvousCostArg {
     InTable,
     Simulated,
 }
@@ -151,17 +151,17 @@ impl CalibrateCommand {
             seed: self.seed,
             eager_threshold: self.eager_threshold.map(|size| size.0),
             breaks: self.breaks.iter().map(|size| size.0).collect(),
-            hosts: self.hosts,
+            hosts: self.platform_hosts,
             preset: match self.model {
                 ModelArg::Flow => Preset::Flow,
                 ModelArg::Smpi => Preset::Smpi,
                 ModelArg::Loggops => Preset::LogGops,
             },
-            handshake: match self.handshake {
-                HandshakeArg::InTable => Handshake::InTable,
-                HandshakeArg::Simulated => Handshake::Simulated,
+            handshake: match self.rendezvous_cost {
+                RendezvousCostArg::InTable => Handshake::InTable,
+                RendezvousCostArg::Simulated => Handshake::Simulated,
             },
-            robust: self.robust,
+            robust: self.huber,
         }
     }
 }

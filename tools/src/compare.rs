@@ -25,43 +25,42 @@ use crate::{command_line, statics};
 /// Subjects of a comparison.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CompareCommand {
-    /// The folder of a package, or a built program, that prints times such as "round 3: 12.5 us"
+    /// Package directory or executable; it must print times such as "round 3: 12.5 us"
     #[arg(value_name = "APP")]
     app: PathBuf,
 
-    /// The calibrated platform
+    /// Calibrated platform file
     #[arg(long, value_name = "FILE")]
     platform: PathBuf,
 
-    /// Transport of the messages in the real runs
+    /// Back end of the real runs
     #[arg(long, value_enum, default_value_t)]
     backend: Network,
 
-    /// Number of ranks; without it, as many as srun or mpirun has started
+    /// Number of ranks [default: the size of the allocation of srun or mpirun]
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = simrun::args::ranks)]
     ranks: Option<u32>,
 
-    /// Number of real runs of the program
+    /// Number of real runs
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
 
-    /// Sizes to compare, one after the other, in place of {size} in the program's arguments
+    /// Message sizes; each replaces {size} in the program arguments
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     sizes: Vec<Size>,
 
     #[command(flatten)]
     way: TransportArgs,
 
-    /// Take what was measured from this file instead of measuring
+    /// Read measured times from this file instead of measuring
     #[arg(long, value_name = "FILE")]
-    measured: Option<PathBuf>,
+    measured_times: Option<PathBuf>,
 
-    /// A folder for the predictions, which are written first, for what was measured, and for the
-    /// comparison
+    /// Output directory for predictions, measured times and comparison
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// The folder for a report: a page, its figures as JSON, and pictures as SVG and PNG
+    /// Report directory: HTML page, JSON data, SVG and PNG pictures
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
 
@@ -69,11 +68,11 @@ pub(crate) struct CompareCommand {
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 
-    /// Exit with status 1 if the errors as they are are larger: such as median=5%,worst=15%
+    /// Maximum errors, for example median=5%,worst=15%; exit with status 1 if exceeded
     #[arg(long, value_name = "LIMITS", value_delimiter = ',')]
     require: Vec<Limit>,
 
-    /// Exit with status 1 if an error is larger, such as 10%
+    /// Maximum error of any value, for example 10%; exit with status 1 if exceeded
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     max_error: Option<f64>,
 
@@ -126,11 +125,11 @@ pub(crate) fn run(command: &CompareCommand) -> ExitCode {
         Format::Json => status::print(comparison.as_json()),
     };
     let Some(errors) = comparison.errors(1.0) else {
-        return status::failed("nothing could be compared: expected a program that prints times");
+        return status::failed("no times to compare: the program must print times");
     };
     if let Some(most) = command.max_error.filter(|most| errors.worst > *most) {
         return status::failed(format_args!(
-            "the worst error is {:.2} %: at most {:.2} % were asked for",
+            "maximum error {:.2} % exceeds the limit of {:.2} %",
             100.0 * errors.worst,
             100.0 * most
         ));
@@ -152,20 +151,20 @@ fn plan(command: &CompareCommand) -> Result<Plan<'_>, String> {
         );
     }
     check_outputs(command).map_err(|error| error.to_string())?;
-    let place = match &command.measured {
+    let place = match &command.measured_times {
         Some(_) => None,
         None => way::placed(command.ranks)?,
     };
     let ranks = command.ranks.or(place.as_ref().map(|place| place.size));
     let ranks = ranks.ok_or("no number of ranks: expected -n N, such as -n 2")?;
-    if command.measured.is_none() {
+    if command.measured_times.is_none() {
         command.way.check(command.backend)?;
         if place.is_none() {
             command.way.tcp.check_here()?;
         }
     }
     let features: &[&str] = match command.backend {
-        Network::Verbs if command.measured.is_none() => &["simrun/verbs"],
+        Network::Verbs if command.measured_times.is_none() => &["simrun/verbs"],
         _ => &[],
     };
     let quiet = command.format == Format::Json;
@@ -187,7 +186,7 @@ const KEPT: [&str; 3] = ["predictions.csv", "measured.csv", "comparison.json"];
 fn check_outputs(command: &CompareCommand) -> Result<(), OutputError> {
     let kept = command.out.iter();
     let kept = kept.flat_map(|folder| KEPT.map(|name| folder.join(name)));
-    let inputs = [Some(&command.platform), command.measured.as_ref()];
+    let inputs = [Some(&command.platform), command.measured_times.as_ref()];
     let inputs = inputs.into_iter().flatten().map(PathBuf::as_path);
     for path in kept.chain(command.plot.clone()) {
         Output::new(&path)?.differs_from(inputs.clone())?;
@@ -202,7 +201,7 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
     let predicted = predicted(plan)?;
     let predictions = rounds_as_csv(&predicted);
     keep(command, KEPT[0], &predictions)?;
-    let (measured, now) = match &command.measured {
+    let (measured, now) = match &command.measured_times {
         Some(path) => {
             let text = text_of(path)?;
             let rounds = read_rounds(&path.display().to_string(), &text);
@@ -220,7 +219,7 @@ fn compared(plan: &Plan<'_>) -> Result<Comparison, String> {
         text_digest(&predictions),
         text_digest(&platform)
     ));
-    if command.measured.is_none() {
+    if command.measured_times.is_none() {
         comparison.notes.extend(other_way(plan, &facts));
     }
     let head = sentinels_as_comment(&now);
@@ -249,7 +248,7 @@ fn other_way(plan: &Plan<'_>, facts: &Facts) -> Vec<String> {
             && theirs != ours
         {
             notes.push(format!(
-                "the calibration has {key} {theirs}, and this is {ours} ({option}): it may not hold"
+                "{key} differs: calibrated with {theirs}, running with {ours} ({option}); predictions may be invalid"
             ));
         }
     };
@@ -351,7 +350,7 @@ fn measured(plan: &Plan<'_>) -> Result<Measured, String> {
         for (case, arguments) in command.cases() {
             let mut real = plan.start(&plan.program);
             // Each line that is printed at once wakes us, who take the processor of a rank then.
-            real.args(["real", "--prefix=false", "--print", "end", "-q"]);
+            real.args(["real", "--prefix-rank=false", "--output", "at-end", "-q"]);
             real.args(command.way.for_real(command.backend));
             if plan.place.is_none() {
                 real.args(["-n", &plan.ranks.to_string()]);
@@ -422,6 +421,6 @@ fn output(command: &mut Command) -> Result<String, String> {
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {
-        Err(format!("{name}: it ended with {}", output.status))
+        Err(format!("{name}: exited with {}", output.status))
     }
 }

@@ -33,7 +33,7 @@ impl Limit {
     fn missed(&self, errors: Option<&ErrorSummary>) -> Option<String> {
         let Some(errors) = errors else {
             return Some(format!(
-                "{} was required, and nothing could be predicted",
+                "{} was required, but there are no predictions",
                 self.name
             ));
         };
@@ -44,7 +44,7 @@ impl Limit {
         };
         (found > self.most).then(|| {
             format!(
-                "the {} error is {:.2} %: required were at most {:.2} %",
+                "{} error {:.2} % exceeds the limit of {:.2} %",
                 self.name,
                 100.0 * found,
                 100.0 * self.most

@@ -23,11 +23,11 @@ use simrun::{VERSION, quoted, status};
 #[derive(Parser)]
 #[command(name = "simrun", version = VERSION)]
 enum Tool {
-    /// Fit a network to measurements, and write it as a platform file
+    /// Fit a network model to measurements and write a platform file
     Calibrate(calibrate::CalibrateCommand),
-    /// Measure a network with ping-pongs, streams and their kin, for `calibrate`
+    /// Measure a network for `calibrate`
     Measure(measure::MeasureCommand),
-    /// Run a program for real, and tell how far its simulation is from that
+    /// Compare the simulation of a program with real runs
     Compare(compare::CompareCommand),
     /// Draw a figure or a platform as SVG or PNG
     Draw(draw::DrawCommand),

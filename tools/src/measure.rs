@@ -23,20 +23,19 @@ use crate::measure_real;
 /// A measurement: its subject, its device, and where the samples go.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MeasureCommand {
-    /// Transport of the messages
+    /// Back end
     #[arg(long, value_enum)]
     backend: Backend,
 
-    /// The platform to simulate, with --backend simulated
+    /// Platform file, for --backend simulated
     #[arg(long, value_name = "FILE")]
     platform: Option<PathBuf>,
 
-    /// Number of ranks, 2 by default; with more than 2 the others wait while two of them
-    /// ping-pong
+    /// Number of ranks [default: 2]; ranks beyond two are idle during the ping-pong
     #[arg(short = 'n', long = "ranks", value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(2..))]
     ranks: Option<u32>,
 
-    /// Where the samples go, as CSV
+    /// Output file for the samples (CSV)
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
@@ -51,7 +50,7 @@ pub(crate) struct MeasureCommand {
     pub(crate) session: Option<u32>,
 }
 
-/// Carrier of the messages.
+/// Back ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Backend {
     /// Sockets
@@ -65,39 +64,39 @@ enum Backend {
 /// Sizes, order and time.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PlanArgs {
-    /// Duration, with sizes and blocks to match: 30 s, 2 min or 10 min
+    /// Measurement effort: 30 s, 2 min or 10 min
     #[arg(long, value_enum, default_value_t = EffortArg::Standard)]
     effort: EffortArg,
 
-    /// The seed of sizes and their order
+    /// Seed of the sizes and their order
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Number of sessions; each starts all processes again
+    /// Number of sessions (restarts of all processes)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) sessions: u32,
 
-    /// Seconds of each session, instead of the effort's
+    /// Time limit of a session in seconds [default: by effort]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     time_limit: Option<f64>,
 
-    /// The largest message
+    /// Largest message size
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     max_size: Size,
 
-    /// Number of sizes that are fitted, instead of the effort's
+    /// Number of training sizes [default: by effort]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=10_000))]
     sizes: Option<u32>,
 
-    /// Number of held-out sizes, to be predicted, instead of the effort's
+    /// Number of held-out sizes [default: by effort]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=10_000))]
     held_out: Option<u32>,
 
-    /// A size is known well enough when half its 95 % interval is at most so many percent
+    /// Target half-width of the 95 % confidence interval, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0)]
-    target: f64,
+    target_precision: f64,
 
-    /// Measurements besides ping-pongs
+    /// Measurement kernels in addition to the ping-pong
     #[arg(
         long,
         value_enum,
@@ -107,8 +106,8 @@ pub(crate) struct PlanArgs {
     )]
     kernels: Vec<KernelArg>,
 
-    /// A size at which another regime is known to begin; again for more
-    #[arg(long = "break", value_name = "SIZE")]
+    /// Known breakpoint; repeatable
+    #[arg(long = "breakpoint", value_name = "SIZE")]
     breaks: Vec<Size>,
 }
 
@@ -131,11 +130,11 @@ enum KernelArg {
     Or,
     /// Where the eager threshold is
     Late,
-    /// Many to one, one to many, both ways at once
+    /// Contention: incast, outcast, bidirectional
     Sharing,
-    /// A token round all ranks, at the sizes that are held back (ringN)
+    /// Ring over all ranks at the held-out sizes (ringN)
     Ring,
-    /// Copies in memory
+    /// Memory copy bandwidth
     Copy,
 }
 
@@ -161,7 +160,7 @@ impl PlanArgs {
             sizes: self.sizes.unwrap_or(usual.sizes),
             held_out: self.held_out.unwrap_or(usual.held_out),
             size_max: self.max_size.0.max(1),
-            target: self.target / 100.0,
+            target: self.target_precision / 100.0,
             time_limit_s: self.time_limit.unwrap_or(usual.time_limit_s),
             kernels: Selection {
                 streams: has(KernelArg::Prtt),
@@ -241,7 +240,7 @@ pub(crate) fn finish(
                 return printed;
             }
             status::failed(format_args!(
-                "{}: there was no time for a ping-pong, which everything is fitted to: expected a longer --time-limit",
+                "{}: no ping-pong was measured within the time limit: increase --time-limit",
                 command.out.display()
             ))
         }
@@ -334,7 +333,7 @@ fn summary(sessions: &[Session], out: &Path) -> String {
             let _ = write!(text, "\nsession {number}: {note}");
         }
         if let Some(threshold) = session.eager_threshold {
-            let _ = write!(text, "\nsession {number}: rendezvous from {threshold} B on");
+            let _ = write!(text, "\nsession {number}: eager threshold {threshold} B");
         }
     }
     text

@@ -34,7 +34,11 @@ fn left(command: &MeasureCommand, session: u32) -> PathBuf {
 pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
     let ticket = match LaunchInfo::read(io::stdin().lock()) {
         Ok(ticket) => ticket,
-        Err(error) => return status::refuse(format_args!("no ticket on standard input: {error}")),
+        Err(error) => {
+            return status::refuse(format_args!(
+                "no launch information on standard input: {error}"
+            ));
+        }
     };
     let progress: Tell = Rc::new(|elapsed, left, what| {
         // A line of its own, which the launcher writes over the last one.
@@ -54,11 +58,11 @@ pub(crate) fn be_rank(command: &MeasureCommand, network: Network) -> ExitCode {
 /// One rank that somebody else has started, as srun and mpirun do. Rank 0 writes the samples.
 pub(crate) fn be_placed(command: &MeasureCommand, network: Network, place: &Place) -> ExitCode {
     if place.size < 2 {
-        return status::refuse("one rank has nobody to talk to: expected at least 2");
+        return status::refuse("at least 2 ranks are required");
     }
     if command.plan.sessions > 1 {
         return status::refuse(format_args!(
-            "--sessions {}: processes that {} has started cannot be started again: expected one session; measure into another file for the next",
+            "--sessions {}: processes started by {} cannot be restarted; use one session per file",
             command.plan.sessions, place.launcher
         ));
     }
@@ -162,7 +166,7 @@ fn launch(command: &MeasureCommand, starts: LaunchMode, stop: Arc<AtomicBool>) -
         arrival: command.way.arrival.patience(),
         silence: command.way.arrival.silence(),
         until: None,
-        on_loss: FailurePolicy::End,
+        on_loss: FailurePolicy::Abort,
         stop,
     }
 }
@@ -198,7 +202,7 @@ pub(crate) fn finished(run: &RealRun) -> Result<(), ExitCode> {
             let complaint = complaint.as_ref();
             let complaint = complaint.map_or_else(String::new, |text| format!("; {text}"));
             Err(status::refuse(format_args!(
-                "these ranks have not come: {}{complaint}",
+                "ranks not connected: {}{complaint}",
                 ranks.join(", ")
             )))
         }

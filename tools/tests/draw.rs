@@ -59,7 +59,7 @@ fn other_input_is_refused() {
         (
             &["-", "--out", "door.gif"],
             DOOR,
-            "error: door.gif: expected a name that ends with .svg or .png",
+            "error: door.gif: unknown extension: expected .svg or .png",
         ),
         (
             &["none.json", "--out", "-"],

@@ -50,7 +50,7 @@ pub struct CalibrateOptions {
     pub breaks: Vec<u64>,
     /// Number of hosts the platform gets.
     pub hosts: u32,
-    /// For which network model.
+    /// Network model to calibrate.
     pub preset: Preset,
     /// Where the cost of a rendezvous is.
     pub handshake: Handshake,
@@ -91,19 +91,17 @@ pub enum CalibrateError {
 impl fmt::Display for CalibrateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoPingPong(found) => write!(
-                f,
-                "no samples of kernel pp or ppi and set train, only {found}: expected ping-pongs to fit"
-            ),
-            Self::Needs(kernels) => write!(
-                f,
-                "no samples of kernels {kernels}: expected them for the model loggops"
-            ),
+            Self::NoPingPong(found) => {
+                write!(f, "no training samples of kernel pp or ppi (found {found})")
+            }
+            Self::Needs(kernels) => {
+                write!(f, "model loggops requires samples of kernels {kernels}")
+            }
             Self::Fit(error) => error.fmt(f),
             Self::Simulation(error) => error.fmt(f),
             Self::SelfCheck(kernel, size, error) => write!(
                 f,
-                "W-SELF: the simulated kernel {kernel} of {size} B differs from the fit by {:.2} %: expected at most 1 %",
+                "W-SELF: simulated {kernel} at {size} B deviates from the fit by {:.2} % (limit 1 %)",
                 100.0 * error
             ),
         }
@@ -240,7 +238,7 @@ impl Calibration {
     #[must_use]
     pub fn predictions(&self) -> (&'static str, &[Prediction]) {
         if self.validation.is_empty() {
-            ("sizes left out in turn", &self.cross_check.piecewise)
+            ("cross-validation sizes", &self.cross_check.piecewise)
         } else {
             ("unseen sizes", &self.validation)
         }
@@ -258,7 +256,7 @@ impl Calibration {
         let (smallest, largest) = self.fit.range();
         let (what, _) = self.predictions();
         let errors = self.errors().map_or_else(
-            || "Ping-pong: nothing could be predicted, there are too few sizes.".to_owned(),
+            || "Ping-pong: no predictions; too few sizes.".to_owned(),
             |errors| {
                 format!(
                     "Ping-pong at {} {what}: median error {:.1} %, p90 {:.1} %, worst {:.1} % at {} B ({}).",
@@ -302,7 +300,10 @@ impl Calibration {
         }
         let inside = |gap: (u64, u64)| gap.0 < size && size < gap.1;
         if let Some(place) = self.fit.breaks().iter().find(|place| inside(place.gap)) {
-            return format!("inside the gap of the break at {}", place.above);
+            return format!(
+                "within the uncertainty of the breakpoint at {}",
+                place.above
+            );
         }
         let at = self.fit.segment_of(size);
         let before = at

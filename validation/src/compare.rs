@@ -169,7 +169,7 @@ impl Comparison {
             };
             if measured.samples < FEW && measured.blocks < 10 {
                 notes.push(format!(
-                    "{} {:?}: only {} rounds in {} runs, expected 100 rounds or 10 runs",
+                    "{} {:?}: {} rounds in {} runs; at least 100 rounds or 10 runs are required",
                     one.case, one.what, measured.samples, measured.blocks
                 ));
             }
@@ -216,7 +216,7 @@ impl Comparison {
         let mut text = format!(
             "{:<16} {:<24} {:>7} {:>11} {:>7} {:>11} {:>11} {:>11} {:>8} {:>8}\n",
             "case",
-            "what",
+            "quantity",
             "rounds",
             "measured us",
             "95 %",
@@ -247,10 +247,7 @@ impl Comparison {
                 self.judged(figure)
             );
         }
-        for (name, factor) in [
-            ("as is", Some(1.0)),
-            ("after the common factor", self.factor),
-        ] {
+        for (name, factor) in [("as is", Some(1.0)), ("after rescaling", self.factor)] {
             if let Some((factor, errors)) = factor.and_then(|one| Some((one, self.errors(one)?))) {
                 let _ = writeln!(
                     text,
@@ -284,7 +281,7 @@ impl Comparison {
         } else {
             match self.band {
                 Some(band) if error <= band => "in the band",
-                Some(_) => "outside the band",
+                Some(_) => "outside the prediction band",
                 None => "",
             }
         }
@@ -301,7 +298,7 @@ impl Comparison {
         let figures = self.figures.iter().map(|figure| {
             json!({
                 "case": figure.case,
-                "what": figure.what,
+                "quantity": figure.what,
                 "rounds": figure.measured.samples,
                 "runs": figure.measured.blocks,
                 "measured_us": 1e6 * figure.measured.point.time_s,
@@ -315,7 +312,7 @@ impl Comparison {
             })
         });
         let value = json!({
-            "figures": figures.collect::<Vec<_>>(),
+            "values": figures.collect::<Vec<_>>(),
             "errors": errors(1.0),
             "factor": self.factor,
             "errors_rescaled": self.factor.map_or(Value::Null, errors),
@@ -355,12 +352,12 @@ impl Comparison {
         let line = |factor: f64| ends.map(|x| (x, factor * x)).to_vec();
         let mut drawn = vec![series("equal", Mark::Line, line(1.0))];
         if let Some(band) = self.band {
-            drawn.push(series("band of 90 %", Mark::Thin, line(1.0 + band)));
+            drawn.push(series("90 % prediction band", Mark::Thin, line(1.0 + band)));
             drawn.push(series("", Mark::Thin, line(1.0 - band)));
         }
         drawn.push(series("as is", Mark::Dots, of(1.0)));
         if let Some(factor) = self.factor {
-            drawn.push(series("after the common factor", Mark::Rings, of(factor)));
+            drawn.push(series("after rescaling", Mark::Rings, of(factor)));
         }
         Scatter {
             title: "A program: predicted against measured".to_owned(),
@@ -517,7 +514,7 @@ mod tests {
         let after = comparison.errors(1.1).unwrap();
         assert!((after.worst - 0.01).abs() < 1e-9);
         assert!(
-            comparison.as_text().contains("outside the band"),
+            comparison.as_text().contains("outside the prediction band"),
             "{}",
             comparison.as_text()
         );

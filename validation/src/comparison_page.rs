@@ -18,7 +18,7 @@ impl Comparison {
     #[must_use]
     pub fn verdict(&self) -> String {
         let Some(errors) = self.errors(1.0) else {
-            return "Nothing could be compared.".to_owned();
+            return "No values to compare.".to_owned();
         };
         let mut text = format!(
             "{} figures: median error {:.1} %, p90 {:.1} %, worst {:.1} % ({}), bias {:+.1} %.",
@@ -32,7 +32,7 @@ impl Comparison {
         if let Some((factor, errors)) = self.factor.and_then(|one| Some((one, self.errors(one)?))) {
             let _ = write!(
                 text,
-                " The sentinels took {factor:.3} times what they took in the calibration; after that common factor: median {:.1} %, worst {:.1} %.",
+                " Reference blocks took {factor:.3} times the calibration time; after rescaling: median {:.1} %, worst {:.1} %.",
                 100.0 * errors.median,
                 100.0 * errors.worst
             );
@@ -75,7 +75,11 @@ impl Comparison {
             .all(|one| one.measured.half_width < 0.99);
         let mut drawn = vec![series("no error", Mark::Line, level(0.0))];
         if let Some(band) = self.band {
-            drawn.push(series("band of 90 %", Mark::Thin, level(100.0 * band)));
+            drawn.push(series(
+                "90 % prediction band",
+                Mark::Thin,
+                level(100.0 * band),
+            ));
             drawn.push(series("", Mark::Thin, level(-100.0 * band)));
         }
         if narrow {
@@ -87,7 +91,7 @@ impl Comparison {
         }
         drawn.push(series("as is", Mark::Dots, of(1.0)));
         if let Some(factor) = self.factor {
-            drawn.push(series("after the common factor", Mark::Rings, of(factor)));
+            drawn.push(series("after rescaling", Mark::Rings, of(factor)));
         }
         Scatter {
             title: "A program: errors of the predictions".to_owned(),
@@ -135,7 +139,7 @@ pub fn write_comparison(
 fn page(comparison: &Comparison, platform: &str, command: &str, svgs: &[String]) -> String {
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Comparison</title>\n{STYLE}<h1>Comparison</h1>\n\
-         <p><strong>{}</strong></p>\n<h2>What to know</h2>\n<ul>\n",
+         <p><strong>{}</strong></p>\n<h2>Notes</h2>\n<ul>\n",
         escaped(&comparison.verdict())
     );
     for note in &comparison.notes {
@@ -147,13 +151,13 @@ fn page(comparison: &Comparison, platform: &str, command: &str, svgs: &[String])
     for svg in svgs {
         let _ = writeln!(page, "<p>{svg}</p>");
     }
-    page.push_str("<h2>Where it comes from</h2>\n<ul>\n");
+    page.push_str("<h2>Provenance</h2>\n<ul>\n");
     for (key, value) in Facts::read(platform).iter() {
         let _ = writeln!(page, "<li>{}: {}</li>", escaped(key), escaped(value));
     }
     let _ = writeln!(
         page,
-        "<li>Digest of the platform file: {}.</li>\n<li>Made again by <code>{}</code></li>\n</ul>\n\
+        "<li>Digest of the platform file: {}.</li>\n<li>Reproduce with <code>{}</code></li>\n</ul>\n\
          <h2>Platform file</h2>\n<pre>{}</pre>\n</html>",
         text_digest(platform),
         escaped(command),
@@ -165,7 +169,7 @@ fn page(comparison: &Comparison, platform: &str, command: &str, svgs: &[String])
 fn figures(comparison: &Comparison) -> String {
     let mut table = String::from(
         "<table><tr><th>case</th><th>what</th><th>rounds</th><th>runs</th><th>measured (us)</th><th>95 %</th><th>median</th><th>mean</th>\
-         <th>predicted</th><th>error</th><th>after the common factor</th><th></th></tr>\n",
+         <th>predicted</th><th>error</th><th>error after rescaling</th><th></th></tr>\n",
     );
     for figure in &comparison.figures {
         let measured = &figure.measured;

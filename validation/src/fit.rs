@@ -123,10 +123,10 @@ impl fmt::Display for FitError {
             Self::BadTime(size, time) => {
                 write!(f, "{size} B takes {time} s: expected a time above 0")
             }
-            Self::Twice(size) => write!(f, "{size} B is there twice: expected one point per size"),
+            Self::Twice(size) => write!(f, "duplicate size {size} B"),
             Self::Impossible(segments) => write!(
                 f,
-                "more than {segments} segments would be needed: expected fewer known thresholds"
+                "the known thresholds require more than {segments} segments"
             ),
         }
     }

@@ -38,12 +38,12 @@ const WINDOW: f64 = 4_194_304.0;
 /// Network model that the file is written for.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Preset {
-    /// Latency and bandwidth with factors by size.
+    /// Latency and bandwidth with size-dependent factors.
     #[default]
     Flow,
     /// The same as messages of SMPI: with an envelope, acknowledgements and a window.
     Smpi,
-    /// Overheads, gaps and a latency.
+    /// LogGOPS parameters L, o, g, G, O, S.
     LogGops,
 }
 
@@ -249,7 +249,7 @@ fn head(fit: &Fit, facts: &PlatformFacts) -> String {
     let (smallest, largest) = fit.range();
     let how = match facts.handshake {
         Handshake::InTable => {
-            "what a rendezvous costs is in the factors, so control messages take no time"
+            "rendezvous cost is included in the factors; control messages take no time"
         }
         Handshake::Simulated => {
             "the factors have the transport alone, and control messages are simulated"
@@ -257,7 +257,7 @@ fn head(fit: &Fit, facts: &PlatformFacts) -> String {
     };
     let _ = writeln!(
         text,
-        "# Valid for {smallest} B to {largest} B; beyond, the first and the last line go on.\n\
+        "# Valid for {smallest} B to {largest} B; extrapolated beyond.\n\
          # handshake = \"{}\": {how}.\n\
          #\n\
          # segment: time = a + b x size",
@@ -296,7 +296,7 @@ fn protocol(text: &mut String, facts: &PlatformFacts) {
         Some(threshold) => {
             let _ = writeln!(text, "eager_threshold = \"{threshold}B\"");
         }
-        None => text.push_str("# eager_threshold: not measured, so the default holds (64KiB).\n"),
+        None => text.push_str("# eager_threshold: not measured; default 64KiB.\n"),
     }
     if facts.handshake == Handshake::Simulated && facts.preset != Preset::LogGops {
         let _ = writeln!(text, "preset = \"explicit\"\ncontrol = \"{CONTROL}B\"");

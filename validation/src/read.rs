@@ -77,7 +77,7 @@ impl fmt::Display for ReadError {
         }
         match self.mistakes.len() {
             count if count > SHOWN_MAX => {
-                write!(f, "\n{count} mistakes, the first {SHOWN_MAX} shown")
+                write!(f, "\n{count} errors, first {SHOWN_MAX} shown")
             }
             _ => Ok(()),
         }
@@ -160,11 +160,11 @@ pub(crate) fn finish(
 ) -> Result<Vec<(u64, f64)>, Vec<BadLine>> {
     rows.sort_by_key(|(line, size, _)| (*size, *line));
     for two in rows.windows(2).filter(|two| two[0].1 == two[1].1) {
-        let problem = format!("the size {} is already in line {}", two[1].1, two[0].0);
+        let problem = format!("duplicate size {} (first in line {})", two[1].1, two[0].0);
         mistakes.push(BadLine::new(two[1].0, problem, "each size once"));
     }
     if rows.is_empty() && mistakes.is_empty() {
-        mistakes.push(BadLine::new(0, "it has no values", "a line per size"));
+        mistakes.push(BadLine::new(0, "no values", "a line per size"));
     }
     if mistakes.is_empty() {
         return Ok(rows

@@ -23,14 +23,14 @@ fn of_fit(fit: &Fit, points: &[Point]) -> Vec<Warning> {
         let (low, high) = place.gap;
         if place.jump < 0.95 {
             let text = format!(
-                "the time falls by {:.0} % between {low} B and {high} B: a switch of protocol, or a mistake",
+                "time decreases by {:.0} % between {low} B and {high} B: protocol switch or measurement error",
                 100.0 * (1.0 - place.jump)
             );
             warnings.push(Warning::new(Code::NonMonotone, text));
         }
         if place.is_uncertain() && (place.jump - 1.0).abs() > 0.05 {
             let text = format!(
-                "a jump by {:+.0} % lies somewhere between {low} B and {high} B, taken to be after {} B: measure sizes in between, or name it with --break",
+                "breakpoint ({:+.0} %) between {low} B and {high} B is uncertain, assumed after {} B: measure sizes in between or set --breakpoint",
                 100.0 * (place.jump - 1.0),
                 place.above
             );
@@ -49,7 +49,7 @@ fn of_fit(fit: &Fit, points: &[Point]) -> Vec<Warning> {
         })
         .collect();
     if !falls.is_empty() {
-        let text = format!("the time falls where no break was found: {}", cut(&falls));
+        let text = format!("time decreases within a segment: {}", cut(&falls));
         warnings.push(Warning::new(Code::NonMonotone, text));
     }
     warnings
@@ -72,7 +72,7 @@ fn of_samples(summaries: &[SizeSummary]) -> Vec<Warning> {
             .join(", ");
         let more = if few.len() > 8 { ", ..." } else { "" };
         let text = format!(
-            "{} of {} sizes have fewer than 5 blocks or a 95 % interval wider than ± 10 % ({shown}{more} B): measure longer",
+            "{} of {} sizes have fewer than 5 blocks or a 95 % confidence interval wider than ± 10 % ({shown}{more} B): measure longer",
             few.len(),
             summaries.len()
         );
@@ -84,7 +84,7 @@ fn of_samples(summaries: &[SizeSummary]) -> Vec<Warning> {
         && (width > 0.05 || factor > 1.5)
     {
         let text = format!(
-            "a noisy machine: means are {factor:.2} times the time that was fitted, intervals ± {:.1} %: pin processes, close other work",
+            "noise: mean / fitted time = {factor:.2}, confidence interval ± {:.1} %: bind processes, stop other jobs",
             100.0 * width
         );
         warnings.push(Warning::new(Code::Noise, text));
@@ -107,7 +107,7 @@ fn of_predictions(
     ) && ours > line.min(curve) + 0.02
     {
         let text = format!(
-            "the segments predict sizes left out with a median error of {:.1} %, one line with {:.1} %, interpolation with {:.1} %",
+            "cross-validation median error: segments {:.1} %, single line {:.1} %, interpolation {:.1} %",
             100.0 * ours,
             100.0 * line,
             100.0 * curve
@@ -120,10 +120,7 @@ fn of_predictions(
         .map(|one| one.size.to_string())
         .collect();
     if !outside.is_empty() {
-        let text = format!(
-            "predicted beyond the sizes that were fitted: {} B",
-            outside.join(", ")
-        );
+        let text = format!("extrapolated sizes: {} B", outside.join(", "));
         warnings.push(Warning::new(Code::Extrapolated, text));
     }
     warnings
@@ -144,7 +141,7 @@ pub(crate) fn of_sessions(factors: &[(u32, f64)]) -> Vec<Warning> {
         .map(|(session, factor)| format!("{session}: {factor:.2}"))
         .collect();
     let text = format!(
-        "sessions differ in speed ({}); each was divided by its factor, and times hold in another session only within ± {:.0} %",
+        "session speeds differ ({}); times were normalized; expect ± {:.0} % between sessions",
         list.join(", "),
         100.0 * (most / least - 1.0)
     );
@@ -173,19 +170,19 @@ pub(crate) fn of_states(states: &[States]) -> Vec<Warning> {
             })
             .collect();
         let text = format!(
-            "session {}: the machine had {}; {:.0} % of the blocks were dropped, and the others, whose speed scattered by {:.0} %, {} ({}): pin the processes, close other work",
+            "session {}: {}; {:.0} % of blocks dropped, spread of the others {:.0} %, {} ({}): bind processes, stop other jobs",
             one.session,
             if one.count == 1 {
-                "one state".to_owned()
+                "one speed state".to_owned()
             } else {
-                format!("{} states", one.count)
+                format!("{} speed states", one.count)
             },
             100.0 * (1.0 - one.kept),
             100.0 * one.scatter,
             if one.divides() {
-                "brought to one"
+                "normalized"
             } else {
-                "left as they are"
+                "not normalized"
             },
             cut(&levels)
         );
@@ -210,12 +207,12 @@ fn cut(texts: &[String]) -> String {
 pub(crate) fn of_loggp(model: &LogGp) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if model.gap_raised {
-        let text = "the gap between messages is below the overhead of a message: it was raised to it, as the model needs g >= o";
+        let text = "measured g < o; g was set to o because the model requires g >= o";
         warnings.push(Warning::new(Code::Overlap, text));
     }
     if model.scaled > 1.1 {
         let text = format!(
-            "the calls of one byte take {:.2} times as long as the whole message: they were scaled down, and the latency is 0",
+            "one-byte call overheads are {:.2} times the message time; overheads were scaled and L = 0",
             model.scaled
         );
         warnings.push(Warning::new(Code::Overlap, text));
@@ -235,7 +232,7 @@ fn of_one_line(calibration: &Calibration) -> Option<Warning> {
     );
     (own.median > segments.median + MARGIN).then(|| {
         let text = format!(
-            "loggops has one gap per byte for all sizes, and differs from what was measured by {:.1} % (median) to {:.0} % (at {} B); segments, as --model flow and smpi have them, predict sizes left out in turn within {:.1} % (median)",
+            "loggops has one gap per byte for all sizes, and differs from what was measured by {:.1} % (median) to {:.0} % (at {} B); segments, as --model flow and smpi have them, have a cross-validation median error of {:.1} %",
             100.0 * own.median,
             100.0 * own.worst,
             own.worst_at,
@@ -273,7 +270,7 @@ pub(crate) fn of_calibration(
         .collect();
     if !refused.is_empty() {
         let text = format!(
-            "more than 4 times the largest size of the fit, not predicted: {} B",
+            "no prediction above 4 times the largest fitted size: {} B",
             cut(&refused)
         );
         warnings.push(Warning::new(Code::Extrapolated, text));
@@ -296,9 +293,8 @@ fn of_threshold(
     if let (Some(asked), Some(measured)) = (options.eager_threshold, measured)
         && differ(asked, measured)
     {
-        let text = format!(
-            "the eager threshold is said to be {asked} B, and sends with late receives wait from {measured} B on"
-        );
+        let text =
+            format!("--eager-threshold is {asked} B, but the measured threshold is {measured} B");
         warnings.push(Warning::new(Code::Threshold, text));
     }
     let inside = |at: &u64| *at <= calibration.fit.range().1;
@@ -320,7 +316,7 @@ fn of_threshold(
     // Far away, it is another break, and the threshold shows in no time.
     if let Some(place) = nearest.filter(|place| (1.0 + 1e-9..2.0).contains(&distance(place))) {
         let text = format!(
-            "the eager threshold is {threshold} B, and the times change between {} B and {} B",
+            "eager threshold {threshold} B is outside the nearest breakpoint range {} B to {} B",
             place.gap.0, place.gap.1
         );
         warnings.push(Warning::new(Code::Threshold, text));
@@ -338,7 +334,7 @@ fn of_calls(calibration: &Calibration) -> Vec<Warning> {
             format!("{factor:.2} times what the message leaves")
         };
         let text = format!(
-            "send and receive of {size} B take {factor}, because they overlap with its way: the split was scaled, the sum is right"
+            "send and receive overheads at {size} B are {factor} (overlap with transmission); they were scaled, the total is unchanged"
         );
         warnings.push(Warning::new(Code::Overlap, text));
     }
@@ -361,7 +357,7 @@ fn of_calls(calibration: &Calibration) -> Vec<Warning> {
         .collect();
     if let Some(ratio) = median(&ratios).filter(|ratio| !(0.75..=1.25).contains(ratio)) {
         let text = format!(
-            "a send takes {ratio:.2} times as long by the difference of delayed streams as inside the call: noise, or work after the call has returned"
+            "delayed streams give {ratio:.2} times the send overhead measured in the call: noise or asynchronous work"
         );
         warnings.push(Warning::new(Code::Overlap, text));
     }
@@ -373,7 +369,7 @@ fn of_sharing(calibration: &Calibration) -> Vec<Warning> {
     let texts: Vec<String> = unclear
         .map(|one| {
             format!(
-                "{} of {} B takes {:.2} times as long as alone",
+                "{} at {} B: contention factor {:.2}",
                 one.kernel, one.size, one.factor
             )
         })
@@ -382,7 +378,7 @@ fn of_sharing(calibration: &Calibration) -> Vec<Warning> {
         return Vec::new();
     }
     let text = format!(
-        "{}: neither one link for all nor one for each, so the simulation of many at once is wrong by that much",
+        "{}: neither shared nor dedicated links; simulated contention has this error",
         cut(&texts)
     );
     vec![Warning::new(Code::Sharing, text)]
@@ -405,9 +401,9 @@ fn of_machine(calibration: &Calibration) -> Vec<Warning> {
     }
     if facts
         .iter()
-        .any(|(_, value)| value.contains("the clock ran backwards"))
+        .any(|(_, value)| value.contains("clock is not monotonic"))
     {
-        warnings.push(Warning::new(Code::Clock, "the clock ran backwards"));
+        warnings.push(Warning::new(Code::Clock, "clock is not monotonic"));
     }
     // Of one host, where it is told.
     let ranks = facts.whole("ranks_per_host").or(facts.whole("ranks"));
@@ -416,7 +412,7 @@ fn of_machine(calibration: &Calibration) -> Vec<Warning> {
         && facts.text("wait") != Some("block")
     {
         let text = format!(
-            "{ranks} polling processes on {cores} processors: times hold only for as many processes"
+            "{ranks} polling processes on {cores} cores: times are valid only for this oversubscription"
         );
         warnings.push(Warning::new(Code::Oversubscribed, text));
     }
@@ -429,7 +425,7 @@ fn of_congestion_control(facts: &Facts) -> Option<Warning> {
     let names = facts.text("congestion_control")?;
     let paces = names.split(' ').find(|name| name.starts_with("bbr"))?;
     let text = format!(
-        "the congestion control of the sockets, {paces}, paces what is sent, so that long messages may take several different times on a network without losses: `--tcp-congestion cubic` measures without, where the network to be predicted does not use it either"
+        "the congestion control of the sockets, {paces}, paces packets, so the time of long messages varies even without losses: use --tcp-congestion cubic if the predicted programs do not run with {paces}"
     );
     Some(Warning::new(Code::Paced, text))
 }

@@ -235,7 +235,7 @@ fn sockets_that_pace_are_told_of() {
         assert_eq!(codes(&calibration), expected, "{value}");
         for (warning, name) in calibration.warnings.iter().zip(paces) {
             let text = warning.to_string();
-            let begins = format!("W-PACED: the congestion control of the sockets, {name}, paces ");
+            let begins = format!("W-PACING: the congestion control of the sockets, {name}, paces ");
             assert!(text.starts_with(&begins), "{text}");
             assert!(text.contains("--tcp-congestion cubic"), "{text}");
         }

@@ -12,7 +12,7 @@ struct Args {
     #[arg(long, default_value = "1KiB")]
     size: Size,
 
-    /// How many exchanges, one after the other.
+    /// Number of exchanges
     #[arg(long, value_name = "N", default_value_t = 1)]
     rounds: u32,
 }
@@ -33,7 +33,7 @@ async fn alltoall(world: Comm, args: Args) -> Result<()> {
     }
     if rank == 0 {
         let time = world.wtime() * 1e6;
-        world.println(format_args!("rank 0 has everything at {time:.3} us"));
+        world.println(format_args!("rank 0 completed at {time:.3} us"));
     }
     Ok(())
 }

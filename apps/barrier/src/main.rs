@@ -14,7 +14,7 @@ struct Args {
     #[arg(long, default_value = "8B")]
     size: Size,
 
-    /// How many barriers.
+    /// Number of barriers
     #[arg(long, value_name = "N", default_value_t = 1)]
     rounds: u32,
 }

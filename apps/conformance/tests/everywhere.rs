@@ -32,7 +32,7 @@ fn check(options: &str, arguments: &str) {
         "--wait spin --connect static",
     ] {
         let real = lines(&format!(
-            "real --backend tcp -q --prefix=false --until 100s {ways} {options} -- {arguments}"
+            "real --backend tcp -q --prefix-rank=false --until 100s {ways} {options} -- {arguments}"
         ));
         assert_eq!(real, simulated, "{ways} {options}");
     }

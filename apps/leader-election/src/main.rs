@@ -8,7 +8,7 @@
 
 use sim_core::{ActivityError, Actor, Mailbox};
 
-/// Nodes in a ring choose the one with the greatest number.
+/// Leader election in a ring (Chang and Roberts 1979)
 #[derive(clap::Parser, Clone)]
 struct Args {
     /// Let two nodes have the same greatest number: a mistake

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use sim_core::{Actor, Condvar, Mutex};
 
-/// Actors wait on a condition variable; one that arrives late sleeps for ever.
+/// Lost wakeup: an actor that waits after the signal blocks forever
 #[derive(clap::Parser, Clone)]
 struct Args {
     /// Look at a flag before waiting

@@ -18,7 +18,7 @@ fn one_waiter_may_be_late() {
     );
     let sleeper = &found["findings"][0]["actors"][0];
     assert_eq!(sleeper["name"], "waiter-0");
-    assert_eq!(sleeper["waits_in"], "wait on condition variable 0");
+    assert_eq!(sleeper["operation"], "wait on condition variable 0");
 }
 
 #[test]

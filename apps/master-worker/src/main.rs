@@ -10,14 +10,14 @@
 use sim_core::{ActivityError, Actor, HostId, Level, Mailbox};
 use simrun::Size;
 
-/// A master deals out tasks to workers, in turn.
+/// A master distributes tasks to workers (round robin)
 #[derive(clap::Parser, Clone)]
 struct Args {
     /// The number of tasks.
     #[arg(long, default_value_t = 256)]
     tasks: u64,
 
-    /// What has to be sent for a task.
+    /// Task size in bytes
     #[arg(long, default_value = "1MiB")]
     size: Size,
 

@@ -8,7 +8,7 @@
 
 use sim_core::{Actor, Mutex, Semaphore};
 
-/// Philosophers share forks: do they all eat?
+/// Dining philosophers
 #[derive(clap::Parser, Clone)]
 struct Args {
     /// Which fork a philosopher takes first: the one with the lower number (ordered), the left
@@ -21,7 +21,7 @@ struct Args {
     )]
     order: Order,
 
-    /// How often each eats
+    /// Number of meals per philosopher
     #[arg(long, value_name = "N", default_value_t = 1)]
     meals: u32,
 }

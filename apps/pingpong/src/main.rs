@@ -11,7 +11,8 @@ use std::error::Error;
 use mpi::Comm;
 use simrun::Size;
 
-/// Ranks 0 and 1 send messages to and fro; prints half the round trip for each size: mean, minimum and median.
+/// Ping-pong between ranks 0 and 1; prints half the round-trip time per size (mean, minimum,
+/// median)
 #[derive(clap::Parser, Clone)]
 struct Args {
     /// The sizes, separated by commas.

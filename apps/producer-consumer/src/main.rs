@@ -8,7 +8,7 @@
 
 use sim_core::{Actor, Mutex, Semaphore};
 
-/// Producers and consumers share a buffer with few places.
+/// Producers and consumers share a bounded buffer
 #[derive(clap::Parser, Clone)]
 struct Args {
     /// How many items each produces or consumes

@@ -6,14 +6,14 @@
 use mpi::{Comm, Result};
 use simrun::Size;
 
-/// A token goes round a ring of ranks.
+/// A token is passed around a ring of ranks
 #[derive(clap::Parser, Clone)]
 struct Args {
     /// The size of the token.
     #[arg(long, default_value = "1KiB")]
     size: Size,
 
-    /// How often it goes round.
+    /// Number of rounds
     #[arg(long, value_name = "N", default_value_t = 1)]
     rounds: u32,
 }

@@ -10,7 +10,7 @@
 use mpi::{ANY_SOURCE, ANY_TAG, Comm, Error};
 use simrun::Size;
 
-/// Rank 0 deals out tasks to the others, the next one to whoever answers.
+/// Rank 0 distributes tasks; each worker that answers receives the next task
 #[derive(clap::Parser, Clone)]
 struct Args {
     /// The number of tasks; without it as many as workers
@@ -21,7 +21,7 @@ struct Args {
     #[arg(long, default_value = "8B")]
     size: Size,
 
-    /// Believe that the answers come in the order of the ranks: a mistake
+    /// Assume that answers arrive in rank order (a defect)
     #[arg(long)]
     in_order: bool,
 }

@@ -6,7 +6,7 @@
 use mpi::{Comm, Result};
 use simrun::Size;
 
-/// Pairs of ranks send to each other, then receive: a deadlock unless the messages are eager.
+/// Pairs of ranks send, then receive: deadlocks unless sends are buffered
 #[derive(clap::Parser, Clone)]
 struct Args {
     /// The size of the messages.

@@ -23,7 +23,7 @@ fn the_send_mode_decides() {
         assert_eq!(finding["kind"], "deadlock");
         assert_eq!(finding["cycle"], serde_json::json!([1, 2]));
         // Every run ends so.
-        assert_eq!(finding["critical"]["is"], "everything");
+        assert_eq!(finding["critical"]["kind"], "all_executions");
     }
 }
 

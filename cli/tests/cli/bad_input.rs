@@ -170,7 +170,10 @@ fn no_route() {
     let ran = simrun(&format!("-p {file} {}", program("actors")));
     assert_eq!(ran.status, 2, "{ran:?}");
     assert!(ran.stderr.contains("no route"), "{ran:?}");
-    assert!(ran.stdout.contains("was refused"), "{ran:?}");
+    assert!(
+        ran.stdout.contains("was rejected (invalid input)"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -180,14 +183,12 @@ fn mapping_file() {
     let short = folder.write("short", "node-1\nnode-2:2 # two\n");
     refuses(
         &format!("-n 5 --map {short} {app}"),
-        &format!("{short}: it places 3 ranks, but there are 5: expected at least 5 lines of hosts"),
+        &format!("{short}: 3 ranks mapped, 5 required"),
     );
     let bad = folder.write("bad", "node-1\n\nnode-2:many\n");
     refuses(
         &format!("--map {bad} {app}"),
-        &format!(
-            "{bad}:3: \"node-2:many\" does not name a host: expected NAME or NAME:COUNT with a count of at least 1"
-        ),
+        &format!("{bad}:3: invalid host \"node-2:many\": expected NAME or NAME:COUNT, COUNT >= 1"),
     );
     let actors = "<?xml version='1.0'?>\n<!-- two -->\n<platform version=\"4.1\">\n\
                   <actor host=\"node-1\" function=\"f\"/>\n<actor host=\"node-2\" function=\"f\"/>\n</platform>";
@@ -222,7 +223,7 @@ fn mapping_file() {
     let empty = folder.write("empty", "# nobody\n");
     refuses(
         &format!("--map {empty} {app}"),
-        &format!("{empty}: it names no host: expected lines of NAME or NAME:COUNT"),
+        &format!("{empty}: empty mapping file: expected lines NAME or NAME:COUNT"),
     );
     refuses(
         &format!("--map blok {app}"),
@@ -324,35 +325,36 @@ fn arguments_of_the_program() {
 
 #[test]
 fn app() {
-    let expected = "expected the folder of a package, or a built program";
+    let expected = "expected a package directory or an executable";
     refuses(
         "apps/rin",
         &format!(
-            "apps/rin: there is no such folder or file: {expected} (apps has {})",
+            "apps/rin: no such file or directory: {expected} (apps has {})",
             apps().join(", ")
         ),
     );
     refuses(
         "ring",
-        &format!("ring: there is no such folder or file: {expected}; did you mean apps/ring?"),
+        &format!("ring: no such file or directory: {expected}; did you mean apps/ring?"),
     );
     refuses(
         "nowhere/at/all",
-        &format!("nowhere/at/all: there is no such folder or file: {expected}"),
+        &format!("nowhere/at/all: no such file or directory: {expected}"),
     );
     refuses(
         "apps",
-        "apps: no Cargo.toml in this folder: expected the folder of a package",
+        "apps: no Cargo.toml in this directory: expected a package directory",
     );
     refuses(
         "Cargo.toml",
-        "Cargo.toml: not a program: expected the folder of a package, or an executable file",
+        "Cargo.toml: not a program: expected a package directory or an executable",
     );
     // It may have to be built before that is known, which is said too.
     let ran = simrun("mpi");
     let none = "error: mpi: the package has no program: expected a src/main.rs\n";
     assert!(ran.status == 2 && ran.stderr.ends_with(none), "{ran:?}");
-    let no_app = "no APP: expected the folder of a package, such as apps/ring, or a built program";
+    let no_app =
+        "missing APP: expected a package directory, for example apps/ring, or an executable";
     refuses("run", no_app);
     refuses(&format!("-p {CLUSTER}"), no_app);
     refuses("-- apps/ring", no_app);
@@ -390,7 +392,7 @@ fn an_app_that_does_not_compile() {
         ran.stderr
     );
     assert!(ran.stderr.contains("src/main.rs:2:18"), "{}", ran.stderr);
-    let last = format!("error: {app}: the package does not build; the reasons are above\n");
+    let last = format!("error: {app}: build failed; see the errors above\n");
     assert!(ran.stderr.ends_with(&last), "{}", ran.stderr);
 }
 
@@ -435,7 +437,7 @@ fn arguments_that_are_not_text() {
     assert_eq!(ran.status, 2);
     assert!(
         ran.stderr
-            .starts_with("error: caf\u{fffd}: there is no such folder or file"),
+            .starts_with("error: caf\u{fffd}: no such file or directory"),
         "{ran:?}"
     );
     let ran = run(command(SIMRUN)

@@ -16,19 +16,23 @@ fn a_calibrated_platform_runs() {
     }
     let measured = folder.write("osu.txt", &text);
     let (out, report) = (folder.path("mine.toml"), folder.path("report"));
-    let line = format!("calibrate {measured} --out {out} --report {report} --hosts 4");
+    let line = format!("calibrate {measured} --out {out} --report {report} --platform-hosts 4");
     let ran = simrun(&line);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     assert!(
         ran.stdout
-            .starts_with("Ping-pong at 18 sizes left out in turn: "),
+            .starts_with("Ping-pong at 18 cross-validation sizes: "),
         "{}",
         ran.stdout
     );
-    assert!(ran.stdout.contains("\nW-GAP: a jump by "), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("\nW-BREAKPOINT: breakpoint ("),
+        "{}",
+        ran.stdout
+    );
     assert!(ran.stdout.contains(" 8192 "), "{}", ran.stdout);
     let page = std::fs::read_to_string(folder.path("report/index.html")).unwrap();
-    assert!(page.contains("W-GAP") && page.matches("<svg").count() == 4);
+    assert!(page.contains("W-BREAKPOINT") && page.matches("<svg").count() == 4);
     // The command that makes it again.
     assert!(page.contains(&format!("simrun {line}")), "{line}");
     // Nothing is fetched from anywhere.
@@ -113,12 +117,12 @@ fn rings_that_were_measured_are_predicted_and_may_be_limited() {
     std::fs::write(&samples, slower).unwrap();
     let ran = simrun(&format!("{line} median=5%"));
     assert_eq!(ran.status, 1);
-    let missed = "Ring of 4: the median error is 9.09 %: required were at most 5.00 %";
+    let missed = "Ring of 4: median error 9.09 % exceeds the limit of 5.00 %";
     assert!(ran.stderr.contains(missed), "{}", ran.stderr);
     // What was not measured keeps no limit.
     measure("pp");
     let ran = simrun(&format!("{line} median=5%"));
     assert_eq!(ran.status, 1);
-    let missed = "median was required, and nothing could be predicted";
+    let missed = "median was required, but there are no predictions";
     assert!(ran.stderr.contains(missed), "{}", ran.stderr);
 }

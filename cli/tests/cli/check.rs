@@ -19,7 +19,7 @@ pub(crate) fn shell(line: &str) -> Ran {
 /// The commands that a search offers to see its findings again.
 fn commands(ran: &Ran) -> Vec<String> {
     let lines: Vec<&str> = ran.stdout.lines().collect();
-    let offers = lines.windows(2).filter(|pair| pair[0] == "again with");
+    let offers = lines.windows(2).filter(|pair| pair[0] == "replay with");
     offers.map(|pair| pair[1].trim().to_owned()).collect()
 }
 
@@ -29,7 +29,7 @@ fn nothing_found_in_any_order() {
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     assert!(
         ran.stdout
-            .starts_with("checked: nothing found; all orders were explored\n  24 traces; at most "),
+            .starts_with("checked: no errors found; search complete\n  24 traces; at most "),
         "{ran:?}"
     );
     // What holds of every reduction.
@@ -60,10 +60,10 @@ fn a_panic_is_found_and_replays() {
     assert_eq!(again.status, 1);
     let (finding, _) = ran
         .stdout
-        .split_once("checked: 1 of 2 traces wrong")
+        .split_once("checked: errors in 1 of 2 traces")
         .unwrap();
     // A replay shows the way that it is given, and has not looked for shorter ones.
-    let known = "no way there is shorter\n";
+    let known = "this counterexample is minimal\n";
     assert!(finding.contains(known), "{ran:?}");
     let finding = finding.replace(known, "");
     assert_eq!(again.stdout.trim_end(), finding.trim_end());
@@ -145,7 +145,7 @@ fn transfers_take_time_unless_they_are_instant() {
 fn different_findings_are_shown_but_not_too_many() {
     let found = check("many", "--format json").json();
     assert_eq!(
-        (&found["failed"], &found["has_other_findings"]),
+        (&found["failed"], &found["findings_truncated"]),
         (&8.into(), &true.into())
     );
     let findings = found["findings"].as_array().unwrap();
@@ -160,7 +160,8 @@ fn different_findings_are_shown_but_not_too_many() {
     let ran = check("many", "");
     assert_eq!(commands(&ran).len(), 5);
     assert!(
-        ran.stdout.contains("finding 2 of 5") && ran.stdout.contains("there are other findings")
+        ran.stdout.contains("finding 2 of 5")
+            && ran.stdout.contains("further findings are not shown")
     );
 }
 
@@ -211,7 +212,7 @@ fn threads_change_no_result() {
         ("panic", "-n 2"),
         ("many", "-n 2"),
         ("draws", "-n 2 --stop-at-first"),
-        ("users", "-n 6 --max-traces 100"),
+        ("users", "-n 6 --max-executions 100"),
     ] {
         let options = format!("{options} --format json");
         let alone = check(what, &options);
@@ -237,7 +238,7 @@ fn threads_change_no_result() {
     let ran = check("users", "--threads 2 --reduction sdpor");
     assert_eq!(ran.status, 2);
     assert!(
-        ran.stderr.contains("--threads: expected --reduction odpor"),
+        ran.stderr.contains("--threads requires --reduction odpor"),
         "{ran:?}"
     );
 }
@@ -261,33 +262,29 @@ pub(crate) fn counts(found: &serde_json::Value) -> Vec<serde_json::Value> {
 fn a_search_of_something_else_is_refused() {
     let folder = Folder::new();
     let file = folder.path("search");
-    let ran = check("users", &format!("-n 5 --max-traces 10 --resume {file}"));
+    let ran = check(
+        "users",
+        &format!("-n 5 --max-executions 10 --checkpoint {file}"),
+    );
     assert_eq!(ran.status, 3);
     assert!(
-        ran.stdout
-            .contains(&format!("kept in {file}: the same command goes on")),
+        ran.stdout.contains(&format!(
+            "saved to {file}; run the same command to continue"
+        )),
         "{ran:?}"
     );
     let text = std::fs::read_to_string(&file).unwrap();
     for (case, options, expected) in [
-        ("draws", "-n 5", "this search is of another arguments"),
-        (
-            "users",
-            "-n 4",
-            "this search is of another options: found \" -n 5",
-        ),
-        (
-            "users",
-            "-n 5 --seed 3",
-            "this search is of another options",
-        ),
+        ("draws", "-n 5", "checkpoint has different arguments"),
+        ("users", "-n 4", "checkpoint has different options: \" -n 5"),
+        ("users", "-n 5 --seed 3", "checkpoint has different options"),
         (
             "users",
             "-n 5 --reduction sdpor",
-            "--resume: expected --reduction odpor",
+            "--checkpoint requires --reduction odpor",
         ),
     ] {
-        let ran = check(case, &format!("{options} --resume {file}"));
+        let ran = check(case, &format!("{options} --checkpoint {file}"));
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{options}");
         assert!(ran.stderr.contains(expected), "{ran:?}");
     }
@@ -300,9 +297,9 @@ fn a_search_of_something_else_is_refused() {
         "{}".to_owned(),
     ] {
         std::fs::write(&file, &damaged).unwrap();
-        let ran = check("users", &format!("-n 5 --resume {file}"));
+        let ran = check("users", &format!("-n 5 --checkpoint {file}"));
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{damaged}");
-        assert!(ran.stderr.contains("or it was damaged"), "{ran:?}");
+        assert!(ran.stderr.contains("not a checkpoint file"), "{ran:?}");
     }
 }
 
@@ -357,9 +354,8 @@ fn an_order_of_receives_that_is_not_determined_is_a_warning() {
     );
     let ran = simrun(&format!("check -n 3 {farm} -- --case any-source"));
     assert!(
-        ran.stdout.starts_with(
-            "warning: the order in which rank 0 receives is not determined: message 1"
-        ),
+        ran.stdout
+            .starts_with("warning: nondeterministic receive order at rank 0: wildcard receive 1 "),
         "{ran:?}"
     );
     let ran = simrun(&format!("check -n 3 --quiet {farm} -- --case any-source"));
@@ -391,7 +387,7 @@ fn an_invariant_is_looked_at_in_every_order() {
 #[test]
 fn a_bound_is_no_verdict() {
     for (case, bound, name) in [
-        ("users", "--max-traces 3", "traces"),
+        ("users", "--max-executions 3", "traces"),
         ("users", "--max-transitions 50", "transitions"),
         ("endless", "--max-depth 4", "depth"),
         ("users", "-n 12 --max-time 100ms", "time"),
@@ -402,14 +398,14 @@ fn a_bound_is_no_verdict() {
         );
         assert_eq!(ran.status, 3, "{bound}: {ran:?}");
         let found = ran.json();
-        assert_eq!(found["verdict"], "bounded");
+        assert_eq!(found["verdict"], "incomplete");
         assert_eq!(found["exhaustive"], false);
         assert_eq!(found["bounds"], serde_json::json!([name]));
     }
-    let ran = check("users", "-n 5 --max-traces 3");
+    let ran = check("users", "-n 5 --max-executions 3");
     assert!(
         ran.stdout
-            .starts_with("checked: nothing found, but not all orders were explored: "),
+            .starts_with("checked: no errors found, but search incomplete: "),
         "{ran:?}"
     );
 }
@@ -419,9 +415,8 @@ fn the_first_finding_is_enough() {
     let ran = check("draws", "--stop-at-first");
     assert_eq!(ran.status, 1);
     assert!(
-        ran.stdout.contains(
-            "1 of 23 traces wrong; not all orders were explored: the search stopped at a finding"
-        ),
+        ran.stdout
+            .contains("errors in 1 of 23 traces; search incomplete: stopped at the first finding"),
         "{ran:?}"
     );
 }
@@ -447,7 +442,7 @@ fn programs_are_silent_but_in_replays() {
     assert!(ran.stderr.ends_with("warn: chatter\n"), "{ran:?}");
     assert!(
         ran.stdout
-            .contains("the replay ends after 2 steps, but the program does not: possible next 2"),
+            .contains("the schedule ends after 2 steps; enabled next: 2"),
         "{ran:?}"
     );
 }
@@ -457,17 +452,20 @@ fn runs_drawn_at_random_are_no_proof() {
     for strategy in ["uniform", "pct=2"] {
         let ran = check(
             "draws",
-            &format!("--strategy {strategy} --max-traces 500 --seed 7 --format json"),
+            &format!("--strategy {strategy} --max-executions 500 --seed 7 --format json"),
         );
         assert_eq!(ran.status, 1, "{ran:?}");
         let found = ran.json();
         assert_eq!(found["exhaustive"], false);
         assert_eq!(found["findings"][0]["replay"], "1/3;1/4");
-        let ran = check("users", &format!("--strategy {strategy} --max-traces 20"));
+        let ran = check(
+            "users",
+            &format!("--strategy {strategy} --max-executions 20"),
+        );
         assert_eq!(ran.status, 3, "{ran:?}");
         let ran = check("users", &format!("--strategy {strategy}"));
         assert_eq!(ran.status, 2);
-        assert!(ran.stderr.contains("expected a limit"), "{ran:?}");
+        assert!(ran.stderr.contains("needs a limit"), "{ran:?}");
     }
 }
 
@@ -488,7 +486,7 @@ fn check_ranks(case: &str, options: &str, kind: &str) -> serde_json::Value {
     let again = again.json()["findings"][0].clone();
     assert_eq!(again["message"], finding["message"]);
     // What is known of shorter ways is known from a search.
-    assert_eq!(again["way"], "given");
+    assert_eq!(again["counterexample"], "given");
     found
 }
 
@@ -497,16 +495,16 @@ fn rank_programs_are_explored_too() {
     let found = check_ranks("head-to-head", "-n 2 --send-mode rendezvous", "deadlock");
     let finding = &found["findings"][0];
     assert_eq!(finding["cycle"], serde_json::json!([1, 2]));
-    assert_eq!(finding["critical"]["is"], "everything");
-    assert_eq!(finding["way"], "shortest");
+    assert_eq!(finding["critical"]["kind"], "all_executions");
+    assert_eq!(finding["counterexample"], "minimal");
     let ranks = program("cases");
     let ran = simrun(&format!(
         "check -n 2 --send-mode eager {ranks} -- --case head-to-head"
     ));
     assert_eq!(ran.status, 0, "{ran:?}");
-    let found = check_ranks("unreceived", "-n 2", "leftovers");
+    let found = check_ranks("unreceived", "-n 2", "unfinished-operations");
     let message = found["findings"][0]["message"].as_str().unwrap();
-    assert!(message.contains("was never received"), "{message}");
+    assert!(message.contains("unreceived message"), "{message}");
     check_ranks("panic", "-n 2", "panic");
     check_ranks("error", "-n 2", "error");
     check_ranks("relay", "-n 3", "error");
@@ -579,26 +577,22 @@ fn what_is_not_a_replay_is_refused() {
     for (replay, expected) in [
         ("1;x", "\"x\" is not a step of a schedule"),
         ("0", "\"0\" is not a step of a schedule"),
-        ("1;9", "step 2 (9) is not possible there; possible: 1, 2"),
-        (
-            "1;1/1",
-            "step 2 (1/1) is not possible there; possible: 1, 2",
-        ),
+        ("1;9", "step 2 (9) is not enabled; enabled: 1, 2"),
+        ("1;1/1", "step 2 (1/1) is not enabled; enabled: 1, 2"),
     ] {
         let ran = check("users", &format!("--replay {replay}"));
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{replay}");
         assert!(ran.stderr.contains(expected), "{ran:?}");
     }
     let ran = check("draws", "--replay 1/6");
-    assert!(ran.stderr.contains("possible: 1/0 to 1/5"), "{ran:?}");
+    assert!(ran.stderr.contains("enabled: 1/0 to 1/5"), "{ran:?}");
     // Of another program, or more than there is.
     let ran = check("stillborn", "--replay 1");
     assert_eq!(ran.status, 1, "the failure comes before the step: {ran:?}");
     let ran = check("draws", "--replay 1;1;1");
     assert_eq!(ran.status, 2);
     assert!(
-        ran.stderr
-            .contains("possible: nothing: the program has ended"),
+        ran.stderr.contains("enabled: none: the program has ended"),
         "{ran:?}"
     );
     let ran = check("draws", "--replay 1;1");
@@ -633,12 +627,12 @@ fn bad_input_is_refused() {
     assert_eq!(ran.status, 2);
     assert!(
         ran.stderr
-            .contains("apps/nobody: there is no such folder or file"),
+            .contains("apps/nobody: no such file or directory"),
         "{ran:?}"
     );
     let ran = simrun("check");
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("no APP"), "{ran:?}");
+    assert!(ran.stderr.contains("missing APP"), "{ran:?}");
 }
 
 #[test]
@@ -698,9 +692,7 @@ fn interrupted_says_what_was_found_so_far() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(130), "{text}");
     assert!(
-        text.starts_with(
-            "checked: nothing found, but not all orders were explored: the search was interrupted"
-        ),
+        text.starts_with("checked: no errors found, but search incomplete: interrupted"),
         "{text}"
     );
 }
@@ -727,12 +719,16 @@ fn a_program_alone_checks_itself() {
 #[test]
 fn limits_and_failures_are_explored_on_request() {
     for (case, options, kind) in [
-        ("limit", "--timeouts", "panic"),
-        ("remote", "--failures 1 --may-fail host-1", "deadlock"),
-        ("remote", "--failures 1", "deadlock"),
+        ("limit", "--explore-timeouts", "panic"),
+        (
+            "remote",
+            "--max-faults 1 --fault-targets host-1",
+            "deadlock",
+        ),
+        ("remote", "--max-faults 1", "deadlock"),
         (
             "limit",
-            "--failures 1 --may-fail cable --platform platforms/two-hosts.toml",
+            "--max-faults 1 --fault-targets cable --platform platforms/two-hosts.toml",
             "panic",
         ),
     ] {
@@ -749,7 +745,7 @@ fn limits_and_failures_are_explored_on_request() {
         assert_eq!(again.status, 1, "{again:?}");
         assert!(again.stdout.contains(kind), "{again:?}");
     }
-    let ran = check("remote", "--failures 1 --may-fail host-1,wire");
+    let ran = check("remote", "--max-faults 1 --fault-targets host-1,wire");
     assert_eq!(ran.status, 2, "{ran:?}");
     assert!(
         ran.stderr.contains("no host and no link called wire"),

@@ -21,7 +21,7 @@ fn sends_that_need_buffers_are_found() {
         (&finding["kind"], &finding["severity"]),
         (&"buffering".into(), &"error".into())
     );
-    assert!(found["unbuffered"]["deadlocks"].as_u64().unwrap() > 0);
+    assert!(found["without_buffering"]["deadlocks"].as_u64().unwrap() > 0);
     let command = finding["command"].as_str().unwrap();
     assert!(command.contains("--send-mode rendezvous"), "{command}");
     let again = shell(command);
@@ -30,12 +30,12 @@ fn sends_that_need_buffers_are_found() {
     let ran = simrun(&format!("check -n 2 {ranks} -- --case head-to-head"));
     assert!(
         ran.stdout
-            .starts_with("this works only because sends are buffered"),
+            .starts_with("correct only if standard sends are buffered"),
         "{ran:?}"
     );
     assert!(
         ran.stdout
-            .contains("right only if sends are buffered; all orders were explored")
+            .contains("correct only if sends are buffered; search complete")
     );
     // Who says what sends do asks for nothing else.
     let eager =
@@ -44,7 +44,7 @@ fn sends_that_need_buffers_are_found() {
     assert_eq!(ran.status, 0, "{ran:?}");
     let found = ran.json();
     assert_eq!(found["findings"], serde_json::json!([]));
-    assert_eq!(found["unbuffered"], serde_json::Value::Null);
+    assert_eq!(found["without_buffering"], serde_json::Value::Null);
 }
 
 #[test]
@@ -58,19 +58,22 @@ fn the_search_that_nobody_asked_for_is_limited() {
     let found = ran.json();
     assert_eq!(
         (&found["verdict"], &found["exhaustive"]),
-        (&"bounded".into(), &false.into())
+        (&"incomplete".into(), &false.into())
     );
     assert_eq!(found["bounds"], serde_json::json!(["transitions"]));
     let text = found["message"].as_str().unwrap();
-    assert!(!text.contains("all orders were explored"), "{text}");
+    assert!(!text.contains("search complete"), "{text}");
     assert!(found["traces"].as_u64() == Some(720), "{found}");
     // Six senders have 6! orders under rendezvous, too.
-    let unbuffered = &found["unbuffered"];
+    let unbuffered = &found["without_buffering"];
     assert_eq!(unbuffered["exhaustive"], true);
     assert_eq!(unbuffered["traces"], 720);
     assert_eq!(found["mixed"]["exhaustive"], false);
     let text = found["mixed"]["message"].as_str().unwrap();
-    assert!(text.contains("--max-transitions N goes further"), "{text}");
+    assert!(
+        text.contains("use --max-transitions N to continue"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -114,15 +117,19 @@ fn mistakes_that_a_run_does_not_notice_are_findings() {
         ),
         (
             "abandoned",
-            "leftovers",
+            "unfinished-operations",
             "1 of the receives that were given up had their messages, the first (from rank 0, tag 0)",
         ),
         (
             "forgotten",
-            "leftovers",
+            "unfinished-operations",
             "rank 0: 1 of the requests were dropped and never waited for",
         ),
-        ("unfreed --leaks", "leftovers", "was never freed, made at"),
+        (
+            "unfreed --leaks",
+            "unfinished-operations",
+            "was never freed, made at",
+        ),
         (
             "started-twice",
             "error",
@@ -181,8 +188,10 @@ fn who_reads_the_time_is_told_that_it_stands_still() {
     assert_eq!(found["warnings"][0]["line"], place);
     let ran = simrun(&format!("check -n 2 {ranks} -- --case clock"));
     // Both calls are told together.
-    let text = format!("this may be no mistake: time stands still here, and {place} and cli/");
+    let text = format!(
+        "this may be a false alarm: time does not pass during the search, but {place} and cli/"
+    );
     assert!(ran.stdout.contains(&text), "{ran:?}");
-    let warnings = ran.stdout.matches("warning: time stands still").count();
+    let warnings = ran.stdout.matches("warning: time does not pass").count();
     assert_eq!(warnings, 1, "{ran:?}");
 }

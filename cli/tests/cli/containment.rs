@@ -33,7 +33,7 @@ fn a_rank_that_ends_the_process_has_failed() {
         (&1.into(), &"node-1".into())
     );
     assert_eq!(
-        (&record["failure"]["time"], &record["events"]),
+        (&record["failure"]["time_s"], &record["events"]),
         (&2.0.into(), &1.into())
     );
     let json = case("exit", "-n 2 --format json");

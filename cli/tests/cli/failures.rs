@@ -92,7 +92,7 @@ fn a_foreign_future_is_a_failure() {
         "{ran:?}"
     );
     assert!(
-        ran.stderr.contains("does not belong to the simulation"),
+        ran.stderr.contains("is not part of the simulation"),
         "{ran:?}"
     );
 }
@@ -104,7 +104,7 @@ fn what_is_left_is_a_warning() {
         (ran.status, ran.stderr.as_str()),
         (
             0,
-            "warning: rank 1: a message of 1000 bytes from rank 0 with tag 5 was never received\n"
+            "warning: rank 1: unreceived message: 1000 bytes from rank 0, tag 5\n"
         )
     );
     let ran = case("never-completed", "-n 2");
@@ -115,7 +115,7 @@ fn what_is_left_is_a_warning() {
         .unwrap()
         + 1;
     let expected = format!(
-        "warning: rank 1: a receive (source 0, tag 9) never got a message, posted at cli/tests/programs/cases.rs:{line}\n"
+        "warning: rank 1: unmatched receive (source 0, tag 9) posted at cli/tests/programs/cases.rs:{line}\n"
     );
     assert_eq!((ran.status, ran.stderr.as_str()), (0, expected.as_str()));
     assert_eq!(case("unreceived", "-n 2 -q").stderr, "");

@@ -10,7 +10,7 @@ use crate::support::{CLUSTER, Folder, SIMRUN, case, command, program, root, simr
 fn until() {
     let ran = case("forever", "-n 3 --until 5.5s");
     assert_eq!(ran.status, 3);
-    assert_eq!(ran.stderr, "stopped by --until at 5.5 s: no verdict\n");
+    assert_eq!(ran.stderr, "stopped at the limit --until 5.5 s\n");
     assert!(
         ran.stdout
             .starts_with("running\ncases was stopped by a limit at 5.5 s simulated"),
@@ -32,7 +32,7 @@ fn max_events() {
     assert_eq!(ran.status, 3);
     assert_eq!(
         ran.stderr,
-        "stopped by --max-events after 7 events: no verdict\n"
+        "stopped at the limit --max-events after 7 events\n"
     );
     assert!(ran.stdout.contains("; 7 events"), "{ran:?}");
     let ran = case("forever", "-n 1 --max-events 7 -q");
@@ -209,13 +209,14 @@ fn a_rank_that_does_not_await_is_stopped_with_a_record() {
 fn real_time_is_limited_in_any_program() {
     for (name, ends) in [
         ("forever", "at 1"),
-        ("naps", "at 0 s simulated: no verdict"),
-        ("stuck", "at 0 s simulated: no verdict"),
+        ("naps", "at 0 s simulated"),
+        ("stuck", "at 0 s simulated"),
     ] {
         let ran = case(name, "-n 2 --max-time 300ms --format json");
         assert_eq!(ran.status, 3, "{ran:?}");
         assert!(
-            ran.stderr.contains("stopped by --max-time after 300.0 ms "),
+            ran.stderr
+                .contains("stopped at the limit --max-time after 300.0 ms "),
             "{ran:?}"
         );
         assert!(
@@ -234,7 +235,7 @@ fn real_time_is_limited_in_any_program() {
 fn a_busy_rank_is_limited() {
     let ran = case("stuck", "-n 2 --until 1s --max-busy 200ms --format json");
     assert_eq!(ran.status, 3, "{ran:?}");
-    let busy = "rank 0 on host node-0 has not awaited for 0.2 s: the process was ended\nstopped by --max-busy after 200.0 ms at 0 s simulated: no verdict\n";
+    let busy = "rank 0 on host node-0 has not awaited for 0.2 s: the process was ended\nstopped at the limit --max-busy after 200.0 ms at 0 s simulated\n";
     assert!(ran.stderr.ends_with(busy), "{ran:?}");
     assert_eq!(ran.json()["limit"], "--max-busy 0.2s");
 }

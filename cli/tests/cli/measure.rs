@@ -44,7 +44,7 @@ fn a_simulated_network_comes_back() {
     let ran = measured(&folder, "");
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     assert!(
-        ran.stdout.contains("rendezvous from 4096 B on"),
+        ran.stdout.contains("eager threshold 4096 B"),
         "{}",
         ran.stdout
     );
@@ -98,14 +98,14 @@ fn limits_that_are_missed_are_a_failure_and_warnings_can_be_refused() {
     let ran = simrun(&format!("{line} --require median=5%,worst=15%"));
     assert_eq!(ran.status, 1, "{}", ran.stdout);
     assert!(
-        ran.stderr.contains("required were at most 5.00 %"),
+        ran.stderr.contains("exceeds the limit of 5.00 %"),
         "{}",
         ran.stderr
     );
     assert!(std::fs::exists(&out).unwrap());
     let ran = simrun(&format!("{line} --strict"));
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
-    assert!(ran.stderr.contains("W-FEW"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("W-SAMPLES"), "{}", ran.stderr);
     let ran = simrun(&format!("{line} --require mean=5%"));
     assert_eq!(ran.status, 2);
     assert!(
@@ -136,8 +136,7 @@ fn mistakes_are_answered() {
     // The threshold has been found then, which is told and kept, but nothing that could be fitted.
     let ran = measured(&folder, "--time-limit 0.0001");
     assert_eq!(ran.status, 1, "{ran:?}");
-    let expected =
-        "no time for a ping-pong, which everything is fitted to: expected a longer --time-limit";
+    let expected = "no ping-pong was measured within the time limit: increase --time-limit";
     assert!(ran.stderr.contains(expected), "{ran:?}");
 }
 
@@ -164,7 +163,7 @@ fn the_congestion_control_of_sockets_is_told_and_what_cannot_be_had_refused() {
     let available = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let available = std::fs::read_to_string(available).unwrap();
     let nonsense = format!(
-        "error: --tcp-congestion nonsense: there is no such congestion control: expected one of those of this system, {}",
+        "error: --tcp-congestion nonsense: unknown congestion control: expected one of those of this system, {}",
         available.trim()
     );
     let platform = folder.write("known.toml", KNOWN);
@@ -221,7 +220,7 @@ fn another_congestion_control_than_that_of_the_calibration_is_told_of() {
         "compare --backend tcp --platform {platform} -n 2 --runs 1 --tcp-congestion reno --format json {program}"
     ));
     assert_eq!(ran.status, 0, "{ran:?}");
-    let note = "the calibration has congestion_control cubic, and this is reno (--tcp-congestion): it may not hold";
+    let note = "congestion_control differs: calibrated with cubic, running with reno (--tcp-congestion); predictions may be invalid";
     assert!(ran.stdout.contains(note), "{ran:?}");
     let lines = std::fs::read_to_string(&script).unwrap();
     let real = lines.lines().filter(|line| line.starts_with("real "));
@@ -308,15 +307,20 @@ fn ranks_of_an_allocation_measure_and_compare() {
     let all = placed(&folder, &line);
     assert_eq!((all[1].status, all[1].stdout.as_str()), (0, ""), "{all:?}");
     let found = json(&all[0].stdout);
-    let error = found["figures"][0]["error"].as_f64().unwrap();
+    let error = found["values"][0]["error"].as_f64().unwrap();
     assert!((error - (10.5 / 11.5 - 1.0)).abs() < 1e-9, "{found}");
     assert!(found["factor"].as_f64().unwrap() > 0.0, "{found}");
     // What no allocation can do.
     let all = placed(&folder, &format!("{measure} --sessions 2"));
-    assert!(all[0].stderr.contains("expected one session"), "{all:?}");
+    assert!(
+        all[0].stderr.contains("use one session per file"),
+        "{all:?}"
+    );
     let all = placed(&folder, &format!("{measure} -n 3"));
     assert!(
-        all[1].stderr.contains("-n 3, but PMI has started 2 ranks"),
+        all[1]
+            .stderr
+            .contains("-n 3 differs from the PMI allocation of 2 ranks"),
         "{all:?}"
     );
 }
@@ -347,7 +351,7 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
     let platform = folder.write("known.toml", &known);
     let (plot, out) = (folder.path("plot.svg"), folder.path("out"));
     let line = format!(
-        "compare --platform {platform} -n 2 --measured {rounds} --plot {plot} --out {out} {}",
+        "compare --platform {platform} -n 2 --measured-times {rounds} --plot {plot} --out {out} {}",
         program(&folder)
     );
     let ran = simrun(&format!("{line} --format json"));
@@ -357,14 +361,14 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
         let value = value.as_f64().unwrap();
         assert!((value - expected).abs() < 1e-9, "{value} {expected}");
     };
-    near(&found["figures"][0]["error"], 10.5 / 11.0 - 1.0);
+    near(&found["values"][0]["error"], 10.5 / 11.0 - 1.0);
     // The machine is a tenth slower than it was.
     near(&found["factor"], 1.1);
     near(
-        &found["figures"][0]["rescaled_error"],
+        &found["values"][0]["rescaled_error"],
         1.1 * 10.5 / 11.0 - 1.0,
     );
-    assert_eq!(found["figures"][0]["verdict"], "outside the band");
+    assert_eq!(found["values"][0]["verdict"], "outside the prediction band");
     assert!(std::fs::read_to_string(&plot).unwrap().contains("<svg"));
     let report = folder.path("report");
     assert_eq!(
@@ -373,7 +377,7 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
     );
     let page = std::fs::read_to_string(format!("{report}/index.html")).unwrap();
     assert!(
-        page.contains("median error 4.5 %") && page.contains("outside the band"),
+        page.contains("median error 4.5 %") && page.contains("outside the prediction band"),
         "{page}"
     );
     assert_eq!(page.matches("<svg").count(), 2);
@@ -391,18 +395,14 @@ fn what_was_measured_is_compared_with_what_was_predicted() {
     let ran = simrun(&format!("{line} --max-error 4%"));
     assert_eq!(ran.status, 1);
     assert!(
-        ran.stderr.contains("at most 4.00 % were asked for"),
+        ran.stderr.contains("exceeds the limit of 4.00 %"),
         "{}",
         ran.stderr
     );
     assert_eq!(simrun(&format!("{line} --max-error 5%")).status, 0);
     let ran = simrun(&format!("{line} --require median=4%,worst=20%"));
     assert_eq!(ran.status, 1);
-    assert!(
-        ran.stderr.contains("the median error is 4.55 %"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("median error 4.55 %"), "{}", ran.stderr);
 }
 
 /// The limits of the method for two pinned processes on the loopback: the median and the worst
@@ -425,7 +425,7 @@ fn on_one_processor(line: &str) -> Ran {
 fn really_measured(folder: &Folder, start: fn(&str) -> Ran, seconds: u32) -> Value {
     let (out, mine) = (folder.path("m.csv"), folder.path("mine.toml"));
     let ran = start(&format!(
-        "measure --backend tcp -n 2 --wait spin --pin --effort quick --time-limit {seconds} --kernels late --max-size 256KiB --tcp-congestion reno --out {out}"
+        "measure --backend tcp -n 2 --wait spin --bind-to-core --effort quick --time-limit {seconds} --kernels late --max-size 256KiB --tcp-congestion reno --out {out}"
     ));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let samples = std::fs::read_to_string(&out).unwrap();
@@ -468,7 +468,7 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Ran, seconds: u32) -> Val
     assert_eq!((ran.status, ran.stdout.lines().count()), (0, 2), "{ran:?}");
     never_falls(&found);
     assert!(
-        warnings(&found).all(|(code, _)| code != "W-PACED"),
+        warnings(&found).all(|(code, _)| code != "W-PACING"),
         "{found}"
     );
     // Every size that was held back is predicted, but for those that were measured only at another
@@ -479,7 +479,7 @@ fn really_measured(folder: &Folder, start: fn(&str) -> Ran, seconds: u32) -> Val
         .collect();
     let predicted = found["validation"].as_array().unwrap().iter();
     let predicted: BTreeSet<u64> = predicted.map(|one| one["size"].as_u64().unwrap()).collect();
-    let dropped = warnings(&found).any(|(code, _)| code == "W-STATES");
+    let dropped = warnings(&found).any(|(code, _)| code == "W-SPEED");
     assert!(
         predicted == held_back || dropped && predicted.is_subset(&held_back),
         "{predicted:?} {held_back:?}"
@@ -528,7 +528,7 @@ fn never_falls(found: &Value) {
             a + 1e-3 * b * number(size)
         };
         let falls = at(&two[1], &gap[1]) < 0.95 * at(&two[0], &gap[0]);
-        let is_told = warnings(found).any(|(code, _)| code == "W-NONMONO");
+        let is_told = warnings(found).any(|(code, _)| code == "W-NONMONOTONE");
         assert!(!falls || is_told, "{two:?}");
     }
 }
@@ -542,11 +542,11 @@ fn excuse(found: &Value) -> Option<String> {
         words.filter_map(|word| word.parse().ok()).collect()
     };
     let means_nothing = |&(code, text): &(&str, &str)| match (code, &numbers(text)[..]) {
-        ("W-STATES" | "W-SESSION" | "W-OVERSUB", _) => true,
-        // "means are 1.20 times …, intervals ± 6.0 %"
+        ("W-SPEED" | "W-SESSION" | "W-OVERSUBSCRIBED", _) => true,
+        // "noise: mean / fitted time = 1.20, confidence interval ± 6.0 %: …"
         ("W-NOISE", [_, half_width]) => *half_width > 100.0 * LIMITS.0,
         // "20 of 30 sizes have fewer than 5 blocks or …"
-        ("W-FEW", [few, of, ..]) => 2.0 * few > *of,
+        ("W-SAMPLES", [few, of, ..]) => 2.0 * few > *of,
         _ => false,
     };
     let found = warnings(found).find(means_nothing);
@@ -557,7 +557,7 @@ fn excuse(found: &Value) -> Option<String> {
 fn two_polling_processes_on_one_processor_are_measured_and_told_of() {
     let found = really_measured(&Folder::new(), on_one_processor, 4);
     assert!(
-        warnings(&found).any(|(code, _)| code == "W-OVERSUB"),
+        warnings(&found).any(|(code, _)| code == "W-OVERSUBSCRIBED"),
         "{found}"
     );
 }

@@ -139,7 +139,7 @@ fn bad_names_and_folders_that_are_there() {
         assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{name}");
         assert_eq!(ran.stderr, format!("error: {message}\n"), "{name}");
     };
-    refuses("there", "there: it is there already");
+    refuses("there", "there: already exists");
     let expected = "expected a letter, then letters, digits, - or _";
     for name in ["9lives", "a b", "caf\u{e9}", "_x"] {
         refuses(
@@ -152,12 +152,7 @@ fn bad_names_and_folders_that_are_there() {
         &format!("\"9\" is not a name for a package: {expected}"),
     );
     for name in ["fn", "test", "clap", "simrun"] {
-        refuses(
-            name,
-            &format!(
-                "\"{name}\" is not a name for a package: Rust, cargo or a crate of simrun has it already"
-            ),
-        );
+        refuses(name, &format!("invalid package name \"{name}\": reserved"));
     }
     refuses(
         "there/file/x",

@@ -32,7 +32,7 @@ fn log_lines_are_stamped_and_filtered() {
 
 #[test]
 fn prefix_and_quiet() {
-    let ran = case("log", "-n 2 --log off --prefix -q");
+    let ran = case("log", "-n 2 --log off --prefix-rank -q");
     assert_eq!(ran.stdout, "[0] printed\n[1] printed\n");
     let ran = case("log", "-n 2 --log off -q");
     assert_eq!(
@@ -50,7 +50,7 @@ fn verbose_shows_the_parameters_in_force() {
     for line in [
         "name      64 nodes, InfiniBand EDR\n",
         "ranks     2, map block\n",
-        "sends     eager below 4KiB, rendezvous from there on; messages carry only a length\n",
+        "sends     eager below 4KiB, then rendezvous; messages carry only a length\n",
         "seed      7\n",
     ] {
         assert!(ran.stderr.contains(line), "{line} in {}", ran.stderr);
@@ -92,7 +92,7 @@ fn json_of_failures() {
         (&failure["rank"], &failure["host"]),
         (&1.into(), &"node-1".into())
     );
-    assert_eq!(failure["time"], 2.0);
+    assert_eq!(failure["time_s"], 2.0);
     let message = failure["message"].as_str().unwrap();
     assert!(
         message.starts_with("the reactor is too hot (at "),

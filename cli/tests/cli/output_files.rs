@@ -73,7 +73,7 @@ fn an_input_is_never_an_output() {
             program("cases")
         ),
         format!(
-            "compare --platform {toml} -n 2 --measured {samples} --plot {samples} {}",
+            "compare --platform {toml} -n 2 --measured-times {samples} --plot {samples} {}",
             program("cases")
         ),
     ] {
@@ -115,7 +115,7 @@ fn links_are_written_through_and_standard_output_is_a_stream() {
 fn sizes_need_a_place_in_the_arguments() {
     let line = |arguments: &str| {
         let program = program("cases");
-        let options = "--sizes 64B,1MiB --measured nothing.csv";
+        let options = "--sizes 64B,1MiB --measured-times nothing.csv";
         simrun(&format!(
             "compare --platform {CLUSTER} -n 2 {options} {program} {arguments}"
         ))

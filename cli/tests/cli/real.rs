@@ -49,17 +49,17 @@ fn lines_that_are_kept_come_when_the_rank_ends_and_not_before() {
     };
     let (now, end) = (
         real("log", "-n 2"),
-        real("log", "-n 2 --print end --wait spin"),
+        real("log", "-n 2 --output at-end --wait spin"),
     );
     assert_eq!((now.status, end.status), (0, 0), "{now:?} {end:?}");
     assert_eq!(sorted(&now), ["[0] printed", "[1] printed"]);
     assert_eq!(sorted(&now), sorted(&end));
     // Also when it fails.
-    let ran = real("last-words", "-n 1 --print end");
+    let ran = real("last-words", "-n 1 --output at-end");
     assert_eq!(ran.status, 1, "{ran:?}");
     assert_eq!(sorted(&ran), ["[0] so long"]);
     // Until then they are nowhere: these ranks are killed.
-    let kept = real("forever", "-n 2 --print end --until 1500ms");
+    let kept = real("forever", "-n 2 --output at-end --until 1500ms");
     let told = real("forever", "-n 2 --until 1500ms");
     assert_eq!((kept.status, told.status), (3, 3), "{kept:?} {told:?}");
     assert_eq!(sorted(&kept), [""; 0]);
@@ -101,7 +101,7 @@ fn bad_usage_is_refused_before_anything_starts() {
         ),
         (
             "real -n 2 apps/nowhere".to_owned(),
-            "there is no such folder or file",
+            "no such file or directory",
         ),
         (
             format!("real -n 2 {cases} -- --case nothing"),
@@ -113,7 +113,7 @@ fn bad_usage_is_refused_before_anything_starts() {
         ),
         (
             format!("real -n 2 --tcp-congestion nonsense {cases} -- --case hosts"),
-            "--tcp-congestion nonsense: there is no such congestion control: expected one of those of this system, ",
+            "--tcp-congestion nonsense: unknown congestion control: expected one of those of this system, ",
         ),
         (
             format!("real -n 2 --backend verbs --tcp-congestion reno {cases} -- --case hosts"),
@@ -214,9 +214,8 @@ fn a_killed_rank_ends_the_run_with_its_name_and_last_lines() {
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(ran.stderr.starts_with("error: rank 0 on host "), "{ran:?}");
     assert!(
-        ran.stderr.ends_with(
-            ": its process was killed by signal 9 (SIGKILL)\nits last lines:\n  running\n"
-        ),
+        ran.stderr
+            .ends_with(": process killed by signal 9 (SIGKILL)\nlast output:\n  running\n"),
         "{ran:?}"
     );
     all_gone(&ranks);
@@ -247,14 +246,14 @@ fn a_reader_that_goes_away_ends_the_run_quietly() {
 #[test]
 fn the_others_go_on_without_a_lost_rank_if_that_is_wanted() {
     for wait in ["block", "spin"] {
-        let ran = real("lost", &format!("-n 3 --on-loss tell --wait {wait}"));
+        let ran = real("lost", &format!("-n 3 --on-loss notify --wait {wait}"));
         assert_eq!(ran.status, 0, "{ran:?}");
         for rank in [0, 2] {
             let line = format!("[{rank}] rank 1 is lost: ProcFailed\n");
             assert!(ran.stdout.contains(&line), "{ran:?}");
         }
         assert!(
-            ran.stderr.starts_with("warning: rank 1: it was lost at "),
+            ran.stderr.starts_with("warning: rank 1 was lost at "),
             "{ran:?}"
         );
         let ran = real("lost", &format!("-n 3 --wait {wait}"));
@@ -268,7 +267,7 @@ fn the_others_go_on_without_a_lost_rank_if_that_is_wanted() {
 fn a_limit_of_time_gives_no_verdict() {
     let ran = real("forever", "-n 2 --until 200ms");
     assert_eq!(ran.status, 3, "{ran:?}");
-    assert_eq!(ran.stderr, "stopped by --until 200ms: no verdict\n");
+    assert_eq!(ran.stderr, "stopped at the limit --until 200ms\n");
 }
 
 #[test]
@@ -315,7 +314,7 @@ fn json_has_the_keys_of_a_simulated_run() {
 fn over(ssh: &str, options: &str, case: &str) -> Command {
     let mut command = command(SIMRUN);
     command.arg("real").args(options.split_whitespace());
-    command.args(["--ssh", &format!("sh {ssh}")]);
+    command.args(["--remote-shell", &format!("sh {ssh}")]);
     command.args([&program("cases"), "--", "--case", case]);
     command
 }
@@ -332,9 +331,12 @@ fn ranks_on_hosts_come_over_a_command_and_who_does_not_is_named() {
     let ran = started(&format!("{options} -n 2"));
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(ran.stdout.contains("[1] 1 "), "{ran:?}");
-    let ran = started(&format!("{options} --arrival 700ms"));
+    let ran = started(&format!("{options} --startup-timeout 700ms"));
     assert_eq!(ran.status, 2, "{ran:?}");
-    assert_eq!(ran.stderr, "error: rank 2 has not come within 700 ms\n");
+    assert_eq!(
+        ran.stderr,
+        "error: rank 2 has not connected within 700 ms\n"
+    );
     let ran = started(&format!("{options} -n 4"));
     assert_eq!(ran.status, 2, "{ran:?}");
     let ran = started(&format!("--hosts {hosts}"));
@@ -344,7 +346,7 @@ fn ranks_on_hosts_come_over_a_command_and_who_does_not_is_named() {
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(
         ran.stderr
-            .contains("rank 0 failed: its process ended with status 9 before it came"),
+            .contains("rank 0 failed: process exited with status 9 before it connected"),
         "{ran:?}"
     );
 }
@@ -362,9 +364,9 @@ fn a_rank_whose_connection_broke_may_end_for_5_s_and_then_its_command_is_ended()
     assert_eq!(ran.status, 1, "{ran:?}");
     assert!(
         ran.stderr.contains("rank 1 on host ")
-            && ran.stderr.contains(
-                "its connection to the launcher broke, and what was started for it went on for 5 s"
-            ),
+            && ran
+                .stderr
+                .contains("lost the connection to the launcher; its process continued for 5 s"),
         "{ran:?}"
     );
     assert!(ran.json()["wall_s"].as_f64().unwrap() >= 5.0, "{ran:?}");
@@ -428,12 +430,17 @@ fn ranks_that_others_have_started_find_each_other() {
             assert_eq!(ran.stdout.contains("cases finished"), rank == 0, "{ran:?}");
         }
     }
-    let all = placed(&pmi, 2, "--arrival 500ms");
+    let all = placed(&pmi, 2, "--startup-timeout 500ms");
     assert_eq!(all[0].status, 2, "{all:?}");
-    assert_eq!(all[0].stderr, "error: rank 2 has not come within 500 ms\n");
+    assert_eq!(
+        all[0].stderr,
+        "error: rank 2 has not connected within 500 ms\n"
+    );
     let all = placed(&pmi, 1, "-n 2");
     assert!(
-        all[0].stderr.contains("-n 2, but PMI has started 3 ranks"),
+        all[0]
+            .stderr
+            .contains("-n 2 differs from the PMI allocation of 3 ranks"),
         "{all:?}"
     );
 }
@@ -474,7 +481,9 @@ fn a_rank_elsewhere_whose_sockets_cannot_have_it_ends_the_run_before_anybody_beg
     let last = ran.stderr.lines().last().unwrap();
     assert!(
         last.starts_with("error: rank 0 on host ")
-            && last.contains(" cannot begin: --tcp-congestion nonsense: there is no such "),
+            && last.contains(
+                " failed to start: --tcp-congestion nonsense: unknown congestion control"
+            ),
         "{ran:?}"
     );
     // In an allocation only some may be such: the others, who could begin, do not.
@@ -489,7 +498,8 @@ fn a_rank_elsewhere_whose_sockets_cannot_have_it_ends_the_run_before_anybody_beg
             let status = if rank == bad || rank == 0 { 2 } else { 1 };
             assert_eq!(ran.status, status, "rank {rank}: {all:?}");
         }
-        let says = format!("error: rank {bad}: --tcp-congestion nonsense: there is no such ");
+        let says =
+            format!("error: rank {bad}: --tcp-congestion nonsense: unknown congestion control");
         let ran = &all[bad as usize];
         assert!(ran.stderr.starts_with(&says), "{all:?}");
         let told = format!("error: rank {bad} on host ");
@@ -498,11 +508,11 @@ fn a_rank_elsewhere_whose_sockets_cannot_have_it_ends_the_run_before_anybody_beg
     // If others do not come, it is told why the run would not have begun.
     let all = placed_each(&pmi, 2, &|rank| {
         let name = ["reno", "nonsense"][rank as usize];
-        format!("--arrival 500ms --tcp-congestion {name}")
+        format!("--startup-timeout 500ms --tcp-congestion {name}")
     });
     assert!(
         all[0].stderr.starts_with(
-            "error: rank 2 has not come within 500 ms; rank 1 cannot begin: --tcp-congestion nonsense: "
+            "error: rank 2 has not connected within 500 ms; rank 1 failed to start: --tcp-congestion nonsense: "
         ),
         "{all:?}"
     );

@@ -163,7 +163,7 @@ fn strangers_are_counted_when_a_rank_does_not_come() {
     let ssh = folder.write("ssh", "exec sleep 60\n");
     let hosts = folder.write("hosts", "silent\n");
     let line = format!(
-        "real --hosts {hosts} --listen 127.0.0.1 --startup-timeout 2s --ssh sh\t{ssh} {} -- --case hosts",
+        "real --hosts {hosts} --listen 127.0.0.1 --startup-timeout 2s --remote-shell sh\t{ssh} {} -- --case hosts",
         program("cases")
     );
     let arguments = line.split(' ').map(|word| word.replace('\t', " "));
@@ -186,8 +186,8 @@ fn strangers_are_counted_when_a_rank_does_not_come() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(
         stderr,
-        "error: rank 0 has not come within 2 s; 5 connections came that did not show that they know \
-         the secret of this run, of which 0 were closed to make room for others\n"
+        "error: rank 0 has not connected within 2 s; 5 connections failed the authentication, \
+         0 of them closed to make room for others\n"
     );
     assert_eq!(output.status.code(), Some(2));
 }

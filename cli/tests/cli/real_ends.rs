@@ -61,7 +61,7 @@ fn processes_that_ranks_have_started_are_ended_wherever_they_went() {
     let mut launcher = command(SIMRUN);
     launcher.args(["real", "--hosts", &hosts, "--listen", "127.0.0.1"]);
     launcher.args([
-        "--ssh",
+        "--remote-shell",
         &format!("sh {ssh}"),
         &cases,
         "--",
@@ -173,19 +173,24 @@ fn too_few_descriptors_are_told_before_anything_starts() {
         program("cases")
     );
     assert_eq!(run(command("sh").args(["-c", &line])).status, 0);
-    // A rank that cannot have its connections cannot begin, and then nobody does.
+    // A rank that cannot have its connections failed to start, and then nobody does.
     let folder = Folder::new();
     let ssh = folder.write("ssh", "shift; ulimit -n 50; exec sh -c \"$*\"\n");
     let hosts = folder.write("hosts", "here:4\n");
     let mut launcher = command(SIMRUN);
     launcher.args(["real", "--hosts", &hosts, "--listen", "127.0.0.1"]);
-    launcher.args(["--connect", "static", "--ssh", &format!("sh {ssh}")]);
+    launcher.args([
+        "--connect",
+        "static",
+        "--remote-shell",
+        &format!("sh {ssh}"),
+    ]);
     launcher.args([&program("cases"), "--", "--case", "hosts"]);
     let ran = run(launcher.process_group(0));
     assert_eq!(ran.status, 2, "{ran:?}");
     assert!(
         ran.stderr
-            .contains(" cannot begin: too few file descriptors: a rank that is connected with")
+            .contains(" failed to start: too few file descriptors: a rank that is connected with")
             && ran.stderr.contains("3 others needs 51, and 50 are allowed"),
         "{ran:?}"
     );

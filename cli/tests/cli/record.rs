@@ -159,8 +159,7 @@ fn rerun_makes_the_run_again_and_compares() {
     let ran = simrun(&format!("rerun {out}"));
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{ran:?}");
     assert!(
-        ran.stdout
-            .starts_with("cases: finished again with the digest "),
+        ran.stdout.starts_with("cases: finished again with digest "),
         "{ran:?}"
     );
     // Failures are the same again, too, and so are limits.
@@ -226,6 +225,6 @@ fn what_cannot_be_made_again_is_refused() {
     );
     check(
         Some(&record("finished")),
-        "/nowhere/app: there is no such folder or file",
+        "/nowhere/app: no such file or directory",
     );
 }

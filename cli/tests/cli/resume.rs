@@ -23,17 +23,21 @@ fn an_interrupted_search_goes_on() {
         for _ in 0..parts {
             let ran = check(
                 case,
-                &format!("{options} --format json --max-traces 25 --resume {file}"),
+                &format!("{options} --format json --max-executions 25 --checkpoint {file}"),
             );
             let part = ran.json();
             assert_eq!(part["bounds"], serde_json::json!(["traces"]), "{ran:?}");
-            assert_eq!(part["kept_in"], file);
+            assert_eq!(part["checkpoint"], file);
             traces += 25;
             assert_eq!(part["traces"], traces);
         }
-        let rest = check(case, &format!("{options} --format json --resume {file}")).json();
+        let rest = check(
+            case,
+            &format!("{options} --format json --checkpoint {file}"),
+        )
+        .json();
         assert_eq!(counts(&rest), counts(&whole), "{case}");
-        assert_eq!(rest["kept_in"], serde_json::Value::Null);
+        assert_eq!(rest["checkpoint"], serde_json::Value::Null);
         assert!(!folder.names().contains(&format!("search-{number}")));
     }
     assert_eq!(folder.names(), [""; 0]);
@@ -44,9 +48,9 @@ fn an_interrupted_search_goes_on() {
             "check -n 3 --format json {options} {ranks} -- --case relay"
         ))
     };
-    let first = relay(&format!("--max-traces 1 --resume {file}"));
-    assert_eq!(first.json()["kept_in"], file, "{first:?}");
-    let rest = relay(&format!("--resume {file}")).json();
+    let first = relay(&format!("--max-executions 1 --checkpoint {file}"));
+    assert_eq!(first.json()["checkpoint"], file, "{first:?}");
+    let rest = relay(&format!("--checkpoint {file}")).json();
     assert_eq!(counts(&rest), counts(&relay("").json()));
 }
 
@@ -61,7 +65,7 @@ fn a_search_that_is_stopped_under_mixed_sends_goes_on_there() {
     };
     let whole = any_source("").json();
     assert_eq!(whole["traces"], 6, "3 messages come in any order");
-    let unbuffered = whole["unbuffered"]["traces"].as_u64().unwrap();
+    let unbuffered = whole["without_buffering"]["traces"].as_u64().unwrap();
     assert_eq!(unbuffered, 6, "as many under rendezvous");
     let mixed = whole["mixed"]["traces"].as_u64().unwrap();
     assert!(mixed > unbuffered, "{whole}");
@@ -69,12 +73,12 @@ fn a_search_that_is_stopped_under_mixed_sends_goes_on_there() {
     // again.
     let mut kept = 0;
     loop {
-        let ran = any_source(&format!("--max-traces 7 --resume {file}"));
+        let ran = any_source(&format!("--max-executions 7 --checkpoint {file}"));
         let part = ran.json();
-        if part["kept_in"].is_null() {
+        if part["checkpoint"].is_null() {
             assert_eq!(counts(&part), counts(&whole));
             assert_eq!(part["warnings"], whole["warnings"], "warnings survive");
-            assert_eq!(part["unbuffered"]["traces"], unbuffered);
+            assert_eq!(part["without_buffering"]["traces"], unbuffered);
             break;
         }
         kept += 1;
@@ -83,7 +87,7 @@ fn a_search_that_is_stopped_under_mixed_sends_goes_on_there() {
             (3, &whole["traces"]),
             "{ran:?}"
         );
-        assert_eq!(part["unbuffered"]["traces"], unbuffered);
+        assert_eq!(part["without_buffering"]["traces"], unbuffered);
         assert_eq!(part["mixed"]["traces"], 7 * kept);
     }
     assert_eq!(kept, (mixed - 1) / 7);
@@ -98,7 +102,7 @@ fn a_search_that_is_stopped_under_mixed_sends_goes_on_there() {
 fn interrupted_goes_on_another_time() {
     let folder = Folder::new();
     let (users, file) = (program("checked"), folder.path("search"));
-    let options = format!("-n 12 --format json --resume {file}");
+    let options = format!("-n 12 --format json --checkpoint {file}");
     let child = command(SIMRUN)
         .arg("check")
         .args(options.split(' '))
@@ -114,9 +118,9 @@ fn interrupted_goes_on_another_time() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let first: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(first["kept_in"], file, "{first}");
+    assert_eq!(first["checkpoint"], file, "{first}");
     let traces = first["traces"].as_u64().unwrap();
-    let rest = check("users", &format!("{options} --max-traces 10")).json();
+    let rest = check("users", &format!("{options} --max-executions 10")).json();
     assert_eq!(rest["traces"], traces + 10);
 }
 
@@ -124,8 +128,11 @@ fn interrupted_goes_on_another_time() {
 #[test]
 fn a_search_that_is_kept_all_the_time_comes_to_the_same() {
     let (folder, ranks) = (Folder::new(), program("cases"));
-    let often = format!("--keep-every 0s --resume {}", folder.path("search"));
-    for options in ["-n 5", "-n 5 --threads 2", "-n 5 --max-traces 30"] {
+    let often = format!(
+        "--checkpoint-every 0s --checkpoint {}",
+        folder.path("search")
+    );
+    for options in ["-n 5", "-n 5 --threads 2", "-n 5 --max-executions 30"] {
         let whole = check("users", &format!("{options} --format json")).json();
         let _ = std::fs::remove_file(folder.path("search"));
         let sliced = check("users", &format!("{options} --format json {often}")).json();
@@ -139,8 +146,8 @@ fn a_search_that_is_kept_all_the_time_comes_to_the_same() {
     let sliced = simrun(&line(&often)).json();
     assert_eq!(counts(&sliced), counts(&whole));
     assert_eq!(
-        sliced["unbuffered"]["traces"],
-        whole["unbuffered"]["traces"]
+        sliced["without_buffering"]["traces"],
+        whole["without_buffering"]["traces"]
     );
     assert_eq!(folder.names(), [""; 0]);
 }
@@ -153,7 +160,7 @@ fn a_search_that_is_kept_all_the_time_comes_to_the_same() {
 fn a_search_that_is_killed_goes_on_from_the_last_time_it_was_kept() {
     let (folder, users) = (Folder::new(), program("checked"));
     let file = folder.path("search");
-    let options = format!("-n 12 --format json --keep-every 10ms --resume {file}");
+    let options = format!("-n 12 --format json --checkpoint-every 10ms --checkpoint {file}");
     let mut child = command(SIMRUN)
         .arg("check")
         .args(options.split(' '))
@@ -178,6 +185,6 @@ fn a_search_that_is_killed_goes_on_from_the_last_time_it_was_kept() {
     child.kill().unwrap();
     child.wait().unwrap();
     let traces = kept(&file).expect("a search");
-    let rest = check("users", &format!("{options} --max-traces 10")).json();
+    let rest = check("users", &format!("{options} --max-executions 10")).json();
     assert_eq!(rest["traces"], traces + 10);
 }

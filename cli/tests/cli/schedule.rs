@@ -78,7 +78,7 @@ fn what_check_cannot_take_again_is_told() {
     assert!(run.status == 2 && replay.is_none(), "{run:?}");
     for text in [
         "check cannot take this run again: the run finished, but under check it failed",
-        "time stands still here, and cli/tests/programs/cases.rs:",
+        "time does not pass during the search, but cli/tests/programs/cases.rs:",
     ] {
         assert!(run.stderr.contains(text), "{run:?}");
     }

@@ -163,10 +163,10 @@ impl Ranks {
                 credits: 4,
                 reserved: 2,
                 send_buffers: 3,
-                send_queue: 6,
-                inline: 90,
+                send_queue_depth: 6,
+                max_inline: 90,
                 signal_every: 4,
-                cached_regions: 2,
+                reg_cache_entries: 2,
                 psn: 0xFF_FFF0,
                 ..Options::default()
             },

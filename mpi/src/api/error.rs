@@ -266,7 +266,7 @@ impl fmt::Display for Error {
             }
             Self::Contexts { given } => write!(
                 f,
-                "too many communicators: {given} were made and none of them has been freed"
+                "out of context identifiers: {given} communicators in use"
             ),
             &Self::BufferFull {
                 length,
@@ -283,7 +283,7 @@ impl fmt::Display for Error {
                 "invalid count: {length} bytes are not a whole number of elements of {size} bytes"
             ),
             Self::BufferAttached { length } => {
-                write!(f, "a buffer of {length} bytes is attached already")
+                write!(f, "a buffer is already attached ({length} bytes)")
             }
             Self::Request => f.write_str("the request has been completed already"),
             Self::Active => f.write_str(
@@ -317,7 +317,10 @@ fn no_room(
     free: u64,
     attached: Option<u64>,
 ) -> fmt::Result {
-    write!(f, "no room for a buffered message of {length} bytes: ")?;
+    write!(
+        f,
+        "attached buffer too small for a message of {length} bytes: "
+    )?;
     match attached {
         Some(attached) => write!(f, "{free} of the {attached} attached bytes are free"),
         None => f.write_str("no buffer is attached"),

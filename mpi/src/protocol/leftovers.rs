@@ -13,13 +13,13 @@ pub(crate) fn of(engine: &Engine, undelivered: &[(Envelope, u64)]) -> Vec<String
         .posted()
         .map(|(pattern, at)| {
             let (file, line) = (at.file(), at.line());
-            format!("a receive ({pattern}) never got a message, posted at {file}:{line}")
+            format!("unmatched receive ({pattern}) posted at {file}:{line}")
         })
         .collect();
     if let Some((pattern, at, count)) = engine.withdrawn() {
         let (file, line) = (at.file(), at.line());
         texts.push(if count == 1 {
-            format!("a receive ({pattern}) was dropped before it got a message, posted at {file}:{line}")
+            format!("unmatched receive ({pattern}) dropped, posted at {file}:{line}")
         } else {
             format!(
                 "{count} receives were dropped before they got a message, the first ({pattern}) posted at {file}:{line}"
@@ -47,9 +47,9 @@ pub(crate) fn of(engine: &Engine, undelivered: &[(Envelope, u64)]) -> Vec<String
     }
     texts.extend(messages.into_iter().map(|((_, source, tag), (count, bytes))| {
         if count == 1 {
-            format!("a message of {bytes} bytes from rank {source} with tag {tag} was never received")
+            format!("unreceived message: {bytes} bytes from rank {source}, tag {tag}")
         } else {
-            format!("{count} messages of {bytes} bytes in all from rank {source} with tag {tag} were never received")
+            format!("unreceived: {count} messages, {bytes} bytes in all, from rank {source}, tag {tag}")
         }
     }));
     texts

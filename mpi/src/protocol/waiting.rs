@@ -230,7 +230,7 @@ fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>)
         Waits::Call(name) => (name.to_owned(), location, Vec::new()),
         Waits::Test(token) => {
             let state = engine.state(token);
-            let text = format!("a loop of tests of {}", words(state));
+            let text = format!("polling: test of {}", words(state));
             (text, location, partners(state))
         }
         Waits::All => {
@@ -250,11 +250,11 @@ fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>)
         Waits::Tests(name) => {
             let (text, any, ranks) = several(engine, is_pending);
             let ranks = if any { Vec::new() } else { ranks };
-            (format!("a loop of {name} ({text})"), location, ranks)
+            (format!("polling: {name} ({text})"), location, ranks)
         }
         Waits::Probe(pattern) => (format!("probe ({pattern})"), location, source(&pattern)),
         Waits::Iprobe(pattern) => {
-            let text = format!("a loop of probes ({pattern})");
+            let text = format!("polling: probe ({pattern})");
             (text, location, source(&pattern))
         }
         Waits::Finalize => {
@@ -350,7 +350,7 @@ fn in_words(engine: &Engine, state: &State) -> String {
     };
     let flow = engine.flow_control();
     match flow.and_then(|flow| flow.waits_for(peer)) {
-        Some(what) => format!("{text}, while the connection waits for {what}"),
+        Some(what) => format!("{text}; connection waits for {what}"),
         None => text,
     }
 }
@@ -362,7 +362,7 @@ fn words(state: &State) -> String {
         }
         State::AwaitTurn { peer, envelope, .. } => {
             format!(
-                "send (destination {peer}, tag {}), about to leave",
+                "send (destination {peer}, tag {}), not yet sent",
                 envelope.tag
             )
         }
@@ -383,11 +383,11 @@ fn words(state: &State) -> String {
             envelope.tag
         ),
         State::Sending { peer, envelope, .. } => format!(
-            "send (destination {peer}, tag {}), data leaving",
+            "send (destination {peer}, tag {}), sending data",
             envelope.tag
         ),
         State::AwaitData { envelope, .. } => format!(
-            "recv (source {}, tag {}), data coming",
+            "recv (source {}, tag {}), receiving data",
             envelope.source, envelope.tag
         ),
         State::Forwarding { status, .. } => format!(
@@ -395,9 +395,9 @@ fn words(state: &State) -> String {
             status.source, status.tag
         ),
         State::Elapsing | State::Assembly(_) | State::Packet(_) | State::Packing { .. } => {
-            "time to pass".to_owned()
+            "a timer".to_owned()
         }
-        State::Done { result: Ok(_), .. } => "something that is over".to_owned(),
+        State::Done { result: Ok(_), .. } => "a completed operation".to_owned(),
         State::Done {
             result: Err(error), ..
         } => failed(*error),

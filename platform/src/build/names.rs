@@ -27,7 +27,7 @@ pub(super) fn check(read: &mut Read) {
         .collect();
     let mut twice = |name: &Spanned<String>, host: &str, other: String| {
         let problem = format!("duplicate host {:?}", cut(host));
-        let expected = format!("the hosts of this cluster include it, and so does {other}");
+        let expected = format!("the host is in this cluster and in {other}");
         collector.add(name.span(), problem, expected, None);
     };
     // One mistake for a host and one for a cluster: many equal clusters would else make a mistake for each pair.
@@ -100,7 +100,7 @@ fn check_members(read: &mut Read) {
                 (problem, "names are unique in the whole platform".to_owned())
             } else {
                 (
-                    format!("{kind} {:?} is called like a {other}", cut(text)),
+                    format!("{kind} {:?} has the name of a {other}", cut(text)),
                     format!("routes name {other}s and {kind}s, so their names must differ"),
                 )
             };

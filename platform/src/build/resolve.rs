@@ -162,7 +162,7 @@ impl<'t> Resolver<'t> {
         } else {
             format!("unknown host or router {:?}", cut(text))
         };
-        let expected = "a gateway is a host or a router inside, where the way in or out begins";
+        let expected = "a gateway is a host or router of the zone";
         let help = match place {
             Some(_) => None,
             None => self.collector.suggest(text, self.ends.keys().copied()),
@@ -251,7 +251,7 @@ impl<'t> Resolver<'t> {
         let name = cut(route_end.get_ref());
         self.collector.add(
             route_end.span(),
-            format!("no gateway: {what} {name:?} has no place where all routes begin"),
+            format!("missing gateway: {what} {name:?} has no gateway for its routes"),
             format!("expected one {known} as {key} in the route, or as gateway in the {what}"),
             None,
         );
@@ -277,7 +277,7 @@ impl<'t> Resolver<'t> {
                 cut(name)
             );
             let expected = format!("expected at most {FLOYD_MAX}");
-            let help = Some("routing = \"dijkstra\" gives shortest ways as well".to_owned());
+            let help = Some("use routing = \"dijkstra\"".to_owned());
             self.collector.add(span, problem, expected, help);
         }
         graph
@@ -343,7 +343,7 @@ impl<'t> Resolver<'t> {
             ),
             Routing::None => (
                 "a route in a zone with routing \"none\"".to_owned(),
-                "its members do not reach each other",
+                "members of this zone are not connected",
             ),
             Routing::Wifi => (
                 "a route in a zone with routing \"wifi\"".to_owned(),
@@ -394,7 +394,7 @@ impl<'t> Resolver<'t> {
                 let [from_name, to_name] = names;
                 let problem = format!("duplicate route from {from_name:?} to {to_name:?}");
                 let expected = format!("line {line} already declares it");
-                let help = "a route counts for both directions unless it says symmetric = false";
+                let help = "routes are symmetric unless symmetric = false";
                 let help = Some(help.to_owned());
                 self.collector
                     .add(route.from.span(), problem, expected, help);
@@ -441,7 +441,7 @@ impl<'t> Resolver<'t> {
                 return Some(end);
             }
             let problem = format!("{:?} is {}", cut(text), self.where_is(home));
-            let expected = "the routes of a zone join its own members";
+            let expected = "routes of a zone connect its own members";
             self.collector.add(name.span(), problem, expected, None);
             return None;
         }

@@ -159,7 +159,7 @@ fn refuse_foreign_keys(collector: &mut Collector, section: &Section<'_>, kind: &
                 continue;
             };
             seen.push(*name);
-            let problem = format!("the key {name:?} belongs to another topology");
+            let problem = format!("key {name:?} is not valid for this topology");
             let expected = if own.is_empty() {
                 format!("the topology {word:?} has no keys of its own")
             } else {

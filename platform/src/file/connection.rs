@@ -105,14 +105,14 @@ impl Field for ConnectionMode {
             ConnectionMode::OnDemand,
         ];
         let words = ["free", "static", "on-demand"];
-        word(value, "mode of connecting", &words, &VALUES)
+        word(value, "connection mode", &words, &VALUES)
     }
 }
 
 impl Field for AtLimit {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
         const VALUES: [AtLimit; 2] = [AtLimit::Wait, AtLimit::Fail];
-        word(value, "way out at the limit", &["wait", "fail"], &VALUES)
+        word(value, "descriptor limit policy", &["wait", "fail"], &VALUES)
     }
 }
 
@@ -140,7 +140,7 @@ pub(super) fn connection(
         && idle.as_secs() == 0.0
         && let Some(value) = section.get("idle_close")
     {
-        let problem = "connections that are closed at once".to_owned();
+        let problem = "idle timeout of 0".to_owned();
         let expected = "expected a duration above 0, such as \"10ms\"";
         collector.add(value.span(), problem, expected, None);
     }

@@ -116,7 +116,7 @@ impl Field for u32 {
         let number = value.get_ref().as_integer().ok_or_else(wrong)?;
         match Self::from_str_radix(number.as_str(), number.radix()) {
             Ok(0) => Err(Wrong {
-                problem: "zero is not possible here".to_owned(),
+                problem: "zero is not allowed".to_owned(),
                 expected: format!("expected {EXPECTED}"),
                 help: None,
             }),
@@ -186,7 +186,7 @@ impl Field for Routing {
 impl Field for ToItself {
     fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
         const VALUES: [ToItself; 2] = [ToItself::Loopback, ToItself::Links];
-        word(value, "way to itself", &["loopback", "links"], &VALUES)
+        word(value, "self route", &["loopback", "links"], &VALUES)
     }
 }
 

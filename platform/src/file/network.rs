@@ -303,7 +303,7 @@ fn factors(
             && last.above.bytes() >= next.above.bytes()
         {
             let problem = format!("step {} after step {}", next.above, last.above);
-            collector.add(step.span(), problem, "expected growing sizes", None);
+            collector.add(step.span(), problem, "expected increasing sizes", None);
             return None;
         }
         steps.push(next);
@@ -338,7 +338,7 @@ fn overhead(
             && last.above.bytes() >= next.above.bytes()
         {
             let problem = format!("section {} after section {}", next.above, last.above);
-            collector.add(entry.span(), problem, "expected growing sizes", None);
+            collector.add(entry.span(), problem, "expected increasing sizes", None);
             return None;
         }
         sections.push(next);

@@ -168,7 +168,7 @@ pub fn read_events(folder: &Path, name: &str) -> Result<Events, String> {
     };
     let meta = std::fs::metadata(&path).map_err(wrong)?;
     if !meta.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("not a file".to_owned());
     }
     let mut text = String::new();
     let file = std::fs::File::open(&path).map_err(wrong)?;
@@ -295,7 +295,7 @@ fn from_file(
     let read = match &collector.folder {
         Some(folder) => read_events(folder, &name).and_then(|events| {
             ProfileEntry::of_events(&events, kind)
-                .map_err(|text| format!("{text:?} is no value of such a profile"))
+                .map_err(|text| format!("invalid value {text:?} for this profile"))
         }),
         None => Err("this platform has no folder in which it could be".to_owned()),
     };
@@ -349,8 +349,8 @@ fn points(
         if let Some((last, _)) = points.last()
             && last.as_secs() >= at.as_secs()
         {
-            let problem = format!("the date {:?} is not after {:?}", at.text(), last.text());
-            let expected = "the dates of a profile grow";
+            let problem = format!("timestamp {:?} is not after {:?}", at.text(), last.text());
+            let expected = "timestamps of a profile must increase";
             collector.add(pair[0].span(), problem, expected, None);
             whole = false;
         }
@@ -381,7 +381,7 @@ impl Field for Part {
         if part >= 0.0 {
             Ok(Self(part))
         } else {
-            let expected = "a part of the speed, at least 0, such as 0.5";
+            let expected = "a fraction of the speed >= 0, for example 0.5";
             Err(Wrong::kind(value.get_ref(), expected))
         }
     }

@@ -46,7 +46,7 @@ words! {
     Preset, "preset of the protocol";
     Ready, "meaning of ready sends";
     Carriage, "carriage";
-    Synchronous, "way of synchronous messages";
+    Synchronous, "synchronous send protocol";
 }
 
 /// A count that may be 0.
@@ -84,7 +84,7 @@ pub(super) fn protocol(
         if packet.bytes() > 0 {
             protocol.packet = Some(packet);
         } else if let Some(value) = section.get("packet") {
-            let problem = "packets of no bytes".to_owned();
+            let problem = "packet size of 0".to_owned();
             collector.add(
                 value.span(),
                 problem,

@@ -50,7 +50,7 @@ fn one(text: &str, error: &toml::de::Error, span: Range<usize>) -> Mistake {
         span,
         problem: format!("TOML syntax: {message}"),
         expected: if found.trim().is_empty() {
-            "something is missing here".to_owned()
+            "unexpected end of line".to_owned()
         } else {
             format!("found {:?}", cut(found))
         },

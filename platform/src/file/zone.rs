@@ -187,10 +187,7 @@ impl<'r> ZoneReader<'r> {
         });
         let collector = &mut *self.collector;
         if name.get_ref().contains(['[', ']']) {
-            let problem = format!(
-                "brackets in the name of one host: {:?}",
-                cut(name.get_ref())
-            );
+            let problem = format!("host name contains brackets: {:?}", cut(name.get_ref()));
             let expected = "expected a name without brackets";
             let help = "for many equal hosts, write [clusters.NAME] with hosts = \"node-[0-63]\"";
             collector.add(name.span(), problem, expected, Some(help.to_owned()));

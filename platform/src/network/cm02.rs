@@ -22,7 +22,7 @@ pub const CROSSTRAFFIC: f64 = 0.05;
 /// The row of the model in the list of all.
 pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
     name: "cm02",
-    summary: "no factors, sharing unfair by round-trip time, window, reverse traffic",
+    summary: "no factors, sharing weighted by round-trip time, window, reverse traffic",
     preset,
 });
 

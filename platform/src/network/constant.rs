@@ -16,7 +16,7 @@ use super::parameters::{NetworkModel, NetworkParameters, Row};
 /// The row of the model in the list of all.
 pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
     name: "constant",
-    summary: "every transfer lasts the same time",
+    summary: "constant transfer time",
     preset,
 });
 

@@ -20,7 +20,7 @@ use super::parameters::{FluidParameters, NetworkModel, NetworkParameters, Row};
 /// The row of the model in the list of all.
 pub(super) const MODEL: NetworkModel = NetworkModel(&Row {
     name: "raw",
-    summary: "no factors, sharing unfair by round-trip time",
+    summary: "no factors, sharing weighted by round-trip time",
     preset,
 });
 

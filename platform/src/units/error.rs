@@ -49,7 +49,7 @@ impl UnitError {
             Problem::UnknownUnit { unit, .. } => format!("unknown unit {unit:?} in {found:?}"),
             Problem::NotFinite => format!("infinite or undefined value {found:?}"),
             Problem::Negative => format!("negative value {found:?}"),
-            Problem::Zero => format!("zero is not possible here: {found:?}"),
+            Problem::Zero => format!("zero is not allowed: {found:?}"),
             Problem::NotWhole => format!("not a whole number of bytes below 2^63: {found:?}"),
             Problem::TimeOverflow => format!("time overflow (beyond 1e20 s) with {found:?}"),
         }

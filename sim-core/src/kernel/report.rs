@@ -90,7 +90,7 @@ impl Kernel {
     fn describe(&self, slot: &Slot) -> String {
         match slot.code.transition() {
             Transition::Sleep if slot.timer() == 0 && slot.state == SlotState::Waiting => {
-                "a sleep without end".to_owned()
+                "infinite sleep".to_owned()
             }
             Transition::Sleep => "a sleep".to_owned(),
             Transition::Yield => "a yield".to_owned(),
@@ -115,16 +115,16 @@ impl Kernel {
                 format!("wait on condition variable {condvar}")
             }
             Transition::Test { activity } => {
-                format!("a loop of tests of {}", self.describe_activity(activity))
+                format!("polling: test of {}", self.describe_activity(activity))
             }
             Transition::TestAny { list } => {
-                format!("a loop of tests of any of: {}", self.members(list))
+                format!("polling: test of any of: {}", self.members(list))
             }
             Transition::Probe { mailbox } => {
-                format!("a loop of probes of {}", self.mailbox_name(mailbox))
+                format!("polling: probe of {}", self.mailbox_name(mailbox))
             }
             Transition::MutexTryLock { mutex } | Transition::MutexTest { mutex } => {
-                format!("a loop of tests of mutex {mutex}")
+                format!("polling: test of mutex {mutex}")
             }
             other => format!("{other:?}"),
         }
@@ -140,11 +140,11 @@ impl Kernel {
         let record = Activities::get(&self.activities, slot);
         match record.status {
             Status::Send => format!(
-                "put to {}, which nobody gets",
+                "put to {} (no matching get)",
                 self.mailbox_name(record.mailbox)
             ),
             Status::Receive => format!(
-                "get from {}, to which nobody puts",
+                "get from {} (no matching put)",
                 self.mailbox_name(record.mailbox)
             ),
             Status::Ready => match record.kind {

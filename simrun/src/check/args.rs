@@ -15,30 +15,30 @@ use crate::args::{OutputArgs, ranks, send_mode};
 
 /// Meanings of the exit statuses, for the end of help texts.
 pub const EXIT_STATUS: &str = "\
-Exit status: 0 nothing found, 1 found, 2 bad usage or input, 3 nothing found but not all explored, 130 interrupted.";
+Exit status: 0 no errors found, 1 errors found, 2 usage or input error, 3 search incomplete, 130 interrupted.";
 
-/// Number of findings that are kept: among so many, those that say something new are shown.
+/// Number of findings that are kept. Those of them that differ in kind or place are shown.
 const FINDINGS_MAX: usize = 100;
 
-/// Reductions of the search: orders that are left out because others are the same.
+/// Partial-order reductions of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 enum Reduction {
-    /// Each class of orders once.
+    /// Each Mazurkiewicz trace exactly once (optimal DPOR).
     #[default]
     Odpor,
-    /// Each class at least once, by source sets.
+    /// Each trace at least once (source DPOR).
     Sdpor,
-    /// Every order.
+    /// Every interleaving, without reduction.
     None,
 }
 
-/// Durations of work.
+/// Durations of activities.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 enum Transfers {
-    /// Longer or shorter than whatever it meets.
+    /// Arbitrary: an activity may end before or after any other step.
     #[default]
     Lasting,
-    /// No time.
+    /// Zero.
     Instant,
 }
 
@@ -64,29 +64,28 @@ fn strategy(text: &str) -> Result<Strategy, String> {
 /// The options of a search.
 #[derive(Args, Clone, Debug)]
 pub struct CheckArgs {
-    /// Number of ranks, or of whatever an actor program makes
+    /// Number of ranks, or the count passed to an actor program
     #[arg(short = 'n', long, value_name = "N", allow_negative_numbers = true, value_parser = ranks, default_value_t = 2)]
     ranks: u32,
 
-    /// Hosts for programs that ask for them: a TOML file, or SimGrid's XML; without it one
-    /// host per rank
+    /// Platform file (TOML or SimGrid XML) [default: one host per rank]
     #[arg(short, long, value_name = "FILE", verbatim_doc_comment)]
     pub(super) platform: Option<PathBuf>,
 
-    /// Seed of all random streams, and of runs that are drawn at random
+    /// Seed of the random streams and of the random strategies
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// When a send waits for its receive: eager (never), rendezvous (always),
-    /// threshold=SIZE (from SIZE on) or mixed (each send or not, all ways); without it as
-    /// the platform says, and if nothing is wrong with that, again with rendezvous and with
-    /// mixed, for a limited number of steps
+    /// Message protocol: eager (a send does not wait for its receive), rendezvous (it
+    /// does), threshold=SIZE (rendezvous from SIZE on) or mixed (each send either way, all
+    /// combinations) [default: by the platform; if no errors are found, the search is
+    /// repeated with rendezvous and with mixed, for a limited number of steps]
     #[arg(long, value_name = "MODE", value_parser = sends, verbatim_doc_comment)]
     pub(super) send_mode: Option<SendMode>,
 
-    /// When a transfer of an actor program ends that both sides have posted: lasting (a
-    /// test, a cancellation or a failure comes before or after its end) or instant (it is
-    /// over, as in the formal model)
+    /// Duration of a matched transfer of an actor program: lasting (a test, a cancellation
+    /// or a failure may come before its end) or instant (as in the formal
+    /// model)
     #[arg(
         long,
         value_enum,
@@ -97,35 +96,35 @@ pub struct CheckArgs {
     )]
     transfers: Transfers,
 
-    /// Let the time of waits with a limit be up at any moment; without it limits are up only
-    /// when nothing else can happen, the one that ends first
+    /// Explore timeouts: a timed wait may time out at any step [default: only when no other
+    /// step is enabled, the earliest timeout first]
     #[arg(long, verbatim_doc_comment)]
-    pub(super) timeouts: bool,
+    pub(super) explore_timeouts: bool,
 
-    /// Report communicators that are never freed, too
+    /// Also report communicators that are never freed
     #[arg(long)]
     leaks: bool,
 
-    /// Let up to N hosts or links fail in each run, at any moment
+    /// Inject up to N host or link failures into each execution, at any step
     #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(super) failures: u32,
+    pub(super) max_faults: u32,
 
-    /// What may fail: names of hosts and links; without it each host
+    /// Hosts and links that may fail [default: all hosts]
     #[arg(
         long,
         value_name = "NAMES",
         value_delimiter = ',',
-        requires = "failures"
+        requires = "max_faults"
     )]
-    pub(super) may_fail: Vec<String>,
+    pub(super) fault_targets: Vec<String>,
 
-    /// Take these steps instead of searching: ACTOR or ACTOR/BRANCH, joined by ';'; *N
-    /// after a step repeats it; or a file with them, such as --schedule of a run writes
+    /// Replay this schedule instead of searching: ACTOR or ACTOR/BRANCH, separated by ';';
+    /// *N after a step repeats it; or a file with a schedule, as --schedule of a run writes
     #[arg(long, value_name = "STEPS|FILE", value_parser = schedule, verbatim_doc_comment)]
     pub(super) replay: Option<Schedule>,
 
-    /// Which orders are left out because others are the same: odpor (each class of
-    /// orders once), sdpor (at least once) or none (every order)
+    /// Partial-order reduction: odpor (each Mazurkiewicz trace once), sdpor (each at least
+    /// once) or none (every interleaving)
     #[arg(
         long,
         value_enum,
@@ -138,9 +137,9 @@ pub struct CheckArgs {
     )]
     reduction: Reduction,
 
-    /// How runs are chosen: depth-first (all), uniform (at random) or pct=DEPTH (by
-    /// random priorities, for mistakes that take DEPTH orderings); these need a limit
-    /// and are no proof
+    /// Search strategy: depth-first (all executions), uniform (random steps) or pct=DEPTH
+    /// (random priorities, for bugs of depth DEPTH); the random ones need a limit and
+    /// prove nothing
     #[arg(
         long,
         value_name = "STRATEGY",
@@ -152,7 +151,7 @@ pub struct CheckArgs {
     )]
     strategy: Strategy,
 
-    /// Run so many threads; what is found and counted does not depend on it
+    /// Number of threads; findings and counts do not depend on it
     #[arg(
         long,
         value_name = "N",
@@ -163,8 +162,8 @@ pub struct CheckArgs {
     )]
     pub(super) threads: u32,
 
-    /// Go on with the search that is kept in FILE, if there is one; it is kept there every
-    /// 10 s and when a limit or Ctrl-C stops it, and the same command goes on
+    /// Checkpoint file: the search in FILE is continued if it exists; the search is saved
+    /// there regularly, and when a limit or Ctrl-C stops it
     #[arg(
         long,
         value_name = "FILE",
@@ -172,23 +171,23 @@ pub struct CheckArgs {
         help_heading = "Search",
         conflicts_with = "replay"
     )]
-    pub(super) resume: Option<PathBuf>,
+    pub(super) checkpoint: Option<PathBuf>,
 
-    /// How often the search is kept in the file of --resume
+    /// Interval at which the search is saved
     #[arg(
         long,
         value_name = "TIME",
         default_value = "10s",
         help_heading = "Search",
-        requires = "resume"
+        requires = "checkpoint"
     )]
-    pub(super) keep_every: Duration,
+    pub(super) checkpoint_every: Duration,
 
     /// Stop at the first finding
     #[arg(long, help_heading = "Search", conflicts_with = "replay")]
     stop_at_first: bool,
 
-    /// Cut runs after so many steps
+    /// Maximum number of steps of an execution
     #[arg(
         long,
         value_name = "N",
@@ -198,16 +197,16 @@ pub struct CheckArgs {
     )]
     max_depth: usize,
 
-    /// Stop after so many runs
+    /// Stop after N executions
     #[arg(
         long,
         value_name = "N",
         help_heading = "Limits",
         conflicts_with = "replay"
     )]
-    max_traces: Option<u64>,
+    max_executions: Option<u64>,
 
-    /// Stop after about so many executed steps
+    /// Stop after about N transitions
     #[arg(
         long,
         value_name = "N",
@@ -216,7 +215,7 @@ pub struct CheckArgs {
     )]
     max_transitions: Option<u64>,
 
-    /// Stop after about so much real time, such as 10s or 5min
+    /// Stop after this wall-clock time, for example 10s or 5min
     #[arg(
         long,
         value_name = "TIME",
@@ -225,12 +224,12 @@ pub struct CheckArgs {
     )]
     max_time: Option<Duration>,
 
-    /// Options of what is printed.
+    /// Output options.
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Draw the way to the first finding, or the replay, as a happened-before diagram:
-    /// .svg, .png, .dot or .json
+    /// Draw the first counterexample, or the replay, as a happens-before diagram: .svg,
+    /// .png, .dot or .json
     #[arg(
         long,
         value_name = "FILE",
@@ -284,7 +283,7 @@ impl CheckArgs {
         self.seed
     }
 
-    /// Returns true if work is over as soon as it has begun.
+    /// Returns true if activities take no time.
     pub(super) fn transfers_are_instant(&self) -> bool {
         self.transfers == Transfers::Instant
     }
@@ -294,27 +293,27 @@ impl CheckArgs {
         self.max_transitions.is_some()
     }
 
-    /// Returns true if the search could go on for ever.
+    /// Returns true if a random search has no limit.
     pub(super) const fn never_ends(&self) -> bool {
         !matches!(self.strategy, Strategy::DepthFirst)
             && self.replay.is_none()
-            && self.max_traces.is_none()
+            && self.max_executions.is_none()
             && self.max_transitions.is_none()
             && self.max_time.is_none()
     }
 
-    /// Why a way to search does not go with the others.
+    /// Returns the option that the chosen strategy and reduction do not support.
     pub(super) fn contradiction(&self) -> Option<String> {
         let is_optimal =
             self.strategy == Strategy::DepthFirst && self.reduction == Reduction::Odpor;
-        let option = match &self.resume {
+        let option = match &self.checkpoint {
             _ if is_optimal => return None,
-            Some(_) => "--resume",
+            Some(_) => "--checkpoint",
             None if self.threads > 1 => "--threads",
             None => return None,
         };
         Some(format!(
-            "{option}: expected --reduction odpor and --strategy depth-first beside it"
+            "{option} requires --reduction odpor and --strategy depth-first"
         ))
     }
 
@@ -323,7 +322,7 @@ impl CheckArgs {
         self.max_time.as_ref().map(Duration::as_secs)
     }
 
-    /// The bounds and the manner of the search.
+    /// The bounds, the strategy and the reduction of the search.
     pub(super) fn options(&self) -> explore::Options {
         let defaults = explore::Options::default();
         explore::Options {
@@ -341,7 +340,7 @@ impl CheckArgs {
                 },
             },
             depth_max: self.max_depth,
-            traces_max: self.max_traces.unwrap_or(defaults.traces_max),
+            traces_max: self.max_executions.unwrap_or(defaults.traces_max),
             transitions_max: self.max_transitions.unwrap_or(defaults.transitions_max),
             seconds_max: self.max_seconds().unwrap_or(defaults.seconds_max),
             findings_max: if self.stop_at_first { 1 } else { FINDINGS_MAX },
@@ -350,7 +349,7 @@ impl CheckArgs {
         }
     }
 
-    /// Returns what is chosen about the program.
+    /// Returns the options of the program under test.
     pub(super) fn run_options(&self, send_mode: Option<SendMode>) -> run::Options {
         run::Options {
             ranks: Some(self.ranks),
@@ -384,7 +383,7 @@ impl CheckArgs {
         command
     }
 
-    /// The options that say what a search is of, besides the program.
+    /// The options that identify a search, besides the program.
     pub(super) fn search_options(&self) -> String {
         let depth = self.max_depth;
         format!(
@@ -401,7 +400,7 @@ impl CheckArgs {
             .collect()
     }
 
-    /// Returns what is chosen about the program, as options.
+    /// Returns the options of the program under test as text.
     fn program_options(&self, send_mode: Option<SendMode>) -> String {
         let mut command = format!(" -n {}", self.ranks);
         if let Some(platform) = &self.platform {
@@ -417,17 +416,21 @@ impl CheckArgs {
         command.push_str(&send_mode_option(send_mode));
         let switches = [
             (self.transfers_are_instant(), " --transfers instant"),
-            (self.timeouts, " --timeouts"),
+            (self.explore_timeouts, " --explore-timeouts"),
             (self.leaks, " --leaks"),
         ];
         for (is_set, option) in switches {
             command.push_str(if is_set { option } else { "" });
         }
-        if self.failures > 0 {
-            let _ = write!(command, " --failures {}", self.failures);
+        if self.max_faults > 0 {
+            let _ = write!(command, " --max-faults {}", self.max_faults);
         }
-        if !self.may_fail.is_empty() {
-            let _ = write!(command, " --may-fail {}", quoted(&self.may_fail.join(",")));
+        if !self.fault_targets.is_empty() {
+            let _ = write!(
+                command,
+                " --fault-targets {}",
+                quoted(&self.fault_targets.join(","))
+            );
         }
         command
     }

@@ -23,8 +23,8 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
     let verdict = match searched.verdict() {
         Verdict::Ok => "ok",
         Verdict::Found => "found",
-        Verdict::Bounded => "bounded",
-        Verdict::Broken(_) => "not deterministic",
+        Verdict::Bounded => "incomplete",
+        Verdict::Broken(_) => "nondeterministic",
     };
     pretty(&json!({
         "program": name,
@@ -36,8 +36,8 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         "finished": statistics.finished,
         "deadlocks": statistics.deadlocks,
         "failed": statistics.failed,
-        "leftovers": statistics.leftovers,
-        "cut": statistics.cut,
+        "unfinished_operations": statistics.leftovers,
+        "truncated": statistics.cut,
         "blocked": statistics.blocked,
         "transitions": statistics.transitions,
         "transitions_per_s": statistics.rate(),
@@ -47,15 +47,15 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         "restarts": statistics.restarts,
         "wall_s": statistics.seconds,
         "findings": found.iter().map(finding).collect::<Vec<Value>>(),
-        "has_other_findings": is_cut,
+        "findings_truncated": is_cut,
         "warnings": warnings
             .iter()
             .map(warning)
             .chain(clock_reads.iter().map(clock))
             .collect::<Vec<Value>>(),
-        "unbuffered": pass(passes, SendMode::Rendezvous),
+        "without_buffering": pass(passes, SendMode::Rendezvous),
         "mixed": pass(passes, SendMode::Mixed),
-        "kept_in": kept_in,
+        "checkpoint": kept_in,
     }))
 }
 
@@ -71,7 +71,7 @@ fn pass(passes: &[Pass], mode: SendMode) -> Value {
             "traces": report.statistics.traces,
             "deadlocks": report.statistics.deadlocks,
             "failed": report.statistics.failed,
-            "leftovers": report.statistics.leftovers,
+            "unfinished_operations": report.statistics.leftovers,
             "transitions": report.statistics.transitions,
             "wall_s": report.statistics.seconds,
         })
@@ -109,7 +109,7 @@ fn finding(found: &Found) -> Value {
         json!({
             "actor": blocked.actor.number(),
             "name": blocked.name,
-            "waits_in": blocked.waits_in,
+            "operation": blocked.waits_in,
             "line": blocked.location,
             "waits_for": waits_for.collect::<Vec<u32>>(),
         })
@@ -123,10 +123,10 @@ fn finding(found: &Found) -> Value {
         "replay": found.finding.replay.to_string(),
         "command": found.command,
         "steps": steps(&found.finding.steps),
-        "way": match found.way {
+        "counterexample": match found.way {
             Way::Given => "given",
-            Way::ShortestFound => "shortest found",
-            Way::Shortest => "shortest",
+            Way::ShortestFound => "not_proven_minimal",
+            Way::Shortest => "minimal",
         },
         "critical": critical(found.critical),
         "actors": actors.collect::<Vec<Value>>(),
@@ -169,10 +169,10 @@ fn clock(place: &String) -> Value {
 
 fn critical(critical: Critical) -> Value {
     match critical {
-        Critical::Step(step) => json!({ "is": "step", "step": step + 1 }),
-        Critical::Everything => json!({ "is": "everything" }),
+        Critical::Step(step) => json!({ "kind": "step", "step": step + 1 }),
+        Critical::Everything => json!({ "kind": "all_executions" }),
         Critical::Unknown(step) => {
-            json!({ "is": "unknown", "step": step + 1, "budget": CRITICAL_BUDGET })
+            json!({ "kind": "unknown", "step": step + 1, "budget": CRITICAL_BUDGET })
         }
     }
 }
@@ -189,7 +189,7 @@ fn steps(steps: &[FindingStep]) -> Vec<Value> {
             "line": step.line,
             "clock": step.clock,
             // Steps are counted from 1, as in the text.
-            "after": step.after.iter().map(|other| other + 1).collect::<Vec<usize>>(),
+            "predecessors": step.after.iter().map(|other| other + 1).collect::<Vec<usize>>(),
         })
     };
     steps.iter().map(row).collect()

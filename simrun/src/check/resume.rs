@@ -84,7 +84,7 @@ impl<'a> SearchFile<'a> {
         };
         let damaged = || {
             format!(
-                "{}: this is not a search that was kept, or it was damaged",
+                "{}: not a checkpoint file, or the file is corrupt",
                 path.display()
             )
         };
@@ -94,7 +94,7 @@ impl<'a> SearchFile<'a> {
             let expected = &self.identity[key];
             if found != expected {
                 return Err(format!(
-                    "{}: this search is of another {key}: found {found}, expected {expected}",
+                    "{}: checkpoint has different {key}: {found}, expected {expected}",
                     path.display()
                 ));
             }

@@ -90,8 +90,8 @@ pub(super) fn search(
     };
     // Whatever is wrong with it is said before the search begins.
     subject.stepper()?;
-    let every = args.keep_every.as_secs();
-    let file = args.resume.as_deref();
+    let every = args.checkpoint_every.as_secs();
+    let file = args.checkpoint.as_deref();
     let file = file.map(|path| SearchFile::new(path, identity(subject), every));
     let file = file.transpose().map_err(status::refuse)?;
     let kept = file.as_ref().map_or(Ok(Vec::new()), SearchFile::read);
@@ -280,7 +280,7 @@ fn broken_search(panic: &(dyn Any + Send)) -> ExitCode {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
     status::refuse(format_args!(
-        "the search failed: {}; either the program does not take the same steps again, or this is a bug of simrun",
+        "the search failed: {}; the program is nondeterministic, or this is a bug in simrun",
         text.unwrap_or_default()
     ));
     ExitCode::from(status::BUG)

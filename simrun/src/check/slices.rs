@@ -2,7 +2,8 @@
 //! A process that is killed loses the slice that it was in.
 //!
 //! Slices change nothing that a search finds or counts: each begins where the one before was
-//! interrupted, which is what `--resume` does. A user could observe that they take a little longer.
+//! interrupted, which is what `--checkpoint` does. A user could observe that they take a little
+//! longer.
 
 use explore::{Bound, Checkpoint, Options, Report};
 

@@ -23,7 +23,10 @@ pub(super) fn of_search(name: &str, searched: &Searched) -> String {
         let _ = write!(text, "\n  {}", pass(one));
     }
     if let Some(file) = &searched.kept_in {
-        let _ = write!(text, "\n  kept in {file}: the same command goes on");
+        let _ = write!(
+            text,
+            "\n  saved to {file}; run the same command to continue"
+        );
     }
     text
 }
@@ -34,12 +37,12 @@ pub(super) fn pass(pass: &Pass) -> String {
     let traces = summary::count(statistics.traces, "trace");
     let wrong = wrong(statistics);
     if wrong > 0 {
-        format!("{condition}, {wrong} of {traces} wrong")
+        format!("{condition}: errors in {wrong} of {traces}")
     } else if statistics.bounds.is_empty() {
-        format!("nothing found either {condition} ({traces})")
+        format!("{condition}: no errors found ({traces})")
     } else {
         format!(
-            "{condition} not all orders were explored: {}; --max-transitions N goes further",
+            "{condition}: search incomplete: {}; use --max-transitions N to continue",
             joined(statistics.bounds.iter())
         )
     }
@@ -55,27 +58,24 @@ pub(super) fn verdict(searched: &Searched) -> String {
     let statistics = &searched.report.statistics;
     let bounds = searched.bounds();
     let rest = if bounds.is_empty() {
-        "all orders were explored".to_owned()
+        "search complete".to_owned()
     } else {
-        format!(
-            "not all orders were explored: {}",
-            joined(bounds.iter().copied())
-        )
+        format!("search incomplete: {}", joined(bounds.iter().copied()))
     };
     match &searched.verdict() {
-        Verdict::Ok => format!("nothing found; {rest}"),
+        Verdict::Ok => format!("no errors found; {rest}"),
         Verdict::Bounded if searched.report.verdict == Verdict::Ok => {
             let text = joined(bounds);
-            format!("nothing found, but not all orders with other buffers were explored: {text}")
+            format!("no errors found, but search with other buffering incomplete: {text}")
         }
-        Verdict::Bounded => format!("nothing found, but {rest}"),
+        Verdict::Bounded => format!("no errors found, but {rest}"),
         Verdict::Broken(text) => text.clone(),
         Verdict::Found if searched.report.verdict == Verdict::Ok => {
-            format!("right only if sends are buffered; {rest}")
+            format!("correct only if sends are buffered; {rest}")
         }
         Verdict::Found => {
             let traces = summary::count(statistics.traces, "trace");
-            format!("{} of {traces} wrong; {rest}", wrong(statistics))
+            format!("errors in {} of {traces}; {rest}", wrong(statistics))
         }
     }
 }
@@ -93,8 +93,8 @@ fn counts(statistics: &Statistics) -> String {
         (statistics.finished, "finished"),
         (statistics.deadlocks, "deadlocked"),
         (statistics.failed, "failed"),
-        (statistics.leftovers, "left something"),
-        (statistics.cut, "cut"),
+        (statistics.leftovers, "with unfinished operations"),
+        (statistics.cut, "truncated"),
     ] {
         if number > 0 && number < statistics.traces {
             let _ = write!(text, ", {number} {what}");
@@ -123,7 +123,7 @@ pub(super) fn findings(found: &[Found], is_cut: bool) -> String {
         text.push('\n');
     }
     if is_cut {
-        let _ = writeln!(text, "there are other findings, which are not shown\n");
+        let _ = writeln!(text, "further findings are not shown\n");
     }
     text
 }
@@ -135,7 +135,9 @@ pub(crate) fn clock_warning(places: &[String]) -> String {
         [most @ .., last] => (format!("{} and {last}", most.join(", ")), "read it"),
         [] => return String::new(),
     };
-    format!("time stands still here, and {places} {reads}: what depends on it is not checked")
+    format!(
+        "time does not pass during the search, but {places} {reads}: behaviour that depends on time is not checked"
+    )
 }
 
 /// Returns the warnings: no mistakes by themselves.
@@ -168,9 +170,9 @@ fn finding(found: &Found) -> String {
     let message = found.message();
     let prefix = match (found.needs_buffering, found.kind()) {
         (true, "buffering") => {
-            "this works only because sends are buffered, which MPI does not promise\n"
+            "correct only if standard sends are buffered, which MPI does not guarantee\n"
         }
-        (true, _) => "this happens where sends are not buffered, as MPI allows\n",
+        (true, _) => "occurs if standard sends are not buffered, as MPI permits\n",
         (false, _) => "",
     };
     // A deadlock tells where everybody is.
@@ -192,11 +194,11 @@ fn finding(found: &Found) -> String {
     text.push('\n');
     text.push_str(&table(&found.finding.steps));
     if !tells_states && !found.states.blocked.is_empty() {
-        let _ = write!(text, "\nthe others then\n{}", found.states);
+        let _ = write!(text, "\nstate of the other actors:\n{}", found.states);
     }
     if !found.clock_reads.is_empty() {
         let warning = clock_warning(&found.clock_reads);
-        let _ = write!(text, "\nthis may be no mistake: {warning}");
+        let _ = write!(text, "\nthis may be a false alarm: {warning}");
     }
     // What comes after a bound is not known.
     let critical = match found.finding.kind {
@@ -205,7 +207,9 @@ fn finding(found: &Found) -> String {
     };
     let _ = writeln!(
         text,
-        "\n{}{critical}again with\n  {}",
+        "
+{}{critical}replay with
+  {}",
         way(found.way),
         found.command
     );
@@ -216,8 +220,8 @@ fn finding(found: &Found) -> String {
 const fn way(way: Way) -> &'static str {
     match way {
         Way::Given => "",
-        Way::ShortestFound => "no shorter way was found, but there may be one\n",
-        Way::Shortest => "no way there is shorter\n",
+        Way::ShortestFound => "no shorter counterexample was found; a shorter one may exist\n",
+        Way::Shortest => "this counterexample is minimal\n",
     }
 }
 
@@ -225,12 +229,12 @@ const fn way(way: Way) -> &'static str {
 fn critical(critical: Critical) -> String {
     match critical {
         Critical::Step(step) => format!(
-            "critical is step {}: before it a correct run was possible, after it none is",
+            "critical transition: step {}; a correct execution exists before it and none after it",
             step + 1
         ),
-        Critical::Everything => "no run of the program is correct".to_owned(),
+        Critical::Everything => "no execution of the program is correct".to_owned(),
         Critical::Unknown(step) => format!(
-            "after step {} no correct run is possible; whether one was before is not known: it takes more than {CRITICAL_BUDGET} transitions to find out",
+            "no correct execution exists after step {}; search before that step stopped at {CRITICAL_BUDGET} transitions",
             step + 1
         ),
     }
@@ -307,7 +311,7 @@ pub(super) fn of_replay(name: &str, followed: &Followed, found: Option<&Found>) 
     let end = match followed.end {
         Some(End::Finished) => format!("{name}: finished after {steps}"),
         _ => format!(
-            "{name}: the replay ends after {steps}, but the program does not: possible next {}",
+            "{name}: the schedule ends after {steps}; enabled next: {}",
             choices(&followed.possible)
         ),
     };
@@ -318,12 +322,12 @@ pub(super) fn of_replay(name: &str, followed: &Followed, found: Option<&Found>) 
 pub(super) fn impossible(schedule: &Schedule, position: usize, followed: &Followed) -> String {
     let step = Schedule(vec![schedule.0[position]]);
     let possible = if followed.possible.is_empty() {
-        "nothing: the program has ended".to_owned()
+        "none: the program has ended".to_owned()
     } else {
         choices(&followed.possible)
     };
     format!(
-        "--replay: step {} ({step}) is not possible there; possible: {possible}",
+        "--replay: step {} ({step}) is not enabled; enabled: {possible}",
         position + 1
     )
 }

@@ -283,7 +283,7 @@ impl Written {
         }
         let text = platform_file(fitted, split, &facts).unwrap_or_else(|| {
             facts.handshake = Handshake::InTable;
-            let text = "the handshake cannot be simulated: two control messages would take longer than the rendezvous leaves, or no threshold is known; it is in the tables instead";
+            let text = "rendezvous cost was put into the tables: control messages exceed the measured cost, or the threshold is unknown";
             warnings.push(Warning::new(Code::Handshake, text));
             platform_file(fitted, split, &facts).unwrap_or_default()
         });

@@ -140,21 +140,17 @@ impl<'a> MeasureDriver<'a> {
         let end = PASSES_PART * self.options.time_limit_s;
         let ended = loop {
             if self.pass(&plan, &mut stopping, end).await? {
-                break "the time was over";
+                break "time limit reached";
             }
             stopping.judge(&self.options);
             let (done, all) = stopping.counts();
             let left = pass_s * f64::from(self.options.blocks_max - self.session.passes);
-            (self.progress)(
-                self.elapsed(),
-                left,
-                &format!("{done} of {all} known well enough"),
-            );
+            (self.progress)(self.elapsed(), left, &format!("{done} of {all} converged"));
             if stopping.is_enough() {
-                break "nine of ten were known well enough";
+                break "90 % converged";
             }
             if self.session.passes >= self.options.blocks_max {
-                break "the last pass was over";
+                break "all passes done";
             }
         };
         stopping.judge(&self.options);
@@ -189,9 +185,7 @@ impl<'a> MeasureDriver<'a> {
         }
         self.session.clock_cost_s = median(&steps).unwrap_or(0.0);
         if steps.iter().any(|step| *step < 0.0) {
-            self.session
-                .notes
-                .push("the clock ran backwards".to_owned());
+            self.session.notes.push("clock is not monotonic".to_owned());
         }
     }
 
@@ -310,7 +304,7 @@ impl<'a> MeasureDriver<'a> {
         if !self.is_synchronous(synchronous, late_s).await? {
             self.session
                 .notes
-                .push(format!("messages of {synchronous} B are still eager"));
+                .push(format!("eager threshold is above {synchronous} B"));
             return Ok(());
         }
         if self.is_synchronous(eager, late_s).await? {
@@ -376,7 +370,7 @@ impl<'a> MeasureDriver<'a> {
             if self.elapsed() > self.options.time_limit_s {
                 self.session
                     .notes
-                    .push("refinement ended with the time".to_owned());
+                    .push("adaptive sampling stopped at the time limit".to_owned());
                 break;
             }
             let task = Task {
@@ -403,12 +397,12 @@ impl<'a> MeasureDriver<'a> {
             (self.progress)(
                 self.elapsed(),
                 0.0,
-                &format!("looking between sizes, at {size} B"),
+                &format!("adaptive sampling at {size} B"),
             );
             refinement.tell(summary.point);
         }
         if measured > 0 {
-            let text = format!("{measured} more sizes where the time jumps");
+            let text = format!("{measured} sizes added at jumps");
             self.session.notes.push(text);
         }
         Ok(())

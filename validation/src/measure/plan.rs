@@ -337,7 +337,7 @@ impl MeasureOptions {
         }
         (*self != before).then(|| {
             format!(
-                "cut to {} s: {} blocks instead of {}, up to {} B instead of {}, {} sizes instead of {}",
+                "reduced to fit {} s: {} of {} blocks, maximum {} of {} B, {} of {} sizes",
                 self.time_limit_s,
                 self.blocks_max,
                 before.blocks_max,

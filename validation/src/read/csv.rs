@@ -92,7 +92,7 @@ impl Columns {
             match COLUMNS.iter().position(|column| column == name) {
                 Some(column) if places[column].is_none() => places[column] = Some(at),
                 Some(_) => {
-                    let problem = format!("the column {name:?} is there twice");
+                    let problem = format!("duplicate column {name:?}");
                     mistakes.push(BadLine::new(number, problem, "each column once"));
                 }
                 None => {
@@ -244,7 +244,7 @@ mod tests {
             problems,
             [
                 "the column \"size\" is unknown",
-                "the column \"time_us\" is there twice",
+                "duplicate column \"time_us\"",
                 "the column \"size_bytes\" is missing",
             ]
         );

@@ -119,7 +119,7 @@ mod tests {
         let lines: Vec<usize> = mistakes.iter().map(|mistake| mistake.line).collect();
         assert_eq!(lines, [3, 4, 5, 7]);
         assert_eq!(mistakes[0].problem, "the value for 8 B is \"x\"");
-        assert_eq!(mistakes[3].problem, "the size 16 is already in line 6");
+        assert_eq!(mistakes[3].problem, "duplicate size 16 (first in line 6)");
         assert_eq!(
             read("# OSU MPI Latency Test v5\n1 2\n").unwrap_err().len(),
             1

@@ -32,12 +32,12 @@ pub(super) fn page(calibration: &Calibration, command: &str, svgs: &[(&str, Stri
     for (_, svg) in svgs {
         let _ = writeln!(page, "<p>{svg}</p>");
     }
-    page.push_str("<h2>Errors at sizes that were not fitted</h2>\n");
+    page.push_str("<h2>Errors at held-out sizes</h2>\n");
     page.push_str(&comparison(calibration));
     page.push_str(&validation(calibration));
     page.push_str("<h2>Programs</h2>\n");
     page.push_str(&programs(calibration));
-    page.push_str("<h2>Where it comes from</h2>\n<ul>\n");
+    page.push_str("<h2>Provenance</h2>\n<ul>\n");
     for source in &calibration.sources {
         let _ = writeln!(page, "<li>{}</li>", escaped(source));
     }
@@ -57,14 +57,14 @@ pub(super) fn page(calibration: &Calibration, command: &str, svgs: &[(&str, Stri
     for (session, factor) in &calibration.sessions {
         let _ = writeln!(
             page,
-            "<li>Session {session} was divided by {factor:.4}.</li>"
+            "<li>Session {session}: normalized by {factor:.4}.</li>"
         );
     }
     let _ = writeln!(
         page,
         "<li>Simulated kernels on the platform file differ from the fit by at most {:.1e} %.</li>\n\
          <li>Digests: measurements {}, predictions {}, platform file {}.</li>\n\
-         <li>Made again by <code>{}</code></li>\n</ul>\n\
+         <li>Reproduce with <code>{}</code></li>\n</ul>\n\
          <h2>Platform file</h2>\n<pre>{}</pre>\n</html>",
         100.0 * calibration.self_check,
         calibration.digest,
@@ -78,7 +78,7 @@ pub(super) fn page(calibration: &Calibration, command: &str, svgs: &[(&str, Stri
 
 fn segments(calibration: &Calibration) -> String {
     let mut table = String::from(
-        "<table><tr><th>above (B)</th><th>break</th><th>came back</th><th>a (us)</th><th>95 %</th><th>b (ns/B)</th><th>95 %</th><th>GB/s</th><th>sizes</th></tr>\n",
+        "<table><tr><th>above (B)</th><th>break</th><th>bootstrap support</th><th>a (us)</th><th>95 %</th><th>b (ns/B)</th><th>95 %</th><th>GB/s</th><th>sizes</th></tr>\n",
     );
     let confidence = calibration.confidence.as_ref();
     for (at, segment) in calibration.fit.segments().iter().enumerate() {
@@ -131,8 +131,8 @@ fn comparison(calibration: &Calibration) -> String {
     let check = &calibration.cross_check;
     for (name, predictions) in [
         ("piecewise, held back", &calibration.validation),
-        ("piecewise, left out in turn", &check.piecewise),
-        ("one line, left out in turn", &check.line),
+        ("piecewise, cross-validation", &check.piecewise),
+        ("single line, cross-validation", &check.line),
         ("interpolation, left out in turn", &check.interpolated),
     ] {
         let Some(errors) = ErrorSummary::new(predictions) else {
@@ -206,7 +206,7 @@ fn parameters(calibration: &Calibration) -> String {
         );
     }
     for one in &calibration.sharing {
-        let name = format!("{} of {} B over one alone", one.kernel, one.size);
+        let name = format!("{} at {} B, contention factor", one.kernel, one.size);
         row(
             &name,
             format!("{:.2}", one.factor),
@@ -222,7 +222,7 @@ fn calls(calibration: &Calibration) -> Vec<(String, String, &'static str)> {
     let mut rows = Vec::new();
     for (name, call, from) in [
         ("send", &calibration.calls.os, "kernel os"),
-        ("send without waiting", &calibration.calls.ois, "kernel ois"),
+        ("nonblocking send", &calibration.calls.ois, "kernel ois"),
         ("receive", &calibration.calls.or, "kernel or"),
     ] {
         for segment in call.iter().flat_map(|fit| fit.segments()) {
@@ -276,7 +276,7 @@ fn held_back(
         let inside = if error <= calibration.bands.at(one.size, 0.9) {
             "yes"
         } else if error <= summary.half_width {
-            "no, not distinguishable"
+            "no (within measurement error)"
         } else {
             "no"
         };

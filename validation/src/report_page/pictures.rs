@@ -120,7 +120,7 @@ fn fit(calibration: &Calibration) -> Scatter {
     }
     drawn.retain(|series| !series.points.is_empty());
     Scatter {
-        title: "Time over size; vertical lines are breaks".to_owned(),
+        title: "Time versus size (vertical lines: breakpoints)".to_owned(),
         x: "size (bytes)".to_owned(),
         log_x: true,
         y: "time (us)".to_owned(),
@@ -171,7 +171,7 @@ fn residuals(calibration: &Calibration) -> Scatter {
         y: "error (%)".to_owned(),
         log_y: false,
         series: [
-            series("band of 90 %", Mark::Thin, band(calibration, 1.0)),
+            series("90 % prediction band", Mark::Thin, band(calibration, 1.0)),
             series("", Mark::Thin, band(calibration, -1.0)),
             series("of sizes that were fitted", Mark::Dots, errors(&fitted)),
             series(&format!("of {name}"), Mark::Rings, errors(predictions)),
@@ -211,7 +211,7 @@ fn predicted(calibration: &Calibration) -> Scatter {
         y: "predicted (us)".to_owned(),
         log_y: true,
         series: vec![
-            series("band of 90 %", Mark::Thin, line(1.0)),
+            series("90 % prediction band", Mark::Thin, line(1.0)),
             series("", Mark::Thin, line(-1.0)),
             series("equal", Mark::Line, line(0.0)),
             series(name, Mark::Rings, pairs),
@@ -238,13 +238,13 @@ fn sentinels(calibration: &Calibration) -> Scatter {
         .collect()
     };
     Scatter {
-        title: "Sentinels over time: the same block again and again".to_owned(),
-        x: "block, in the order of time".to_owned(),
+        title: "Reference blocks over time".to_owned(),
+        x: "block number".to_owned(),
         log_x: false,
         y: "time / median".to_owned(),
         log_y: false,
         series: vec![
-            series("at the speed that was kept", Mark::Dots, of(true)),
+            series("at the selected speed", Mark::Dots, of(true)),
             series("dropped", Mark::Rings, of(false)),
         ],
         verticals: Vec::new(),
@@ -268,10 +268,10 @@ fn errors_by_rank(calibration: &Calibration) -> Scatter {
             .collect()
     };
     Scatter {
-        title: "How many sizes, left out of the fit in turn, are predicted how well".to_owned(),
-        x: "error without its sign (%)".to_owned(),
+        title: "Cumulative distribution of the cross-validation error".to_owned(),
+        x: "absolute error (%)".to_owned(),
         log_x: true,
-        y: "sizes with at most this error (%)".to_owned(),
+        y: "sizes (%)".to_owned(),
         log_y: false,
         series: vec![
             series("piecewise fit", Mark::Line, curve(&check.piecewise)),
@@ -285,14 +285,14 @@ fn errors_by_rank(calibration: &Calibration) -> Scatter {
 fn split(calibration: &Calibration) -> Scatter {
     let piece = |size: u64| calibration.split.piece(size);
     Scatter {
-        title: "What a message takes: send, send + receive, and with its way".to_owned(),
+        title: "Message time: send, send + receive, total".to_owned(),
         x: "size (bytes)".to_owned(),
         log_x: true,
         y: "time (us)".to_owned(),
         log_y: true,
         series: vec![
             series(
-                "send + receive + way",
+                "total (send + receive + network)",
                 Mark::Line,
                 curve(calibration, &|size| piece(size).whole.at(bytes(size))),
             ),

@@ -233,7 +233,7 @@ impl Mr {
             }
             _ => Err(VerbsError::Invalid {
                 why: format!(
-                    "{length} bytes from {offset} on are not within a region of {} bytes",
+                    "range {offset}+{length} is outside the region of {} bytes",
                     self.length()
                 ),
             }),

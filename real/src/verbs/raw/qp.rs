@@ -186,7 +186,7 @@ impl Qp {
     fn check_send(&self, request: &SendRequest<'_>) -> Result<(), VerbsError> {
         let why = match request.payload {
             Payload::Inline(_) if request.operation.fetches() => {
-                "what is brought has no place inline".into()
+                "RDMA READ cannot be inline".into()
             }
             Payload::Inline(bytes) if bytes.len() > self.cap.max_inline_data as usize => format!(
                 "{} bytes inline, and at most {} can be",

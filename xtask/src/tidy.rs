@@ -7,6 +7,7 @@
 mod columns;
 mod edges;
 mod folders;
+mod glossary;
 mod headers;
 mod linked;
 mod names;
@@ -61,6 +62,7 @@ const fn ratcheted(name: &'static str, find: fn(&Repository) -> Vec<Finding>) ->
 const CHECKS: &[Check] = &[
     strict("edges", edges::find),
     strict("folders", folders::find),
+    strict("glossary", glossary::find),
     strict("linked", linked::find),
     strict("headers", headers::find),
     strict("reused", reused::find),

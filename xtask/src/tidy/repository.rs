@@ -19,6 +19,8 @@ pub(super) struct Repository {
     pub(super) sources: Vec<Source>,
     /// The page with the table of packages.
     pub(super) architecture: String,
+    /// The page with the terms.
+    pub(super) glossary: String,
     /// The packages of the workspace, by folder.
     pub(super) packages: BTreeMap<String, Package>,
     /// The packages that `apps/ring` links, itself among them, with their versions.
@@ -50,6 +52,7 @@ impl Repository {
         Ok(Self {
             sources: sources(root)?,
             architecture: crate::read(root, "ARCHITECTURE.md")?,
+            glossary: crate::read(root, "docs/glossary.md")?,
             packages: packages(root)?,
             linked_by_ring: linked(root, "ring")?,
         })

@@ -25,7 +25,7 @@ impl Taken {
     pub(crate) fn in_run(run: &Run<'_>) -> Option<Box<Self>> {
         let mut list = Vec::new();
         run.stepper
-            .look_at_received(&mut |one| list.push((one.by.number(), one.from.number())));
+            .visit_received(&mut |one| list.push((one.by.number(), one.from.number())));
         if list.is_empty() {
             return None;
         }
@@ -67,7 +67,7 @@ impl Orders {
     /// anything from any source.
     pub(crate) fn has_nothing_new(&self, run: &Run<'_>) -> bool {
         let mut all_known = true;
-        run.stepper.look_at_received(&mut |one| {
+        run.stepper.visit_received(&mut |one| {
             let known = self.0.iter().find(|known| known.actor == one.by.number());
             all_known &= known.is_some_and(|known| known.other.is_some());
         });

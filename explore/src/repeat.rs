@@ -36,7 +36,7 @@ struct Ended {
 pub fn repeat(stepper: &mut Stepper, seed: u64) -> Result<(), String> {
     stepper.compare_sends();
     compare(stepper, &mut |stepper, _| {
-        let actor = stepper.first_able()?;
+        let actor = stepper.first_enabled()?;
         Some((actor, stepper.first_choice(actor)?))
     })?;
     let mut stream = Stream::new(seed, "runs that are compared");

@@ -141,7 +141,7 @@ impl Retrace<'_> {
         if !self.stepper.failures().is_empty() || !self.stepper.is_finished() {
             return;
         }
-        while let Some(queue) = self.stepper.first_able() {
+        while let Some(queue) = self.stepper.first_enabled() {
             if self.take(queue, 0).is_none() {
                 return;
             }

@@ -171,7 +171,7 @@ impl<'a> Walk<'a> {
             return None;
         }
         let stepper = &self.machine.stepper;
-        let mut actor = stepper.first_able()?;
+        let mut actor = stepper.first_enabled()?;
         if self.spins(actor) {
             let other = stepper.first_able_that(|actor| !self.spins(actor));
             actor = other.unwrap_or(actor);

@@ -20,8 +20,8 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use sim_core::{
-    ActorId, Blocked, Branch, Device, DevicePort, End, ExplorableDevice, Kernel, Parked, QueueHead,
-    Stepper,
+    ActorId, Blocked, Branch, Device, End, ExplorableDevice, Kernel, KernelHandle, Parked,
+    QueueHead, Stepper,
 };
 
 /// A world of processes.
@@ -88,7 +88,7 @@ pub fn stepper<W: World + 'static>(make: impl Fn() -> W + 'static) -> (Stepper, 
 
 /// The whole life of an actor whose steps are the [branches](ExplorableDevice::branches) of a
 /// device.
-pub async fn stand(port: DevicePort) {
+pub async fn stand(port: KernelHandle) {
     let mut parked: Option<Parked> = None;
     poll_fn(|_| {
         if parked.is_none_or(|parked| port.is_woken(parked)) {
@@ -133,7 +133,7 @@ impl<W: World> ExplorableDevice for Presented<W> {
     }
 
     fn take_branch(&self, kernel: &mut Kernel, actor: ActorId, number: u32) -> Result<(), String> {
-        let step = kernel.present_step();
+        let step = kernel.current_step();
         let take = || self.0.borrow_mut().take(actor.number() - 1, number, step);
         // A mistake that an assertion of a machine finds is a mistake of the world.
         catch_unwind(AssertUnwindSafe(take)).unwrap_or_else(|panic| {

@@ -1,4 +1,5 @@
-//! Deliveries of one run, for model checkers: which calls of a rank happen before a send of another.
+//! Deliveries of one run, for model checkers: which calls of a rank happen before a send of
+//! another.
 //!
 //! A packet that the program of a rank posts happens after the arrivals that the program had waited
 //! for; an answer of the protocol after the message that it answers and after the posting of the
@@ -11,7 +12,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::panic::Location;
 
-use mpi::exploration::Reason;
+use mpi::exploration::SendCause;
 
 /// A packet that has arrived.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +21,7 @@ pub(crate) struct Delivery {
     pub(crate) step: u32,
     pub(crate) source: u32,
     /// The causes that its sender knew.
-    pub(crate) reason: Reason,
+    pub(crate) reason: SendCause,
     /// The call that sent it, if it is a message.
     pub(crate) call: Option<&'static Location<'static>>,
 }
@@ -44,9 +45,9 @@ impl Deliveries {
         all[position(&all, step)?].call
     }
 
-    /// Returns true if the posting of a receive of a rank, given by its number from 1, happens before
-    /// the send of what arrived in a step. `learnt` adds the steps of the arrivals that a rank has
-    /// waited for, from one to another in their order.
+    /// Returns true if the posting of a receive of a rank, given by its number from 1, happens
+    /// before the send of what arrived in a step. `learnt` adds the steps of the arrivals that a
+    /// rank has waited for, from one to another in their order.
     pub(crate) fn is_posted_before(
         &self,
         (rank, receive): (u32, u32),
@@ -71,7 +72,7 @@ impl Deliveries {
             if source == rank && reason.receives >= receive {
                 return true;
             }
-            if reason.arrival != Reason::NONE {
+            if reason.arrival != SendCause::NONE {
                 pending.push(reason.arrival);
             }
             let added = &mut added[source as usize];
@@ -97,16 +98,17 @@ mod tests {
         Delivery {
             step,
             source,
-            reason: Reason {
+            reason: SendCause {
                 known,
-                arrival: Reason::NONE,
+                arrival: SendCause::NONE,
                 receives,
             },
             call: None,
         }
     }
 
-    /// Rank 2 posts its second receive and sends to rank 1, which sends to rank 0, which sends the message.
+    /// Rank 2 posts its second receive and sends to rank 1, which sends to rank 0, which sends the
+    /// message.
     #[test]
     fn knowledge_is_relayed() {
         let deliveries = Deliveries::default();
@@ -131,7 +133,7 @@ mod tests {
     fn an_answer_shows_the_receive_that_it_answers() {
         let deliveries = Deliveries::default();
         deliveries.push(posted(1, 0, (0, 0)));
-        let answer = Reason {
+        let answer = SendCause {
             known: 0,
             arrival: 1,
             receives: 4,

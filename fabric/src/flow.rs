@@ -27,8 +27,8 @@ use std::fmt;
 use std::rc::Rc;
 
 use mpi::Envelope;
-use mpi::channel::{Event, Header, Packet, Settings, Token};
-use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, Span, Time, Work};
+use mpi::channel::{Event, Packet, PacketHeader, Settings, Token};
+use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
 
 use crate::last::LastPackets;
 use crate::ranks::{Carrier, Ranks, actor};
@@ -36,7 +36,7 @@ use crate::slab::Slab;
 
 /// A packet on its way.
 #[derive(Debug)]
-struct InFlight {
+struct InFlightPacket {
     source: u32,
     destination: u32,
     packet: Packet,
@@ -52,7 +52,7 @@ struct InFlight {
 /// What the device was asked to tell the end of.
 #[derive(Debug)]
 enum Job {
-    Packet(InFlight),
+    Packet(InFlightPacket),
     Elapse { rank: u32, token: Token },
 }
 
@@ -82,7 +82,7 @@ impl Flow {
 
     /// A device for `ranks` ranks, attached to the kernel behind `port`.
     #[must_use]
-    pub fn new(port: DevicePort, ranks: u32, settings: Settings) -> Rc<Self> {
+    pub fn new(port: KernelHandle, ranks: u32, settings: Settings) -> Rc<Self> {
         let flow = Rc::new(Self {
             is_timed: port.with(|kernel| kernel.is_timed()),
             ranks: Ranks::new(port.clone(), ranks, settings),
@@ -96,20 +96,20 @@ impl Flow {
 /// A number that tells packets apart, for the digest.
 pub(crate) fn label(packet: &Packet) -> u64 {
     let (kind, detail) = match packet.header {
-        Header::Eager { envelope } => (1, envelope.tag),
-        Header::Rts { envelope, .. } => (2, envelope.tag),
-        Header::Cts { .. } => (3, 0),
-        Header::Data { .. } => (4, 0),
-        Header::EagerFirst { envelope, .. } => (5, envelope.tag),
-        Header::EagerNext { .. } => (6, 0),
-        Header::DataPart { .. } => (7, 0),
-        Header::Credits => (8, 0),
-        Header::Detached { envelope } => (13, envelope.tag),
-        Header::Synchronous { envelope, .. } => (9, envelope.tag),
-        Header::Ack { .. } => (10, 0),
-        Header::CancelRequest { envelope, .. } => (11, envelope.tag),
-        Header::CancelResponse { .. } => (12, 0),
-        Header::Socket { socket, .. } => (14, socket),
+        PacketHeader::Eager { envelope } => (1, envelope.tag),
+        PacketHeader::Rts { envelope, .. } => (2, envelope.tag),
+        PacketHeader::Cts { .. } => (3, 0),
+        PacketHeader::Data { .. } => (4, 0),
+        PacketHeader::EagerFirst { envelope, .. } => (5, envelope.tag),
+        PacketHeader::EagerNext { .. } => (6, 0),
+        PacketHeader::DataPart { .. } => (7, 0),
+        PacketHeader::Credits => (8, 0),
+        PacketHeader::Detached { envelope } => (13, envelope.tag),
+        PacketHeader::Synchronous { envelope, .. } => (9, envelope.tag),
+        PacketHeader::Ack { .. } => (10, 0),
+        PacketHeader::CancelRequest { envelope, .. } => (11, envelope.tag),
+        PacketHeader::CancelResponse { .. } => (12, 0),
+        PacketHeader::Socket { socket, .. } => (14, socket),
     };
     packet.payload.len() << 8 | kind | u64::from(detail) << 40
 }
@@ -128,22 +128,22 @@ pub(crate) fn begins(packet: &Packet) -> Option<f64> {
 /// The message that a packet brings or announces, if it does.
 pub(crate) fn message(packet: &Packet) -> Option<(Envelope, u64)> {
     match packet.header {
-        Header::Eager { envelope }
-        | Header::Detached { envelope }
-        | Header::Synchronous { envelope, .. } => Some((envelope, packet.payload.len())),
-        Header::Rts {
+        PacketHeader::Eager { envelope }
+        | PacketHeader::Detached { envelope }
+        | PacketHeader::Synchronous { envelope, .. } => Some((envelope, packet.payload.len())),
+        PacketHeader::Rts {
             envelope, length, ..
         }
-        | Header::EagerFirst { envelope, length } => Some((envelope, length)),
-        Header::Cts { .. }
-        | Header::Data { .. }
-        | Header::EagerNext { .. }
-        | Header::DataPart { .. }
-        | Header::Credits
-        | Header::Ack { .. }
-        | Header::CancelRequest { .. }
-        | Header::CancelResponse { .. }
-        | Header::Socket { .. } => None,
+        | PacketHeader::EagerFirst { envelope, length } => Some((envelope, length)),
+        PacketHeader::Cts { .. }
+        | PacketHeader::Data { .. }
+        | PacketHeader::EagerNext { .. }
+        | PacketHeader::DataPart { .. }
+        | PacketHeader::Credits
+        | PacketHeader::Ack { .. }
+        | PacketHeader::CancelRequest { .. }
+        | PacketHeader::CancelResponse { .. }
+        | PacketHeader::Socket { .. } => None,
     }
 }
 
@@ -156,7 +156,7 @@ fn hand_over(kernel: &mut Kernel, ranks: &Ranks, source: u32, destination: u32, 
 }
 
 impl Tables {
-    fn packet(&mut self, index: u32) -> &mut InFlight {
+    fn packet(&mut self, index: u32) -> &mut InFlightPacket {
         match self.jobs.get_mut(index) {
             Job::Packet(packet) => packet,
             Job::Elapse { .. } => unreachable!("a packet in flight does not elapse"),
@@ -171,7 +171,7 @@ impl Tables {
         } else {
             None
         };
-        let in_flight = InFlight {
+        let in_flight = InFlightPacket {
             source,
             destination,
             packet,
@@ -218,7 +218,7 @@ impl Tables {
     }
 
     fn deliver(&mut self, kernel: &mut Kernel, ranks: &Ranks, index: u32) {
-        let Job::Packet(InFlight {
+        let Job::Packet(InFlightPacket {
             source,
             destination,
             packet,
@@ -247,7 +247,7 @@ impl Tables {
             return;
         }
         let (rank, what) = match self.jobs.remove(index) {
-            Job::Packet(InFlight {
+            Job::Packet(InFlightPacket {
                 source,
                 destination,
                 ..
@@ -267,7 +267,7 @@ impl Tables {
         for last in self.last.to(destination) {
             let start = all.len();
             let mut next = Some(last);
-            while let Some(Job::Packet(InFlight { packet, before, .. })) =
+            while let Some(Job::Packet(InFlightPacket { packet, before, .. })) =
                 next.map(|index| self.jobs.get(index))
             {
                 all.extend(message(packet));

@@ -21,18 +21,18 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mpi::channel::{Event, Header, Interest, Packet, Settings, Token};
-use mpi::exploration::Reason;
+use mpi::channel::{Event, Interest, Packet, PacketHeader, Settings, Token};
+use mpi::exploration::SendCause;
 use mpi::{Envelope, Process};
 use sim_core::{
-    ActorId, Blocked, Branch, Choosing, Device, DevicePort, End, ExplorableDevice, Kernel,
-    QueueHead, Received,
+    ActorId, Blocked, Branch, Choosing, Device, End, ExplorableDevice, Kernel, KernelHandle,
+    QueueHead, WildcardReceive,
 };
 
 use crate::deliveries::Delivery;
 use crate::flow::{begins, message};
-use crate::knowledge::Knowledge;
-use crate::lanes::{AllTopics, Lane, queue_name};
+use crate::knowledge::CausalityTracker;
+use crate::lanes::{OrderClass, TopicTable, queue_name};
 use crate::ranks::{Carrier, Ranks, actor};
 use crate::sends::ChosenSends;
 use crate::sleeps::Sleeps;
@@ -42,7 +42,7 @@ use crate::sleeps::Sleeps;
 struct QueueKey {
     source: u32,
     destination: u32,
-    lane: Lane,
+    lane: OrderClass,
 }
 
 /// The numbers of queues, the same in all runs of an exploration, on all its threads.
@@ -70,7 +70,7 @@ impl QueueNumbers {
         let key = |&[source, destination, kind, context, tag]: &[u32; 5]| QueueKey {
             source,
             destination,
-            lane: Lane::from_words([kind, context, tag]),
+            lane: OrderClass::from_words([kind, context, tag]),
         };
         Self(Arc::new(Mutex::new(words.iter().map(key).collect())))
     }
@@ -97,7 +97,7 @@ struct Waiting {
     /// The step in which it was posted.
     cause: u32,
     /// Why.
-    reason: Reason,
+    reason: SendCause,
     /// The call that sent it, if it is a message.
     call: Option<&'static Location<'static>>,
 }
@@ -115,20 +115,20 @@ struct Queue {
 
 /// The queues of one run.
 #[derive(Debug)]
-struct Queues {
+struct PacketQueues {
     /// By number.
     all: Vec<Queue>,
     /// Numbers, in the order of the first packets in this run.
     used: Vec<u32>,
-    topics: AllTopics,
+    topics: TopicTable,
 }
 
-impl Queues {
+impl PacketQueues {
     fn new(ranks: u32) -> Self {
         Self {
             all: Vec::new(),
             used: Vec::new(),
-            topics: AllTopics::new(ranks),
+            topics: TopicTable::new(ranks),
         }
     }
 
@@ -178,27 +178,27 @@ const UNBUFFERED: u32 = 1;
 const LOOK: u32 = 2;
 
 /// A device that connects all ranks; rank r is the actor with the index r.
-pub struct Ideal {
+pub struct IdealFabric {
     ranks: Ranks,
     numbers: QueueNumbers,
-    queues: RefCell<Queues>,
+    queues: RefCell<PacketQueues>,
     looks: Vec<Cell<Look>>,
     sleeps: Sleeps,
-    knowledge: Rc<Knowledge>,
+    knowledge: Rc<CausalityTracker>,
     /// What came to receives and probes from any source.
-    received: RefCell<Vec<Received>>,
+    received: RefCell<Vec<WildcardReceive>>,
     /// The ranks' processes, for what they leave unfinished.
     processes: RefCell<Vec<std::rc::Weak<Process>>>,
     /// True if they tell their leaks, too.
     leaks: Cell<bool>,
 }
 
-impl Ideal {
+impl IdealFabric {
     /// A device for `ranks` ranks, attached to the kernel behind `port`. `chooses_sends`: whether
     /// the explorer chooses for each send below the threshold whether it is buffered.
     #[must_use]
     pub fn new(
-        port: DevicePort,
+        port: KernelHandle,
         ranks: u32,
         (settings, chooses_sends): (Settings, bool),
         numbers: QueueNumbers,
@@ -206,8 +206,8 @@ impl Ideal {
         let ideal = Rc::new(Self {
             ranks: Ranks::new(port.clone(), ranks, settings),
             numbers,
-            knowledge: Knowledge::new(port.clone(), ranks, chooses_sends),
-            queues: RefCell::new(Queues::new(ranks)),
+            knowledge: CausalityTracker::new(port.clone(), ranks, chooses_sends),
+            queues: RefCell::new(PacketQueues::new(ranks)),
             looks: vec![Cell::new(Look::No); ranks as usize],
             sleeps: Sleeps::default(),
             received: RefCell::default(),
@@ -223,7 +223,7 @@ impl Ideal {
     /// costs as much as a few deliveries. `None` if something of that run still uses it, such as a
     /// request that the program has leaked.
     #[must_use]
-    pub fn again(self: Rc<Self>, port: DevicePort) -> Option<Rc<Self>> {
+    pub fn again(self: Rc<Self>, port: KernelHandle) -> Option<Rc<Self>> {
         let mut own = Rc::into_inner(self)?;
         Rc::get_mut(&mut own.knowledge)?.clear(port.clone());
         own.queues.get_mut().clear();
@@ -251,7 +251,7 @@ impl Ideal {
     }
 }
 
-impl Ideal {
+impl IdealFabric {
     fn sends(&self) -> Option<&ChosenSends> {
         self.knowledge.sends.as_ref()
     }
@@ -268,7 +268,7 @@ impl Ideal {
     }
 }
 
-impl Device for Ideal {
+impl Device for IdealFabric {
     fn on_end(&self, _: &mut Kernel, _: u64, _: End) {}
 
     fn on_timer(&self, _: &mut Kernel, _: u64) {}
@@ -297,7 +297,7 @@ impl Device for Ideal {
     }
 }
 
-impl ExplorableDevice for Ideal {
+impl ExplorableDevice for IdealFabric {
     fn queues(&self) -> u32 {
         u32::try_from(self.queues.borrow().all.len()).expect("queues are counted in 32 bits")
     }
@@ -341,7 +341,7 @@ impl ExplorableDevice for Ideal {
         record.known = record.known.max(reason.known);
         drop(queues);
         self.knowledge.deliveries.push(Delivery {
-            step: kernel.present_step(),
+            step: kernel.current_step(),
             source: key.source,
             reason,
             call,
@@ -367,7 +367,7 @@ impl ExplorableDevice for Ideal {
     fn holds_messages(&self, queue: u32) -> bool {
         let queues = self.queues.borrow();
         let key = queues.all.get(queue as usize).and_then(|queue| queue.key);
-        key.is_none_or(|key| matches!(key.lane, Lane::Messages(_) | Lane::Questions(_)))
+        key.is_none_or(|key| matches!(key.lane, OrderClass::Messages(_) | OrderClass::Questions(_)))
     }
 
     fn stops(&self, stopped: ActorId) -> bool {
@@ -418,7 +418,7 @@ impl ExplorableDevice for Ideal {
             Some(sends) if number != LOOK => {
                 sends.choose(rank, number == BUFFERED);
                 // What the rank posts from here on, it posts because of this.
-                self.knowledge.learn(rank, kernel.present_step());
+                self.knowledge.learn(rank, kernel.current_step());
             }
             _ => self.grant_look(rank),
         }
@@ -429,7 +429,7 @@ impl ExplorableDevice for Ideal {
         self.sends().is_some_and(ChosenSends::are_covered)
     }
 
-    fn received(&self, show: &mut dyn FnMut(&Received)) {
+    fn received(&self, show: &mut dyn FnMut(&WildcardReceive)) {
         self.received.borrow().iter().for_each(show);
     }
 
@@ -477,7 +477,7 @@ impl ExplorableDevice for Ideal {
     }
 }
 
-impl fmt::Debug for Ideal {
+impl fmt::Debug for IdealFabric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ideal")
             .field("settings", &self.ranks.settings)
@@ -485,14 +485,14 @@ impl fmt::Debug for Ideal {
     }
 }
 
-impl Carrier for Ideal {
+impl Carrier for IdealFabric {
     fn ranks(&self) -> &Ranks {
         &self.ranks
     }
 
     fn post(&self, rank: u32, peer: u32, mut packet: Packet) {
         self.sleeps.forget();
-        if let (Some(sends), &Header::Ack { send }) = (self.sends(), &packet.header) {
+        if let (Some(sends), &PacketHeader::Ack { send }) = (self.sends(), &packet.header) {
             return sends.note_met(send);
         }
         let mut queues = self.queues.borrow_mut();
@@ -506,11 +506,11 @@ impl Carrier for Ideal {
             queues.open(number, key);
             number
         });
-        if let (Some(sends), &Header::Eager { envelope }) = (self.sends(), &packet.header)
+        if let (Some(sends), &PacketHeader::Eager { envelope }) = (self.sends(), &packet.header)
             && !envelope.is_collective()
         {
             let send = sends.post(rank, peer, envelope);
-            packet.header = Header::Synchronous { envelope, send };
+            packet.header = PacketHeader::Synchronous { envelope, send };
         }
         let notify = packet.notify;
         let cause = self.ranks.port.with(|kernel| {
@@ -520,7 +520,7 @@ impl Carrier for Ideal {
             if kernel.compares_sends() {
                 self.knowledge.note_contents(&packet.payload);
             }
-            kernel.present_step()
+            kernel.current_step()
         });
         let reason = self.knowledge.reason(rank);
         queues.all[number].packets.push_back(Waiting {
@@ -535,7 +535,7 @@ impl Carrier for Ideal {
     }
 
     fn timer(&self, rank: u32, _: f64, token: Token) {
-        let step = self.ranks.port.with(|kernel| kernel.present_step());
+        let step = self.ranks.port.with(|kernel| kernel.current_step());
         if self.sleeps.may_end(rank, step) {
             self.ranks.note(rank, Event::Elapsed(token));
         }
@@ -545,7 +545,7 @@ impl Carrier for Ideal {
         self.timer(rank, seconds, token);
     }
 
-    fn knowledge(&self) -> Option<&Rc<Knowledge>> {
+    fn knowledge(&self) -> Option<&Rc<CausalityTracker>> {
         Some(&self.knowledge)
     }
 
@@ -563,7 +563,7 @@ impl Carrier for Ideal {
     }
 
     fn note_source(&self, rank: u32, source: u32, location: &'static Location<'static>) {
-        self.received.borrow_mut().push(Received {
+        self.received.borrow_mut().push(WildcardReceive {
             by: actor(rank),
             from: actor(source),
             location,

@@ -1,26 +1,26 @@
 //! A run written down as a checker's steps: what arrived, and where ranks looked, in their order.
 //!
-//! An arrival is named by the queue of the [ideal device](crate::Ideal) that holds the same packet. A message that its
-//! sender has copied and that leaves later than its announcement is one packet there, so its announcement is its
-//! arrival and the packets that follow are left out.
+//! An arrival is named by the queue of the [ideal device](crate::IdealFabric) that holds the same
+//! packet. A message that its sender has copied and that leaves later than its announcement is one
+//! packet there, so its announcement is its arrival and the packets that follow are left out.
 //!
-//! *Not modelled*: the ends of sends and of computations, which under a checker come at once. A user may see a
-//! run with tests of its own sends that no checker's schedule expresses.
+//! *Not modelled*: the ends of sends and of computations, which under a checker come at once. A
+//! user may see a run with tests of its own sends that no checker's schedule expresses.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 
-use mpi::channel::{Header, Packet, Token};
+use mpi::channel::{Packet, PacketHeader, Token};
 use sim_core::Observed;
 
-use crate::lanes::{AllTopics, queue_name};
+use crate::lanes::{TopicTable, queue_name};
 use crate::ranks::actor;
 
 /// The record so far, and the state that later packets refer to.
 pub(crate) struct Journal {
-    topics: AllTopics,
+    topics: TopicTable,
     /// Sends that were copied, by rank and token.
     copied: BTreeSet<(u32, Token)>,
     /// Receives whose data are a step of their own, by rank and token.
@@ -31,7 +31,7 @@ pub(crate) struct Journal {
 impl Journal {
     pub(crate) fn new(ranks: u32, steps: Rc<RefCell<Vec<Observed>>>) -> Self {
         Self {
-            topics: AllTopics::new(ranks),
+            topics: TopicTable::new(ranks),
             copied: BTreeSet::new(),
             cleared: BTreeSet::new(),
             steps,
@@ -41,18 +41,20 @@ impl Journal {
     /// Notes that a packet arrives.
     pub(crate) fn note_arrival(&mut self, source: u32, destination: u32, packet: &Packet) {
         match packet.header {
-            Header::Rts {
+            PacketHeader::Rts {
                 send,
                 detached: true,
                 ..
             } => {
                 self.copied.insert((source, send));
             }
-            Header::Cts { send, .. } if self.copied.remove(&(destination, send)) => return,
-            Header::Cts { receive, .. } => {
+            PacketHeader::Cts { send, .. } if self.copied.remove(&(destination, send)) => return,
+            PacketHeader::Cts { receive, .. } => {
                 self.cleared.insert((source, receive));
             }
-            Header::Data { receive } if !self.cleared.remove(&(destination, receive)) => return,
+            PacketHeader::Data { receive } if !self.cleared.remove(&(destination, receive)) => {
+                return;
+            }
             _ => {}
         }
         let lane = self.topics.lane(source, destination, packet);

@@ -1,7 +1,7 @@
 //! Causality of the ranks, for model checkers: which arrivals each has waited for, and why it posts
 //! what it posts.
 //!
-//! See [`mpi::causes`]. The steps are those of the explorer ([`sim_core::Kernel::present_step`]).
+//! See [`mpi::causes`]. The steps are those of the explorer ([`sim_core::Kernel::current_step`]).
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -9,8 +9,8 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use mpi::Buffer;
-use mpi::exploration::{CausalityHooks, Reason};
-use sim_core::{Choosing, DevicePort, Digest, SendCall};
+use mpi::exploration::{CausalityHooks, SendCause};
+use sim_core::{Choosing, Digest, KernelHandle, SendCall};
 
 use crate::deliveries::Deliveries;
 use crate::ranks::actor;
@@ -22,7 +22,7 @@ struct Known {
     /// The steps of the arrivals that its program has waited for, in this order.
     learnt: RefCell<Vec<u32>>,
     /// Why it posts the next packets, if not because its program does.
-    reason: Cell<Option<Reason>>,
+    reason: Cell<Option<SendCause>>,
     chose: Cell<Choosing>,
     /// Number of receives that it has posted.
     receives: Cell<u32>,
@@ -31,8 +31,8 @@ struct Known {
 
 /// All ranks.
 #[derive(Debug)]
-pub(crate) struct Knowledge {
-    port: DevicePort,
+pub(crate) struct CausalityTracker {
+    port: KernelHandle,
     ranks: Vec<Known>,
     /// The call whose message was posted last, or is next.
     pub(crate) call: Cell<Option<&'static Location<'static>>>,
@@ -43,8 +43,8 @@ pub(crate) struct Knowledge {
     pub(crate) sends: Option<ChosenSends>,
 }
 
-impl Knowledge {
-    pub(crate) fn new(port: DevicePort, ranks: u32, chooses_sends: bool) -> Rc<Self> {
+impl CausalityTracker {
+    pub(crate) fn new(port: KernelHandle, ranks: u32, chooses_sends: bool) -> Rc<Self> {
         let mut all = Vec::new();
         all.resize_with(ranks as usize, Known::default);
         Rc::new(Self {
@@ -58,7 +58,7 @@ impl Knowledge {
     }
 
     /// Nothing is known any more, in another run.
-    pub(crate) fn clear(&mut self, port: DevicePort) {
+    pub(crate) fn clear(&mut self, port: KernelHandle) {
         for known in &mut self.ranks {
             known.learnt.get_mut().clear();
             (known.reason, known.chose, known.deferred) = Default::default();
@@ -80,20 +80,20 @@ impl Knowledge {
     }
 
     /// Why a rank posts a packet now.
-    pub(crate) fn reason(&self, rank: u32) -> Reason {
+    pub(crate) fn reason(&self, rank: u32) -> SendCause {
         let known = &self.ranks[rank as usize];
-        known.reason.get().unwrap_or_else(|| Reason {
+        known.reason.get().unwrap_or_else(|| SendCause {
             known: known.count(),
-            arrival: Reason::NONE,
+            arrival: SendCause::NONE,
             receives: known.receives.get(),
         })
     }
 
     /// Adds the steps that a reason of a rank needs, but for the first of those that its program
     /// waited for.
-    pub(crate) fn causes(&self, rank: u32, reason: Reason, without: u32, into: &mut Vec<u32>) {
+    pub(crate) fn causes(&self, rank: u32, reason: SendCause, without: u32, into: &mut Vec<u32>) {
         self.add_learnt(rank, without..reason.known, into);
-        if reason.arrival != Reason::NONE {
+        if reason.arrival != SendCause::NONE {
             into.push(reason.arrival);
         }
     }
@@ -146,7 +146,7 @@ impl Known {
 /// What one rank takes its notes with.
 #[derive(Debug)]
 pub(crate) struct RankCauses {
-    all: Rc<Knowledge>,
+    all: Rc<CausalityTracker>,
     rank: u32,
 }
 
@@ -158,7 +158,7 @@ impl RankCauses {
 
 impl CausalityHooks for RankCauses {
     fn step(&self) -> u32 {
-        self.all.port.with(|kernel| kernel.present_step())
+        self.all.port.with(|kernel| kernel.current_step())
     }
 
     fn learn(&self, step: u32) {
@@ -176,7 +176,7 @@ impl CausalityHooks for RankCauses {
     }
 
     fn is_posted_before(&self, receive: u32, arrival: u32) -> bool {
-        let Knowledge {
+        let CausalityTracker {
             ranks, deliveries, ..
         } = &*self.all;
         let add = |rank: u32, range, into: &mut Vec<u32>| self.all.add_learnt(rank, range, into);
@@ -187,7 +187,7 @@ impl CausalityHooks for RankCauses {
         self.all.deliveries.call_of(arrival)
     }
 
-    fn because(&self, reason: Option<Reason>) {
+    fn because(&self, reason: Option<SendCause>) {
         self.own().reason.set(reason);
     }
 

@@ -1,51 +1,53 @@
 //! Which packets between two ranks keep their order on the ideal device.
 //!
-//! Messages of one context do. What is said about messages that were announced (answers, data) keeps its order only among what is about the
-//! same context and tag: there the rules of matching decide it. Between messages of different tags the order would depend on when each was
-//! matched, and so on the order of arrivals, where nobody can rely on it.
+//! Messages of one context do. What is said about messages that were announced (answers, data)
+//! keeps its order only among what is about the same context and tag: there the rules of matching
+//! decide it. Between messages of different tags the order would depend on when each was matched,
+//! and so on the order of arrivals, where nobody can rely on it.
 
 use mpi::Envelope;
-use mpi::channel::{Header, Packet, Token};
+use mpi::channel::{Packet, PacketHeader, Token};
 
 use crate::flow::message;
 
 /// The context of messages between single ranks of the world.
 pub(crate) const WORLD: u32 = 0;
 
-/// What is about a message that has been announced keeps its order among what is about messages of the same context and tag, whose
-/// order the rules of matching decide; in one queue for all of them the order would depend on when each was matched.
+/// What is about a message that has been announced keeps its order among what is about messages of
+/// the same context and tag, whose order the rules of matching decide; in one queue for all of them
+/// the order would depend on when each was matched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Topic {
+pub(crate) struct MatchTopic {
     pub(crate) context: u32,
     pub(crate) tag: u32,
 }
 
 /// The kind of the packets between two ranks that keep their order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Lane {
+pub(crate) enum OrderClass {
     /// The messages of a context, or their announcements.
     Messages(u32),
     /// Questions about announced messages, from their sender.
-    Questions(Topic),
+    Questions(MatchTopic),
     /// Answers to announcements and to questions, from the receiver.
-    Answers(Topic),
+    Answers(MatchTopic),
     /// The data of announced messages.
-    Data(Topic),
+    Data(MatchTopic),
 }
 
-impl Lane {
+impl OrderClass {
     /// As numbers.
     pub(crate) const fn to_words(self) -> [u32; 3] {
         match self {
             Self::Messages(context) => [0, context, 0],
-            Self::Questions(Topic { context, tag }) => [1, context, tag],
-            Self::Answers(Topic { context, tag }) => [2, context, tag],
-            Self::Data(Topic { context, tag }) => [3, context, tag],
+            Self::Questions(MatchTopic { context, tag }) => [1, context, tag],
+            Self::Answers(MatchTopic { context, tag }) => [2, context, tag],
+            Self::Data(MatchTopic { context, tag }) => [3, context, tag],
         }
     }
 
     pub(crate) const fn from_words([kind, context, tag]: [u32; 3]) -> Self {
-        let topic = Topic { context, tag };
+        let topic = MatchTopic { context, tag };
         match kind {
             0 => Self::Messages(context),
             1 => Self::Questions(topic),
@@ -57,42 +59,42 @@ impl Lane {
 
 /// The name of the queue between two ranks that holds the packets of a lane. Different queues have
 /// different names: a queue is found again by its name.
-pub(crate) fn queue_name(source: u32, destination: u32, lane: Lane) -> String {
-    let about = |topic: Topic| match (topic.context, topic.tag) {
+pub(crate) fn queue_name(source: u32, destination: u32, lane: OrderClass) -> String {
+    let about = |topic: MatchTopic| match (topic.context, topic.tag) {
         (WORLD, tag) => format!("tag {tag}"),
         (context, tag) => format!("context {context}, tag {tag}"),
     };
     let what = match lane {
-        Lane::Messages(WORLD) => String::new(),
-        Lane::Messages(context) => format!(" (context {context})"),
-        Lane::Questions(topic) => format!(" (withdrawals, {})", about(topic)),
-        Lane::Answers(topic) => format!(" (answers, {})", about(topic)),
-        Lane::Data(topic) => format!(" (data, {})", about(topic)),
+        OrderClass::Messages(WORLD) => String::new(),
+        OrderClass::Messages(context) => format!(" (context {context})"),
+        OrderClass::Questions(topic) => format!(" (withdrawals, {})", about(topic)),
+        OrderClass::Answers(topic) => format!(" (answers, {})", about(topic)),
+        OrderClass::Data(topic) => format!(" (data, {})", about(topic)),
     };
     format!("network {source} -> {destination}{what}")
 }
 
 /// What the operations of a rank are about that packets name by their tokens.
 #[derive(Debug, Default)]
-struct Topics {
-    sends: Vec<Topic>,
-    receives: Vec<Topic>,
+struct TokenTopics {
+    sends: Vec<MatchTopic>,
+    receives: Vec<MatchTopic>,
 }
 
 /// Of all ranks.
 #[derive(Debug)]
-pub(crate) struct AllTopics(Vec<Topics>);
+pub(crate) struct TopicTable(Vec<TokenTopics>);
 
-impl AllTopics {
+impl TopicTable {
     pub(crate) fn new(ranks: u32) -> Self {
         let mut all = Vec::new();
-        all.resize_with(ranks as usize, Topics::default);
+        all.resize_with(ranks as usize, TokenTopics::default);
         Self(all)
     }
 }
 
 /// Remembers what an operation is about.
-fn note(topics: &mut Vec<Topic>, token: Token, topic: Topic) {
+fn note(topics: &mut Vec<MatchTopic>, token: Token, topic: MatchTopic) {
     let index = token as usize;
     if index >= topics.len() {
         topics.resize(index + 1, topic);
@@ -100,7 +102,7 @@ fn note(topics: &mut Vec<Topic>, token: Token, topic: Topic) {
     topics[index] = topic;
 }
 
-impl AllTopics {
+impl TopicTable {
     /// Forgets everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
         for topics in &mut self.0 {
@@ -110,28 +112,33 @@ impl AllTopics {
     }
 
     /// In which lane a packet from one rank to another travels.
-    pub(crate) fn lane(&mut self, source: u32, destination: u32, packet: &Packet) -> Lane {
-        let topic = |envelope: &Envelope| Topic {
+    pub(crate) fn lane(&mut self, source: u32, destination: u32, packet: &Packet) -> OrderClass {
+        let topic = |envelope: &Envelope| MatchTopic {
             context: envelope.context,
             tag: envelope.tag,
         };
         let (source, destination) = (source as usize, destination as usize);
         match &packet.header {
-            Header::Rts { envelope, send, .. } | Header::Synchronous { envelope, send } => {
+            PacketHeader::Rts { envelope, send, .. }
+            | PacketHeader::Synchronous { envelope, send } => {
                 note(&mut self.0[source].sends, *send, topic(envelope));
-                Lane::Messages(envelope.context)
+                OrderClass::Messages(envelope.context)
             }
-            Header::CancelRequest { envelope, .. } => Lane::Questions(topic(envelope)),
-            &Header::Cts { send, receive } => {
+            PacketHeader::CancelRequest { envelope, .. } => OrderClass::Questions(topic(envelope)),
+            &PacketHeader::Cts { send, receive } => {
                 let topic = self.0[destination].sends[send as usize];
                 note(&mut self.0[source].receives, receive, topic);
-                Lane::Answers(topic)
+                OrderClass::Answers(topic)
             }
-            &(Header::Ack { send } | Header::CancelResponse { send }) => {
-                Lane::Answers(self.0[destination].sends[send as usize])
+            &(PacketHeader::Ack { send } | PacketHeader::CancelResponse { send }) => {
+                OrderClass::Answers(self.0[destination].sends[send as usize])
             }
-            &Header::Data { receive } => Lane::Data(self.0[destination].receives[receive as usize]),
-            _ => Lane::Messages(message(packet).map_or(WORLD, |(envelope, _)| envelope.context)),
+            &PacketHeader::Data { receive } => {
+                OrderClass::Data(self.0[destination].receives[receive as usize])
+            }
+            _ => OrderClass::Messages(
+                message(packet).map_or(WORLD, |(envelope, _)| envelope.context),
+            ),
         }
     }
 }

@@ -1,8 +1,10 @@
-//! Simulated devices: they implement the message layer's [`Channel`](mpi::Channel) in simulated time.
+//! Simulated devices: they implement the message layer's [`Channel`](mpi::Channel) in simulated
+//! time.
 //!
-//! [`Flow`] carries each packet as one transfer of the network model: for platforms with links. [`LogGops`] has
-//! processors and adapters instead of links: for very large runs. [`Ideal`] has no network at all: for model checkers. A device decides no protocol; what a packet means is the
-//! message layer's business.
+//! [`Flow`] carries each packet as one transfer of the network model: for platforms with links.
+//! [`LogGops`] has processors and adapters instead of links: for very large runs. [`IdealFabric`]
+//! has no network at all: for model checkers. A device decides no protocol; what a packet means is
+//! the message layer's business.
 
 mod deliveries;
 mod flow;
@@ -18,6 +20,6 @@ mod slab;
 mod sleeps;
 
 pub use flow::Flow;
-pub use ideal::{Ideal, QueueNumbers};
+pub use ideal::{IdealFabric, QueueNumbers};
 pub use loggops::{Costs, LogGops};
 pub use ranks::Fabric;

@@ -48,7 +48,7 @@ use std::rc::Rc;
 
 use mpi::Envelope;
 use mpi::channel::{Event, Interest, Packet, Settings, Token};
-use sim_core::{ActorId, Blocked, Device, DevicePort, End, Kernel, Span, Time, Work};
+use sim_core::{ActorId, Blocked, Device, End, Kernel, KernelHandle, Span, Time, Work};
 
 use crate::flow::{begins, message};
 use crate::ranks::{Carrier, Ranks, actor};
@@ -261,7 +261,7 @@ impl LogGops {
     /// # Panics
     /// If they do not.
     #[must_use]
-    pub fn new(port: DevicePort, ranks: u32, settings: Settings, costs: Costs) -> Rc<Self> {
+    pub fn new(port: KernelHandle, ranks: u32, settings: Settings, costs: Costs) -> Rc<Self> {
         assert!(
             settings.tells_eager_sends,
             "with LogGOPS an eager send takes its time"

@@ -12,16 +12,18 @@ use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
-use mpi::channel::{Channel, Event, Header, Interest, Level, Packet, Posting, Settings, Token};
+use mpi::channel::{
+    Channel, Event, Interest, Level, Packet, PacketHeader, PostingCost, Settings, Token,
+};
 use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use mpi::exploration::CausalityHooks;
 use mpi::exploration::ExplorationHooks;
 use mpi::{Envelope, Process};
-use sim_core::{ActorId, Blocked, Device, DevicePort, Kernel, Observed, Parked, Time};
+use sim_core::{ActorId, Blocked, Device, Kernel, KernelHandle, Observed, Parked, Time};
 
 use crate::flow::label;
 use crate::journal::Journal;
-use crate::knowledge::{Knowledge, RankCauses};
+use crate::knowledge::{CausalityTracker, RankCauses};
 use crate::slab::Slab;
 
 /// A simulated device that connects all ranks.
@@ -88,7 +90,7 @@ pub(crate) trait Carrier: Device {
     }
 
     /// What the ranks know, for a device of model checkers.
-    fn knowledge(&self) -> Option<&Rc<Knowledge>> {
+    fn knowledge(&self) -> Option<&Rc<CausalityTracker>> {
         None
     }
 
@@ -206,7 +208,7 @@ impl Ends {
 /// The ends of all ranks.
 #[derive(Debug)]
 pub(crate) struct Ranks {
-    pub(crate) port: DevicePort,
+    pub(crate) port: KernelHandle,
     pub(crate) settings: Settings,
     ends: RefCell<Ends>,
     size: u32,
@@ -218,15 +220,15 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    pub(crate) fn new(port: DevicePort, size: u32, mut settings: Settings) -> Self {
+    pub(crate) fn new(port: KernelHandle, size: u32, mut settings: Settings) -> Self {
         if !port.with(|kernel| kernel.is_timed()) {
             // Where no time passes, calls take none.
             (settings.os, settings.ois, settings.or) = Default::default();
             settings.copy_bandwidth = f64::INFINITY;
-            settings.posting = Posting::default();
+            settings.posting = PostingCost::default();
             settings.control = None;
             if let Some(connections) = &mut settings.connections {
-                *connections = connections.timeless();
+                *connections = connections.without_time();
             }
         }
         Self {
@@ -240,7 +242,7 @@ impl Ranks {
     }
 
     /// As new, on another kernel or the same in another run, with the memory of before.
-    pub(crate) fn again(mut self, port: DevicePort) -> Self {
+    pub(crate) fn again(mut self, port: KernelHandle) -> Self {
         self.ends.get_mut().clear();
         self.gone.get_mut().clear();
         self.port = port;
@@ -265,7 +267,7 @@ impl Ranks {
         if let Some(journal) = &mut *self.journal.borrow_mut() {
             journal.note_arrival(source, destination, &packet);
         }
-        let is_asking = matches!(packet.header, Header::Socket { .. });
+        let is_asking = matches!(packet.header, PacketHeader::Socket { .. });
         if is_asking && self.is_gone(destination) {
             let peer = destination;
             self.tell(kernel, source, Event::Returned { peer, packet });
@@ -294,7 +296,7 @@ impl Ranks {
             ends.push(rank, event);
             ends.called.push((rank, None));
         }
-        kernel.ask_for_progress();
+        kernel.request_progress();
     }
 
     /// Lets the processes of parked ranks handle their events, each after a call of `before`.

@@ -5,14 +5,14 @@ use std::rc::Rc;
 
 use fabric::{Fabric, Flow};
 use mpi::{Comm, Settings};
-use sim_core::{ActivityId, CannotStart, Change, End, Outcome, Resource, Simulation, Time, Work};
+use sim_core::{ActivityId, Change, End, Outcome, Resource, Simulation, StartError, Time, Work};
 
 /// Everything fails one second after it was started.
 #[derive(Default)]
 struct Doomed(Vec<(Time, ActivityId)>);
 
 impl Resource for Doomed {
-    fn start(&mut self, activity: ActivityId, _: &Work, now: Time) -> Result<(), CannotStart> {
+    fn start(&mut self, activity: ActivityId, _: &Work, now: Time) -> Result<(), StartError> {
         self.0
             .push((now + sim_core::Span::from_secs(1.0), activity));
         Ok(())
@@ -41,7 +41,7 @@ impl Resource for Doomed {
 fn outcome<Fut: Future<Output = mpi::Result<()>> + 'static>(program: fn(Comm) -> Fut) -> String {
     let names: Vec<String> = vec!["a".into(), "b".into()];
     let mut simulation = Simulation::new(Box::new(Doomed::default()), Rc::new(names), 0);
-    simulation.set_namer(|actor| format!("rank {}", actor.number() - 1));
+    simulation.set_default_name(|actor| format!("rank {}", actor.number() - 1));
     let flow = Flow::new(simulation.port(), 2, Settings::new(10));
     let processes = [Rc::clone(&flow).process(0), flow.process(1)];
     for (host, process) in (0..).zip(&processes) {

@@ -4,12 +4,12 @@
 mod common;
 
 use common::{DONE, Runner, ranks};
-use mpi::{ANY_SOURCE, Overhead, Section, Settings, waitall, waitany};
+use mpi::{ANY_SOURCE, OverheadTable, Section, Settings, waitall, waitany};
 
-fn cost(time: f64) -> Overhead {
+fn cost(time: f64) -> OverheadTable {
     let per_byte = 0.0;
     let above = 0;
-    Overhead::new(vec![Section {
+    OverheadTable::new(vec![Section {
         above,
         time,
         per_byte,

@@ -1,7 +1,8 @@
-//! Promise: what fails under a communication or a rank is seen at that instant by those who wait, in every phase; what
-//! changes by itself or by an actor counts from that instant.
+//! Promise: what fails under a communication or a rank is seen at that instant by those who wait,
+//! in every phase; what changes by itself or by an actor counts from that instant.
 //!
-//! S and O rows are SimGrid's dates; the others are closed forms on links of 1e6 bytes/s and 1 s of latency.
+//! S and O rows are SimGrid's dates; the others are closed forms on links of 1e6 bytes/s and 1 s of
+//! latency.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,7 +13,8 @@ use mpi::{Comm, Settings};
 use platform::{HostNames, Platform};
 use sim_core::{ActivityError, Actor, HostId, Outcome, Report, Simulation, Span, Time};
 
-/// Hosts a, b and c; `ab` joins a and b, `ac` joins a and c. `more` is put into the table of the link `ab`.
+/// Hosts a, b and c; `ab` joins a and b, `ac` joins a and c. `more` is put into the table of the
+/// link `ab`.
 fn simulation(network: &str, (bandwidth, latency): (&str, &str), more: &str) -> Simulation {
     let text = format!(
         "version = 1\nnetwork = {{ {network} }}\n[hosts]\na.speed = \"1Gf\"\nb.speed = [\"1Gf\", \"0.5Gf\"]\n\
@@ -140,7 +142,8 @@ impl Cause {
     }
 }
 
-/// Runs a pair whose transfer takes from 1 s to 4 s, of which 1 s are latency, and switches something off.
+/// Runs a pair whose transfer takes from 1 s to 4 s, of which 1 s are latency, and switches
+/// something off.
 fn failure(cause: Cause, date: f64, begin: (f64, f64), suspended: bool) -> Log {
     let mut simulation = simulation("model = \"flow\"", SLOW, "");
     let log = Log::default();
@@ -240,7 +243,8 @@ fn a_profile_at_the_very_end_of_a_transfer_fails_it() {
 fn actors_change_bandwidth_latency_and_power_states() {
     let mut simulation = simulation("model = \"flow\"", SLOW, "");
     let log = Log::default();
-    // 1 s of latency, 1e6 bytes until 2 s, the other 1e6 at 4e6 bytes/s; then one with the new latency.
+    // 1 s of latency, 1e6 bytes until 2 s, the other 1e6 at 4e6 bytes/s; then one with the new
+    // latency.
     pair(&mut simulation, &log, 2e6, (0.0, 0.0));
     let seen = log.clone();
     simulation.spawn("computing", 1, |me| async move {
@@ -314,7 +318,7 @@ where
     Fut: Future<Output = mpi::Result<()>> + 'static,
 {
     let mut simulation = simulation("model = \"flow\"", SLOW, "");
-    simulation.set_namer(|actor| format!("rank {}", actor.number() - 1));
+    simulation.set_default_name(|actor| format!("rank {}", actor.number() - 1));
     let flow = Flow::new(simulation.port(), 2, Settings::new(100));
     let processes = [Rc::clone(&flow).process(0), flow.process(1)];
     for (host, process) in (0..).zip(&processes) {

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{DONE, Notes, Run, THRESHOLD, ranks};
-use mpi::{Comm, Limits, Placement, Posting, Settings, Variant};
+use mpi::{Comm, ForwardBuffering, Limits, PostingCost, Settings, TransportMode};
 use sim_core::Outcome;
 
 /// How long n bytes travel, in seconds.
@@ -215,7 +215,7 @@ fn m4_packing_takes_time() {
 fn m5_batches_share_what_posting_costs() {
     for (batch, postings) in [(1, 10), (3, 4), (9, 2)] {
         let settings = Settings {
-            posting: Posting {
+            posting: PostingCost {
                 packet: 1e-6,
                 batch: 10e-6,
             },
@@ -259,9 +259,19 @@ fn m6_a_stream_has_no_packets() {
         ..free()
     };
     for bytes in [5000, 50_000] {
-        let (_, received) = ends(one_message(settings(Variant::Stream), bytes, false, 0.0));
+        let (_, received) = ends(one_message(
+            settings(TransportMode::Stream),
+            bytes,
+            false,
+            0.0,
+        ));
         assert!((received - travel(bytes)).abs() < 1e-12, "{received}");
-        let (_, received) = ends(one_message(settings(Variant::Packet), bytes, false, 0.0));
+        let (_, received) = ends(one_message(
+            settings(TransportMode::Packet),
+            bytes,
+            false,
+            0.0,
+        ));
         assert!(received > 10.0 * travel(bytes), "{received}");
     }
 }
@@ -269,7 +279,7 @@ fn m6_a_stream_has_no_packets() {
 /// The packet size of the relays, and their credits: one packet at a time on each hop.
 const PACKET: u32 = 1000;
 
-fn pipeline(limits: Option<Limits>, placement: Placement, bytes: u32) -> f64 {
+fn pipeline(limits: Option<Limits>, placement: ForwardBuffering, bytes: u32) -> f64 {
     let settings = Settings { limits, ..free() };
     let run = ranks(4)
         .with_settings(settings)
@@ -304,7 +314,11 @@ fn m1_forwarding_is_a_pipeline() {
         ..Limits::NONE
     };
     let (packets, hops, one) = (20.0, 3.0, travel(PACKET));
-    for placement in [Placement::Receiver, Placement::Sender, Placement::Temporary] {
+    for placement in [
+        ForwardBuffering::Receiver,
+        ForwardBuffering::Sender,
+        ForwardBuffering::Temporary,
+    ] {
         let found = pipeline(Some(limits.clone()), placement, 20 * PACKET);
         let expected = (packets + hops - 1.0) * one;
         assert!(
@@ -313,7 +327,7 @@ fn m1_forwarding_is_a_pipeline() {
         );
     }
     // Nothing cuts the message up: it is sent on when it is there.
-    let found = pipeline(None, Placement::Receiver, 20 * PACKET);
+    let found = pipeline(None, ForwardBuffering::Receiver, 20 * PACKET);
     let expected = hops * travel(20 * PACKET);
     assert!((found - expected).abs() < 1e-12, "{found}");
 }

@@ -10,7 +10,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{DONE, Notes, ranks};
-use mpi::{Comm, Overhead, Result, Section, Settings, waitall};
+use mpi::{Comm, OverheadTable, Result, Section, Settings, waitall};
 
 const TWO: &str = r#"
 version = 1
@@ -55,13 +55,13 @@ fn situations() -> Vec<Situation> {
     include_str!("smpi/dates.txt").lines().map(parse).collect()
 }
 
-fn overhead(microseconds: [f64; 2]) -> Overhead {
+fn overhead(microseconds: [f64; 2]) -> OverheadTable {
     let section = |(above, time): (u64, f64)| Section {
         above,
         time: time * 1e-6,
         per_byte: time * 1e-10,
     };
-    Overhead::new(
+    OverheadTable::new(
         [0, 1000]
             .into_iter()
             .zip(microseconds)

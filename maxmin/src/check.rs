@@ -7,7 +7,7 @@
 use super::heap::ABSENT;
 use super::incremental::Incremental;
 use super::problem::Problem;
-use super::reference::Reference;
+use super::reference::ReferenceSolver;
 use super::state::{Owner, owner};
 use super::uses::{COUPLED, Use};
 use super::{GONE, LONE, Solver, Way};
@@ -53,7 +53,7 @@ impl Solver {
             problem.finish_flow(flow.weight, flow.bound);
         }
         let mut wanted = Vec::new();
-        Reference::default().solve(&problem, &mut wanted);
+        ReferenceSolver::default().solve(&problem, &mut wanted);
         for (slot, wanted) in present.iter().zip(&wanted) {
             let found = self.rate(*slot);
             assert!(

@@ -9,7 +9,7 @@
 //! A clock is put back to 0 when no flow follows it, because large readings are less precise. Owner
 //! changes are noted after a solve, so that a flow that comes back to its owner is not touched.
 
-use super::heap::Heap;
+use super::heap::IndexedHeap;
 use super::incremental::Incremental;
 use super::plain::duration;
 use super::state::{Owner, index};
@@ -22,7 +22,7 @@ pub(super) struct Clock {
     /// at this date.
     since: f64,
     /// The flows that follow it, by the reading at which they end.
-    pub(super) flows: Heap,
+    pub(super) flows: IndexedHeap,
     /// True if its next date has to be found again.
     stale: bool,
 }
@@ -74,7 +74,7 @@ impl Incremental {
                 continue;
             }
             let left = self.remaining_of(flow);
-            self.unfollow(flow);
+            self.detach_clock(flow);
             self.follow(flow, left);
         }
         self.state.moved.clear();
@@ -116,7 +116,7 @@ impl Incremental {
     }
 
     /// Lets a flow follow no clock.
-    pub(super) fn unfollow(&mut self, flow: usize) {
+    pub(super) fn detach_clock(&mut self, flow: usize) {
         let clock = std::mem::replace(&mut self.state.flows[flow].clock, Owner::Out);
         match clock {
             Owner::Link(link) => {
@@ -151,7 +151,7 @@ impl Incremental {
 
     /// The first date at which a flow ends in seconds, infinite if there is none.
     pub(super) fn next_s(&self) -> f64 {
-        let first = |heap: &Heap| heap.first().map_or(f64::INFINITY, |(date, _)| date);
+        let first = |heap: &IndexedHeap| heap.first().map_or(f64::INFINITY, |(date, _)| date);
         first(&self.dates).min(first(&self.bounded))
     }
 
@@ -160,7 +160,7 @@ impl Incremental {
         while let Some((date, flow)) = self.bounded.first()
             && date <= last
         {
-            self.unfollow(flow as usize);
+            self.detach_clock(flow as usize);
             self.state.flows[flow as usize].tag = 0.0;
             flows.push(flow);
         }
@@ -173,7 +173,7 @@ impl Incremental {
                     .date(level)
                     .is_some_and(|date| date <= last)
             {
-                self.unfollow(flow as usize);
+                self.detach_clock(flow as usize);
                 self.state.flows[flow as usize].tag = 0.0;
                 flows.push(flow);
             }

@@ -13,7 +13,7 @@ const CHILDREN: usize = 4;
 
 /// The heap; its numbers' positions are elsewhere.
 #[derive(Clone, Default, Debug)]
-pub struct Heap {
+pub struct IndexedHeap {
     items: Vec<(u64, u32)>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn bits(number: f64) -> u64 {
     (number + 0.0).to_bits()
 }
 
-impl Heap {
+impl IndexedHeap {
     /// Returns true if it holds no number.
     #[inline]
     #[must_use]
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn equal_keys_leave_by_number_and_keys_move() {
         let mut positions = [ABSENT; 5];
-        let mut heap = Heap::default();
+        let mut heap = IndexedHeap::default();
         for (number, key) in [(4, 1.0), (1, 1.0), (2, 0.5), (3, 2.0)] {
             heap.set(number, key, &mut positions);
         }
@@ -169,7 +169,7 @@ mod tests {
         #[test]
         fn the_first_is_the_least(changes in prop::collection::vec((0_u32..20, prop::option::of(0_u32..9)), 1..200)) {
             let mut positions = [ABSENT; 20];
-            let mut heap = Heap::default();
+            let mut heap = IndexedHeap::default();
             let mut model = std::collections::BTreeMap::new();
             for (number, key) in changes {
                 match key {

@@ -6,13 +6,13 @@
 
 use super::BATCH_MIN;
 use super::clock::Clock;
-use super::heap::{ABSENT, Heap};
+use super::heap::{ABSENT, IndexedHeap};
 use super::problem::Problem;
-use super::reference::Reference;
-use super::relax::Scanned;
-use super::state::{Element, Flow, Gauge, Link, Owner, RARE, State, index, owner};
+use super::reference::ReferenceSolver;
+use super::relax::ScannedUser;
+use super::state::{Element, Flow, Link, LinkLoad, Owner, RARE, State, index, owner};
 use super::uses::{Capacity, Use};
-use super::waterfill::Cap;
+use super::waterfill::UserCap;
 
 /// Updates of flows, per flow, after which an incremental solve is given up, because starting from
 /// scratch costs less.
@@ -41,7 +41,7 @@ pub(super) struct Incremental {
     /// Links whose capacity nobody uses any more.
     free: Vec<u32>,
     /// Links whose load may not fit their level.
-    pub(super) dirty: Heap,
+    pub(super) dirty: IndexedHeap,
     pub(super) dirty_at: Vec<u32>,
     /// Links whose load has changed, with the level of the flow that did it first.
     pub(super) touched: Vec<(u32, f64)>,
@@ -51,18 +51,18 @@ pub(super) struct Incremental {
     #[cfg(test)]
     pub(super) updates_max: Option<usize>,
     /// The end of the first flow of each link, in seconds.
-    pub(super) dates: Heap,
+    pub(super) dates: IndexedHeap,
     pub(super) dates_at: Vec<u32>,
     /// The ends of the flows at their bounds, in seconds.
-    pub(super) bounded: Heap,
+    pub(super) bounded: IndexedHeap,
     /// Positions of flows: in `bounded`, or in the heap of their link.
     pub(super) flows_at: Vec<u32>,
     /// Links whose next date has to be found again.
     pub(super) stale_clocks: Vec<u32>,
     /// Buffers.
-    pub(super) scan: Vec<Scanned>,
-    pub(super) caps: Vec<Cap>,
-    pub(super) reference: Reference,
+    pub(super) scan: Vec<ScannedUser>,
+    pub(super) caps: Vec<UserCap>,
+    pub(super) reference: ReferenceSolver,
     pub(super) problem: Problem,
     pub(super) rates: Vec<f64>,
     pub(super) flows_in_problem: Vec<u32>,
@@ -177,7 +177,7 @@ impl Incremental {
             self.state.change_owner(flow, owner, level);
         }
         self.join_loads(flow, level, owner);
-        self.review_suspects();
+        self.review_queued();
         if owner == Owner::Nobody {
             self.mark_narrowest(flow, level);
         }
@@ -253,7 +253,7 @@ impl Incremental {
             let link = &self.state.links[at];
             let threshold = link.threshold;
             if threshold < level || threshold * link.weight > self.state.gauges[at].capacity {
-                self.state.suspect(at);
+                self.state.queue_for_review(at);
             } else {
                 least = least.min(threshold);
             }
@@ -269,7 +269,7 @@ impl Incremental {
         self.now = now;
         let flow = slot as usize;
         let left = self.remaining_of(flow);
-        self.unfollow(flow);
+        self.detach_clock(flow);
         let level = self.state.level(flow);
         self.state.change_owner(flow, Owner::Out, 0.0);
         self.state.sharing -= 1;
@@ -313,8 +313,8 @@ impl Incremental {
         let at = link as usize;
         self.state.gauges[at].capacity = capacity;
         if !self.state.links[at].watched {
-            self.state.suspect(at);
-            self.review_suspects();
+            self.state.queue_for_review(at);
+            self.review_queued();
         } else if self.state.gauges[at].level.is_finite() {
             self.mark(at);
         } else if self.is_over_full(at) {
@@ -368,7 +368,7 @@ impl Incremental {
         let link = self.free.pop().map_or_else(
             || {
                 self.state.links.push(Link::new(number));
-                self.state.gauges.push(Gauge::new(capacity));
+                self.state.gauges.push(LinkLoad::new(capacity));
                 self.state.listed.push(false);
                 self.clocks.push(Clock::default());
                 self.dates_at.push(ABSENT);

@@ -65,7 +65,7 @@ use incremental::{Arrival, Incremental};
 use lone::Lone;
 use plain::{Plain, Progress, rate_alone};
 pub use uses::Use;
-use uses::{Capacity, Merger};
+use uses::{Capacity, UseMerger};
 
 /// Up to so many flows the plain way costs less, whatever happens.
 const FEW: usize = 16;
@@ -102,7 +102,7 @@ pub struct Solver {
     coupled: Vec<u32>,
     /// How many that are.
     count: usize,
-    merger: Merger,
+    merger: UseMerger,
     way: Way,
     plain: Plain,
     incremental: Incremental,
@@ -168,7 +168,7 @@ impl Solver {
             lone: Lone::default(),
             coupled: Vec::new(),
             count: 0,
-            merger: Merger::new(capacities),
+            merger: UseMerger::new(capacities),
             way: Way::Plain,
             plain: Plain::new(),
             incremental: Incremental::new(capacities),

@@ -5,14 +5,14 @@
 //! flow that finds all its capacities unused is lone, and costs its links and one entry in a heap
 //! of dates. It becomes coupled when another flow comes to one of its capacities, and stays so.
 
-use super::heap::{ABSENT, Heap};
+use super::heap::{ABSENT, IndexedHeap};
 use super::uses::{COUPLED, Capacity, Use};
 
 /// Lone flows.
 #[derive(Default, Debug)]
 pub(super) struct Lone {
     /// When lone flows end, in seconds.
-    ends: Heap,
+    ends: IndexedHeap,
     positions: Vec<u32>,
     /// Flows whose rate has to be found.
     pub(super) fresh: Vec<u32>,

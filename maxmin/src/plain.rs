@@ -1,14 +1,14 @@
 //! Rates and dates from scratch: after each instant, for all coupled flows.
 //!
-//! Cost: the flows times their links, whatever has changed. A flow whose rate stays the same bit for bit is
-//! not touched, so that its date does not drift.
+//! Cost: the flows times their links, whatever has changed. A flow whose rate stays the same bit
+//! for bit is not touched, so that its date does not drift.
 
 use super::bottleneck::Bottleneck;
 use super::problem::Problem;
-use super::reference::Reference;
+use super::reference::ReferenceSolver;
 use super::state::index;
 use super::uses::{Capacity, Use};
-use super::waves::Waves;
+use super::waves::WaveSolver;
 use super::{Flow, GONE};
 
 /// The solver with its buffers.
@@ -20,8 +20,8 @@ pub(super) struct Plain {
     numbers: Vec<u32>,
     problem: Problem,
     rates: Vec<f64>,
-    waves: Waves,
-    reference: Reference,
+    waves: WaveSolver,
+    reference: ReferenceSolver,
     /// Instead of the two above, where that rule was asked for.
     bottleneck: Option<Bottleneck>,
     /// Solves for which waves are not tried, because they have given up,
@@ -95,8 +95,8 @@ impl Plain {
             numbers: Vec::new(),
             problem: Problem::default(),
             rates: Vec::new(),
-            waves: Waves::default(),
-            reference: Reference::default(),
+            waves: WaveSolver::default(),
+            reference: ReferenceSolver::default(),
             bottleneck: None,
             pause: 0,
             pause_next: 1,

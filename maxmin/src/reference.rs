@@ -18,7 +18,7 @@ use super::problem::Problem;
 
 /// The solver with its buffers.
 #[derive(Default, Debug)]
-pub(crate) struct Reference {
+pub(crate) struct ReferenceSolver {
     slots: Vec<Slot>,
     /// The flows of all capacities, one capacity after the other.
     flows: Vec<u32>,
@@ -50,7 +50,7 @@ struct Slot {
 /// The rate of a flow that still rises.
 const RISING: f64 = -1.0;
 
-impl Reference {
+impl ReferenceSolver {
     /// Writes the max-min fair rate of each flow of `problem` into `rates`.
     pub(crate) fn solve(&mut self, problem: &Problem, rates: &mut Vec<f64>) {
         rates.clear();
@@ -203,7 +203,7 @@ mod tests {
             problem.finish_flow(*weight, *bound);
         }
         let mut rates = Vec::new();
-        Reference::default().solve(&problem, &mut rates);
+        ReferenceSolver::default().solve(&problem, &mut rates);
         problem.assert_fair(&rates, 1e-12);
         rates
     }

@@ -23,7 +23,7 @@
 use super::heap::ABSENT;
 use super::incremental::Incremental;
 use super::state::{Element, Owner, index, owner};
-use super::waterfill::{self, Cap};
+use super::waterfill::{self, UserCap};
 
 /// Relative difference of load and capacity below which a link counts as full: it only stops
 /// rounding noise, and is no precision of the answer. A larger one would cost accuracy (it is
@@ -43,7 +43,7 @@ impl Incremental {
         self.updates = 0;
         while let Some((_, link)) = self.dirty.pop(&mut self.dirty_at) {
             self.process(link as usize);
-            self.review_suspects();
+            self.review_queued();
             if self.updates > updates_max {
                 return false;
             }
@@ -80,9 +80,9 @@ impl Incremental {
     }
 
     /// Decides about the unwatched links whose threshold was passed.
-    pub(super) fn review_suspects(&mut self) {
+    pub(super) fn review_queued(&mut self) {
         while let Some(link) = self.state.suspects.pop() {
-            if let Some(level) = self.state.review(link as usize) {
+            if let Some(level) = self.state.update_watch(link as usize) {
                 self.mark_over_full(link as usize, level);
             }
         }
@@ -225,7 +225,7 @@ impl Incremental {
         let mut trigger = f64::INFINITY;
         for at in 0..self.state.links[link].own as usize {
             let flow = self.state.links[link].users[at].flow();
-            trigger = trigger.min(self.state.suspect_below(flow, level));
+            trigger = trigger.min(self.state.queue_below(flow, level));
         }
         self.state.links[link].trigger = trigger;
     }
@@ -237,7 +237,7 @@ impl Incremental {
             level
         } else {
             self.caps.clear();
-            let caps = self.scan.iter().map(|user| Cap {
+            let caps = self.scan.iter().map(|user| UserCap {
                 level: user.cap,
                 share: user.share,
             });
@@ -277,7 +277,7 @@ impl Incremental {
                 load += share * cap;
                 high = high.max(cap);
             }
-            self.scan.push(Scanned {
+            self.scan.push(ScannedUser {
                 flow: index(flow),
                 own,
                 cap,
@@ -328,7 +328,7 @@ impl Incremental {
     /// Gives an own flow of a link to whoever limits it now.
     fn give_away(&mut self, flow: usize, link: usize, to: Owner, level: f64) {
         self.state.change_owner(flow, to, level);
-        let least = self.state.suspect_below(flow, level);
+        let least = self.state.queue_below(flow, level);
         if let Owner::Link(other) = to {
             let (low, _) = self.state.second(flow, other as usize);
             let own = self.state.gauges[link].level.min(low);
@@ -366,7 +366,7 @@ impl Incremental {
 
 /// A user of a link that is looked at.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scanned {
+pub(super) struct ScannedUser {
     flow: u32,
     /// Whether the link owns it, or nobody does.
     own: bool,

@@ -115,7 +115,7 @@ pub(super) struct Flow {
 /// cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
-pub(super) struct Gauge {
+pub(super) struct LinkLoad {
     /// Σ coefficient × rate of all users; only while watched.
     pub(super) load: f64,
     pub(super) level: f64,
@@ -157,7 +157,7 @@ pub(super) struct State {
     pub(super) flows: Vec<Flow>,
     pub(super) links: Vec<Link>,
     /// The gauges of the links.
-    pub(super) gauges: Vec<Gauge>,
+    pub(super) gauges: Vec<LinkLoad>,
     /// For each link, whether it is in a list of links to look at.
     pub(super) listed: Vec<bool>,
     /// The coefficients that occur, by class; at most [`RARE`].
@@ -215,7 +215,7 @@ impl Link {
     }
 }
 
-impl Gauge {
+impl LinkLoad {
     /// The gauge of a link that nobody uses.
     pub(super) const fn new(capacity: f64) -> Self {
         Self {
@@ -410,7 +410,7 @@ impl State {
     }
 
     /// Puts an unwatched link on the list of those to review.
-    pub(super) fn suspect(&mut self, link: usize) {
+    pub(super) fn queue_for_review(&mut self, link: usize) {
         if !self.links[link].watched && !std::mem::replace(&mut self.listed[link], true) {
             self.suspects.push(index(link));
         }
@@ -418,14 +418,14 @@ impl State {
 
     /// Suspects every unwatched link of a flow whose threshold is below `level`; returns the least
     /// of the others.
-    pub(super) fn suspect_below(&mut self, flow: usize, level: f64) -> f64 {
+    pub(super) fn queue_below(&mut self, flow: usize, level: f64) -> f64 {
         let mut least = f64::INFINITY;
         let watched = self.flows[flow].watched as usize;
         for slot in watched..self.flows[flow].elements.len() {
             let link = self.flows[flow].elements[slot].link();
             let threshold = self.links[link].threshold;
             if threshold < level {
-                self.suspect(link);
+                self.queue_for_review(link);
             } else {
                 least = least.min(threshold);
             }
@@ -437,7 +437,7 @@ impl State {
     /// it has to be solved.
     ///
     /// All levels must be consistent: no change may be half spread.
-    pub(super) fn review(&mut self, link: usize) -> Option<f64> {
+    pub(super) fn update_watch(&mut self, link: usize) -> Option<f64> {
         self.listed[link] = false;
         if self.links[link].watched || self.links[link].users.is_empty() {
             return None;
@@ -493,7 +493,7 @@ impl State {
             nobodys,
             ..
         } = self.links[link];
-        let Gauge {
+        let LinkLoad {
             level,
             load,
             high,

@@ -60,7 +60,7 @@ const FEW: usize = 16;
 
 /// Finds out whether a flow that is being declared uses a capacity already.
 #[derive(Debug)]
-pub(super) struct Merger {
+pub(super) struct UseMerger {
     capacities: usize,
     /// For each capacity, the declaration that last used it (upper half) and the position there;
     /// made when needed.
@@ -68,7 +68,7 @@ pub(super) struct Merger {
     declaration: u32,
 }
 
-impl Merger {
+impl UseMerger {
     pub(super) const fn new(capacities: usize) -> Self {
         Self {
             capacities,
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn many_uses_are_merged_like_few() {
-        let mut merger = Merger::new(100);
+        let mut merger = UseMerger::new(100);
         for count in [3, 16, 17, 60] {
             let mut uses: Vec<Use> = Vec::new();
             for number in (0..count).chain((0..count).rev()) {

@@ -9,7 +9,7 @@
 
 /// A user of the link: its cap, and coefficient × weight.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cap {
+pub(super) struct UserCap {
     pub(super) level: f64,
     pub(super) share: f64,
 }
@@ -18,7 +18,7 @@ pub(super) struct Cap {
 const ROUNDS: u32 = 12;
 
 /// The level that fills `capacity`, infinite if all users reach their caps; `caps` is used up.
-pub(super) fn level(capacity: f64, caps: &mut Vec<Cap>) -> f64 {
+pub(super) fn level(capacity: f64, caps: &mut Vec<UserCap>) -> f64 {
     let mut left = capacity;
     let mut frozen_max = 0.0_f64;
     for _ in 0..ROUNDS {
@@ -59,9 +59,9 @@ mod tests {
     use super::*;
 
     fn filled(capacity: f64, caps: &[f64]) -> f64 {
-        let mut caps: Vec<Cap> = caps
+        let mut caps: Vec<UserCap> = caps
             .iter()
-            .map(|level| Cap {
+            .map(|level| UserCap {
                 level: *level,
                 share: 1.0,
             })
@@ -91,15 +91,15 @@ mod tests {
         // Shares that halve, and caps that are each just below one level: a round freezes one user,
         // and the level grows by 1.
         let share = |user: u32| 1.0 / f64::from(2_u32 << user);
-        let capped = (0..19).map(|user| Cap {
+        let capped = (0..19).map(|user| UserCap {
             level: 99.0 + f64::from(user),
             share: share(user),
         });
-        let last = Cap {
+        let last = UserCap {
             level: f64::INFINITY,
             share: share(18),
         };
-        let mut caps: Vec<Cap> = capped.chain([last]).collect();
+        let mut caps: Vec<UserCap> = capped.chain([last]).collect();
         assert_eq!(level(100.0, &mut caps), 119.0);
         assert!(caps.len() > 2, "the rounds have left some to the sweep");
     }
@@ -108,8 +108,8 @@ mod tests {
     fn rounding_leaves_no_level_below_a_frozen_one() {
         // The level of the first round is above 3.3, and that of the second is rounded to less.
         let below = 3.3_f64.next_down();
-        let mut caps: Vec<Cap> = [(below, 0.2), (3.3, 0.3), (below, 0.2), (f64::INFINITY, 0.2)]
-            .map(|(level, share)| Cap { level, share })
+        let mut caps: Vec<UserCap> = [(below, 0.2), (3.3, 0.3), (below, 0.2), (f64::INFINITY, 0.2)]
+            .map(|(level, share)| UserCap { level, share })
             .into();
         let capacity = 2.969_999_999_999_999_8;
         let rest = capacity - 0.2 * below - 0.3 * 3.3 - 0.2 * below;
@@ -120,14 +120,14 @@ mod tests {
     #[test]
     fn rounding_leaves_no_level_of_the_sweep_below_a_frozen_one() {
         // As above, one user a round, up to the last round. That freezes one just below the level.
-        let capped = (0..11).map(|user| Cap {
+        let capped = (0..11).map(|user| UserCap {
             level: 99.0 + f64::from(user),
             share: 1.0 / f64::from(2_u32 << user),
         });
         let frozen = 115.999_999_999_978;
         let last = [(frozen, 1e-4), (f64::INFINITY, 7e-6)];
-        let last = last.map(|(level, share)| Cap { level, share });
-        let mut caps: Vec<Cap> = capped.chain(last).collect();
+        let last = last.map(|(level, share)| UserCap { level, share });
+        let mut caps: Vec<UserCap> = capped.chain(last).collect();
         let capacity = 99.958_212_781_25;
         let left = caps[..12]
             .iter()

@@ -5,7 +5,7 @@
 //! elsewhere: as flows stop, levels only rise. So all such capacities fill at once, and a problem
 //! takes as many waves as its longest chain of bottlenecks that depend on each other, which is
 //! short where traffic is regular or flows are many and independent. Where it is long,
-//! [`Waves::solve`] gives up.
+//! [`WaveSolver::solve`] gives up.
 //!
 //! Cost: the flows that still rise in each wave, times their uses; no heap, no lists of flows by
 //! capacity.
@@ -20,7 +20,7 @@ const VISITS_PER_FLOW: usize = 8;
 
 /// The solver with its buffers.
 #[derive(Default, Debug)]
-pub(super) struct Waves {
+pub(super) struct WaveSolver {
     slots: Vec<Slot>,
     /// Slots that flows of the present wave use.
     touched: Vec<u32>,
@@ -42,7 +42,7 @@ struct Slot {
     is_bottleneck: bool,
 }
 
-impl Waves {
+impl WaveSolver {
     /// Writes the max-min fair rate of each flow of `problem` into `rates`; false if that would
     /// take too long.
     pub(super) fn solve(&mut self, problem: &Problem, rates: &mut Vec<f64>) -> bool {
@@ -142,7 +142,7 @@ impl Waves {
 
 #[cfg(test)]
 mod tests {
-    use super::super::reference::Reference;
+    use super::super::reference::ReferenceSolver;
     use super::*;
     use proptest::prelude::*;
 
@@ -180,8 +180,8 @@ mod tests {
         #[test]
         fn the_rates_are_those_of_the_reference(problem in problems()) {
             let (mut found, mut wanted) = (Vec::new(), Vec::new());
-            Reference::default().solve(&problem, &mut wanted);
-            prop_assume!(Waves::default().solve(&problem, &mut found));
+            ReferenceSolver::default().solve(&problem, &mut wanted);
+            prop_assume!(WaveSolver::default().solve(&problem, &mut found));
             for (found, wanted) in found.iter().zip(&wanted) {
                 prop_assert!((found - wanted).abs() <= 1e-11 * wanted, "{found} instead of {wanted}");
             }
@@ -205,9 +205,9 @@ mod tests {
     #[test]
     fn a_long_chain_is_given_up_and_a_short_one_is_not() {
         let mut rates = Vec::new();
-        assert!(Waves::default().solve(&chain(4), &mut rates));
+        assert!(WaveSolver::default().solve(&chain(4), &mut rates));
         assert_eq!(rates, [1.0, 1.0, 2.0, 2.0]);
-        assert!(!Waves::default().solve(&chain(1000), &mut rates));
+        assert!(!WaveSolver::default().solve(&chain(1000), &mut rates));
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
             problem.coefficients.extend([1.0, 0.05]);
             problem.finish_flow(1.0, f64::INFINITY);
         }
-        let mut waves = Waves::default();
+        let mut waves = WaveSolver::default();
         let mut rates = Vec::new();
         assert!(waves.solve(&problem, &mut rates));
         assert!(rates.iter().all(|rate| *rate == 1.0));

@@ -1,19 +1,19 @@
 //! The dates at which latencies are paid, which can be moved and taken out.
 //!
-//! Most latencies are alike, so that their ends come in the order in which they began. Those stand in a queue, and only a date
-//! before the last one in the queue goes to a heap.
+//! Most latencies are alike, so that their ends come in the order in which they began. Those stand
+//! in a queue, and only a date before the last one in the queue goes to a heap.
 
 use std::collections::VecDeque;
 
 use sim_core::Time;
 
-use maxmin::heap::{ABSENT, Heap};
+use maxmin::heap::{ABSENT, IndexedHeap};
 
 /// At most one date for each activity, which is known by its slot.
 #[derive(Default, Debug)]
-pub(crate) struct Agenda {
+pub(crate) struct LatencyQueue {
     queue: VecDeque<Entry>,
-    heap: Heap,
+    heap: IndexedHeap,
     /// Positions in the heap.
     positions: Vec<u32>,
     /// For each slot, how many of its entries in the queue are past or taken out.
@@ -28,7 +28,7 @@ struct Entry {
     turn: u32,
 }
 
-impl Agenda {
+impl LatencyQueue {
     /// Sets or moves the date of an activity.
     pub(crate) fn set(&mut self, slot: u32, date: Time) {
         let at = slot as usize;
@@ -53,10 +53,10 @@ impl Agenda {
         };
         *turn = turn.wrapping_add(1);
         self.heap.remove(slot, &mut self.positions);
-        self.drop_void();
+        self.drop_stale();
     }
 
-    fn drop_void(&mut self) {
+    fn drop_stale(&mut self) {
         while let Some(first) = self.queue.front()
             && self.turns[first.slot as usize] != first.turn
         {
@@ -106,7 +106,7 @@ impl Agenda {
         {
             self.queue.pop_front();
             self.turns[first.slot as usize] = first.turn.wrapping_add(1);
-            self.drop_void();
+            self.drop_stale();
             return Some(first.slot);
         }
         let (date, slot) = self.heap.first()?;
@@ -128,7 +128,7 @@ mod tests {
         fn dates_leave_when_they_are_due(
             changes in prop::collection::vec((0_u32..12, prop::option::weighted(0.7, 0_u32..9)), 1..150),
         ) {
-            let mut agenda = Agenda::default();
+            let mut agenda = LatencyQueue::default();
             let mut model = BTreeMap::new();
             for (step, (slot, date)) in changes.into_iter().enumerate() {
                 match date {

@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use maxmin::Solver;
-use sim_core::{ActivityId, CannotStart, HostId, Span, Time, Work};
+use sim_core::{ActivityId, HostId, Span, StartError, Time, Work};
 
 mod activity;
 mod control;
@@ -47,13 +47,13 @@ mod ways;
 mod wifi;
 
 use activity::{Activities, Activity, Phase, Place, slowest};
-use dynamics::Dynamics;
+use dynamics::DynamicState;
 use model_kind::ModelKind;
 use parallel::Task;
-use ways::Ways;
-use wifi::Decaying;
+use ways::RouteCache;
+use wifi::WifiDecay;
 
-use crate::agenda::Agenda;
+use crate::agenda::LatencyQueue;
 use crate::contention::Contention;
 use platform::{Platform, Route};
 
@@ -64,15 +64,15 @@ pub struct FlowModel {
     activities: Activities,
     /// The number of activities in progress.
     running: usize,
-    agenda: Agenda,
+    agenda: LatencyQueue,
     solver: Solver,
     model_kind: ModelKind,
     contention: Option<Contention>,
-    dynamics: Dynamics,
+    dynamics: DynamicState,
     /// The parallel tasks in progress, by slot.
     parallel: BTreeMap<u32, Task>,
-    ways: Ways,
-    decaying: Decaying,
+    ways: RouteCache,
+    decaying: WifiDecay,
     /// The last ones that were looked up: most transfers of a program have few sizes.
     last_factors: SizeFactors,
     /// True if the links of the transfer that is being prepared are on.
@@ -122,14 +122,14 @@ impl FlowModel {
             solver: Solver::new(capacities as usize),
             model_kind,
             contention,
-            dynamics: Dynamics::default(),
+            dynamics: DynamicState::default(),
             parallel: BTreeMap::new(),
-            ways: Ways::new(platform.host_count()),
-            decaying: Decaying::new(&platform),
+            ways: RouteCache::new(platform.host_count()),
+            decaying: WifiDecay::new(&platform),
             platform,
             activities: Activities::default(),
             running: 0,
-            agenda: Agenda::default(),
+            agenda: LatencyQueue::default(),
             last_factors: SizeFactors::NONE,
             way_is_on: true,
             route: Route::default(),
@@ -152,7 +152,7 @@ impl FlowModel {
     }
 
     /// Takes the slot of a new activity and fills in its work; returns the latency to pay first.
-    fn prepare(&mut self, id: ActivityId, work: &Work) -> Result<Span, CannotStart> {
+    fn prepare(&mut self, id: ActivityId, work: &Work) -> Result<Span, StartError> {
         check_amounts(work)?;
         self.activities.make_room(id.slot);
         let activity = &mut self.activities.0[id.slot as usize];
@@ -206,7 +206,7 @@ impl FlowModel {
         (from, to): (HostId, HostId),
         bytes: f64,
         rate: f64,
-    ) -> Result<Span, CannotStart> {
+    ) -> Result<Span, StartError> {
         let activity = &mut self.activities.0[slot as usize];
         activity.place = Place::Transfer(from, to);
         let parameters = match &self.model_kind {
@@ -276,11 +276,11 @@ impl FlowModel {
         &mut self,
         slot: u32,
         (from, to): (HostId, HostId),
-    ) -> Result<usize, CannotStart> {
+    ) -> Result<usize, StartError> {
         let (route, way_back) = (&mut self.route, &mut self.way_back);
         self.model_kind
-            .find_ways(&self.platform, (from, to), route, way_back)
-            .map_err(|error| CannotStart(error.to_string()))?;
+            .find_routes(&self.platform, (from, to), route, way_back)
+            .map_err(|error| StartError(error.to_string()))?;
         let ModelKind::Fluid { parameters, .. } = &self.model_kind else {
             unreachable!("only fluid models have ways");
         };
@@ -295,7 +295,7 @@ impl FlowModel {
         if self.model_kind.is_compat() {
             activity.limit_kept = slowest(route, &self.dynamics);
         }
-        activity.weigh(&self.model_kind, &self.dynamics, route, way_back);
+        activity.update_weight(&self.model_kind, &self.dynamics, route, way_back);
         let place = self.ways.keep(from, to);
         let way = self.ways.at_mut(place);
         way.uses.extend_from_slice(self.solver.uses(slot));
@@ -303,7 +303,7 @@ impl FlowModel {
         way.limit_kept = activity.limit_kept;
         way.latency_s = self.dynamics.latency_s(route);
         way.latency_only = route.hops.is_empty();
-        way.is_on = self.dynamics.is_way_on(route) && self.dynamics.is_way_on(way_back);
+        way.is_on = self.dynamics.is_route_up(route) && self.dynamics.is_route_up(way_back);
         Ok(place)
     }
 
@@ -418,7 +418,7 @@ impl FlowModel {
 }
 
 /// Refuses amounts that no activity can have.
-fn check_amounts(work: &Work) -> Result<(), CannotStart> {
+fn check_amounts(work: &Work) -> Result<(), StartError> {
     let (amount, limits) = match *work {
         Work::Exec {
             flops,
@@ -435,17 +435,17 @@ fn check_amounts(work: &Work) -> Result<(), CannotStart> {
     };
     if matches!(work, Work::Exec { threads: 0, .. }) {
         let message = "a computation needs at least one thread".to_owned();
-        return Err(CannotStart(message));
+        return Err(StartError(message));
     }
     if !(amount >= 0.0 && amount.is_finite()) {
         let message = format!("an amount of work must be finite and at least 0, not {amount}");
-        return Err(CannotStart(message));
+        return Err(StartError(message));
     }
     match limits
         .into_iter()
         .find(|limit| limit.is_nan() || *limit <= 0.0)
     {
-        Some(limit) => Err(CannotStart(format!(
+        Some(limit) => Err(StartError(format!(
             "a priority or a rate limit must be above 0, not {limit}"
         ))),
         None => Ok(()),

@@ -1,12 +1,14 @@
-//! Promise: stations of a Wi-Fi zone share the time of the air; their dates are those of `SimGrid` 3.32 and of closed forms.
+//! Promise: stations of a Wi-Fi zone share the time of the air; their dates are those of `SimGrid`
+//! 3.32 and of closed forms.
 //!
-//! The figures come from runs of 3.32 (`libsimgrid-dev` of Debian) on the platform of `cell` written as XML with a
-//! `routing="Wifi"` zone, with `Link::set_host_wifi_rate(station 2, 1)`, 0 for all others, and one
-//! `Comm::sendto(from, to, 6.75e6)` per transfer at date 0; `--cfg=network/model:CM02` where it says so. The decay is that of
-//! 4.1, which 3.32 computes differently: closed forms.
+//! The figures come from runs of 3.32 (`libsimgrid-dev` of Debian) on the platform of `cell`
+//! written as XML with a `routing="Wifi"` zone, with `Link::set_host_wifi_rate(station 2, 1)`, 0
+//! for all others, and one `Comm::sendto(from, to, 6.75e6)` per transfer at date 0;
+//! `--cfg=network/model:CM02` where it says so. The decay is that of 4.1, which 3.32 computes
+//! differently: closed forms.
 
 use platform::profile::Change;
-use platform::{LoadError, MemberSketch, Override, Platform, Sharing};
+use platform::{LoadError, MemberView, Override, Platform, Sharing};
 use sim_core::End;
 use simgrid_import::import;
 use testing::lab::Lab;
@@ -116,7 +118,8 @@ fn dates_of_the_reference() {
 
 #[test]
 fn closed_forms_of_the_plain_model() {
-    // No acknowledgements: all of the rate alone, half of it between stations, half for each of two.
+    // No acknowledgements: all of the rate alone, half of it between stations, half for each of
+    // two.
     let mut lab = lab("model = \"flow\"");
     lab.send("s0", "w", B);
     lab.expect(&[(1.001, &[0])], 1e-13);
@@ -150,7 +153,8 @@ fn the_air_adds_nothing_to_penalties_by_round_trip_time() {
     let wire = 20537.0 / 1e10;
     let (near, far) = (1e-3 + 2.0 * wire, 3e-3 + 3.0 * wire);
     let alone = 1.05 / 0.97;
-    // The first has the air for itself until the second has paid, then its share by the inverse penalties.
+    // The first has the air for itself until the second has paid, then its share by the inverse
+    // penalties.
     let (first, second) = (13.01e-3, 39.03e-3);
     let share = far / (near + far);
     let end = second + (alone - (second - first)) / share;
@@ -187,7 +191,8 @@ fn many_transfers_decay() {
     let first = 0.001 + 21.0 * 0.5 / part;
     let others: Vec<u64> = (1..21).collect();
     lab.expect(&[(first, &[0]), (first + 20.0 * 0.5, &others)], 1e-12);
-    // A transfer between two stations has both on the air: 22 of them, with twice the need of each byte.
+    // A transfer between two stations has both on the air: 22 of them, with twice the need of each
+    // byte.
     let mut both = Lab::new(&cell("", ", decay = true"));
     for at in 0..11 {
         both.send(&format!("s{}", 3 + 2 * at), &format!("s{}", 4 + 2 * at), B);
@@ -315,13 +320,13 @@ fn levels_and_rates_change_before_a_run() {
 fn a_picture_joins_the_stations_with_the_access_point() {
     let platform = parse(&cell("", ""));
     let sketch = platform.sketch().expect("small enough");
-    let MemberSketch::Zone(cell) = &sketch.members[0] else {
+    let MemberView::Zone(cell) = &sketch.members[0] else {
         panic!("{:?}", sketch.members[0]);
     };
     assert_eq!(cell.joins.len(), 32);
     assert_eq!(
         cell.members[cell.joins[0].1.expect("it")],
-        MemberSketch::Router("ap".to_owned())
+        MemberView::Router("ap".to_owned())
     );
 }
 

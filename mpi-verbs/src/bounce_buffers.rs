@@ -78,7 +78,7 @@ impl BounceBuffers {
     }
 
     /// Ends what is kept; whether there was anything.
-    pub(crate) fn drop_kept(&mut self, verbs: &dyn Verbs) -> bool {
+    pub(crate) fn clear_cache(&mut self, verbs: &dyn Verbs) -> bool {
         self.bytes = 0;
         let kept = std::mem::take(&mut self.kept);
         let any = !kept.is_empty();

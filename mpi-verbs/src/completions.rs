@@ -16,7 +16,7 @@ use super::device::{Device, DeviceEvent, ReceiveRegion, Source, sent};
 use super::link::{Stage, Then};
 use crate::wire::{self, Frame, HEAD_MAX, RdmaExtension};
 use mpi::Buffer;
-use mpi::channel::{Event, Header, Packet, Returned, Token};
+use mpi::channel::{Event, Packet, PacketHeader, Returned, Token};
 use mpi::connection::Failure;
 
 /// Bit that marks the work request ids of receives; the ids of sends count from 0.
@@ -216,7 +216,7 @@ impl Device {
     ) -> Result<(), Fault> {
         let source = self.peer_of(number);
         let packet = Packet {
-            header: Header::Data { receive },
+            header: PacketHeader::Data { receive },
             payload: self.land(source, receive)?,
             notify: None,
             returned,
@@ -295,10 +295,10 @@ impl Device {
         };
         let taken = self.announced(peer, &header);
         self.note(peer, &header, &annex);
-        if let (Header::Data { receive }, true) = (header, annex.elsewhere) {
+        if let (PacketHeader::Data { receive }, true) = (header, annex.elsewhere) {
             return self.written(number, receive, returned);
         }
-        if let (Header::Cts { send, .. }, true) = (header, annex.elsewhere) {
+        if let (PacketHeader::Cts { send, .. }, true) = (header, annex.elsewhere) {
             let taken = Event::Taken {
                 peer,
                 send,
@@ -332,8 +332,8 @@ impl Device {
     }
 
     /// The length of the message of ours that a packet clears.
-    fn announced(&self, peer: u32, header: &Header) -> u64 {
-        let Header::Cts { send, .. } = *header else {
+    fn announced(&self, peer: u32, header: &PacketHeader) -> u64 {
+        let PacketHeader::Cts { send, .. } = *header else {
             return 0;
         };
         self.offers
@@ -342,22 +342,22 @@ impl Device {
     }
 
     /// Notes what a packet says about memory.
-    fn note(&mut self, peer: u32, header: &Header, annex: &RdmaExtension) {
+    fn note(&mut self, peer: u32, header: &PacketHeader, annex: &RdmaExtension) {
         match *header {
-            Header::Rts { send, .. } if annex.memory.is_some() || annex.phantom => {
+            PacketHeader::Rts { send, .. } if annex.memory.is_some() || annex.phantom => {
                 let source = Source {
                     memory: annex.memory,
                     is_phantom: annex.phantom,
                 };
                 self.sources.insert((peer, send), source);
             }
-            Header::Cts { send, receive } => {
+            PacketHeader::Cts { send, receive } => {
                 if let Some(memory) = annex.memory {
                     self.cleared.insert((peer, receive), memory);
                 }
                 self.withdraw((peer, send));
             }
-            Header::CancelResponse { send } => self.withdraw((peer, send)),
+            PacketHeader::CancelResponse { send } => self.withdraw((peer, send)),
             _ => {}
         }
     }

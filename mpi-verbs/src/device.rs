@@ -92,7 +92,7 @@ pub(crate) struct SharedCq {
 
 /// Packet buffers of what is sent.
 #[derive(Debug)]
-pub(crate) struct Buffers {
+pub(crate) struct SendBuffers {
     pub(crate) region: MemoryRegion,
     pub(crate) free: Vec<u32>,
 }
@@ -111,7 +111,7 @@ pub struct Device {
     pub(crate) links: BTreeMap<u32, Link>,
     /// Those that are not being closed.
     pub(crate) current: BTreeMap<LinkId, u32>,
-    pub(crate) buffers: Option<Buffers>,
+    pub(crate) buffers: Option<SendBuffers>,
     pub(crate) registrations: RegistrationCache,
     pub(crate) copies: BounceBuffers,
     /// Messages that we have announced, by peer and our operation.
@@ -271,7 +271,7 @@ impl Device {
             .verbs
             .reg_mr(self.pd, RegionMemory::Zeroed(length), Access::NONE)
             .map_err(|refused| refused.error)?;
-        self.buffers = Some(Buffers {
+        self.buffers = Some(SendBuffers {
             region,
             free: (0..count).rev().collect(),
         });
@@ -612,7 +612,7 @@ impl Drop for Device {
             let _ = self.verbs.dereg_mr(&landing.region);
         }
         self.registrations.drop_all(&*self.verbs);
-        self.copies.drop_kept(&*self.verbs);
+        self.copies.clear_cache(&*self.verbs);
         if let Some(buffers) = self.buffers.take() {
             let _ = self.verbs.dereg_mr(&buffers.region);
         }

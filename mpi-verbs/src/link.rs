@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use rdma::{Endpoint, MemoryRegion, QueuePair};
 
 use super::registrations::Origin;
-use crate::wire::{Head, Memory};
+use crate::wire::{FrameHeaderBytes, Memory};
 use mpi::Buffer;
 use mpi::channel::Token;
 
@@ -34,7 +34,7 @@ pub(crate) enum Stage {
 pub(crate) enum Job {
     /// A frame, into a receive of the other side.
     Frame {
-        head: Head,
+        head: FrameHeaderBytes,
         payload: Buffer,
         /// To be told when it has left.
         notify: Option<Token>,
@@ -52,7 +52,7 @@ pub(crate) enum Job {
         notify: Option<Token>,
         /// The head of a frame that follows, if there is more to tell than that the message is
         /// there.
-        head: Option<Head>,
+        head: Option<FrameHeaderBytes>,
     },
     /// A message, from the place that the other side has named.
     Read {

@@ -7,7 +7,7 @@ use rdma::{Access, RcOptions};
 
 use crate::wire;
 use mpi::Limits;
-use mpi::channel::{Settings, Variant};
+use mpi::channel::{Settings, TransportMode};
 
 /// Protocol of long messages, from registered memory into registered memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -104,7 +104,7 @@ impl Options {
     pub fn settings(&self, settings: Settings) -> Settings {
         Settings {
             eager_threshold: settings.eager_threshold.min(self.eager_threshold),
-            variant: Variant::Packet,
+            variant: TransportMode::Packet,
             limits: Some(Limits {
                 packet: u64::MAX,
                 buffers: Some(self.send_buffers.max(1)),

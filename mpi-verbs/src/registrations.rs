@@ -113,7 +113,7 @@ impl RegistrationCache {
             entry.last_use = self.uses;
             return Ok((Origin::Own(key), entry.region));
         }
-        self.drop_orphans(verbs);
+        self.drop_unowned_regions(verbs);
         let (pd, access) = (self.pd, self.access);
         let register = || verbs.reg_mr(pd, RegionMemory::ReadOnly(Rc::clone(memory)), access);
         let region = match register() {
@@ -139,12 +139,12 @@ impl RegistrationCache {
         if let Some(entry) = self.entries.get_mut(&key) {
             entry.users -= 1;
         }
-        self.drop_orphans(verbs);
+        self.drop_unowned_regions(verbs);
         self.drop_idle(verbs, self.most, self.most_bytes);
     }
 
     /// Ends registrations that nobody uses and whose memory only the adapter has.
-    fn drop_orphans(&mut self, verbs: &dyn Verbs) {
+    fn drop_unowned_regions(&mut self, verbs: &dyn Verbs) {
         let orphans = self.entries.extract_if(.., |_, entry| {
             entry.users == 0 && entry.memory.strong_count() <= 1
         });

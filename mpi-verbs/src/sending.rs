@@ -21,7 +21,7 @@ use super::options::Rendezvous;
 use super::registrations::Origin;
 use crate::wire::{self, Frame, Memory, RdmaExtension};
 use mpi::Buffer;
-use mpi::channel::{Header, Packet, Token};
+use mpi::channel::{Packet, PacketHeader, Token};
 use mpi::connection::Failure;
 
 impl Device {
@@ -73,7 +73,7 @@ impl Device {
         }
         match self.registrations.take(&*self.verbs, memory) {
             // What is kept for copies may be all there is room for.
-            Err(_) if self.copies.drop_kept(&*self.verbs) => {
+            Err(_) if self.copies.clear_cache(&*self.verbs) => {
                 self.registrations.take(&*self.verbs, memory)
             }
             taken => taken,
@@ -122,12 +122,12 @@ impl Device {
         debug_assert!(
             !matches!(
                 packet.header,
-                Header::EagerFirst { .. } | Header::DataPart { .. }
+                PacketHeader::EagerFirst { .. } | PacketHeader::DataPart { .. }
             ),
             "messages come whole"
         );
         match packet.header {
-            Header::Rts { send, .. } => {
+            PacketHeader::Rts { send, .. } => {
                 let offer = self.offers.get(&(peer, send));
                 let memory = offer.and_then(|offer| offer.memory);
                 let annex = RdmaExtension {
@@ -140,12 +140,14 @@ impl Device {
                 };
                 self.queue_frame(number, packet, &annex);
             }
-            Header::Cts { send, receive } => self.clear(number, peer, (send, receive), packet),
-            Header::Data { receive } => match self.cleared.remove(&(peer, receive)) {
+            PacketHeader::Cts { send, receive } => {
+                self.clear(number, peer, (send, receive), packet);
+            }
+            PacketHeader::Data { receive } => match self.cleared.remove(&(peer, receive)) {
                 Some(place) => self.queue_write(number, place, receive, packet),
                 None => self.queue_frame(number, packet, &RdmaExtension::default()),
             },
-            Header::CancelResponse { send } => {
+            PacketHeader::CancelResponse { send } => {
                 self.sources.remove(&(peer, send));
                 self.queue_frame(number, packet, &RdmaExtension::default());
             }
@@ -267,7 +269,7 @@ impl Device {
             Err(refused) => {
                 // What is kept of messages that have left may be all there is room for.
                 self.registrations.drop_idle(&*self.verbs, 0, 0);
-                self.copies.drop_kept(&*self.verbs);
+                self.copies.clear_cache(&*self.verbs);
                 self.verbs.reg_mr(self.pd, refused.memory, access).ok()
             }
         }

@@ -29,7 +29,7 @@
 use std::fmt;
 
 use mpi::Envelope;
-use mpi::channel::{Header, Packet, Returned};
+use mpi::channel::{Packet, PacketHeader, Returned};
 
 /// The longest head.
 pub const HEAD_MAX: usize = PREFIX + ENVELOPE + 8 + 8 + RETURNED + MEMORY;
@@ -55,7 +55,7 @@ const IS_ELSEWHERE: u8 = 32;
 
 /// The head of a frame, in bytes.
 #[derive(Clone, Copy)]
-pub struct Head {
+pub struct FrameHeaderBytes {
     bytes: [u8; HEAD_MAX],
     length: usize,
 }
@@ -66,7 +66,7 @@ pub enum Frame {
     /// A packet of the message layer.
     Packet {
         /// Its header.
-        header: Header,
+        header: PacketHeader,
         /// Credits and signs that travel with it.
         returned: Option<Returned>,
         /// True if the payload has a length and no memory.
@@ -175,7 +175,7 @@ const fn shape(envelope: bool, operation: bool, numbers: usize, max: u64, flags:
 
 /// Fields of a header in a frame: kind, envelope, operation, numbers, and the detached flag.
 #[derive(Clone, Copy, Default)]
-struct Fields {
+struct HeaderFields {
     kind: u8,
     envelope: Option<Envelope>,
     operation: u32,
@@ -183,71 +183,71 @@ struct Fields {
     detached: bool,
 }
 
-fn fields(header: &Header) -> Fields {
-    let none = Fields::default();
-    let with = |kind, envelope| Fields {
+fn fields(header: &PacketHeader) -> HeaderFields {
+    let none = HeaderFields::default();
+    let with = |kind, envelope| HeaderFields {
         kind,
         envelope: Some(envelope),
         ..none
     };
-    let answer = |kind, operation| Fields {
+    let answer = |kind, operation| HeaderFields {
         kind,
         operation,
         ..none
     };
     match *header {
-        Header::Eager { envelope } => with(1, envelope),
-        Header::Rts {
+        PacketHeader::Eager { envelope } => with(1, envelope),
+        PacketHeader::Rts {
             envelope,
             length,
             send,
             detached,
-        } => Fields {
+        } => HeaderFields {
             operation: send,
             numbers: [length, 0],
             detached,
             ..with(2, envelope)
         },
-        Header::Detached { envelope } => with(3, envelope),
-        Header::Cts { send, receive } => Fields {
+        PacketHeader::Detached { envelope } => with(3, envelope),
+        PacketHeader::Cts { send, receive } => HeaderFields {
             numbers: [receive.into(), 0],
             ..answer(4, send)
         },
-        Header::Data { receive } => answer(5, receive),
-        Header::EagerFirst { envelope, length } => Fields {
+        PacketHeader::Data { receive } => answer(5, receive),
+        PacketHeader::EagerFirst { envelope, length } => HeaderFields {
             numbers: [length, 0],
             ..with(6, envelope)
         },
-        Header::EagerNext { offset } => Fields {
+        PacketHeader::EagerNext { offset } => HeaderFields {
             numbers: [offset, 0],
             ..answer(7, 0)
         },
-        Header::DataPart {
+        PacketHeader::DataPart {
             receive,
             offset,
             length,
-        } => Fields {
+        } => HeaderFields {
             numbers: [offset, length],
             ..answer(8, receive)
         },
-        Header::Credits => answer(9, 0),
-        Header::Synchronous { envelope, send } => Fields {
+        PacketHeader::Credits => answer(9, 0),
+        PacketHeader::Synchronous { envelope, send } => HeaderFields {
             operation: send,
             ..with(10, envelope)
         },
-        Header::Ack { send } => answer(11, send),
-        Header::CancelRequest { envelope, send } => Fields {
+        PacketHeader::Ack { send } => answer(11, send),
+        PacketHeader::CancelRequest { envelope, send } => HeaderFields {
             operation: send,
             ..with(12, envelope)
         },
-        Header::CancelResponse { send } => answer(13, send),
-        Header::Socket { .. } => unreachable!("real sockets are not made of packets"),
+        PacketHeader::CancelResponse { send } => answer(13, send),
+        PacketHeader::Socket { .. } => unreachable!("real sockets are not made of packets"),
     }
 }
 
-impl Fields {
+impl HeaderFields {
     /// The header; `None` if a number is too large for it.
-    fn header(&self) -> Option<Header> {
+    fn header(&self) -> Option<PacketHeader> {
         let Self {
             envelope,
             operation,
@@ -261,46 +261,46 @@ impl Fields {
             ready: false,
         });
         Some(match self.kind {
-            1 => Header::Eager { envelope },
-            2 => Header::Rts {
+            1 => PacketHeader::Eager { envelope },
+            2 => PacketHeader::Rts {
                 envelope,
                 length: first,
                 send: operation,
                 detached: self.detached,
             },
-            3 => Header::Detached { envelope },
-            4 => Header::Cts {
+            3 => PacketHeader::Detached { envelope },
+            4 => PacketHeader::Cts {
                 send: operation,
                 receive: u32::try_from(first).ok()?,
             },
-            5 => Header::Data { receive: operation },
-            6 => Header::EagerFirst {
+            5 => PacketHeader::Data { receive: operation },
+            6 => PacketHeader::EagerFirst {
                 envelope,
                 length: first,
             },
-            7 => Header::EagerNext { offset: first },
-            8 => Header::DataPart {
+            7 => PacketHeader::EagerNext { offset: first },
+            8 => PacketHeader::DataPart {
                 receive: operation,
                 offset: first,
                 length: second,
             },
-            9 => Header::Credits,
-            10 => Header::Synchronous {
+            9 => PacketHeader::Credits,
+            10 => PacketHeader::Synchronous {
                 envelope,
                 send: operation,
             },
-            11 => Header::Ack { send: operation },
-            12 => Header::CancelRequest {
+            11 => PacketHeader::Ack { send: operation },
+            12 => PacketHeader::CancelRequest {
                 envelope,
                 send: operation,
             },
-            13 => Header::CancelResponse { send: operation },
+            13 => PacketHeader::CancelResponse { send: operation },
             _ => return None,
         })
     }
 }
 
-impl Head {
+impl FrameHeaderBytes {
     const fn new() -> Self {
         Self {
             bytes: [0; HEAD_MAX],
@@ -320,7 +320,7 @@ impl Head {
     }
 }
 
-impl fmt::Debug for Head {
+impl fmt::Debug for FrameHeaderBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Head({:?})", self.bytes())
     }
@@ -328,14 +328,14 @@ impl fmt::Debug for Head {
 
 /// The head of a packet's frame.
 #[must_use]
-pub fn encode(packet: &Packet) -> Head {
+pub fn encode(packet: &Packet) -> FrameHeaderBytes {
     encode_with(packet, &RdmaExtension::default())
 }
 
 /// The head of a packet's frame, and what else is to be told. A packet whose payload is elsewhere
 /// has only the length of it.
 #[must_use]
-pub fn encode_with(packet: &Packet, annex: &RdmaExtension) -> Head {
+pub fn encode_with(packet: &Packet, annex: &RdmaExtension) -> FrameHeaderBytes {
     let fields = fields(&packet.header);
     let shape = SHAPES[usize::from(fields.kind) - 1];
     let mut flags = 0;
@@ -350,7 +350,7 @@ pub fn encode_with(packet: &Packet, annex: &RdmaExtension) -> Head {
         fields.envelope.is_some_and(|envelope| envelope.ready),
     );
     set(IS_DETACHED, fields.detached);
-    let mut head = Head::new();
+    let mut head = FrameHeaderBytes::new();
     head.put(&[fields.kind, flags, 0, 0]);
     head.put(&fields.operation.to_le_bytes());
     head.put(&payload_of(packet).to_le_bytes());
@@ -377,8 +377,8 @@ pub fn encode_with(packet: &Packet, annex: &RdmaExtension) -> Head {
 
 /// The frame that only says so.
 #[must_use]
-pub fn encode_sign(frame: &Frame) -> Head {
-    let mut head = Head::new();
+pub fn encode_sign(frame: &Frame) -> FrameHeaderBytes {
+    let mut head = FrameHeaderBytes::new();
     let kind = if *frame == Frame::Hello { HELLO } else { BYE };
     head.put(&[kind, 0, 0, 0, 0, 0, 0, 0]);
     head.put(&[0; 8]);
@@ -399,8 +399,8 @@ pub fn payload_of(packet: &Packet) -> u64 {
 
 /// The head of a frame with messages of the connection, of so many bytes.
 #[must_use]
-pub fn encode_messages(length: usize) -> Head {
-    let mut head = Head::new();
+pub fn encode_messages(length: usize) -> FrameHeaderBytes {
+    let mut head = FrameHeaderBytes::new();
     head.put(&[MESSAGES, 0, 0, 0, 0, 0, 0, 0]);
     head.put(&(length as u64).to_le_bytes());
     head
@@ -474,17 +474,17 @@ pub fn decode(bytes: &[u8]) -> Result<Option<(Frame, u64, usize)>, FrameError> {
     Ok(Some((frame, payload, length)))
 }
 
-type Read = Result<(Fields, u64, Option<Returned>, RdmaExtension), FrameError>;
+type Read = Result<(HeaderFields, u64, Option<Returned>, RdmaExtension), FrameError>;
 
 /// Reads a complete head; `None` if it is not.
 fn read(head: &[u8], shape: &Shape) -> Option<Read> {
     let (&[kind, flags, zero, zero_too], rest) = head.split_first_chunk()?;
     let mut reader = Reader(rest);
-    let mut fields = Fields {
+    let mut fields = HeaderFields {
         kind,
         operation: reader.u32()?,
         detached: flags & IS_DETACHED != 0,
-        ..Fields::default()
+        ..HeaderFields::default()
     };
     let payload = reader.u64()?;
     if shape.envelope {

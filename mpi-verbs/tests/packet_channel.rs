@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, ErrorClass, Placement, Result, SendMode, Settings,
-    waitall,
+    ANY_SOURCE, ANY_TAG, Buffer, Comm, Error, ErrorClass, ForwardBuffering, Result, SendMode,
+    Settings, waitall,
 };
 use mpi_verbs::Rendezvous;
 use packet::{Ranks, Tells};
@@ -163,10 +163,10 @@ fn a_message_is_cancelled_or_received() {
 fn messages_are_forwarded() {
     each(4, 5, |ranks| {
         for placement in [
-            Placement::Receiver,
-            Placement::Sender,
-            Placement::Segment(30),
-            Placement::Temporary,
+            ForwardBuffering::Receiver,
+            ForwardBuffering::Sender,
+            ForwardBuffering::Segment(30),
+            ForwardBuffering::Temporary,
         ] {
             for length in [0, 60, 700] {
                 let program = move |world| relay(world, length, placement, 1);

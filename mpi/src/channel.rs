@@ -5,9 +5,9 @@
 //! that takes time ends as an [`Event`] with the token under which it was started. A channel
 //! decides no protocol: it does not know what a tag is.
 //!
-//! Ordering guarantee: packets with an envelope or of a socket ([`Header::is_ordered`]) from one
-//! rank to another are delivered in the order in which they were posted. Between different pairs
-//! there is no order at all: a message relayed by a third rank may overtake a direct one.
+//! Ordering guarantee: packets with an envelope or of a socket ([`PacketHeader::is_ordered`]) from
+//! one rank to another are delivered in the order in which they were posted. Between different
+//! pairs there is no order at all: a message relayed by a third rank may overtake a direct one.
 //!
 //! Delivery guarantee: every packet that was posted arrives once and unchanged, unless the channel
 //! reports that the peer is lost. What is below may lose, repeat and reorder: then acknowledgements
@@ -21,14 +21,14 @@ use std::task::Waker;
 
 use crate::connection::Failure;
 use crate::exploration::ExplorationHooks;
-use crate::{Buffer, Connections, Envelope, Limits, Overhead};
+use crate::{Buffer, Connections, Envelope, Limits, OverheadTable};
 
 /// Something that a channel was asked to tell the end of; chosen by the message layer.
 pub type Token = u32;
 
 /// What a packet is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Header {
+pub enum PacketHeader {
     /// A whole message, sent without asking.
     Eager {
         /// What it is matched by.
@@ -46,8 +46,8 @@ pub enum Header {
         detached: bool,
     },
     /// A message whose sender has gone on, because it was copied: it is announced at once and
-    /// leaves when the receiver [pulls](Channel::pull) it. Where limits are set an [`Header::Rts`]
-    /// says so instead.
+    /// leaves when the receiver [pulls](Channel::pull) it. Where limits are set an
+    /// [`PacketHeader::Rts`] says so instead.
     Detached {
         /// What it is matched by.
         envelope: Envelope,
@@ -121,13 +121,13 @@ pub enum Header {
         /// True if that is the sender.
         is_own: bool,
         /// What is said.
-        says: SocketSays,
+        says: ConnectionControl,
     },
 }
 
 /// What one end of a socket says to the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SocketSays {
+pub enum ConnectionControl {
     /// May I connect?
     Connect,
     /// Yes.
@@ -173,7 +173,7 @@ impl Returned {
     }
 }
 
-impl Header {
+impl PacketHeader {
     /// Returns true if the packet takes part in the order between two ranks.
     #[must_use]
     pub const fn is_ordered(&self) -> bool {
@@ -224,7 +224,7 @@ impl Header {
 #[derive(Clone, Debug)]
 pub struct Packet {
     /// What it is about.
-    pub header: Header,
+    pub header: PacketHeader,
     /// The content; empty for control packets, except that of a detached message, which has not
     /// left.
     pub payload: Buffer,
@@ -332,7 +332,7 @@ pub enum Level {
 
 /// How a channel carries packets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Variant {
+pub enum TransportMode {
     /// Each packet by itself, out of a packet buffer, and into one at the peer.
     #[default]
     Packet,
@@ -357,11 +357,11 @@ pub struct Settings {
     /// Bytes that travel with each message besides its payload.
     pub envelope: u64,
     /// What a blocking eager send costs the sender.
-    pub os: Overhead,
+    pub os: OverheadTable,
     /// What a send that does not block costs the sender.
-    pub ois: Overhead,
+    pub ois: OverheadTable,
     /// What an eager message costs the receiver.
-    pub or: Overhead,
+    pub or: OverheadTable,
     /// At how many bytes per second a rank packs, unpacks, copies into an attached buffer, and
     /// copies eager messages that came before their receives; infinite if that costs nothing.
     pub copy_bandwidth: f64,
@@ -374,9 +374,9 @@ pub struct Settings {
     /// otherwise it is a standard send.
     pub strict_ready: bool,
     /// What posting costs where [limits](Settings::limits) are set, besides copying.
-    pub posting: Posting,
+    pub posting: PostingCost,
     /// How the channel carries packets.
-    pub variant: Variant,
+    pub variant: TransportMode,
     /// What the message layer may use up; `None` if nothing is limited.
     pub limits: Option<Limits>,
     /// How ranks get connected; `None` if they are connected from the beginning, for nothing.
@@ -385,7 +385,7 @@ pub struct Settings {
 
 /// What it costs to post packets, in seconds.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
-pub struct Posting {
+pub struct PostingCost {
     /// For each packet.
     pub packet: f64,
     /// For each time that one or several packets are posted together: looking for buffers and
@@ -403,18 +403,18 @@ impl Settings {
             tells_eager_sends: false,
             transfer_threshold: u64::MAX,
             envelope: 0,
-            os: Overhead::NONE,
-            ois: Overhead::NONE,
-            or: Overhead::NONE,
+            os: OverheadTable::NONE,
+            ois: OverheadTable::NONE,
+            or: OverheadTable::NONE,
             copy_bandwidth: f64::INFINITY,
             control: None,
             acknowledged: false,
             strict_ready: false,
-            posting: Posting {
+            posting: PostingCost {
                 packet: 0.0,
                 batch: 0.0,
             },
-            variant: Variant::Packet,
+            variant: TransportMode::Packet,
             limits: None,
             connections: None,
         }
@@ -505,7 +505,7 @@ pub trait RankHost {
 /// Memory of one rank that a device of another may read or write. Used where
 /// [limits](crate::Limits) are set.
 pub trait RemoteMemory {
-    /// Announces `message`, for which a [`Header::Rts`] is about to be posted to `peer`.
+    /// Announces `message`, for which a [`PacketHeader::Rts`] is about to be posted to `peer`.
     ///
     /// Until its data are posted, it is given back, or the rank is lost, the channel may let the
     /// peer fetch it, and tell [`Event::Taken`] instead of the CTS.
@@ -513,8 +513,8 @@ pub trait RemoteMemory {
         let _ = (peer, send, message);
     }
 
-    /// Announces a receive of `length` bytes, for which a [`Header::Cts`] is about to be posted to
-    /// `peer`.
+    /// Announces a receive of `length` bytes, for which a [`PacketHeader::Cts`] is about to be
+    /// posted to `peer`.
     ///
     /// The channel may provide memory in which the message arrives; or fetch it, tell
     /// [`Event::Fetched`], and let the sender's channel tell [`Event::Taken`].

@@ -321,9 +321,9 @@ pub enum Step {
 
 /// A moment, so that moments can be compared and hashed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-struct Moment(u64);
+struct LogicalTime(u64);
 
-impl Moment {
+impl LogicalTime {
     /// Non-negative numbers are ordered like their bits.
     const fn at(seconds: f64) -> Self {
         Self(seconds.max(0.0).to_bits())
@@ -369,7 +369,7 @@ impl Connection {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct Vc {
+struct VirtualConnection {
     state: virtual_connection::State,
     connection: Option<ConnectionId>,
     /// Connections that are or may become its own, also discarded ones.
@@ -386,7 +386,7 @@ struct Vc {
     /// The group counts it as in use.
     is_counted: bool,
     queue: VecDeque<u64>,
-    last_use: Moment,
+    last_use: LogicalTime,
     /// Only with a built-in defect: the state to come.
     late: Option<virtual_connection::State>,
 }
@@ -411,7 +411,7 @@ pub struct Connector {
     settings: Settings,
     #[cfg(test)]
     defect: SeededDefect,
-    vcs: BTreeMap<Peer, Vc>,
+    vcs: BTreeMap<Peer, VirtualConnection>,
     /// All sockets, whether they serve a virtual connection or not.
     connections: BTreeMap<ConnectionId, Connection>,
     /// Numbers of connections that are gone.
@@ -429,22 +429,22 @@ pub struct Connector {
     /// Who waits for a descriptor.
     waiting: VecDeque<Peer>,
     /// The time of the latest input.
-    now: Moment,
+    now: LogicalTime,
     /// Requests that cannot be answered yet.
     held: Vec<ConnectionId>,
     temporaries: u32,
-    outputs: Outputs,
+    outputs: ActionQueue,
 }
 
 /// What is to be told; not part of the state.
 #[derive(Clone, Debug, Default)]
-struct Outputs {
+struct ActionQueue {
     queue: VecDeque<Output>,
     counts: Counts,
     steps: Option<Vec<Step>>,
 }
 
-impl std::hash::Hash for Outputs {
+impl std::hash::Hash for ActionQueue {
     fn hash<H: std::hash::Hasher>(&self, _: &mut H) {
         debug_assert!(
             self.queue.is_empty(),
@@ -473,10 +473,10 @@ impl Connector {
             busy: 0,
             closing: 0,
             waiting: VecDeque::new(),
-            now: Moment::default(),
+            now: LogicalTime::default(),
             held: Vec::new(),
             temporaries: 0,
-            outputs: Outputs::default(),
+            outputs: ActionQueue::default(),
         }
     }
 
@@ -500,7 +500,7 @@ impl Connector {
         }
     }
 
-    /// The same, and [`Connector::take_steps`] tells what was done.
+    /// The same, and [`Connector::take_transitions`] tells what was done.
     #[must_use]
     pub fn with_steps(mut self) -> Self {
         self.outputs.steps = Some(Vec::new());
@@ -519,7 +519,7 @@ impl Connector {
     }
 
     /// The rows that were taken since the last time.
-    pub fn take_steps(&mut self) -> Vec<Step> {
+    pub fn take_transitions(&mut self) -> Vec<Step> {
         self.outputs
             .steps
             .as_mut()
@@ -593,7 +593,7 @@ impl Connector {
             .expect("a connection lives until it is destroyed")
     }
 
-    fn vc(&mut self, peer: Peer) -> &mut Vc {
+    fn vc(&mut self, peer: Peer) -> &mut VirtualConnection {
         self.vcs.entry(peer).or_default()
     }
 

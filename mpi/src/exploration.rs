@@ -23,17 +23,17 @@ use crate::channel::Channel;
 
 /// The conditions under which a packet can leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reason {
+pub struct SendCause {
     /// Number of arrivals that the program has waited for before.
     pub known: u32,
-    /// The step of one more arrival; [`Reason::NONE`] if there is none.
+    /// The step of one more arrival; [`SendCause::NONE`] if there is none.
     pub arrival: u32,
     /// Number of receives that the rank had posted before the packet, as far as the packet shows
     /// it.
     pub receives: u32,
 }
 
-impl Reason {
+impl SendCause {
     /// No arrival.
     pub const NONE: u32 = u32::MAX;
 }
@@ -82,7 +82,7 @@ pub trait CausalityHooks {
     fn call_of(&self, arrival: u32) -> Option<&'static Location<'static>>;
 
     /// Sets why the next packets leave; `None` if the program posts them.
-    fn because(&self, reason: Option<Reason>);
+    fn because(&self, reason: Option<SendCause>);
 
     /// Notes a question whose answer may depend on the order of arrivals.
     fn choose(&self);

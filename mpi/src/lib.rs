@@ -39,8 +39,8 @@
 //!   receive then finish in the first case and deadlock in the second. An eager message leaves at
 //!   once or, above a second threshold, when a receive has met it
 //!   ([`Settings::transfer_threshold`]); in that case its sender does not end before.
-//! * *Costs of calls* ([`Overhead`]): a call that blocks lasts so much longer. One that does not
-//!   returns at once, but whatever the rank does next, also reading the time, happens after the
+//! * *Costs of calls* ([`OverheadTable`]): a call that blocks lasts so much longer. One that does
+//!   not returns at once, but whatever the rank does next, also reading the time, happens after the
 //!   cost.
 //! * *Progress*: protocols advance also while a rank computes or sleeps.
 //! * *The end of a rank*: when the program returns `Ok`, the rank goes on until its own sends are
@@ -68,7 +68,7 @@ pub use api::buffer::Buffer;
 pub use api::comm::{Comm, Recv, Send};
 pub use api::datatype::Datatype;
 pub use api::error::{Error, ErrorClass, Result};
-pub use api::forward::Placement;
+pub use api::forward::ForwardBuffering;
 pub use api::group::{Comparison, Group};
 pub use api::matched_probe::Message;
 pub use api::modes::SendMode;
@@ -76,7 +76,7 @@ pub use api::persistent::start_all;
 pub use api::request::{Completion, Request, Test, Wait, WaitAll, WaitAny, waitall, waitany};
 pub use api::several::{Completed, testall, testany, testsome, waitsome};
 pub use api::typed::Scalar;
-pub use channel::{Channel, Level, Posting, Settings, Variant};
+pub use channel::{Channel, Level, PostingCost, Settings, TransportMode};
 pub use connection::connecting_channel::{ConnectionStatistics, Connections};
 pub use matching::envelope::{
     ANY_SOURCE, ANY_TAG, Envelope, PROC_NULL, Pattern, Source, TAG_UB, Tag,
@@ -84,7 +84,7 @@ pub use matching::envelope::{
 pub use protocol::engine::Status;
 pub use protocol::flow_control::{ConnectionReport, FlowReport, Taken};
 pub use protocol::limits::Limits;
-pub use protocol::overhead::{Overhead, Section};
+pub use protocol::overhead::{OverheadTable, Section};
 pub use protocol::process::{Call, Process};
 pub use protocol::waiting::Waiting;
 pub use protocol::{machine, table};

@@ -18,7 +18,7 @@ mod unexpected;
 
 use posted::Posted;
 use unexpected::UnexpectedQueue;
-pub(crate) use unexpected::{Content, Unexpected};
+pub(crate) use unexpected::{UnexpectedContent, UnexpectedMessage};
 
 use crate::channel::Token;
 use crate::{Envelope, Pattern};
@@ -44,8 +44,8 @@ impl Matching {
     pub(crate) fn arrive(
         &mut self,
         envelope: Envelope,
-        content: Content,
-    ) -> Option<(Token, Content)> {
+        content: UnexpectedContent,
+    ) -> Option<(Token, UnexpectedContent)> {
         let found = self.posted.take(&envelope);
         let Some(receive) = found else {
             self.keep(envelope, content);
@@ -54,8 +54,8 @@ impl Matching {
         Some((receive, content))
     }
 
-    fn keep(&mut self, envelope: Envelope, content: Content) {
-        self.unexpected.push(Unexpected {
+    fn keep(&mut self, envelope: Envelope, content: UnexpectedContent) {
+        self.unexpected.push(UnexpectedMessage {
             envelope,
             content,
             arrival: self.arrival,
@@ -66,11 +66,11 @@ impl Matching {
     pub(crate) fn arrive_ready(
         &mut self,
         envelope: Envelope,
-        content: Content,
-    ) -> Option<(Token, Content)> {
+        content: UnexpectedContent,
+    ) -> Option<(Token, UnexpectedContent)> {
         let found = self.posted.take(&envelope);
         let Some(receive) = found else {
-            let content = Content::Unready(Box::new(content));
+            let content = UnexpectedContent::Unready(Box::new(content));
             self.keep(envelope, content);
             return None;
         };
@@ -82,12 +82,12 @@ impl Matching {
         &mut self,
         envelope: &Envelope,
         send: Token,
-    ) -> Option<Unexpected> {
+    ) -> Option<UnexpectedMessage> {
         self.unexpected.withdraw(envelope, send)
     }
 
     /// A receive is posted: the message that it gets, or the receive is kept.
-    pub(crate) fn post(&mut self, pattern: Pattern, receive: Token) -> Option<Unexpected> {
+    pub(crate) fn post(&mut self, pattern: Pattern, receive: Token) -> Option<UnexpectedMessage> {
         let found = self.unexpected.take(&pattern);
         if found.is_none() {
             self.posted.push(pattern, receive);
@@ -96,12 +96,12 @@ impl Matching {
     }
 
     /// The message that a receive with this pattern would get.
-    pub(crate) fn find(&self, pattern: &Pattern) -> Option<&Unexpected> {
+    pub(crate) fn find(&self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
         self.unexpected.find(pattern)
     }
 
     /// Takes the message that a receive with this pattern would get.
-    pub(crate) fn extract(&mut self, pattern: &Pattern) -> Option<Unexpected> {
+    pub(crate) fn extract(&mut self, pattern: &Pattern) -> Option<UnexpectedMessage> {
         self.unexpected.take(pattern)
     }
 
@@ -111,7 +111,7 @@ impl Matching {
     }
 
     /// The messages that nobody has received.
-    pub(crate) fn unexpected(&self) -> impl Iterator<Item = &Unexpected> {
+    pub(crate) fn unexpected(&self) -> impl Iterator<Item = &UnexpectedMessage> {
         self.unexpected.iter()
     }
 }

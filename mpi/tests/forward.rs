@@ -4,16 +4,18 @@
 
 use std::rc::Rc;
 
-use mpi::{ANY_SOURCE, ANY_TAG, ErrorClass, Limits, PROC_NULL, Placement, Settings, Variant};
+use mpi::{
+    ANY_SOURCE, ANY_TAG, ErrorClass, ForwardBuffering, Limits, PROC_NULL, Settings, TransportMode,
+};
 use testing::ranks::exchange::{FEW, relay, slow};
 use testing::ranks::{Order, THRESHOLD, pattern, world};
 
-const PLACEMENTS: [Placement; 5] = [
-    Placement::Receiver,
-    Placement::Sender,
-    Placement::Segment(20),
-    Placement::Segment(60),
-    Placement::Temporary,
+const PLACEMENTS: [ForwardBuffering; 5] = [
+    ForwardBuffering::Receiver,
+    ForwardBuffering::Sender,
+    ForwardBuffering::Segment(20),
+    ForwardBuffering::Segment(60),
+    ForwardBuffering::Temporary,
 ];
 
 #[test]
@@ -30,7 +32,7 @@ fn m1_every_byte_goes_through_a_chain() {
         slow(Limits::NONE),
         slow(FEW),
         Settings {
-            variant: Variant::Stream,
+            variant: TransportMode::Stream,
             ..slow(FEW)
         },
         Settings {
@@ -51,7 +53,8 @@ fn m1_every_byte_goes_through_a_chain() {
                     .settings(settings.clone())
                     .order(Order::Seeded(seed));
                 let outcome = world.run(program).finished();
-                if let (Some(limits), Variant::Packet) = (&settings.limits, settings.variant) {
+                if let (Some(limits), TransportMode::Packet) = (&settings.limits, settings.variant)
+                {
                     outcome.settled(limits);
                 }
             }
@@ -94,8 +97,8 @@ fn m1_a_segment_buffer_is_bounded() {
         world(3).limits(limits.clone()).run(program).finished();
         seen.get()
     };
-    assert_eq!(sent(Placement::Receiver), 0.0);
-    assert_eq!(sent(Placement::Segment(40)), 5.0);
+    assert_eq!(sent(ForwardBuffering::Receiver), 0.0);
+    assert_eq!(sent(ForwardBuffering::Segment(40)), 5.0);
 }
 
 #[test]
@@ -115,7 +118,8 @@ fn m1_what_cannot_be_forwarded() {
                 1 => {
                     // Too long: an error, and nothing is sent on.
                     let to = (2, 0);
-                    let mut forward = world.forward(buffer(9), (0, 1), to, Placement::Receiver)?;
+                    let mut forward =
+                        world.forward(buffer(9), (0, 1), to, ForwardBuffering::Receiver)?;
                     let error = forward
                         .wait()
                         .await
@@ -123,16 +127,18 @@ fn m1_what_cannot_be_forwarded() {
                         .map_err(|error| error.class());
                     assert_eq!(error, Err(ErrorClass::Truncate));
                     // Cancelled before it came.
-                    let mut forward = world.forward(buffer(9), (2, 7), to, Placement::Receiver)?;
+                    let mut forward =
+                        world.forward(buffer(9), (2, 7), to, ForwardBuffering::Receiver)?;
                     forward.cancel();
                     assert!(forward.wait().await?.status.cancelled);
                     // To nobody: a receive. From nobody: nothing.
                     let nobody = (PROC_NULL, 0);
                     let from = (ANY_SOURCE, ANY_TAG);
                     let mut forward =
-                        world.forward(buffer(9), from, nobody, Placement::Receiver)?;
+                        world.forward(buffer(9), from, nobody, ForwardBuffering::Receiver)?;
                     assert_eq!(forward.wait().await?.status.length, 5);
-                    let mut forward = world.forward(buffer(9), nobody, to, Placement::Receiver)?;
+                    let mut forward =
+                        world.forward(buffer(9), nobody, to, ForwardBuffering::Receiver)?;
                     assert_eq!(forward.wait().await?.status.source, PROC_NULL);
                     Ok(())
                 }

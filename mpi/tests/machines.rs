@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use mpi::{Limits, Posting, Settings, machine};
+use mpi::{Limits, PostingCost, Settings, machine};
 use testing::ranks::exchange::{FEW, WAYS, everything, slow};
 use testing::ranks::{Order, Outcome, world};
 
@@ -52,7 +52,7 @@ fn busy(limits: &Limits, seed: u64) -> Outcome {
         ..slow
     };
     if !seed.is_multiple_of(3) {
-        (settings.copy_bandwidth, settings.posting) = (f64::INFINITY, Posting::default());
+        (settings.copy_bandwidth, settings.posting) = (f64::INFINITY, PostingCost::default());
     }
     let world = world(3).settings(settings).order(Order::Seeded(seed));
     let program = move |world| everything(world, Rc::clone(&lengths), when, seed);

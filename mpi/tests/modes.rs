@@ -2,8 +2,8 @@
 //! have one winner, and persistent requests can be started again and again.
 
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Error, ErrorClass, Overhead, PROC_NULL, Result, Section, SendMode,
-    Settings, Status, start_all, testall, testany, testsome, waitall, waitany, waitsome,
+    ANY_SOURCE, ANY_TAG, Comm, Error, ErrorClass, OverheadTable, PROC_NULL, Result, Section,
+    SendMode, Settings, Status, start_all, testall, testany, testsome, waitall, waitany, waitsome,
 };
 use testing::ranks::{Order, Outcome, THRESHOLD, pattern, world};
 
@@ -202,7 +202,7 @@ fn cancelling_a_receive_has_one_winner() {
 /// Calls cost time, so that receives wait for their turn.
 fn costly() -> Settings {
     let cost = |time| {
-        Overhead::new(vec![Section {
+        OverheadTable::new(vec![Section {
             above: 0,
             time,
             per_byte: 0.0,

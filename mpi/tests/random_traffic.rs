@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Comm, Completion, Limits, Overhead, Posting, Request, Result, Section,
-    Settings, Source, Tag, waitall, waitany,
+    ANY_SOURCE, ANY_TAG, Comm, Completion, Limits, OverheadTable, PostingCost, Request, Result,
+    Section, Settings, Source, Tag, waitall, waitany,
 };
 use proptest::prelude::*;
 use testing::ranks::{Order, THRESHOLD, pattern, world};
@@ -288,13 +288,13 @@ proptest! {
         let cost = |time| if costly { vec![Section { above: 3, time, per_byte: 0.1 }] } else { Vec::new() };
         let settings = Settings {
             transfer_threshold,
-            os: Overhead::new(cost(1.0)),
-            ois: Overhead::new(cost(2.0)),
-            or: Overhead::new(cost(3.0)),
+            os: OverheadTable::new(cost(1.0)),
+            ois: OverheadTable::new(cost(2.0)),
+            or: OverheadTable::new(cost(3.0)),
             tells_eager_sends: told,
             acknowledged,
             copy_bandwidth: if packing { 50.0 } else { f64::INFINITY },
-            posting: Posting { packet: if packing { 0.5 } else { 0.0 }, batch: 0.0 },
+            posting: PostingCost { packet: if packing { 0.5 } else { 0.0 }, batch: 0.0 },
             limits: limits.clone(),
             ..Settings::new(THRESHOLD)
         };
@@ -362,8 +362,8 @@ proptest! {
         let cost = Section { above: 1, time: time.into(), per_byte: 0.0 };
         let settings = Settings {
             transfer_threshold,
-            ois: Overhead::new(vec![cost]),
-            or: Overhead::new(vec![cost]),
+            ois: OverheadTable::new(vec![cost]),
+            or: OverheadTable::new(vec![cost]),
             limits: limits.clone(),
             ..Settings::new(THRESHOLD)
         };

@@ -2,8 +2,8 @@
 //! leave the bytes between them alone; numbers come out as they went in.
 
 use mpi::{
-    ANY_SOURCE, ANY_TAG, Buffer, Comm, Datatype, Error, ErrorClass, Overhead, Section, Settings,
-    waitall,
+    ANY_SOURCE, ANY_TAG, Buffer, Comm, Datatype, Error, ErrorClass, OverheadTable, Section,
+    Settings, waitall,
 };
 use testing::ranks::{THRESHOLD, world};
 
@@ -213,7 +213,7 @@ fn buffered_messages_are_copied_and_other_costs_are_added() {
         waitall(&mut requests).await.map(drop)
     };
     let settings = Settings {
-        os: Overhead::new(vec![Section {
+        os: OverheadTable::new(vec![Section {
             above: 0,
             time: 5.0,
             per_byte: 0.0,

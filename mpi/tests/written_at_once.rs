@@ -15,7 +15,7 @@ fn the_short_way_is_open_while_nothing_is_before_a_packet() {
     let mut connector = Connector::new(Group::of_ranks("world", 2), 0, Settings::NONE);
     connector.listen();
     assert_eq!(
-        connector.written_at_once(0.0, OTHER),
+        connector.immediate_connection(0.0, OTHER),
         None,
         "nobody was sent to"
     );
@@ -24,7 +24,11 @@ fn the_short_way_is_open_while_nothing_is_before_a_packet() {
     let [Output::Connect { connection, .. }] = all[..] else {
         panic!("{all:?}");
     };
-    assert_eq!(connector.written_at_once(0.0, OTHER), None, "it connects");
+    assert_eq!(
+        connector.immediate_connection(0.0, OTHER),
+        None,
+        "it connects"
+    );
     for input in [
         Input::ConnectDone,
         Input::WriteDone,
@@ -32,17 +36,25 @@ fn the_short_way_is_open_while_nothing_is_before_a_packet() {
             verdict: Verdict::Accept,
         }),
     ] {
-        assert_eq!(connector.written_at_once(0.0, OTHER), None, "{input:?}");
+        assert_eq!(
+            connector.immediate_connection(0.0, OTHER),
+            None,
+            "{input:?}"
+        );
         connector.handle(0.0, connection, input);
     }
     assert_eq!(
-        connector.written_at_once(0.0, OTHER),
+        connector.immediate_connection(0.0, OTHER),
         None,
         "the first one is being written"
     );
     connector.handle(0.0, connection, Input::WriteDone);
-    assert_eq!(connector.written_at_once(1.0, OTHER), Some(connection));
+    assert_eq!(connector.immediate_connection(1.0, OTHER), Some(connection));
     assert_eq!(connector.idle_since(), Some(1.0), "the peer counts as used");
     connector.finalize(2.0);
-    assert_eq!(connector.written_at_once(2.0, OTHER), None, "it closes");
+    assert_eq!(
+        connector.immediate_connection(2.0, OTHER),
+        None,
+        "it closes"
+    );
 }

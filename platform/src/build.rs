@@ -55,7 +55,7 @@ pub(crate) fn finish(source: Source, mut read: Read) -> Result<Platform, Mistake
 
 /// A zone on the way through the tree.
 #[derive(Clone, Copy)]
-pub(crate) struct Visit<'f> {
+pub(crate) struct ZoneVisit<'f> {
     /// The table in the file, with a dot at the end: nothing for the platform, or such as `zones.site.`.
     prefix: &'f str,
     pub(crate) name: &'f str,
@@ -67,19 +67,19 @@ pub(crate) struct Visit<'f> {
 /// Visits a zone and all zones in it, each before its inner ones.
 pub(crate) fn for_each_zone<'f>(
     root: &'f ZoneEntry,
-    visit: &mut impl FnMut(u32, Visit<'_>, &'f ZoneEntry),
+    visit: &mut impl FnMut(u32, ZoneVisit<'_>, &'f ZoneEntry),
 ) {
     fn go<'f>(
-        here: Visit<'_>,
+        here: ZoneVisit<'_>,
         entry: &'f ZoneEntry,
         next: &mut u32,
-        visit: &mut impl FnMut(u32, Visit<'_>, &'f ZoneEntry),
+        visit: &mut impl FnMut(u32, ZoneVisit<'_>, &'f ZoneEntry),
     ) {
         let number = *next;
         *next += 1;
         visit(number, here, entry);
         for Named { name, entry } in &entry.zones {
-            let inner = Visit {
+            let inner = ZoneVisit {
                 prefix: &format!("{}zones.{}.", here.prefix, name.get_ref()),
                 name: name.get_ref(),
                 depth: here.depth + 1,
@@ -88,7 +88,7 @@ pub(crate) fn for_each_zone<'f>(
             go(inner, entry, next, visit);
         }
     }
-    let here = Visit {
+    let here = ZoneVisit {
         prefix: "",
         name: "",
         depth: 0,

@@ -8,9 +8,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::pattern::HostPattern;
-use crate::platform::{Cores, Power};
+use crate::platform::{Cores, HostPowerStates};
 use crate::route::{Route, Wire};
-use crate::topology::{Label, Step, Topology};
+use crate::topology::{NodeLabel, Step, Topology};
 use crate::{LinkId, Sharing};
 
 /// In place of the number of a host: the switch of a cluster.
@@ -44,7 +44,7 @@ pub(crate) struct Cluster {
 pub(crate) struct OwnHost {
     pub(crate) cores: Cores,
     /// Its power states, if it has several.
-    pub(crate) power: Option<Power>,
+    pub(crate) power: Option<HostPowerStates>,
 }
 
 /// Figures of a link that take the place of those of its cluster.
@@ -112,8 +112,8 @@ impl Cluster {
             let mut wire = self.wire(self.cable, index, direction == "down");
             wire.bandwidth *= f64::from(self.topology.width(index));
             let name = match self.topology.cable_label(index) {
-                Label::Host(host, text) => self.hosts.name(host) + &text,
-                Label::Inner(text) => format!("{}{text}", self.name),
+                NodeLabel::Host(host, text) => self.hosts.name(host) + &text,
+                NodeLabel::Inner(text) => format!("{}{text}", self.name),
             };
             let suffix = match wire.sharing {
                 Sharing::SplitDuplex => direction,
@@ -176,7 +176,7 @@ impl Cluster {
         let split = name.rsplit_once('/').map(|(host, _)| host);
         for host_name in [Some(name), split].into_iter().flatten() {
             if let Some(host) = self.hosts.index_of(host_name) {
-                let label = Label::Host(host, name[host_name.len()..].to_owned());
+                let label = NodeLabel::Host(host, name[host_name.len()..].to_owned());
                 let mut cables = self.topology.cables_of(host);
                 return cables.find(|cable| self.topology.cable_label(*cable) == label);
             }
@@ -185,7 +185,7 @@ impl Cluster {
         if self.topology.switches() == 0 || !text.starts_with('/') {
             return None;
         }
-        let label = Label::Inner(text.to_owned());
+        let label = NodeLabel::Inner(text.to_owned());
         (0..self.topology.cables()).find(|cable| self.topology.cable_label(*cable) == label)
     }
 

@@ -25,7 +25,7 @@ pub struct DiskInfo<'p> {
 
 /// A disk that one host or each host of a cluster has.
 #[derive(Clone, Debug)]
-pub(crate) struct Disk {
+pub(crate) struct DiskLimits {
     pub(crate) name: Box<str>,
     pub(crate) read_bandwidth: f64,
     pub(crate) write_bandwidth: f64,
@@ -34,35 +34,35 @@ pub(crate) struct Disk {
 
 /// Hosts in a row with equal disks.
 #[derive(Clone, Debug)]
-struct Owners {
+struct DiskOwners {
     first_disk: u32,
     first_host: u32,
     hosts: u32,
-    disks: Vec<Disk>,
+    disks: Vec<DiskLimits>,
 }
 
 /// All disks.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Disks {
     /// Sorted by host and by disk.
-    owners: Vec<Owners>,
+    owners: Vec<DiskOwners>,
     count: u32,
 }
 
-fn length(disks: &[Disk]) -> u32 {
+fn length(disks: &[DiskLimits]) -> u32 {
     u32::try_from(disks.len()).expect("fewer disks than DISKS_MAX")
 }
 
 impl Disks {
     /// Gives the same disks to `hosts` hosts from `first_host` on, which come after all hosts so
     /// far.
-    pub(crate) fn add(&mut self, first_host: u32, hosts: u32, disks: Vec<Disk>) {
+    pub(crate) fn add(&mut self, first_host: u32, hosts: u32, disks: Vec<DiskLimits>) {
         if disks.is_empty() {
             return;
         }
         let first_disk = self.count;
         self.count += hosts * length(&disks);
-        self.owners.push(Owners {
+        self.owners.push(DiskOwners {
             first_disk,
             first_host,
             hosts,
@@ -88,7 +88,7 @@ impl Disks {
     }
 
     /// The disk with a number, and its host.
-    pub(crate) fn get(&self, disk: DiskId) -> Option<(HostId, &Disk)> {
+    pub(crate) fn get(&self, disk: DiskId) -> Option<(HostId, &DiskLimits)> {
         if disk.0 >= self.count {
             return None;
         }

@@ -15,7 +15,7 @@ use priority_queue::PriorityQueue;
 
 use crate::Routing;
 use crate::route::RouteTable;
-use crate::zone::Memo;
+use crate::zone::OnceShared;
 
 /// The most members of a *floyd* zone: 10^9 steps, a second or two.
 pub(crate) const FLOYD_MAX: usize = 1000;
@@ -30,8 +30,8 @@ pub(crate) struct Graph {
     members: Vec<u32>,
     positions: BTreeMap<u32, u32>,
     /// For each source the number of the last route to each member.
-    trees: Vec<Memo<Box<[u32]>>>,
-    all: Memo<Vec<Box<[u32]>>>,
+    trees: Vec<OnceShared<Box<[u32]>>>,
+    all: OnceShared<Vec<Box<[u32]>>>,
 }
 
 impl Graph {
@@ -40,7 +40,7 @@ impl Graph {
         let position = u32::try_from(self.members.len()).expect("fewer members than ends");
         self.positions.entry(end).or_insert_with(|| {
             self.members.push(end);
-            self.trees.push(Memo::new());
+            self.trees.push(OnceShared::new());
             position
         });
     }

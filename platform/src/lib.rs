@@ -385,7 +385,7 @@ pub use network::{
     CROSSTRAFFIC, Compat, FactorStep, Factors, FluidParameters, IbPenaltyFactors, LogGops,
     Loopback, NetworkModel, NetworkParameters, OverheadSection, Overheads,
 };
-pub use note::Note;
+pub use note::ImportNote;
 pub use overrides::{Override, OverrideError};
 pub use pattern::{HOSTS_MAX, HostPattern, PatternError};
 pub use platform::{AirLink, LinkInfo, Platform, read_text};
@@ -393,6 +393,6 @@ pub use protocol::{Carriage, Preset, Ready, Synchronous};
 pub use reach::Unreachable;
 pub use route::{Hop, LinkId, NoRoute, Route};
 pub use sim_core::{DiskId, HostId};
-pub use sketch::{ClusterSketch, MemberSketch, SKETCH_HOSTS_MAX, Shape, ZoneSketch};
+pub use sketch::{ClusterSketch, MemberView, SKETCH_HOSTS_MAX, Shape, ZoneSketch};
 pub use summary::{Outline, Summary};
 pub use zone::ZONE_DEPTH_MAX;

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Something in a platform of another format that this one cannot say.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Note {
+pub struct ImportNote {
     /// The file, as it was called.
     pub file: String,
     /// The line, from 1.
@@ -13,7 +13,7 @@ pub struct Note {
     pub text: String,
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for ImportNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.file, self.line, self.text)
     }

@@ -23,12 +23,12 @@ use crate::disk::{DiskInfo, Disks};
 use crate::file::{PlatformFile, Read};
 use crate::mistake::{LoadError, Mistakes, Source, Unreadable};
 use crate::nearest::nearest;
-use crate::note::Note;
+use crate::note::ImportNote;
 use crate::overrides::{Override, apply, blame};
 use crate::profile::Profile;
 use crate::route::{LinkId, NoRoute, Place, Route, Wire};
 use crate::summary::{Outline, Summary};
-use crate::zone::{Gap, Tree};
+use crate::zone::{Gap, ZoneTree};
 use crate::{Connection, NetworkModel, NetworkParameters, Protocol, Sharing};
 
 /// A platform: hosts, links and the routes between them.
@@ -36,18 +36,18 @@ use crate::{Connection, NetworkModel, NetworkParameters, Protocol, Sharing};
 pub struct Platform {
     pub(crate) file: PlatformFile,
     /// The hosts of `[hosts]` in all zones.
-    pub(crate) singles: Vec<Single>,
+    pub(crate) singles: Vec<SingleHost>,
     /// The numbers of these hosts, sorted by name.
     pub(crate) by_name: Vec<u32>,
     /// Names of the links of `[links]`, by physical number; the number after the last is the implicit loopback.
     pub(crate) link_names: Vec<String>,
-    pub(crate) tree: Tree,
+    pub(crate) tree: ZoneTree,
     /// What changes while it runs.
     pub(crate) profiles: Vec<Profile>,
     /// The power states of hosts that have several, by end.
-    pub(crate) power: BTreeMap<u32, Power>,
+    pub(crate) power: BTreeMap<u32, HostPowerStates>,
     pub(crate) disks: Disks,
-    pub(crate) notes: Vec<Note>,
+    pub(crate) notes: Vec<ImportNote>,
     pub(crate) host_count: u32,
     /// Number of physical links.
     pub(crate) wire_count: u32,
@@ -86,7 +86,7 @@ pub fn read_text(path: &Path) -> Result<String, LoadError> {
 
 /// A host of `[hosts]`.
 #[derive(Clone, Debug)]
-pub(crate) struct Single {
+pub(crate) struct SingleHost {
     pub(crate) name: Box<str>,
     pub(crate) cores: Cores,
 }
@@ -101,7 +101,7 @@ pub(crate) struct Cores {
 
 /// The power states of equal hosts.
 #[derive(Clone, Debug)]
-pub(crate) struct Power {
+pub(crate) struct HostPowerStates {
     /// Flop per second of one core in each.
     pub(crate) speeds: Vec<f64>,
     /// The one at the start.
@@ -168,7 +168,7 @@ impl Platform {
     pub fn from_file(
         source: Source,
         file: PlatformFile,
-        notes: Vec<Note>,
+        notes: Vec<ImportNote>,
     ) -> Result<Self, Mistakes> {
         let mut platform = finish(source, Read::of(file))?;
         platform.notes = notes;
@@ -177,7 +177,7 @@ impl Platform {
 
     /// What could not be carried over from another format.
     #[must_use]
-    pub fn notes(&self) -> &[Note] {
+    pub fn notes(&self) -> &[ImportNote] {
         &self.notes
     }
 
@@ -341,7 +341,7 @@ impl Platform {
         }
     }
 
-    fn power_of(&self, host: HostId) -> Option<&Power> {
+    fn power_of(&self, host: HostId) -> Option<&HostPowerStates> {
         let place = self.place(host);
         let cluster = self.tree.cluster(place.end);
         match cluster.and_then(|cluster| cluster.own_hosts.get(&place.offset)) {

@@ -104,7 +104,7 @@ pub(crate) const PERIOD_MIN_S: f64 = 1e-9;
 
 /// A line of a profile that cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EventsError {
+pub struct ProfileError {
     /// The number of the line, from 1.
     pub line: usize,
     /// The line.
@@ -113,7 +113,7 @@ pub struct EventsError {
     pub expected: &'static str,
 }
 
-impl fmt::Display for EventsError {
+impl fmt::Display for ProfileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             line,
@@ -124,18 +124,18 @@ impl fmt::Display for EventsError {
     }
 }
 
-impl std::error::Error for EventsError {}
+impl std::error::Error for ProfileError {}
 
 impl Events {
     /// Reads the events of a profile.
     ///
     /// # Errors
-    /// [`EventsError`] for the first line that is none.
-    pub fn parse(text: &str) -> Result<Self, EventsError> {
+    /// [`ProfileError`] for the first line that is none.
+    pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let mut read = Self::default();
         let mut repetition = None;
         for (line, number) in text.lines().zip(1..) {
-            let wrong = |expected| EventsError {
+            let wrong = |expected| ProfileError {
                 line: number,
                 found: line.chars().take(80).collect(),
                 expected,
@@ -187,18 +187,18 @@ impl Events {
     fn drawn<'a>(
         lines: impl Iterator<Item = (&'a str, usize)>,
         repeats: bool,
-        endless: EventsError,
-    ) -> Result<Self, EventsError> {
+        endless: ProfileError,
+    ) -> Result<Self, ProfileError> {
         let is_event = |line: &str| !line.is_empty() && !line.starts_with(['#', '%']);
         let lines = lines.filter(|(line, _)| is_event(line.trim()));
         let read = lines.map(|(line, number)| {
-            line.parse().map_err(|expected| EventsError {
+            line.parse().map_err(|expected| ProfileError {
                 line: number,
                 found: line.chars().take(80).collect(),
                 expected,
             })
         });
-        let lines = read.collect::<Result<Vec<Line>, EventsError>>()?;
+        let lines = read.collect::<Result<Vec<Line>, ProfileError>>()?;
         Ok(Self {
             drawn: Some(Drawn::new(&lines, repeats).ok_or(endless)?),
             ..Self::default()

@@ -10,7 +10,7 @@ use std::fmt;
 
 use crate::Routing;
 use crate::platform::Platform;
-use crate::zone::Tree;
+use crate::zone::ZoneTree;
 
 /// Two members of a zone of which one does not reach the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,7 +33,7 @@ impl fmt::Display for Unreachable {
     }
 }
 
-impl Tree {
+impl ZoneTree {
     /// Members of a zone that contain hosts or lead out of it, by zone.
     fn members(&self) -> Vec<Vec<u32>> {
         let mut wanted: BTreeSet<u32> = self.table.gateways().collect();

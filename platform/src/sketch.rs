@@ -18,14 +18,14 @@ pub struct ZoneSketch {
     /// How its members reach each other.
     pub routing: Routing,
     /// Hosts, routers, clusters and inner zones.
-    pub members: Vec<MemberSketch>,
+    pub members: Vec<MemberView>,
     /// Pairs of members, by position, that have a declared route; `None` is the centre of a star.
     pub joins: Vec<(usize, Option<usize>)>,
 }
 
 /// A member of a zone.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum MemberSketch {
+pub enum MemberView {
     /// A single host, by name.
     Host(String),
     /// A router, by name.
@@ -125,19 +125,19 @@ impl Platform {
         }
     }
 
-    fn member_sketch(&self, end: u32) -> MemberSketch {
+    fn member_sketch(&self, end: u32) -> MemberView {
         let tree = &self.tree;
         if let Some(cluster) = tree.cluster(end) {
-            return MemberSketch::Cluster(cluster_sketch(cluster));
+            return MemberView::Cluster(cluster_sketch(cluster));
         }
         if end >= tree.zone_end(0) {
-            return MemberSketch::Zone(self.zone_sketch(end - tree.zone_end(0)));
+            return MemberView::Zone(self.zone_sketch(end - tree.zone_end(0)));
         }
         let name = self.end_name(end).to_owned();
         if end < tree.singles {
-            MemberSketch::Host(name)
+            MemberView::Host(name)
         } else {
-            MemberSketch::Router(name)
+            MemberView::Router(name)
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A topology knows counts only. Its cables and switches are numbered, and a route is a sequence of [`Step`]s found in
 //! O(length of the route), without a table: a million hosts cost no more memory than two. The numbers become links,
-//! with names and bandwidths, in [`Cluster`](crate::cluster::Cluster).
+//! with names and bandwidths, in `cluster`.
 //!
 //! *Nodes* are the hosts, numbered from 0, followed by the switches: each may have a limiter.
 //!
@@ -125,7 +125,7 @@ pub trait Topology: fmt::Debug + Send + Sync {
     }
 
     /// Returns the name of a cable.
-    fn cable_label(&self, cable: u32) -> Label;
+    fn cable_label(&self, cable: u32) -> NodeLabel;
 
     /// Returns the two nodes that a cable joins, the one from which it leads up first; the switch
     /// of a crossbar is the node after its last host.
@@ -153,7 +153,7 @@ pub struct Impossible {
 
 /// The name of a cable or a switch, besides that of the cluster or of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Label {
+pub enum NodeLabel {
     /// Something of the host with this number, with the text that follows its name.
     Host(u32, String),
     /// Something inside, with the text that follows the name of the cluster.

@@ -39,11 +39,11 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sim_core::Time;
 
-pub use bandwidth::{Bandwidth, OfBandwidth, OfProfileBandwidth, ProfileBandwidth};
-pub use duration::{Duration, OfDuration};
+pub use bandwidth::{Bandwidth, BandwidthKind, ProfileBandwidth, ProfileBandwidthKind};
+pub use duration::{Duration, DurationKind};
 pub use error::UnitError;
-pub use size::{OfSize, Size};
-pub use speed::{OfSpeed, Speed};
+pub use size::{Size, SizeKind};
+pub use speed::{Speed, SpeedKind};
 
 use crate::nearest::nearest;
 
@@ -236,22 +236,22 @@ mod tests {
     #[test]
     fn mistakes_name_what_was_found_and_what_is_expected() {
         assert_eq!(
-            message::<OfBandwidth>("100Gbs"),
+            message::<BandwidthKind>("100Gbs"),
             "unknown unit \"Gbs\" in \"100Gbs\": expected a bandwidth, such as \"100Gbps\" (bits/s) or \
              \"12.5GBps\" (bytes/s); did you mean \"100Gbps\"?"
         );
         assert_eq!(
-            message::<OfBandwidth>("-1Gbps"),
+            message::<BandwidthKind>("-1Gbps"),
             "negative value \"-1Gbps\": expected a bandwidth, such as \"100Gbps\" (bits/s) or \"12.5GBps\" (bytes/s)"
         );
-        assert!(message::<OfBandwidth>("infGbps").starts_with("infinite or undefined value"));
-        assert!(message::<OfBandwidth>("nan").starts_with("no unit in \"nan\""));
-        assert!(message::<OfBandwidth>("1e999Gbps").starts_with("infinite or undefined value"));
-        assert!(message::<OfBandwidth>("0Gbps").starts_with("zero is not allowed"));
-        assert!(message::<OfBandwidth>("100").starts_with("no unit in \"100\""));
-        assert!(message::<OfBandwidth>("fast").starts_with("no number in \"fast\""));
-        assert!(message::<OfSize>("0.5B").starts_with("not a whole number of bytes"));
-        assert!(message::<OfDuration>("1ks").starts_with("unknown unit \"ks\""));
-        assert!(message::<OfSpeed>("1..2Gf").starts_with("no number in"));
+        assert!(message::<BandwidthKind>("infGbps").starts_with("infinite or undefined value"));
+        assert!(message::<BandwidthKind>("nan").starts_with("no unit in \"nan\""));
+        assert!(message::<BandwidthKind>("1e999Gbps").starts_with("infinite or undefined value"));
+        assert!(message::<BandwidthKind>("0Gbps").starts_with("zero is not allowed"));
+        assert!(message::<BandwidthKind>("100").starts_with("no unit in \"100\""));
+        assert!(message::<BandwidthKind>("fast").starts_with("no number in \"fast\""));
+        assert!(message::<SizeKind>("0.5B").starts_with("not a whole number of bytes"));
+        assert!(message::<DurationKind>("1ks").starts_with("unknown unit \"ks\""));
+        assert!(message::<SpeedKind>("1..2Gf").starts_with("no number in"));
     }
 }

@@ -48,12 +48,12 @@ pub(crate) struct Zone {
     /// For *dijkstra* and *floyd*.
     pub(crate) graph: Option<Graph>,
     /// For *wifi*.
-    pub(crate) air: Option<Air>,
+    pub(crate) air: Option<WifiChannel>,
 }
 
 /// What the stations of a Wi-Fi zone share.
 #[derive(Clone, Debug)]
-pub(crate) struct Air {
+pub(crate) struct WifiChannel {
     pub(crate) name: String,
     /// With the rate of level 0.
     pub(crate) wire: Wire,
@@ -67,7 +67,7 @@ pub(crate) struct Air {
 
 /// All zones and what is in them.
 #[derive(Clone, Debug)]
-pub(crate) struct Tree {
+pub(crate) struct ZoneTree {
     /// Number of single hosts: the first ends.
     pub(crate) singles: u32,
     /// The ends after the single hosts.
@@ -93,7 +93,7 @@ pub(crate) struct Gap {
     pub(crate) zone: u32,
 }
 
-impl Tree {
+impl ZoneTree {
     /// The end that a zone is.
     pub(crate) fn zone_end(&self, zone: u32) -> u32 {
         let before = self.clusters.len() + self.routers.len();
@@ -354,4 +354,4 @@ impl Tree {
 }
 
 /// A value that is computed once and then shared by all readers.
-pub(crate) type Memo<T> = OnceLock<T>;
+pub(crate) type OnceShared<T> = OnceLock<T>;

@@ -139,7 +139,7 @@ impl WcStatus {
     /// Returns true if the other side seems to be gone: it does not answer, takes nothing in, or
     /// has broken the connection off.
     #[must_use]
-    pub const fn tells_of_silence(self) -> bool {
+    pub const fn indicates_lost_peer(self) -> bool {
         matches!(
             self,
             Self::WrFlushErr

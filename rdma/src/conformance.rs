@@ -25,7 +25,7 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-pub use side::{Deviations, Link, MemoryLink, Side};
+pub use side::{Deviations, InMemoryChannel, Link, Side};
 
 /// A side's part of a case, under way.
 type Run<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;

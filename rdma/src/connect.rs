@@ -120,15 +120,15 @@ pub struct Endpoint {
 
 /// Bytes that are no [`Endpoint`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BadEndpoint;
+pub struct EndpointError;
 
-impl fmt::Display for BadEndpoint {
+impl fmt::Display for EndpointError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not the endpoint of a queue pair: a number is out of range")
     }
 }
 
-impl std::error::Error for BadEndpoint {}
+impl std::error::Error for EndpointError {}
 
 /// Numbers of queue pairs and packets have 24 bits.
 const MAX_24: u32 = (1 << 24) - 1;
@@ -155,13 +155,13 @@ impl Endpoint {
     ///
     /// # Errors
     /// If a number is out of range. Whatever the bytes are, this never panics.
-    pub fn from_bytes(bytes: &[u8; Self::LENGTH]) -> Result<Self, BadEndpoint> {
+    pub fn from_bytes(bytes: &[u8; Self::LENGTH]) -> Result<Self, EndpointError> {
         let word = |at: usize| {
             u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
         let (qp_num, psn) = (word(0), word(4));
         if qp_num > MAX_24 || psn > MAX_24 {
-            return Err(BadEndpoint);
+            return Err(EndpointError);
         }
         let mut gid = Gid::default();
         gid.0.copy_from_slice(&bytes[12..]);
@@ -170,7 +170,7 @@ impl Endpoint {
             psn,
             lid: u16::from_be_bytes([bytes[8], bytes[9]]),
             gid,
-            mtu: Mtu::from_code(bytes[10]).ok_or(BadEndpoint)?,
+            mtu: Mtu::from_code(bytes[10]).ok_or(EndpointError)?,
             max_dest_rd_atomic: bytes[11],
         })
     }
@@ -300,7 +300,11 @@ mod tests {
         for at in [0, 4, 10] {
             let mut bytes = ENDPOINT.to_bytes();
             bytes[at] = 0xff;
-            assert_eq!(Endpoint::from_bytes(&bytes), Err(BadEndpoint), "byte {at}");
+            assert_eq!(
+                Endpoint::from_bytes(&bytes),
+                Err(EndpointError),
+                "byte {at}"
+            );
         }
     }
 

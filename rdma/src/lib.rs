@@ -53,7 +53,7 @@ pub mod wire;
 mod work;
 
 pub use completion::{AdapterFault, AsyncEvent, WcOpcode, WcStatus, WorkCompletion};
-pub use connect::{BadEndpoint, Endpoint, RNR_TIMER_US, RcOptions, connect, prepare};
+pub use connect::{Endpoint, EndpointError, RNR_TIMER_US, RcOptions, connect, prepare};
 pub use device::{
     AtomicCap, DeviceAttributes, Gid, GidType, LinkLayer, Mtu, PortAttributes, PortState,
 };

@@ -79,7 +79,7 @@ impl Operation {
     /// Returns true if something comes back into local memory: a read or an atomic. Only so many of
     /// them go at once (`max_rd_atomic`).
     #[must_use]
-    pub const fn fetches(&self) -> bool {
+    pub const fn returns_data(&self) -> bool {
         matches!(
             self,
             Self::RdmaRead { .. } | Self::AtomicCmpAndSwp { .. } | Self::AtomicFetchAndAdd { .. }
@@ -100,11 +100,11 @@ impl Operation {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Payload<'a> {
     /// In registered memory, from which they are taken some time before the request completes, or
-    /// to which they are brought. [`Operation::fetches`] needs
+    /// to which they are brought. [`Operation::returns_data`] needs
     /// [`Access::LOCAL_WRITE`](crate::Access::LOCAL_WRITE); atomics need exactly 8 bytes.
     Sges(&'a [Sge]),
     /// Here: they are copied at once, and need not be registered (`IBV_SEND_INLINE`). Not more than
-    /// `max_inline_data` of the queue pair, and not for [`Operation::fetches`].
+    /// `max_inline_data` of the queue pair, and not for [`Operation::returns_data`].
     Inline(&'a [u8]),
 }
 

@@ -2,7 +2,7 @@
 //! adapter that draws at random what happens next: the one in memory that the tests of the message
 //! layer use.
 
-use rdma::conformance::{CASES, Case, MemoryLink, Side, run_pair};
+use rdma::conformance::{CASES, Case, InMemoryChannel, Side, run_pair};
 use testing::adapter::{Abilities, Network};
 
 /// Steps of the network, of which no case needs nearly so many.
@@ -11,7 +11,7 @@ const STEPS_MAX: u32 = 3_000_000;
 fn run(case: &Case, seed: u64) {
     let network = Network::new(seed);
     let adapters = [0, 1].map(|_| network.adapter(Abilities::default()));
-    let (one, two) = MemoryLink::pair();
+    let (one, two) = InMemoryChannel::pair();
     let first = Side::new(&adapters[0], &one, true);
     let second = Side::new(&adapters[1], &two, false);
     let mut steps = 0;

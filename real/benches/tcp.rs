@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use mpi::{Comm, Result};
 use real::{
-    Backend, Compute, Connecting, FailurePolicy, LaunchInfo, LaunchMode, LaunchOptions, Listener,
-    OutputMode, RankOptions, RealOutcome, RealRun, Wait, congestion_control,
+    Backend, Compute, Connecting, FailurePolicy, LaunchInfo, LaunchMode, LaunchOptions,
+    OutputListener, OutputMode, RankOptions, RealOutcome, RealRun, Wait, congestion_control,
 };
 use run::{Program, RankProgram};
 use rustix::net::{AddressFamily, SocketType, sockopt};
@@ -180,7 +180,7 @@ fn rank(what: What, spins: bool, congestion: Option<&str>) {
 
 struct Answer(String);
 
-impl Listener for Answer {
+impl OutputListener for Answer {
     fn line(&mut self, _: u32, is_error: bool, line: &[u8]) -> bool {
         let text = String::from_utf8_lossy(line).into_owned();
         assert!(!is_error, "{text}");

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::auth::Secret;
+use super::auth::RunSecret;
 use super::{clock, os};
 
 /// A process of an allocation.
@@ -166,7 +166,7 @@ impl BootstrapFile {
     }
 
     /// Writes it, for its owner alone.
-    pub(super) fn write(&self, address: SocketAddr, secret: &Secret) -> io::Result<()> {
+    pub(super) fn write(&self, address: SocketAddr, secret: &RunSecret) -> io::Result<()> {
         if let Some(folder) = self.0.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -316,7 +316,7 @@ mod tests {
         let file = BootstrapFile::of(&place, with(&[("HOME", home)]));
         assert_eq!(file.path(), folder.join(".simrun/a_b_c"));
         assert!(file.read().unwrap().is_none());
-        let (secret, address) = (Secret::random().unwrap(), "127.0.0.1:9".parse().unwrap());
+        let (secret, address) = (RunSecret::random().unwrap(), "127.0.0.1:9".parse().unwrap());
         file.write(address, &secret).unwrap();
         let meeting = file.read().unwrap().unwrap();
         assert_eq!(

@@ -12,7 +12,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::auth::{ConnectionPurpose, Handshake, Secret, Side};
+use super::auth::{ConnectionPurpose, Handshake, RunSecret, Side};
 use super::auth_listener::PATIENCE;
 use super::launch_info::LaunchInfo;
 use super::{clock, keepalive};
@@ -77,7 +77,7 @@ pub(super) fn attempt(ticket: &LaunchInfo, patience: Duration) -> io::Result<Tcp
 }
 
 /// Shows the coordinator that this process knows the secret, and has it show the same.
-fn introduce(control: &mut TcpStream, secret: &Secret) -> io::Result<()> {
+fn introduce(control: &mut TcpStream, secret: &RunSecret) -> io::Result<()> {
     let mut handshake = Handshake::new(Side::Connects, ConnectionPurpose::Control, secret)?;
     loop {
         control.write_all(&handshake.take_output())?;
@@ -113,7 +113,7 @@ pub(super) mod tests {
     /// knows the secret, and lets the next one in.
     pub(crate) fn door(
         listener: &TcpListener,
-        (purpose, secret): (ConnectionPurpose, &Secret),
+        (purpose, secret): (ConnectionPurpose, &RunSecret),
         closes: usize,
     ) {
         for _ in 0..closes {
@@ -136,7 +136,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_rank_tries_again_until_it_is_accepted() {
-        let secret = Secret::random().unwrap();
+        let secret = RunSecret::random().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let ticket = LaunchInfo::new((0, 1), (0, 1), address, None, &secret);
@@ -152,7 +152,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_coordinator_of_another_run_is_final() {
-        let secret = Secret::random().unwrap();
+        let secret = RunSecret::random().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let ticket = LaunchInfo::new((0, 1), (0, 1), address, None, &secret);

@@ -39,9 +39,9 @@ pub(super) const UNKNOWN_MAX: usize = MAGIC.len() + NONCE + CODE;
 
 /// 128 bits that all processes of a run know, and nobody else.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret([u8; 16]);
+pub struct RunSecret([u8; 16]);
 
-impl Secret {
+impl RunSecret {
     /// A new one.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for RunSecret {
     /// Secrets do not get into logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(..)")
@@ -137,7 +137,7 @@ impl fmt::Display for Refused {
 pub(super) struct Handshake {
     side: Side,
     purpose: ConnectionPurpose,
-    secret: Secret,
+    secret: RunSecret,
     nonce: [u8; NONCE],
     /// Result of the step that is awaited.
     input: [u8; UNKNOWN_MAX],
@@ -156,7 +156,7 @@ impl Handshake {
     pub(super) fn new(
         side: Side,
         purpose: ConnectionPurpose,
-        secret: &Secret,
+        secret: &RunSecret,
     ) -> std::io::Result<Self> {
         let nonce = random()?;
         let (output, awaited) = match side {
@@ -300,13 +300,13 @@ mod tests {
         [Ok(a.is_done()), Ok(b.is_done())]
     }
 
-    fn side(side: Side, purpose: ConnectionPurpose, secret: &Secret) -> Handshake {
+    fn side(side: Side, purpose: ConnectionPurpose, secret: &RunSecret) -> Handshake {
         Handshake::new(side, purpose, secret).unwrap()
     }
 
     #[test]
     fn who_knows_the_secret_gets_in_however_the_bytes_come() {
-        let secret = Secret::random().unwrap();
+        let secret = RunSecret::random().unwrap();
         for chunk in [1, 7, 56] {
             let a = side(Side::Connects, ConnectionPurpose::Rank(3), &secret);
             let b = side(Side::Accepts, ConnectionPurpose::Rank(3), &secret);
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn the_side_that_connects_is_done_when_it_knows_that_it_was_accepted() {
-        let secret = Secret::random().unwrap();
+        let secret = RunSecret::random().unwrap();
         let mut client = side(Side::Connects, ConnectionPurpose::Control, &secret);
         let mut server = side(Side::Accepts, ConnectionPurpose::Control, &secret);
         let pass = |bytes: Vec<u8>, to: &mut Handshake| {
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn another_secret_or_purpose_is_refused_by_the_first_who_can_know() {
-        let (secret, other) = (Secret::random().unwrap(), Secret::random().unwrap());
+        let (secret, other) = (RunSecret::random().unwrap(), RunSecret::random().unwrap());
         let a = side(Side::Connects, ConnectionPurpose::Control, &secret);
         let b = side(Side::Accepts, ConnectionPurpose::Control, &other);
         assert_eq!(talk(a, b, 56), [Err(Refused::Code), Ok(false)]);
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn garbage_is_refused_at_its_first_wrong_byte() {
-        let secret = Secret::random().unwrap();
+        let secret = RunSecret::random().unwrap();
         let mut server = side(Side::Accepts, ConnectionPurpose::Control, &secret);
         server.space()[0] = b'G';
         assert_eq!(server.filled(1), Err(Refused::Magic));
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_replayed_or_reflected_code_is_refused() {
-        let secret = Secret::random().unwrap();
+        let secret = RunSecret::random().unwrap();
         // The accepting side's own answer, sent back to it.
         let mut server = side(Side::Accepts, ConnectionPurpose::Control, &secret);
         server.space()[..24].copy_from_slice(&[&MAGIC[..], &[7; 16]].concat());
@@ -377,12 +377,12 @@ mod tests {
 
     #[test]
     fn secrets_travel_as_digits_and_not_into_logs() {
-        let secret = Secret::random().unwrap();
-        assert_eq!(Secret::from_hex(&secret.to_hex()), Some(secret.clone()));
-        assert_ne!(Some(&secret), Secret::random().ok().as_ref());
+        let secret = RunSecret::random().unwrap();
+        assert_eq!(RunSecret::from_hex(&secret.to_hex()), Some(secret.clone()));
+        assert_ne!(Some(&secret), RunSecret::random().ok().as_ref());
         assert!(!format!("{secret:?}").contains(&secret.to_hex()));
         for wrong in ["", "12", &"g".repeat(32), &"é".repeat(16)] {
-            assert_eq!(Secret::from_hex(wrong), None, "{wrong}");
+            assert_eq!(RunSecret::from_hex(wrong), None, "{wrong}");
         }
     }
 }

@@ -27,7 +27,7 @@ use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry, Token};
 use rustix::io::Errno;
 
-use super::auth::{ConnectionPurpose, Handshake, Secret, Side};
+use super::auth::{ConnectionPurpose, Handshake, RunSecret, Side};
 use super::{clock, congestion, descriptors};
 
 /// The time that a handshake may take.
@@ -112,7 +112,7 @@ impl PendingHandshake {
         (stream, peer): (TcpStream, IpAddr),
         side: Side,
         purpose: ConnectionPurpose,
-        secret: &Secret,
+        secret: &RunSecret,
     ) -> io::Result<Self> {
         let mut handshake = Handshake::new(side, purpose, secret)?;
         Ok(Self {
@@ -174,7 +174,7 @@ fn network(address: IpAddr) -> [u8; 8] {
 #[derive(Debug)]
 pub(super) struct AuthListener {
     listener: TcpListener,
-    secret: Secret,
+    secret: RunSecret,
     purpose: ConnectionPurpose,
     /// The token of the listener; those of strangers follow.
     first: usize,
@@ -194,7 +194,7 @@ impl AuthListener {
         first: usize,
         address: SocketAddr,
         purpose: ConnectionPurpose,
-        secret: &Secret,
+        secret: &RunSecret,
     ) -> io::Result<Self> {
         let mut listener = TcpListener::bind(address)?;
         rustix::net::listen(&listener, BACKLOG)?;

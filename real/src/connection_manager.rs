@@ -21,7 +21,7 @@ use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token, Waker};
 use mpi::connection::ConnectionId;
 
-use super::auth::{ConnectionPurpose, Secret};
+use super::auth::{ConnectionPurpose, RunSecret};
 use super::auth_listener::{AuthListener, STRANGERS_MAX};
 use super::control::{self, CoordinatorMessage, RankMessage};
 use super::descendants;
@@ -81,7 +81,7 @@ const GATE: usize = 2;
 const OWN: usize = GATE + STRANGERS_MAX + 1;
 
 /// The thread's end.
-struct Thread {
+struct ManagerThread {
     poll: Poll,
     control: TcpStream,
     input: Vec<u8>,
@@ -126,7 +126,7 @@ pub(super) struct Doors {
 pub(super) fn start(
     control: std::net::TcpStream,
     doors: Doors,
-    secret: &Secret,
+    secret: &RunSecret,
     wakes: Arc<Waker>,
 ) -> io::Result<(ConnectionManager, SocketAddr)> {
     let Doors {
@@ -160,7 +160,7 @@ pub(super) fn start(
     let (orders, ordered) = channel();
     let (tells, news) = channel();
     let has_news = Arc::new(AtomicBool::new(false));
-    let mut thread = Thread {
+    let mut thread = ManagerThread {
         poll,
         control,
         input: Vec::new(),
@@ -217,7 +217,7 @@ impl ConnectionManager {
     }
 }
 
-impl Thread {
+impl ManagerThread {
     fn run(&mut self) {
         let mut events = Events::with_capacity(256);
         loop {

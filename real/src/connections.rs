@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
-use mpi::channel::{Event, Header, Packet};
+use mpi::channel::{Event, Packet, PacketHeader};
 use mpi::connection::virtual_connection::State as VcState;
 use mpi::connection::{
     ConnectionId, Connector, Failure, Group, Input, MESSAGE_LENGTH, Message, Output, Peer,
@@ -210,7 +210,7 @@ impl<C: DataPath> Connections<C> {
     /// A packet of the message layer for another rank.
     pub(super) fn post(&mut self, peer: u32, packet: Packet) {
         let now = self.local.now();
-        if let Some(connection) = self.connector.written_at_once(now, member(peer)) {
+        if let Some(connection) = self.connector.immediate_connection(now, member(peer)) {
             return self.write_packet(connection, packet);
         }
         self.since.entry(peer).or_insert(now);
@@ -407,7 +407,7 @@ impl<C: DataPath> Connections<C> {
         // Nobody misses what a rank that has ended would have been told.
         let is_missed = !matches!(
             packet.header,
-            Header::Credits | Header::Ack { .. } | Header::CancelResponse { .. }
+            PacketHeader::Credits | PacketHeader::Ack { .. } | PacketHeader::CancelResponse { .. }
         );
         if is_missed {
             self.local.tell(Event::Refused { peer, packet, why });
@@ -635,7 +635,7 @@ impl<C: DataPath> Connections<C> {
     }
 
     /// Handles what has happened to packets that are carried elsewhere.
-    pub(super) fn hear_carrier(&mut self) {
+    pub(super) fn handle_data_path(&mut self) {
         let mut any = false;
         while let Some(carried) = self.carrier.happened() {
             any = true;
@@ -677,7 +677,7 @@ impl<C: DataPath> Connections<C> {
 
     /// Returns true if nothing has happened to packets that are carried elsewhere, so that it is
     /// right to sleep.
-    pub(super) fn arm_carrier(&mut self) -> bool {
+    pub(super) fn arm_data_path(&mut self) -> bool {
         self.carrier.arm()
     }
 
@@ -743,12 +743,12 @@ impl<C: DataPath> Connections<C> {
 /// Returns true if a packet names as its source the rank from which it came.
 const fn is_from(source: u32, packet: &Packet) -> bool {
     match packet.header {
-        Header::Eager { envelope }
-        | Header::Rts { envelope, .. }
-        | Header::Detached { envelope }
-        | Header::EagerFirst { envelope, .. }
-        | Header::Synchronous { envelope, .. }
-        | Header::CancelRequest { envelope, .. } => envelope.source == source,
+        PacketHeader::Eager { envelope }
+        | PacketHeader::Rts { envelope, .. }
+        | PacketHeader::Detached { envelope }
+        | PacketHeader::EagerFirst { envelope, .. }
+        | PacketHeader::Synchronous { envelope, .. }
+        | PacketHeader::CancelRequest { envelope, .. } => envelope.source == source,
         _ => true,
     }
 }

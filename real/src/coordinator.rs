@@ -13,7 +13,7 @@ use mio::event::Event;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 
-use super::auth::{ConnectionPurpose, Secret};
+use super::auth::{ConnectionPurpose, RunSecret};
 use super::auth_listener::{AuthListener, HandshakeCounters, STRANGERS_MAX};
 use super::clock;
 use super::control::{self, CoordinatorMessage, RankMessage, RankReport};
@@ -83,7 +83,7 @@ impl Coordinator {
         address: SocketAddr,
         (size, revision): (u32, &str),
         silence: Option<Duration>,
-        secret: &Secret,
+        secret: &RunSecret,
     ) -> io::Result<Self> {
         Ok(Self {
             registry: registry.try_clone()?,

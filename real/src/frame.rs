@@ -1,10 +1,10 @@
 //! Frames on a stream between two ranks: the frames of [`mpi_verbs::wire`], but for those
 //! that mean something only where ranks reach each other's memory.
 
-use mpi::channel::{Header, Returned};
+use mpi::channel::{PacketHeader, Returned};
 use mpi_verbs::wire;
 pub(super) use mpi_verbs::wire::{
-    FrameError, HEAD_MAX, Head, PAYLOAD_MAX, encode, encode_messages, payload_of,
+    FrameError, FrameHeaderBytes, HEAD_MAX, PAYLOAD_MAX, encode, encode_messages, payload_of,
 };
 
 /// Contents of the head of a frame.
@@ -13,7 +13,7 @@ pub(super) enum Frame {
     /// A packet of the message layer.
     Packet {
         /// Its header.
-        header: Header,
+        header: PacketHeader,
         /// Messages that it sends on the way.
         returned: Option<Returned>,
         /// True if the payload stands only for its length.
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn what_means_something_only_with_memory_is_refused() {
         let cts = Packet {
-            header: Header::Cts {
+            header: PacketHeader::Cts {
                 send: 1,
                 receive: 2,
             },

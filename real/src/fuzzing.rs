@@ -5,7 +5,7 @@ use mpi::Buffer;
 use mpi::channel::Packet;
 use mpi_verbs::wire;
 
-use super::auth::{ConnectionPurpose, Handshake, Secret, Side};
+use super::auth::{ConnectionPurpose, Handshake, RunSecret, Side};
 use super::control::{self, CoordinatorMessage, RankMessage};
 use super::{connections, frame, launch_info};
 
@@ -112,7 +112,7 @@ pub fn control(bytes: &[u8]) {
 /// # Panics
 /// If the stranger gets in.
 pub fn handshake(bytes: &[u8]) {
-    let secret = Secret::random().expect("the system has random numbers");
+    let secret = RunSecret::random().expect("the system has random numbers");
     for side in [Side::Accepts, Side::Connects] {
         let handshake = Handshake::new(side, ConnectionPurpose::Control, &secret);
         let mut handshake = handshake.expect("the system has random numbers");

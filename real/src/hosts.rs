@@ -14,7 +14,7 @@ use super::launch_info;
 
 /// The ranks on these hosts, by rank.
 #[must_use]
-pub fn over_ssh(
+pub fn ssh_processes(
     hosts: &[String],
     ssh: &[OsString],
     folder: &Path,
@@ -64,7 +64,8 @@ mod tests {
         let hosts = ["a", "b", "a"].map(str::to_owned);
         let ssh = ["ssh", "-q"].map(OsString::from);
         let command = ["/apps/ring", "real", "--", "it's"].map(OsString::from);
-        let LaunchMode::Processes(all) = over_ssh(&hosts, &ssh, Path::new("/my work"), &command)
+        let LaunchMode::Processes(all) =
+            ssh_processes(&hosts, &ssh, Path::new("/my work"), &command)
         else {
             panic!("processes are started");
         };

@@ -89,7 +89,7 @@ pub struct LaunchOptions {
 }
 
 /// Receiver of what ranks print.
-pub trait Listener {
+pub trait OutputListener {
     /// A line of a rank, without its end; false if nobody wants to hear more.
     fn line(&mut self, rank: u32, is_error: bool, line: &[u8]) -> bool;
 }

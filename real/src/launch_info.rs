@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::auth::Secret;
+use super::auth::RunSecret;
 
 /// The variable that tells a program to be a rank, and where its ticket is.
 pub const VARIABLE: &str = "SIMRUN_RANK";
@@ -42,7 +42,7 @@ impl LaunchInfo {
         (local_rank, local_size): (u32, u32),
         coordinator: SocketAddr,
         parent: Option<u32>,
-        secret: &Secret,
+        secret: &RunSecret,
     ) -> Self {
         Self {
             rank,
@@ -56,8 +56,8 @@ impl LaunchInfo {
     }
 
     /// The secret of the run.
-    pub fn secret(&self) -> Option<Secret> {
-        Secret::from_hex(&self.secret)
+    pub fn secret(&self) -> Option<RunSecret> {
+        RunSecret::from_hex(&self.secret)
     }
 
     /// The line.
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_ticket_is_read_as_it_was_written_and_nothing_else_is() {
-        let secret = Secret::random().unwrap();
+        let secret = RunSecret::random().unwrap();
         let address = "127.0.0.1:4000".parse().unwrap();
         let ticket = LaunchInfo::new((1, 2), (1, 2), address, Some(7), &secret);
         let line = ticket.to_line();

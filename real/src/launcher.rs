@@ -19,12 +19,12 @@ use mio::{Events, Interest, Poll, Token};
 use signal_hook::SigId;
 use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
 
-use super::auth::Secret;
+use super::auth::RunSecret;
 use super::children::{Process, describe};
 use super::control::{CoordinatorMessage, FailureKind};
 use super::coordinator::Coordinator;
 use super::descendants::{self, Spared};
-use super::launch::{FailurePolicy, LaunchOptions, Listener};
+use super::launch::{FailurePolicy, LaunchOptions, OutputListener};
 use super::launch_info::{self, LaunchInfo};
 use super::outcome::{RealFailure, RealOutcome, RealRun};
 use super::{clock, descriptors, keepalive};
@@ -46,11 +46,11 @@ pub(super) struct Launcher<'a> {
     begin_ns: u64,
     poll: Poll,
     coordinator: Coordinator,
-    secret: Secret,
+    secret: RunSecret,
     processes: Vec<Process>,
     signals: UnixStream,
     registered: Vec<SigId>,
-    listener: &'a mut dyn Listener,
+    listener: &'a mut dyn OutputListener,
     unheard: bool,
     /// The dead that the others were told of.
     lost: Vec<RealFailure>,
@@ -78,10 +78,10 @@ impl std::fmt::Debug for Launcher<'_> {
 /// If ranks cannot be started, or nobody can be listened to.
 pub fn launch<T>(
     launch: &LaunchOptions,
-    listener: &mut dyn Listener,
+    listener: &mut dyn OutputListener,
     tell: impl FnOnce(&RealRun) -> T,
 ) -> io::Result<T> {
-    let mut launcher = Launcher::new(launch, listener, &Secret::random()?)?;
+    let mut launcher = Launcher::new(launch, listener, &RunSecret::random()?)?;
     launcher.start_all()?;
     launcher.run(tell)
 }
@@ -102,8 +102,8 @@ impl<'a> Launcher<'a> {
     /// Opens the meeting point of a run with this secret.
     pub(super) fn new(
         launch: &'a LaunchOptions,
-        listener: &'a mut dyn Listener,
-        secret: &Secret,
+        listener: &'a mut dyn OutputListener,
+        secret: &RunSecret,
     ) -> io::Result<Self> {
         let spared = Spared::now();
         descendants::adopt();
@@ -384,7 +384,7 @@ impl<'a> Launcher<'a> {
     /// others before what was said about them, a death before an error, the earliest of those. The
     /// dead that do not end the run are told of on the way.
     fn first_failure(&mut self) -> Option<RealFailure> {
-        let mut best: Option<(Rating, RealFailure)> = None;
+        let mut best: Option<(FailureRank, RealFailure)> = None;
         for rank in 0..u32::try_from(self.coordinator.members().len()).unwrap_or(u32::MAX) {
             if self.is_lost(rank) {
                 continue;
@@ -406,7 +406,7 @@ impl<'a> Launcher<'a> {
         best.map(|(_, failure)| failure)
     }
 
-    fn failure(&mut self, rank: u32) -> Option<(Rating, RealFailure)> {
+    fn failure(&mut self, rank: u32) -> Option<(FailureRank, RealFailure)> {
         let process = self.processes.get_mut(rank as usize);
         let (status, last_lines) = process.map_or((None, Vec::new()), |process| {
             (process.status(), process.last_lines())
@@ -422,7 +422,7 @@ impl<'a> Launcher<'a> {
         };
         if let Some(report) = &member.report {
             let reason = report.failure.clone()?;
-            let rating = Rating {
+            let rating = FailureRank {
                 after_loss: reason.after_loss,
                 died: false,
                 time_s: report.time_s,
@@ -463,7 +463,7 @@ impl<'a> Launcher<'a> {
             None if member.is_lost => "its connection to the coordinator broke".to_owned(),
             None => return None,
         };
-        let rating = Rating {
+        let rating = FailureRank {
             after_loss: false,
             died: true,
             time_s: elapsed.unwrap_or(0.0),
@@ -485,13 +485,13 @@ fn lives_until(lost_ns: u64) -> u64 {
 }
 
 /// Order of failures: the least is most likely the reason of the others.
-struct Rating {
+struct FailureRank {
     after_loss: bool,
     died: bool,
     time_s: f64,
 }
 
-impl Rating {
+impl FailureRank {
     fn is_before(&self, other: &Self) -> bool {
         let flags = |rating: &Self| (rating.after_loss, !rating.died);
         let order = flags(self).cmp(&flags(other));

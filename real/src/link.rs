@@ -17,7 +17,7 @@ use rustix::buffer::spare_capacity;
 use rustix::net::{RecvFlags, recv};
 
 use super::buffer_pool::BufferPool;
-use super::frame::{self, Frame, FrameError, Head};
+use super::frame::{self, Frame, FrameError, FrameHeaderBytes};
 
 /// So much is read at once while no payload is awaited.
 const READ: usize = 64 * 1024;
@@ -65,7 +65,7 @@ struct PartialPayload {
 /// A frame that is to be written.
 #[derive(Debug)]
 struct OutgoingFrame {
-    head: Head,
+    head: FrameHeaderBytes,
     payload: Buffer,
     written: u64,
     notify: Option<Token>,
@@ -130,7 +130,7 @@ impl Link {
 
     fn push(
         &mut self,
-        head: Head,
+        head: FrameHeaderBytes,
         payload: Buffer,
         notify: Option<Token>,
         told: &mut impl FnMut(Token),

@@ -16,7 +16,7 @@ use std::fmt::{self, Write as _};
 use std::io::Write as _;
 use std::task::Waker;
 
-use mpi::channel::{Event, Header, Level, Settings, Token};
+use mpi::channel::{Event, Level, PacketHeader, Settings, Token};
 use run::LogFilter;
 
 use super::clock::{self, Clock};
@@ -156,7 +156,7 @@ impl Local {
     }
 
     /// A packet is being posted: counts the message that it begins, if it does.
-    pub(super) fn count(&self, header: &Header, payload: u64) {
+    pub(super) fn count(&self, header: &PacketHeader, payload: u64) {
         if let Some(length) = header.begins(payload) {
             self.count_message(length);
         }

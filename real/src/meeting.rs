@@ -9,11 +9,11 @@ use run::Program;
 
 use super::allocation::{BootstrapFile, LOOK_INTERVAL, Place};
 use super::arrival::{attempt, come};
-use super::auth::Secret;
+use super::auth::RunSecret;
 use super::auth_listener::PATIENCE;
 use super::clock;
 use super::keepalive::{Silence, watch};
-use super::launch::{LaunchOptions, Listener};
+use super::launch::{LaunchOptions, OutputListener};
 use super::launch_info::LaunchInfo;
 use super::launcher::Launcher;
 use super::outcome::RealRun;
@@ -22,7 +22,7 @@ use super::rank::{RankOptions, be};
 /// Ranks print by themselves.
 struct Nobody;
 
-impl Listener for Nobody {
+impl OutputListener for Nobody {
     fn line(&mut self, _: u32, _: bool, _: &[u8]) -> bool {
         true
     }
@@ -34,7 +34,7 @@ impl Listener for Nobody {
 ///
 /// # Errors
 /// If the ranks do not meet.
-pub fn run_placed(
+pub fn run_in_allocation(
     program: &dyn Program,
     options: &RankOptions,
     place: &Place,
@@ -53,7 +53,7 @@ pub fn run_placed(
         let (ticket, control) = meet(place, &file, &launch)?;
         return be(program, options, &ticket, (control, Some("rank 0")));
     }
-    let secret = Secret::random()?;
+    let secret = RunSecret::random()?;
     let path = file.path().to_owned();
     let address = host(launch, file, &secret, tell)?;
     let address = address.recv().map_err(io::Error::other)??;
@@ -70,7 +70,7 @@ pub fn run_placed(
     }
 }
 
-fn ticket(place: &Place, address: std::net::SocketAddr, secret: &Secret) -> LaunchInfo {
+fn ticket(place: &Place, address: std::net::SocketAddr, secret: &RunSecret) -> LaunchInfo {
     let local = (place.local_rank, place.local_size);
     LaunchInfo::new((place.rank, place.size), local, address, None, secret)
 }
@@ -79,7 +79,7 @@ fn ticket(place: &Place, address: std::net::SocketAddr, secret: &Secret) -> Laun
 fn host(
     launch: LaunchOptions,
     file: BootstrapFile,
-    secret: &Secret,
+    secret: &RunSecret,
     tell: impl FnOnce(&RealRun) -> i32 + Send + 'static,
 ) -> io::Result<Receiver<io::Result<std::net::SocketAddr>>> {
     let (tells, address) = channel();
@@ -128,7 +128,7 @@ fn meet(
     loop {
         let mut problem = "not written by rank 0".to_owned();
         if let Some(meeting) = file.read()?
-            && let Some(secret) = Secret::from_hex(&meeting.secret)
+            && let Some(secret) = RunSecret::from_hex(&meeting.secret)
         {
             let ticket = ticket(place, meeting.address, &secret);
             let left = clock::until(deadline_ns).max(LOOK_INTERVAL);

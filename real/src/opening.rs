@@ -19,7 +19,7 @@ use mio::{Interest, Registry, Token};
 use mpi::connection::ConnectionId;
 
 use super::arrival::{closed, pause_after};
-use super::auth::{ConnectionPurpose, Secret, Side};
+use super::auth::{ConnectionPurpose, RunSecret, Side};
 use super::auth_listener::{PATIENCE, PendingHandshake, Progress, is_exhausted};
 use super::{clock, congestion};
 
@@ -31,7 +31,7 @@ pub(super) type Opened = io::Result<TcpStream>;
 pub(super) struct Openings {
     /// The token of connection 0.
     first: usize,
-    secret: Secret,
+    secret: RunSecret,
     congestion: Option<String>,
     within: Duration,
     all: BTreeMap<ConnectionId, PendingConnect>,
@@ -61,7 +61,7 @@ impl Openings {
     /// None so far; that of connection `c` will have the token `first + c`.
     pub(super) fn new(
         first: usize,
-        secret: &Secret,
+        secret: &RunSecret,
         congestion: Option<String>,
         within: Duration,
     ) -> Self {
@@ -239,7 +239,12 @@ mod tests {
     use super::*;
 
     /// Opens a connection to `address`.
-    fn opened(address: SocketAddr, secret: &Secret, within: Duration, poll: &mut Poll) -> Opened {
+    fn opened(
+        address: SocketAddr,
+        secret: &RunSecret,
+        within: Duration,
+        poll: &mut Poll,
+    ) -> Opened {
         let mut openings = Openings::new(1000, secret, None, within);
         let mut events = Events::with_capacity(64);
         let mut ended = openings.open(poll.registry(), (3, 7, address));
@@ -259,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_is_closed_in_its_handshake_is_tried_again() {
-        let secret = Secret::random().unwrap();
+        let secret = RunSecret::random().unwrap();
         let mut poll = Poll::new().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -272,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_rank_that_does_not_listen_any_more_is_told_at_once_and_by_name() {
-        let secret = Secret::random().unwrap();
+        let secret = RunSecret::random().unwrap();
         let mut poll = Poll::new().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

@@ -26,7 +26,7 @@ pub fn host_address() -> io::Result<std::net::IpAddr> {
 ///
 /// # Errors
 /// If that has happened already.
-pub(super) fn end_with(parent: Option<u32>) -> io::Result<()> {
+pub(super) fn die_with_parent(parent: Option<u32>) -> io::Result<()> {
     let Some(parent) = parent else { return Ok(()) };
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mio::Poll;
-use mpi::{Process, Settings, Variant};
+use mpi::{Process, Settings, TransportMode};
 use run::{ConnectionTotals, LogFilter, Program, with_quiet_panics};
 
 #[cfg(feature = "verbs")]
@@ -113,7 +113,7 @@ pub fn run_rank(
     options: &RankOptions,
     ticket: &LaunchInfo,
 ) -> io::Result<bool> {
-    os::end_with(ticket.parent)?;
+    os::die_with_parent(ticket.parent)?;
     let coordinator = ticket.coordinator;
     let silence = options.connecting.silence;
     let control = come(ticket, options.startup, silence).map_err(|error| {
@@ -287,7 +287,7 @@ fn settings(options: &RankOptions) -> Settings {
     Settings {
         tells_eager_sends: true,
         transfer_threshold: options.eager_threshold,
-        variant: Variant::Stream,
+        variant: TransportMode::Stream,
         ..Settings::new(options.eager_threshold)
     }
 }
@@ -356,8 +356,8 @@ mod tests {
     use mpi::Process;
     use run::{RankFuture, Stage};
 
-    use super::super::auth::Secret;
-    use super::super::launch::{FailurePolicy, LaunchMode, LaunchOptions, Listener};
+    use super::super::auth::RunSecret;
+    use super::super::launch::{FailurePolicy, LaunchMode, LaunchOptions, OutputListener};
     use super::super::launcher::Launcher;
     use super::super::outcome::{RealOutcome, RealRun};
     use super::*;
@@ -381,7 +381,7 @@ mod tests {
 
     struct Nobody;
 
-    impl Listener for Nobody {
+    impl OutputListener for Nobody {
         fn line(&mut self, _: u32, _: bool, _: &[u8]) -> bool {
             true
         }
@@ -390,7 +390,7 @@ mod tests {
     /// The only rank of a run of [`Nothing`] over sockets with this congestion control: what it
     /// ends with, and what is told of the run.
     fn begun_over(congestion: Option<&str>) -> (String, RealRun) {
-        let secret = Secret::random().unwrap();
+        let secret = RunSecret::random().unwrap();
         let (tells, address) = channel();
         let known = secret.clone();
         #[expect(

@@ -147,7 +147,7 @@ impl<C: DataPath> Sockets<C> {
         }
         connections.hear();
         if alerted {
-            connections.hear_carrier();
+            connections.handle_data_path();
         }
     }
 
@@ -166,7 +166,7 @@ impl<C: DataPath> Sockets<C> {
         let looks = self.looks.get().wrapping_add(1);
         self.looks.set(looks);
         if C::CARRIES {
-            self.connections.borrow_mut().hear_carrier();
+            self.connections.borrow_mut().handle_data_path();
             if !looks.is_multiple_of(CARRIED_BETWEEN_LOOKS) {
                 return;
             }
@@ -215,8 +215,8 @@ impl<C: DataPath> Device for Sockets<C> {
             match self.wait {
                 Wait::Block if C::CARRIES => {
                     let mut connections = self.connections.borrow_mut();
-                    let may_sleep = connections.arm_carrier();
-                    connections.hear_carrier();
+                    let may_sleep = connections.arm_data_path();
+                    connections.handle_data_path();
                     drop(connections);
                     if may_sleep && !self.local.is_ready() && !self.local.has_wake_flag() {
                         self.sleep_until(timer);
@@ -278,7 +278,7 @@ impl<C: DataPath> Channel for TcpChannel<C> {
     fn poll_event(&self) -> Option<Event> {
         if !self.0.local.is_ready() {
             if C::CARRIES {
-                self.0.connections.borrow_mut().hear_carrier();
+                self.0.connections.borrow_mut().handle_data_path();
             }
             self.0.look_now_and_then();
             self.0.local.expire();

@@ -24,7 +24,7 @@ use rdma::{
     WorkCompletion,
 };
 
-use raw::{CompletionChannel, Context, Cq, Mr, Pd, Qp, RawEvent};
+use raw::{CompletionChannel, Context, Cq, Mr, Pd, Qp, RawAsyncEvent};
 
 pub use open_error::OpenError;
 
@@ -271,13 +271,13 @@ impl Verbs for LibVerbs {
             return Ok(None);
         };
         Ok(Some(match event {
-            RawEvent::Cq(code, key) => {
+            RawAsyncEvent::Cq(code, key) => {
                 let handle = self.cqs.find(|cq| cq.key() == key);
                 handle.map_or(AsyncEvent::Other(code), |handle| {
                     AsyncEvent::CqErr(CompletionQueue(handle))
                 })
             }
-            RawEvent::Qp(code, key) => {
+            RawAsyncEvent::Qp(code, key) => {
                 let handle = self.qps.find(|qp| qp.key() == key);
                 let qp = handle.and_then(|handle| {
                     let qp_num = self.qps.get(handle).ok()?.number();
@@ -287,8 +287,8 @@ impl Verbs for LibVerbs {
                 kind.zip(qp)
                     .map_or(AsyncEvent::Other(code), |(kind, qp)| kind(qp))
             }
-            RawEvent::Port(code, port) => raw::port_event(code, port),
-            RawEvent::Device(code) => raw::device_event(code),
+            RawAsyncEvent::Port(code, port) => raw::port_event(code, port),
+            RawAsyncEvent::Device(code) => raw::device_event(code),
         }))
     }
 }

@@ -25,7 +25,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rdma::Verbs;
-use rdma::conformance::{CASES, Case, Deviations, Link, MemoryLink, Side, run_pair, run_side};
+use rdma::conformance::{CASES, Case, Deviations, InMemoryChannel, Link, Side, run_pair, run_side};
 use real::verbs::LibVerbs;
 
 /// No case takes nearly so long, emulated on a busy machine neither.
@@ -155,7 +155,7 @@ fn run(case: &Case, verbs: &LibVerbs, link: Option<&(TcpLink, bool)>) {
         let side = Side::new(verbs, link, *is_first).deviating(deviations(verbs));
         run_side(case, &side, &mut advance());
     } else {
-        let (one, two) = MemoryLink::pair();
+        let (one, two) = InMemoryChannel::pair();
         let first = Side::new(verbs, &one, true).deviating(deviations(verbs));
         let second = Side::new(verbs, &two, false).deviating(deviations(verbs));
         run_pair(case, &first, &second, &mut advance());

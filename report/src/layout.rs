@@ -8,7 +8,7 @@
 
 use std::f64::consts::TAU;
 
-use platform::{ClusterSketch, MemberSketch, Shape, ZoneSketch};
+use platform::{ClusterSketch, MemberView, Shape, ZoneSketch};
 
 /// Space around the content of a box, at least.
 const MARGIN: f64 = 1.0;
@@ -150,7 +150,7 @@ fn edge(part: &Picture, middle: (f64, f64), to: (f64, f64)) -> (f64, f64) {
     (middle.0 + share * dx, middle.1 + share * dy)
 }
 
-fn member(member: &MemberSketch) -> Picture {
+fn member(member: &MemberView) -> Picture {
     let single = |kind, name: &str| {
         let node = Node {
             x: 1.5,
@@ -166,10 +166,10 @@ fn member(member: &MemberSketch) -> Picture {
         }
     };
     match member {
-        MemberSketch::Host(name) => single(NodeKind::Host, name),
-        MemberSketch::Router(name) => single(NodeKind::Router, name),
-        MemberSketch::Cluster(sketch) => cluster(sketch),
-        MemberSketch::Zone(sketch) => {
+        MemberView::Host(name) => single(NodeKind::Host, name),
+        MemberView::Router(name) => single(NodeKind::Router, name),
+        MemberView::Cluster(sketch) => cluster(sketch),
+        MemberView::Zone(sketch) => {
             let title = format!("{} ({})", sketch.name, sketch.routing.name());
             zone(sketch).framed(title)
         }
@@ -284,10 +284,10 @@ fn cluster(sketch: &ClusterSketch) -> Picture {
     picture.framed(format!("{}: {what}, {hosts}", sketch.name))
 }
 
-type Places = (Vec<(f64, f64)>, (f64, f64));
+type NodePositions = (Vec<(f64, f64)>, (f64, f64));
 
 /// Hosts on a ring, the switch in the middle.
-fn star(hosts: u32) -> Places {
+fn star(hosts: u32) -> NodePositions {
     let hosts = f64::from(hosts);
     let radius = (hosts / TAU).max(1.5);
     let mut places = Vec::new();
@@ -302,7 +302,7 @@ fn star(hosts: u32) -> Places {
 }
 
 /// A row for each level of switches, at the bottom the hosts, those of one switch as a block.
-fn levels(nodes: &[u32], leaf: u32) -> Places {
+fn levels(nodes: &[u32], leaf: u32) -> NodePositions {
     /// Up to this many hosts stand in one row.
     const ROW_MAX: u32 = 80;
     let hosts = nodes.first().copied().unwrap_or_default();
@@ -334,7 +334,7 @@ fn levels(nodes: &[u32], leaf: u32) -> Places {
 
 /// The first two dimensions as a grid, the third as grids side by side, the others one below the
 /// other.
-fn grid(dimensions: &[u32]) -> Places {
+fn grid(dimensions: &[u32]) -> NodePositions {
     let size = |at: usize| dimensions.get(at).copied().unwrap_or(1);
     let (columns, lines, planes) = (size(0), size(1), size(2));
     let blocks: u32 = dimensions.iter().skip(3).product();
@@ -384,7 +384,7 @@ fn cable_of_torus(
 }
 
 /// Groups on a ring; in each, a row of routers for each chassis, with the nodes under their router.
-fn groups([groups, chassis, routers, nodes]: [u32; 4]) -> Places {
+fn groups([groups, chassis, routers, nodes]: [u32; 4]) -> NodePositions {
     let columns = f64::from(nodes).sqrt().ceil();
     let lines = (f64::from(nodes) / columns).ceil();
     let (cell_x, cell_y) = (0.6 * columns + 1.0, 0.6 * lines + 1.8);

@@ -26,7 +26,7 @@ pub use timeline::{Timeline, TimelineEnd, TimelineStep, dot_of_timeline};
 pub use {
     canvas::PlotError,
     curves::{Curve, Curves, growth, plot_curves},
-    scatter::{Mark, Scatter, Series, plot_scatter, svg_of_scatter},
+    scatter::{Marker, Scatter, Series, plot_scatter, svg_of_scatter},
     topology::plot_topology,
 };
 

@@ -16,7 +16,7 @@ const SIZE: (u32, u32) = (1000, 560);
 
 /// Styles of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mark {
+pub enum Marker {
     /// Small grey dots: single samples.
     Faint,
     /// Blue circles: what was measured.
@@ -43,7 +43,7 @@ pub struct Series {
     /// Name in the legend; not listed if it is empty.
     pub name: String,
     /// Style in the picture.
-    pub mark: Mark,
+    pub mark: Marker,
     /// Its points; a line joins them in this order.
     pub points: Vec<(f64, f64)>,
 }
@@ -177,20 +177,20 @@ impl Scatter {
             let (colour, size) = style(series.mark);
             let dots = || points.iter().copied();
             let drawn = match series.mark {
-                Mark::Faint | Mark::Dots => {
+                Marker::Faint | Marker::Dots => {
                     chart.draw_series(dots().map(|at| Circle::new(at, size, colour.filled())))
                 }
-                Mark::Rings => chart
+                Marker::Rings => chart
                     .draw_series(dots().map(|at| Circle::new(at, size, colour.stroke_width(2)))),
-                Mark::Crosses => {
+                Marker::Crosses => {
                     chart.draw_series(dots().map(|at| Cross::new(at, size, colour.stroke_width(2))))
                 }
-                Mark::Whiskers => chart.draw_series(
+                Marker::Whiskers => chart.draw_series(
                     points
                         .chunks(2)
                         .map(|pair| PathElement::new(pair.to_vec(), colour.stroke_width(size))),
                 ),
-                Mark::Line | Mark::Thin | Mark::Second | Mark::Third => {
+                Marker::Line | Marker::Thin | Marker::Second | Marker::Third => {
                     let line = PathElement::new(points, colour.stroke_width(size));
                     chart.draw_series(std::iter::once(line))
                 }
@@ -216,17 +216,17 @@ impl Scatter {
 }
 
 /// Colour, and radius or width in pixels.
-fn style(mark: Mark) -> (RGBAColor, u32) {
+fn style(mark: Marker) -> (RGBAColor, u32) {
     match mark {
-        Mark::Faint => (RGBColor(120, 120, 120).mix(0.25), 1),
-        Mark::Dots => (RGBColor(33, 102, 172).to_rgba(), 4),
-        Mark::Rings => (RGBColor(230, 140, 20).to_rgba(), 5),
-        Mark::Crosses => (RGBColor(27, 120, 55).to_rgba(), 4),
-        Mark::Line => (RGBColor(178, 24, 43).to_rgba(), 2),
-        Mark::Thin => (RGBColor(130, 130, 130).to_rgba(), 1),
-        Mark::Second => (RGBColor(33, 102, 172).to_rgba(), 2),
-        Mark::Third => (RGBColor(27, 120, 55).to_rgba(), 2),
-        Mark::Whiskers => (RGBColor(33, 102, 172).mix(0.7), 1),
+        Marker::Faint => (RGBColor(120, 120, 120).mix(0.25), 1),
+        Marker::Dots => (RGBColor(33, 102, 172).to_rgba(), 4),
+        Marker::Rings => (RGBColor(230, 140, 20).to_rgba(), 5),
+        Marker::Crosses => (RGBColor(27, 120, 55).to_rgba(), 4),
+        Marker::Line => (RGBColor(178, 24, 43).to_rgba(), 2),
+        Marker::Thin => (RGBColor(130, 130, 130).to_rgba(), 1),
+        Marker::Second => (RGBColor(33, 102, 172).to_rgba(), 2),
+        Marker::Third => (RGBColor(27, 120, 55).to_rgba(), 2),
+        Marker::Whiskers => (RGBColor(33, 102, 172).mix(0.7), 1),
     }
 }
 
@@ -276,12 +276,12 @@ mod tests {
             series: vec![
                 Series {
                     name: "measured".to_owned(),
-                    mark: Mark::Dots,
+                    mark: Marker::Dots,
                     points: vec![(1.0, 2.0), (1000.0, 3.0), (0.0, 1.0), (5.0, -1.0)],
                 },
                 Series {
                     name: "fitted".to_owned(),
-                    mark: Mark::Line,
+                    mark: Marker::Line,
                     points: vec![(1.0, 2.0), (1000.0, 3.0)],
                 },
             ],

@@ -37,7 +37,7 @@ pub fn plot_topology(platform: &Platform, path: &Path) -> Result<(), PlotError> 
     let picture = zone(&platform.sketch().ok_or(too_large)?);
     let longer = picture.width.max(picture.height).max(1.0);
     let unit = ((SIDE - 2.0 * BORDER) / longer).min(UNIT_MAX);
-    let scaled = Scaled {
+    let scaled = ScaledPicture {
         picture,
         unit,
         title: title(platform),
@@ -59,7 +59,7 @@ fn title(platform: &Platform) -> String {
 }
 
 /// A picture with its scale.
-struct Scaled {
+struct ScaledPicture {
     picture: Picture,
     /// Pixels per unit.
     unit: f64,
@@ -75,7 +75,7 @@ fn pixel(length: f64) -> i32 {
     length.round().clamp(-1e6, 1e6) as i32
 }
 
-impl Scaled {
+impl ScaledPicture {
     fn at(&self, x: f64, y: f64) -> (i32, i32) {
         (pixel(BORDER + x * self.unit), pixel(BORDER + y * self.unit))
     }
@@ -142,7 +142,7 @@ impl Scaled {
     }
 }
 
-impl Drawing for Scaled {
+impl Drawing for ScaledPicture {
     fn draw<D: DrawingBackend>(&self, area: &DrawingArea<D, Shift>) -> Result<(), String> {
         area.fill(&WHITE).map_err(text)?;
         self.frames(area)?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fabric::{Costs, Fabric, Flow, LogGops};
-use mpi::{Limits, Overhead, Posting, Section, Settings, Variant};
+use mpi::{Limits, OverheadTable, PostingCost, Section, Settings, TransportMode};
 use platform::{Carriage, HostNames, NoRoute, OverheadSection, Platform, Ready, Synchronous};
 use sim_core::{ActorId, Console, HostId, Observed, Outcome, Progress, Report, Simulation, Time};
 
@@ -191,7 +191,7 @@ fn run(
     configure(&mut simulation, options, ranks);
     simulation.set_console(Rc::clone(output) as Rc<dyn Console>);
     let fabric = program.has_ranks().then(|| {
-        simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
+        simulation.set_default_name(|actor: ActorId| format!("rank {}", actor.number() - 1));
         device(&simulation, platform, ranks, options)
     });
     let device = fabric.clone();
@@ -295,13 +295,13 @@ fn costs(protocol: &platform::Protocol, eager_threshold: u64) -> Settings {
         control: control.or(explicit.then_some(CONTROL)),
         acknowledged,
         strict_ready: protocol.ready == Some(Ready::Strict),
-        posting: Posting {
+        posting: PostingCost {
             packet: seconds(&protocol.packet_cost),
             batch: seconds(&protocol.batch_cost),
         },
         variant: match protocol.carriage {
-            Some(Carriage::Stream) => Variant::Stream,
-            _ => Variant::Packet,
+            Some(Carriage::Stream) => TransportMode::Stream,
+            _ => TransportMode::Packet,
         },
         ..Settings::new(eager_threshold)
     }
@@ -327,13 +327,13 @@ fn limits(protocol: &platform::Protocol) -> Option<Limits> {
     })
 }
 
-fn overhead(sections: &[OverheadSection]) -> Overhead {
+fn overhead(sections: &[OverheadSection]) -> OverheadTable {
     let section = |section: &OverheadSection| Section {
         above: section.above.bytes(),
         time: section.time.as_secs(),
         per_byte: section.per_byte.as_secs(),
     };
-    Overhead::new(sections.iter().map(section).collect())
+    OverheadTable::new(sections.iter().map(section).collect())
 }
 
 /// The device between the ranks that the network model asks for.
@@ -359,7 +359,7 @@ fn device(
 }
 
 fn configure(simulation: &mut Simulation, options: &Options, ranks: u32) {
-    simulation.set_count(ranks);
+    simulation.set_requested_count(ranks);
     if let Some(until) = options.until {
         simulation.set_until(until);
     }

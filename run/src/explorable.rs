@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use fabric::{Fabric, Ideal, QueueNumbers};
+use fabric::{Fabric, IdealFabric, QueueNumbers};
 use mpi::Settings;
 use platform::{HostNames, Platform, Protocol};
 use sim_core::{ActorId, Console, Constant, HostId, Simulation, Span, Stepper};
@@ -72,18 +72,18 @@ pub fn stepper(
         if let Some(progress) = &progress {
             simulation.set_progress(Arc::clone(progress));
         }
-        simulation.set_count(ranks);
+        simulation.set_requested_count(ranks);
         if let Some(console) = &console {
             simulation.set_console(Rc::clone(console));
         }
         if has_ranks {
-            simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
+            simulation.set_default_name(|actor: ActorId| format!("rank {}", actor.number() - 1));
         }
         simulation
     };
     let numbers = numbers.clone();
     let processes = RefCell::new(Vec::new());
-    let before = RefCell::new(None::<Rc<Ideal>>);
+    let before = RefCell::new(None::<Rc<IdealFabric>>);
     Ok(Stepper::new(build, move |simulation| {
         // They use the device.
         processes.borrow_mut().clear();
@@ -97,7 +97,7 @@ pub fn stepper(
                     ..Settings::new(threshold)
                 };
                 let settings = (settings, chooses_sends);
-                Ideal::new(simulation.port(), ranks, settings, numbers.clone())
+                IdealFabric::new(simulation.port(), ranks, settings, numbers.clone())
             });
             before.replace(Some(Rc::clone(&ideal)));
             ideal

@@ -7,7 +7,7 @@
 //!   steps, too.
 //! * [`stepper`]: the program under a model checker, without time.
 //! * [`Output`]: where the program's own output and log go.
-//! * [`Record`]: what a run leaves behind.
+//! * [`RunRecord`]: what a run leaves behind.
 //!
 //! This crate knows no command line.
 
@@ -26,10 +26,10 @@ pub use connections::{ConnectionTotals, Stall};
 pub use driver::{Options, Run, RunError, SendMode, simulate, simulate_recorded};
 pub use explorable::{explorable, stepper, without_panic_messages};
 pub use fabric::QueueNumbers;
-pub use mapping::{MapFile, Mapping, MappingError};
-pub use output::{Around, LogFilter, Output, Stream};
+pub use mapping::{Mapping, MappingError, RankMap};
+pub use output::{LogFilter, Output, Stream, TerminalGuard};
 pub use panic_hook::{with_quiet_panics, with_silent_panics};
 pub use platform_file::load_platform;
 pub use program::{Program, RankFuture, RankProgram, RootProgram, Stage};
-pub use record::{BlockedRecord, FailureRecord, Folder, Origin, Record, RecordError, Rerun};
+pub use record::{BlockedRecord, FailureRecord, Folder, Origin, RecordError, Rerun, RunRecord};
 pub use recording::{Lines, Recording, Transcript, not_explorable};

@@ -28,12 +28,12 @@ pub enum Mapping {
     /// One rank per host in turn, the hosts in random order.
     Random,
     /// As a file says.
-    File(MapFile),
+    File(RankMap),
 }
 
 /// A mapping file that has been read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MapFile {
+pub struct RankMap {
     path: PathBuf,
     /// Host name and line of each rank.
     lines: Vec<(String, usize)>,
@@ -150,7 +150,7 @@ impl fmt::Display for MappingError {
 
 impl std::error::Error for MappingError {}
 
-impl MapFile {
+impl RankMap {
     /// Reads a mapping file.
     ///
     /// # Errors
@@ -243,7 +243,7 @@ fn first_tag(text: &str) -> Option<(usize, String)> {
     first.or_else(|| Some((1, String::new())))
 }
 
-impl MapFile {
+impl RankMap {
     /// The names of the hosts of so many ranks, by rank; of all that are placed if no number is
     /// given.
     ///
@@ -306,7 +306,7 @@ impl Mapping {
     }
 }
 
-impl MapFile {
+impl RankMap {
     fn place(&self, platform: &Platform, ranks: u32) -> Result<Vec<HostId>, MappingError> {
         if self.lines.len() < ranks as usize {
             return Err(MappingError::TooFew {

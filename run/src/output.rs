@@ -45,9 +45,9 @@ impl Default for LogFilter {
 
 /// A text that is not a log filter.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BadFilter(String);
+pub struct ParseLogFilterError(String);
 
-impl fmt::Display for BadFilter {
+impl fmt::Display for ParseLogFilterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -57,7 +57,7 @@ impl fmt::Display for BadFilter {
     }
 }
 
-impl std::error::Error for BadFilter {}
+impl std::error::Error for ParseLogFilterError {}
 
 fn level(text: &str) -> Option<Option<Level>> {
     Some(match text {
@@ -72,12 +72,12 @@ fn level(text: &str) -> Option<Option<Level>> {
 }
 
 impl FromStr for LogFilter {
-    type Err = BadFilter;
+    type Err = ParseLogFilterError;
 
-    fn from_str(text: &str) -> Result<Self, BadFilter> {
+    fn from_str(text: &str) -> Result<Self, ParseLogFilterError> {
         let mut filter = Self::default();
         for part in text.split(',') {
-            let bad = || BadFilter(part.to_owned());
+            let bad = || ParseLogFilterError(part.to_owned());
             let Some((ranks, wanted)) = part.split_once('=') else {
                 filter.level = level(part.trim()).ok_or_else(bad)?;
                 continue;
@@ -110,7 +110,7 @@ impl LogFilter {
 }
 
 /// Calls what it is given, and takes something else off the terminal meanwhile.
-pub type Around = Box<dyn Fn(&mut dyn FnMut())>;
+pub type TerminalGuard = Box<dyn Fn(&mut dyn FnMut())>;
 
 /// The program's output and log.
 pub struct Output {
@@ -118,7 +118,7 @@ pub struct Output {
     prefix: bool,
     filter: LogFilter,
     stop: Option<Arc<AtomicBool>>,
-    around: Option<Around>,
+    around: Option<TerminalGuard>,
     problem: RefCell<Option<io::Error>>,
 }
 
@@ -143,7 +143,7 @@ impl Output {
     }
 
     /// Writes every line inside of `around`.
-    pub fn write_inside(&mut self, around: Around) {
+    pub fn set_guard(&mut self, around: TerminalGuard) {
         self.around = Some(around);
     }
 

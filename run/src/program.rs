@@ -82,7 +82,7 @@ where
             let process = Rc::clone(&fabric).process(rank);
             stage.processes.push(Rc::clone(&process));
             let start = Rc::clone(&self.0);
-            if process.connects_first() {
+            if process.connects_at_init() {
                 stage.simulation.spawn_anonymous(host.0, |_| async move {
                     process.init().await;
                     start(process.world()).await.into_result()?;

@@ -17,7 +17,7 @@ use crate::{ConnectionTotals, Run, Stall};
 
 /// The facts of a run, in the order in which they are printed.
 #[derive(Clone, Debug, Serialize)]
-pub struct Record {
+pub struct RunRecord {
     /// `finished`, `deadlock`, `failed`, `limit`, `interrupted` or `refused`.
     pub outcome: &'static str,
     /// The date at which it ended, in seconds.
@@ -147,7 +147,7 @@ pub struct Origin {
     pub rerun: Option<Rerun>,
 }
 
-impl Record {
+impl RunRecord {
     /// The record of a run.
     #[must_use]
     pub fn new(run: &Run, origin: Origin) -> Self {

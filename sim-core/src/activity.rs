@@ -20,7 +20,7 @@ pub struct Activity {
 
 /// Where an activity stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ActivityStatus {
+pub enum ActivityState {
     /// A send that no receive has met.
     Send,
     /// A receive that no send has met.
@@ -132,14 +132,14 @@ impl Activity {
 
     /// Where it stands.
     #[must_use]
-    pub fn status(&self) -> ActivityStatus {
+    pub fn status(&self) -> ActivityState {
         let kernel = self.kernel.borrow();
         kernel.note_look();
         match kernel.activities.get(self.slot).status {
-            Status::Send => ActivityStatus::Send,
-            Status::Receive => ActivityStatus::Receive,
-            Status::Prepared | Status::Ready => ActivityStatus::Ready,
-            Status::Ended | Status::Free => ActivityStatus::Done,
+            Status::Send => ActivityState::Send,
+            Status::Receive => ActivityState::Receive,
+            Status::Prepared | Status::Ready => ActivityState::Ready,
+            Status::Ended | Status::Free => ActivityState::Done,
         }
     }
 

@@ -94,7 +94,7 @@ impl Actor {
         let (now, timed) = (kernel.now, kernel.is_timed());
         drop(kernel);
         if !timed {
-            self.warn_of_untimed();
+            self.warn_untimed_clock();
         }
         now
     }

@@ -2,12 +2,12 @@
 //! interface.
 
 use crate::Time;
-use crate::timers::{Timer, Timers};
+use crate::timers::{Timer, TimerQueue};
 
 /// The event queue of the kernel.
 #[derive(Debug)]
 pub struct Queue {
-    timers: Timers,
+    timers: TimerQueue,
     pushed: u64,
 }
 
@@ -22,7 +22,7 @@ impl Queue {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            timers: Timers::new(),
+            timers: TimerQueue::new(),
             pushed: 0,
         }
     }

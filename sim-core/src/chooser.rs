@@ -41,7 +41,7 @@ pub struct Choice {
 
 /// One transition that could happen now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Candidate {
+pub struct EnabledTransition {
     /// The actor that would execute it.
     pub actor: ActorId,
     /// The transition.
@@ -54,7 +54,7 @@ pub struct Candidate {
 pub trait Chooser {
     /// Picks one of the `candidates`, which are never empty and in the order in which they became
     /// runnable. `None` stops the run.
-    fn choose(&mut self, candidates: &[Candidate]) -> Option<Choice>;
+    fn choose(&mut self, candidates: &[EnabledTransition]) -> Option<Choice>;
 }
 
 /// A list of decisions, printed as `actor` or `actor/branch` joined by `;`, for example
@@ -90,9 +90,9 @@ impl fmt::Display for Schedule {
 
 /// A text that is not a schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BadSchedule(String);
+pub struct ParseScheduleError(String);
 
-impl fmt::Display for BadSchedule {
+impl fmt::Display for ParseScheduleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -102,15 +102,15 @@ impl fmt::Display for BadSchedule {
     }
 }
 
-impl std::error::Error for BadSchedule {}
+impl std::error::Error for ParseScheduleError {}
 
 impl FromStr for Schedule {
-    type Err = BadSchedule;
+    type Err = ParseScheduleError;
 
-    fn from_str(text: &str) -> Result<Self, BadSchedule> {
+    fn from_str(text: &str) -> Result<Self, ParseScheduleError> {
         let mut all = Vec::new();
         for step in text.split(';').filter(|step| !step.trim().is_empty()) {
-            let bad = || BadSchedule(step.to_owned());
+            let bad = || ParseScheduleError(step.to_owned());
             let (one, times) = step.split_once('*').unwrap_or((step, "1"));
             let (actor, branch) = one.split_once('/').unwrap_or((one, "0"));
             let number: u32 = actor.trim().parse().map_err(|_| bad())?;
@@ -142,7 +142,7 @@ impl Replay {
 }
 
 impl Chooser for Replay {
-    fn choose(&mut self, candidates: &[Candidate]) -> Option<Choice> {
+    fn choose(&mut self, candidates: &[EnabledTransition]) -> Option<Choice> {
         let choice = *self.schedule.0.get(self.next)?;
         let possible = candidates
             .iter()

@@ -10,7 +10,7 @@
 use std::fmt;
 
 use crate::operations::TABLE;
-use crate::{ActorId, Knob, StepKind};
+use crate::{ActorId, ControlParameter, StepKind};
 
 /// Classes of transitions, as bits.
 pub(crate) struct Class;
@@ -29,7 +29,7 @@ impl Class {
     pub(crate) const SUBSCRIBED: u16 = 1 << 4;
     /// Tests and probes.
     pub(crate) const POLLS: u16 = 1 << 5;
-    /// Those of [`Kinds::TIMED`] whose time limit is a choice of an explorer.
+    /// Those of [`TransitionKindSet::TIMED`] whose time limit is a choice of an explorer.
     pub(crate) const LIMITED: u16 = 1 << 6;
     /// Waits for work that takes time: it may be up also when the work could have ended.
     pub(crate) const TAKES_TIME: u16 = 1 << 7;
@@ -47,9 +47,9 @@ impl Class {
 
 /// A set of kinds of transitions.
 #[derive(Clone, Copy)]
-pub(crate) struct Kinds(u64);
+pub(crate) struct TransitionKindSet(u64);
 
-impl Kinds {
+impl TransitionKindSet {
     pub(crate) const LATER: Self = Self::of(Class::LATER);
     pub(crate) const QUEUED: Self = Self::of(Class::QUEUED);
     pub(crate) const PAUSED: Self = Self::of(Class::PAUSED);
@@ -150,7 +150,7 @@ impl Code {
     }
 
     #[inline]
-    pub(crate) const fn is_among(self, kinds: Kinds) -> bool {
+    pub(crate) const fn is_among(self, kinds: TransitionKindSet) -> bool {
         // A kind is below 64, so the shift never wraps; saying so costs less than the check of a
         // plain shift.
         kinds.0.wrapping_shr(self.kind() as u32) & 1 == 1
@@ -195,8 +195,8 @@ impl Code {
     }
 
     #[inline(always)]
-    pub(crate) const fn knob(self) -> Knob {
-        Knob::from_code(self.head >> 10 & 3)
+    pub(crate) const fn knob(self) -> ControlParameter {
+        ControlParameter::from_code(self.head >> 10 & 3)
     }
 }
 
@@ -275,7 +275,7 @@ impl Draft {
     }
 
     #[inline(always)]
-    pub(crate) const fn knob(mut self, knob: Knob) -> Self {
+    pub(crate) const fn knob(mut self, knob: ControlParameter) -> Self {
         self.0.head |= (knob as u64) << 10;
         self
     }
@@ -325,7 +325,12 @@ mod tests {
         let code = Code::from(wait);
         assert_eq!((code.kind(), code.object(), code.detail()), (29, 1, 2));
         assert_eq!(code.transition(), wait);
-        for knob in [Knob::PowerState, Knob::Link, Knob::Bandwidth, Knob::Latency] {
+        for knob in [
+            ControlParameter::PowerState,
+            ControlParameter::Link,
+            ControlParameter::Bandwidth,
+            ControlParameter::Latency,
+        ] {
             let control = Transition::Control {
                 knob,
                 object: 7,

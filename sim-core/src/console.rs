@@ -55,7 +55,7 @@ impl Actor {
 
     /// Warns, once in a run, that a program asks for the time of a run in which none passes.
     #[cold]
-    pub(crate) fn warn_of_untimed(&self) {
+    pub(crate) fn warn_untimed_clock(&self) {
         if !std::mem::replace(&mut self.kernel.borrow_mut().warned_of_untimed, true) {
             let text = "the program reads the clock, which is always 0 in this untimed run";
             self.log(Level::Warn, format_args!("{text}"));

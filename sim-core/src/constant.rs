@@ -12,7 +12,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::{ActivityId, CannotStart, Change, End, ParallelWork, Resource, Span, Time, Work};
+use crate::{ActivityId, Change, End, ParallelWork, Resource, Span, StartError, Time, Work};
 
 /// A [`Resource`] on which nothing is shared.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl Constant {
 }
 
 impl Resource for Constant {
-    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
+    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), StartError> {
         let (duration, amount) = match work {
             Work::Exec {
                 flops,
@@ -100,7 +100,7 @@ impl Resource for Constant {
             Work::Parallel(work) => (self.parallel(work), 1.0),
             Work::Io { .. } => {
                 let message = "hosts of the constant model have no disks".to_owned();
-                return Err(CannotStart(message));
+                return Err(StartError(message));
             }
         };
         let slot = activity.slot as usize;

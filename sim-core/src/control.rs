@@ -50,7 +50,7 @@ pub enum Control {
 
 /// What a [`Transition::Control`] changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Knob {
+pub enum ControlParameter {
     /// The power state of a host; the value is its number.
     PowerState,
     /// Whether a link is on; the value is 0 or 1.
@@ -61,7 +61,7 @@ pub enum Knob {
     Latency,
 }
 
-impl Knob {
+impl ControlParameter {
     pub(crate) const fn from_code(code: u64) -> Self {
         match code {
             0 => Self::PowerState,
@@ -76,10 +76,16 @@ impl Control {
     /// The transition that makes the change.
     fn transition(self) -> Transition {
         let (knob, object, value) = match self {
-            Self::PowerState { host, state } => (Knob::PowerState, host.0, u64::from(state)),
-            Self::Link { link, on } => (Knob::Link, link, u64::from(on)),
-            Self::Bandwidth { link, bytes_per_s } => (Knob::Bandwidth, link, bytes_per_s.to_bits()),
-            Self::Latency { link, latency } => (Knob::Latency, link, latency.as_secs().to_bits()),
+            Self::PowerState { host, state } => {
+                (ControlParameter::PowerState, host.0, u64::from(state))
+            }
+            Self::Link { link, on } => (ControlParameter::Link, link, u64::from(on)),
+            Self::Bandwidth { link, bytes_per_s } => {
+                (ControlParameter::Bandwidth, link, bytes_per_s.to_bits())
+            }
+            Self::Latency { link, latency } => {
+                (ControlParameter::Latency, link, latency.as_secs().to_bits())
+            }
         };
         Transition::Control {
             knob,
@@ -93,21 +99,21 @@ impl Control {
         clippy::cast_possible_truncation,
         reason = "power states are counted in 32 bits"
     )]
-    pub(crate) fn new(knob: Knob, object: u32, value: u64) -> Self {
+    pub(crate) fn new(knob: ControlParameter, object: u32, value: u64) -> Self {
         match knob {
-            Knob::PowerState => Self::PowerState {
+            ControlParameter::PowerState => Self::PowerState {
                 host: HostId(object),
                 state: value as u32,
             },
-            Knob::Link => Self::Link {
+            ControlParameter::Link => Self::Link {
                 link: object,
                 on: value != 0,
             },
-            Knob::Bandwidth => Self::Bandwidth {
+            ControlParameter::Bandwidth => Self::Bandwidth {
                 link: object,
                 bytes_per_s: f64::from_bits(value),
             },
-            Knob::Latency => Self::Latency {
+            ControlParameter::Latency => Self::Latency {
                 link: object,
                 latency: Span::from_secs(f64::from_bits(value)),
             },

@@ -2,7 +2,7 @@
 //!
 //! A device starts work on the resource and sets timers through the kernel, hears of their ends at
 //! their dates, and wakes actors. An actor that waits for a device is parked with
-//! [`DevicePort::park`]. The kernel knows nothing about what the device carries.
+//! [`KernelHandle::park`]. The kernel knows nothing about what the device carries.
 //!
 //! Ordering guarantee: what a device is told at one date comes in the order in which it was started
 //! or set.
@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use crate::ExplorableDevice;
 use crate::code::Code;
-use crate::kernel::{Issued, Kernel, SendCall, SlotState, Stop};
+use crate::kernel::{IssueResult, Kernel, PendingState, SendCall, Stop};
 use crate::{ActorId, Blocked, End, HostId, Span, Time, Work};
 
 /// What hears of the ends of the work that it started. All methods but [`Device::progress`] are
@@ -25,7 +25,7 @@ pub trait Device {
     /// The timer set under `token` has expired.
     fn on_timer(&self, kernel: &mut Kernel, token: u64);
 
-    /// The kernel is free, after [`Kernel::ask_for_progress`]: no actor is being polled, and the
+    /// The kernel is free, after [`Kernel::request_progress`]: no actor is being polled, and the
     /// device may reach it through its port.
     fn progress(&self) {}
 
@@ -73,7 +73,7 @@ impl Kernel {
 
     /// Asks for a call of [`Device::progress`] at this date, before any actor goes on.
     #[inline]
-    pub const fn ask_for_progress(&mut self) {
+    pub const fn request_progress(&mut self) {
         self.progress += 1;
         self.device_waits = true;
     }
@@ -108,7 +108,7 @@ impl Kernel {
     /// The number of the step that an explorer is taking, from 0;
     /// [`QueueHead::BEFORE`](crate::QueueHead::BEFORE) before the first.
     #[must_use]
-    pub const fn present_step(&self) -> u32 {
+    pub const fn current_step(&self) -> u32 {
         self.step
     }
 
@@ -157,8 +157,8 @@ impl crate::kernel::ActorRecord {
             .flat_map(|extra| extra.slots.iter_mut());
         let mut any = false;
         for slot in std::iter::once(&mut self.first).chain(extra) {
-            if slot.state == SlotState::Waiting && slot.code == Code::DEVICE {
-                slot.state = SlotState::Fired;
+            if slot.state == PendingState::Waiting && slot.code == Code::DEVICE {
+                slot.state = PendingState::Fired;
                 any = true;
             }
         }
@@ -168,11 +168,11 @@ impl crate::kernel::ActorRecord {
 
 /// A device's way to the kernel from within an actor's poll.
 #[derive(Clone, Debug)]
-pub struct DevicePort {
+pub struct KernelHandle {
     kernel: crate::kernel::Shared,
 }
 
-impl DevicePort {
+impl KernelHandle {
     pub(crate) const fn new(kernel: crate::kernel::Shared) -> Self {
         Self { kernel }
     }
@@ -224,7 +224,7 @@ impl DevicePort {
         let mut kernel = self.kernel.borrow_mut();
         let (actor, waker) = (kernel.current, kernel.waker);
         let issued = kernel.issue(Code::DEVICE, Span::INFINITE, location, waker);
-        let Issued::Parked(ticket) = issued else {
+        let IssueResult::Parked(ticket) = issued else {
             unreachable!("a device wait is never enabled when it is issued")
         };
         Parked { actor, ticket }

@@ -76,7 +76,7 @@ pub trait ExplorableDevice: Device {
 
     /// Shows what came in this run where an actor takes what comes from anybody, in order. Nothing
     /// for a device that does not remember it.
-    fn received(&self, show: &mut dyn FnMut(&Received)) {
+    fn received(&self, show: &mut dyn FnMut(&WildcardReceive)) {
         let _ = show;
     }
 
@@ -138,7 +138,7 @@ pub trait ExplorableDevice: Device {
 
 /// An arrival that the actor would have taken from others, too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Received {
+pub struct WildcardReceive {
     /// The actor that took it.
     pub by: ActorId,
     /// The actor from which it came.
@@ -186,7 +186,7 @@ pub struct QueueHead {
     /// Its position among all that its queue has ever held, from 1.
     pub place: u32,
     /// The step in which it was put there, [`QueueHead::BEFORE`] if that was before the first; see
-    /// [`Kernel::present_step`].
+    /// [`Kernel::current_step`].
     pub cause: u32,
 }
 

@@ -16,9 +16,9 @@ use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
-use crate::code::{Code, Kinds};
+use crate::code::{Code, TransitionKindSet};
 use crate::operation::TICKET_MAX;
-use crate::timers::Timers;
+use crate::timers::TimerQueue;
 use crate::trace::TraceSink;
 use crate::{
     ActorId, Answer, Choice, Clock, Digest, DiskId, End, Failure, HostId, Resource, Span, Stream,
@@ -45,11 +45,11 @@ mod store;
 mod transfers;
 
 pub(crate) use activities::{Activities, Kind, Status};
-pub(crate) use actors::{ActorRecord, Slot, SlotState};
+pub(crate) use actors::{ActorRecord, PendingState, Slot};
 pub(crate) use events::DEVICE_TARGET;
 pub(crate) use hosts::Again;
-pub(crate) use stepping::{BRANCH_MASK, Effects};
-pub(crate) use store::{Recycle, Store};
+pub(crate) use stepping::{BRANCH_MASK, StepEffects};
+pub(crate) use store::{ObjectStore, Recycle};
 
 /// No actor, no object.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -89,7 +89,7 @@ pub(crate) enum Stop {
 }
 
 /// The answer to issuing an operation.
-pub(crate) enum Issued {
+pub(crate) enum IssueResult {
     Now(Answer),
     Parked(u32),
 }
@@ -137,7 +137,7 @@ pub struct Kernel {
     pub(crate) progress: u64,
     /// The last serial number given to a timer or an activity.
     pub(crate) numbers: u64,
-    pub(crate) timers: Timers,
+    pub(crate) timers: TimerQueue,
     /// Timers in the queue that nobody waits for any more.
     pub(crate) stale_timers: usize,
     pub(crate) resource: Box<dyn Resource>,
@@ -146,10 +146,10 @@ pub struct Kernel {
     pub(crate) lists: Vec<Vec<u32>>,
     pub(crate) free_lists: Vec<u32>,
     pub(crate) mailboxes: mailboxes::Mailboxes,
-    pub(crate) mutexes: Store<mutexes::MutexRecord>,
-    pub(crate) semaphores: Store<semaphores::SemaphoreRecord>,
-    pub(crate) barriers: Store<barriers::BarrierRecord>,
-    pub(crate) condvars: Store<condvars::CondvarRecord>,
+    pub(crate) mutexes: ObjectStore<mutexes::MutexRecord>,
+    pub(crate) semaphores: ObjectStore<semaphores::SemaphoreRecord>,
+    pub(crate) barriers: ObjectStore<barriers::BarrierRecord>,
+    pub(crate) condvars: ObjectStore<condvars::CondvarRecord>,
     /// Actors whose futures the loop must drop.
     pub(crate) dying: Vec<u32>,
     /// Actors that are neither daemons nor dead.
@@ -160,7 +160,7 @@ pub struct Kernel {
     /// The branch that the chooser picked for the transition being executed.
     pub(crate) branch: u32,
     pub(crate) trace: Option<TraceSink>,
-    pub(crate) host_states: hosts::HostStates,
+    pub(crate) host_states: hosts::HostTable,
     pub(crate) device: Option<Rc<dyn Device>>,
     /// The same device if an explorer decides what arrives from it.
     pub(crate) explorable: Option<Rc<dyn ExplorableDevice>>,
@@ -182,7 +182,7 @@ pub struct Kernel {
     pub(crate) bytes: f64,
     pub(crate) ended: Vec<(crate::ActivityId, End)>,
     /// What the step that is being executed did besides its transition.
-    pub(crate) effects: std::cell::Cell<Effects>,
+    pub(crate) effects: std::cell::Cell<StepEffects>,
     /// The number of the step that an explorer takes, from 0; `NONE` before the first.
     pub(crate) step: u32,
     /// True if an explorer takes the steps.
@@ -203,7 +203,7 @@ pub struct Kernel {
     pub(crate) watch: Option<Box<crate::invariant::Watch>>,
     /// Records of the rarer things of actors, to be used again.
     #[expect(clippy::vec_box, reason = "the boxes are what is used again")]
-    pub(crate) spare_extras: Vec<Box<actors::Extra>>,
+    pub(crate) spare_extras: Vec<Box<actors::ActorColdState>>,
 }
 
 impl fmt::Debug for Kernel {
@@ -240,7 +240,7 @@ impl Kernel {
             pollers: Vec::new(),
             progress: 1,
             numbers: 0,
-            timers: Timers::new(),
+            timers: TimerQueue::new(),
             stale_timers: 0,
             resource,
             hosts,
@@ -248,17 +248,17 @@ impl Kernel {
             lists: Vec::new(),
             free_lists: Vec::new(),
             mailboxes: mailboxes::Mailboxes::default(),
-            mutexes: Store::default(),
-            semaphores: Store::default(),
-            barriers: Store::default(),
-            condvars: Store::default(),
+            mutexes: ObjectStore::default(),
+            semaphores: ObjectStore::default(),
+            barriers: ObjectStore::default(),
+            condvars: ObjectStore::default(),
             dying: Vec::new(),
             live: 0,
             chosen: false,
             schedule: None,
             branch: 0,
             trace: None,
-            host_states: hosts::HostStates::default(),
+            host_states: hosts::HostTable::default(),
             device: None,
             explorable: None,
             device_waits: false,
@@ -308,14 +308,14 @@ impl Kernel {
         timeout: Span,
         location: &'static Location<'static>,
         waker: &Waker,
-    ) -> Issued {
+    ) -> IssueResult {
         let actor = self.current;
         assert!(
             actor != NONE,
             "an operation was polled outside of an actor, at {location}"
         );
-        if code.is_among(Kinds::PARKED) {
-            return Issued::Parked(self.park(actor, code, timeout, location, waker));
+        if code.is_among(TransitionKindSet::PARKED) {
+            return IssueResult::Parked(self.park(actor, code, timeout, location, waker));
         }
         self.issue_now(actor, code, timeout, location, waker)
     }
@@ -329,18 +329,18 @@ impl Kernel {
         timeout: Span,
         location: &'static Location<'static>,
         waker: &Waker,
-    ) -> Issued {
+    ) -> IssueResult {
         if let Some(activity) = code.owned_activity() {
             self.begin_work(activity);
         }
         if !self.stepping && self.is_enabled(actor, code, false) {
             let answer = Answer::from_code(self.execute(actor, code));
-            if code.is_among(Kinds::PAUSED) {
-                return Issued::Parked(self.pause(actor, code, answer, location, waker));
+            if code.is_among(TransitionKindSet::PAUSED) {
+                return IssueResult::Parked(self.pause(actor, code, answer, location, waker));
             }
-            return Issued::Now(answer);
+            return IssueResult::Now(answer);
         }
-        Issued::Parked(self.park(actor, code, timeout, location, waker))
+        IssueResult::Parked(self.park(actor, code, timeout, location, waker))
     }
 
     /// The kernel as its handles share it.
@@ -398,9 +398,9 @@ impl Kernel {
             _ => false,
         };
         let state = if fired {
-            SlotState::Fired
+            PendingState::Fired
         } else {
-            SlotState::Waiting
+            PendingState::Waiting
         };
         let record = &mut self.actors[actor as usize];
         record.insert(Slot::new(code, location, timer, ticket, state));
@@ -420,14 +420,14 @@ impl Kernel {
     /// 0 if there is none.
     #[inline]
     fn set_timeout(&mut self, actor: u32, ticket: u32, code: &mut Code, timeout: Span) -> u64 {
-        if self.stepped && code.is_among(Kinds::LIMITED) {
+        if self.stepped && code.is_among(TransitionKindSet::LIMITED) {
             if self.timeouts {
                 *code = code.limited();
             } else {
                 self.limits.add(timeout, actor, ticket);
             }
         }
-        if self.clock == Clock::Timed && code.is_among(Kinds::TIMED) {
+        if self.clock == Clock::Timed && code.is_among(TransitionKindSet::TIMED) {
             self.set_timer(self.now + timeout, u64::from(actor))
         } else {
             0
@@ -438,11 +438,14 @@ impl Kernel {
     /// once where a decision about it is due.
     #[inline(never)]
     fn settle(&mut self, actor: u32, code: Code, ticket: u32) {
-        if code.is_among(Kinds::SUBSCRIBED) {
+        if code.is_among(TransitionKindSet::SUBSCRIBED) {
             self.subscribe(actor, code.transition());
         }
-        let (queues, yields) = (code.is_among(Kinds::QUEUED), code == Code::YIELD);
-        let polls = code.is_among(Kinds::POLLS);
+        let (queues, yields) = (
+            code.is_among(TransitionKindSet::QUEUED),
+            code == Code::YIELD,
+        );
+        let polls = code.is_among(TransitionKindSet::POLLS);
         // An explorer asks itself what can happen.
         let looks = if self.stepped {
             polls
@@ -452,7 +455,7 @@ impl Kernel {
         let enabled = looks && self.is_enabled(actor, code, false);
         if polls && enabled {
             let slot = self.actors[actor as usize].slot_mut(ticket);
-            slot.expect("it was just parked").state = SlotState::Fired;
+            slot.expect("it was just parked").state = PendingState::Fired;
         }
         if yields || enabled {
             if yields || queues || self.chosen || self.opening {
@@ -481,11 +484,11 @@ impl Kernel {
     pub(crate) fn collect(&mut self, actor: u32, ticket: u32) -> Option<Answer> {
         let record = &mut self.actors[actor as usize];
         let slot = &mut record.first;
-        let is_first = slot.ticket == ticket && slot.state == SlotState::Answered;
+        let is_first = slot.ticket == ticket && slot.state == PendingState::Answered;
         if is_first && !record.has_wakers() {
             let slot = &mut record.first;
             let answer = slot.answer();
-            slot.state = SlotState::Free;
+            slot.state = PendingState::Free;
             return Some(answer);
         }
         self.collect_any(actor, ticket)
@@ -495,7 +498,7 @@ impl Kernel {
     fn collect_any(&mut self, actor: u32, ticket: u32) -> Option<Answer> {
         let record = &mut self.actors[actor as usize];
         let slot = record.slot_mut(ticket)?;
-        if slot.state != SlotState::Answered {
+        if slot.state != PendingState::Answered {
             return None;
         }
         let answer = slot.answer();
@@ -518,8 +521,8 @@ impl Kernel {
             return;
         };
         self.drop_timer(slot.timer());
-        if slot.state == SlotState::Answered {
-            self.undo(actor, slot.code.transition(), slot.answer());
+        if slot.state == PendingState::Answered {
+            self.revert(actor, slot.code.transition(), slot.answer());
         } else {
             self.abandon(actor, slot.code.transition());
         }
@@ -553,7 +556,7 @@ impl Kernel {
 
     /// Takes the next actor that begins; it is then the current one. After the last the actors take
     /// their turns.
-    pub(crate) fn next_birth(&mut self) -> Option<u32> {
+    pub(crate) fn next_new_actor(&mut self) -> Option<u32> {
         while let Some(actor) = self.births.pop_front() {
             let record = &mut self.actors[actor as usize];
             if record.dead {
@@ -590,7 +593,10 @@ impl Kernel {
             return self.resume_any(actor);
         }
         let (code, state) = (record.first.code, record.first.state);
-        if state == SlotState::Fired && code.is_among(Kinds::LATER) && !record.has_wakers() {
+        if state == PendingState::Fired
+            && code.is_among(TransitionKindSet::LATER)
+            && !record.has_wakers()
+        {
             const DONE: u64 = Answer::Done.code();
             record.first.set_answer(DONE);
             self.record(actor, code, DONE);
@@ -601,13 +607,13 @@ impl Kernel {
 
     /// [`Kernel::resume`] for an actor with one operation that may have to wait on.
     #[inline(never)]
-    fn resume_waiting(&mut self, actor: u32, code: Code, state: SlotState) -> bool {
-        if state == SlotState::Answered {
+    fn resume_waiting(&mut self, actor: u32, code: Code, state: PendingState) -> bool {
+        if state == PendingState::Answered {
             return true;
         }
-        let fired = state == SlotState::Fired;
-        let looks = fired || !code.is_among(Kinds::POLLS);
-        if state == SlotState::Free || !looks || !self.is_enabled(actor, code, fired) {
+        let fired = state == PendingState::Fired;
+        let looks = fired || !code.is_among(TransitionKindSet::POLLS);
+        if state == PendingState::Free || !looks || !self.is_enabled(actor, code, fired) {
             if code == Code::YIELD {
                 self.give_turn_away(actor);
             }
@@ -628,16 +634,19 @@ impl Kernel {
     #[cold]
     fn resume_any(&mut self, actor: u32) -> bool {
         let slots = self.actors[actor as usize].slots();
-        if let Some(slot) = slots.iter().find(|slot| slot.state == SlotState::Answered) {
-            self.actors[actor as usize].bring_forward(slot.ticket);
+        if let Some(slot) = slots
+            .iter()
+            .find(|slot| slot.state == PendingState::Answered)
+        {
+            self.actors[actor as usize].move_to_front(slot.ticket);
             return true;
         }
         let Some(&slot) = slots.iter().find(|slot| self.can_happen(actor, slot)) else {
             self.give_turn_away(actor);
             return false;
         };
-        let answer = self.execute_slot(actor, slot.code, slot.state == SlotState::Fired);
-        self.actors[actor as usize].bring_forward(slot.ticket);
+        let answer = self.execute_slot(actor, slot.code, slot.state == PendingState::Fired);
+        self.actors[actor as usize].move_to_front(slot.ticket);
         self.answer(actor, slot.ticket, Answer::from_code(answer));
         !self.pauses(actor, slot.code)
     }
@@ -646,18 +655,19 @@ impl Kernel {
     /// again only when it is told to.
     #[inline]
     pub(crate) fn can_happen(&self, actor: u32, slot: &Slot) -> bool {
-        let fired = slot.state == SlotState::Fired;
-        (fired || !slot.code.is_among(Kinds::POLLS)) && self.is_enabled(actor, slot.code, fired)
+        let fired = slot.state == PendingState::Fired;
+        (fired || !slot.code.is_among(TransitionKindSet::POLLS))
+            && self.is_enabled(actor, slot.code, fired)
     }
 
     /// Begins the yields that a new actor has come with: it goes behind all that are runnable.
     #[cold]
     fn give_turn_away(&mut self, actor: u32) {
         for slot in self.actors[actor as usize].slots() {
-            if slot.code == Code::YIELD && slot.state == SlotState::Waiting {
+            if slot.code == Code::YIELD && slot.state == PendingState::Waiting {
                 let record = &mut self.actors[actor as usize];
                 let pending = record.slot_mut(slot.ticket).expect("just listed");
-                pending.state = SlotState::Fired;
+                pending.state = PendingState::Fired;
                 self.schedule(actor);
             }
         }
@@ -667,7 +677,7 @@ impl Kernel {
     /// the next.
     #[inline]
     pub(crate) fn pauses(&mut self, actor: u32, code: Code) -> bool {
-        let pauses = code.is_among(Kinds::PAUSED);
+        let pauses = code.is_among(TransitionKindSet::PAUSED);
         if pauses {
             self.schedule_first(actor);
         }
@@ -677,14 +687,14 @@ impl Kernel {
     /// Executes the transition of a slot that is enabled, or ends it because its time is up.
     #[inline]
     pub(crate) fn execute_slot(&mut self, actor: u32, code: Code, fired: bool) -> u64 {
-        if fired && !code.is_among(Kinds::LATER) && self.is_expired(actor, code) {
+        if fired && !code.is_among(TransitionKindSet::LATER) && self.is_expired(actor, code) {
             return self.expire(actor, code).code();
         }
         self.execute(actor, code)
     }
 
     fn is_expired(&self, actor: u32, code: Code) -> bool {
-        !code.is_among(Kinds::POLLS) && !self.is_enabled(actor, code, false)
+        !code.is_among(TransitionKindSet::POLLS) && !self.is_enabled(actor, code, false)
     }
 
     /// Folds a transition into the digest, the schedule and the trace.

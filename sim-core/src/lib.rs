@@ -90,16 +90,18 @@ mod trace;
 mod transition;
 mod yielding;
 
-pub use activity::{Activity, ActivityError, ActivityStatus};
+pub use activity::{Activity, ActivityError, ActivityState};
 pub use actor::{Actor, TimedOut};
-pub use chooser::{BadSchedule, Candidate, Choice, Chooser, Clock, Replay, Schedule};
+pub use chooser::{
+    Choice, Chooser, Clock, EnabledTransition, ParseScheduleError, Replay, Schedule,
+};
 pub use console::{Console, Level, LogLine};
 pub use constant::Constant;
-pub use control::{Control, Knob, Link, LinkState, PowerStates};
-pub use device::{DEVICE_TOKENS, Device, DevicePort, Parked};
+pub use control::{Control, ControlParameter, Link, LinkState, PowerStates};
+pub use device::{DEVICE_TOKENS, Device, KernelHandle, Parked};
 pub use digest::Digest;
 pub use execution::Execution;
-pub use explorable::{Branch, Choosing, ExplorableDevice, QueueHead, Received};
+pub use explorable::{Branch, Choosing, ExplorableDevice, QueueHead, WildcardReceive};
 pub use footprint::{Executed, Footprint, Offer};
 pub use kernel::{Hosts, Kernel, SendCall};
 pub use mailbox::Mailbox;
@@ -110,7 +112,7 @@ pub use outcome::{Blocked, Failure, Limit, Outcome, Report, WaitGraph};
 pub use parallel::ParallelWork;
 pub use progress::Progress;
 pub use random::Stream;
-pub use resource::{ActivityId, CannotStart, Change, DiskId, End, HostId, Io, Resource, Work};
+pub use resource::{ActivityId, Change, DiskId, End, HostId, Io, Resource, StartError, Work};
 pub use simulation::{ActorResult, Simulation, Stepper};
 pub use sync::{Barrier, Condvar, Mutex, Semaphore};
 pub use time::{Span, Time};

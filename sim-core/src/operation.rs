@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use crate::code::Code;
-use crate::kernel::{Issued, Kernel, Shared};
+use crate::kernel::{IssueResult, Kernel, Shared};
 use crate::{Answer, Span, Transition};
 
 /// What follows a transition of an operation.
@@ -23,7 +23,7 @@ pub(crate) enum Step<T> {
 }
 
 /// Decides what follows, given the transition that was executed and its answer.
-pub(crate) type Follow<T> = fn(&mut Kernel, Code, Answer) -> Step<T>;
+pub(crate) type Continuation<T> = fn(&mut Kernel, Code, Answer) -> Step<T>;
 
 /// What the kernel needs to know of an operation, whatever its result.
 pub(crate) struct Request {
@@ -48,14 +48,14 @@ pub(crate) const TICKET_MAX: u32 = u32::MAX - 2;
 #[must_use = "an operation does nothing until it is awaited"]
 pub struct Operation<'a, T> {
     kernel: &'a Shared,
-    follow: Follow<T>,
+    follow: Continuation<T>,
     request: Request,
 }
 
 impl<'a, T> Operation<'a, T> {
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn new(kernel: &'a Shared, transition: Transition, follow: Follow<T>) -> Self {
+    pub(crate) fn new(kernel: &'a Shared, transition: Transition, follow: Continuation<T>) -> Self {
         Self {
             kernel,
             follow,
@@ -131,8 +131,8 @@ impl Kernel {
         request.actor = self.current;
         request.ticket = RUNNING;
         match self.issue(request.code, request.timeout, request.location, waker) {
-            Issued::Now(answer) => Some(answer),
-            Issued::Parked(ticket) => {
+            IssueResult::Now(answer) => Some(answer),
+            IssueResult::Parked(ticket) => {
                 request.ticket = ticket;
                 None
             }

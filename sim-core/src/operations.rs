@@ -10,7 +10,7 @@
 //! *Not decided here*: what an operation does, and which depend on each other.
 
 use crate::code::{Class, Code, Draft};
-use crate::{ActorId, Knob};
+use crate::{ActorId, ControlParameter};
 
 /// Makes `Transition`, `StepKind`, the classes and both directions of the code from the table.
 ///
@@ -158,7 +158,7 @@ operations! {
         /// Switches a host on or off.
         SwitchHost { host: u32 = first, on: bool = mark } = 33: [PAUSED, MEETS_TRANSFERS, FREE];
         /// Changes something in the resource: see [`Control`](crate::Control).
-        Control { knob: Knob = knob, object: u32 = first, value: u64 = wide } = 34:
+        Control { knob: ControlParameter = knob, object: u32 = first, value: u64 = wide } = 34:
             [PAUSED, MEETS_TRANSFERS, FREE];
     }
     other steps {

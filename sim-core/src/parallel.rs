@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use crate::activity::{Activity, ActivityError};
 use crate::operation::Operation;
-use crate::{Actor, CannotStart, HostId};
+use crate::{Actor, HostId, StartError};
 
 /// What a parallel task does: flop on each of its hosts, and bytes from each of them to each.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,10 +28,10 @@ impl ParallelWork {
     /// host j of n are number n × i + j. Either may be empty, for none.
     ///
     /// # Errors
-    /// [`CannotStart`] if there is no host, a length does not fit, or an amount is negative or not
+    /// [`StartError`] if there is no host, a length does not fit, or an amount is negative or not
     /// finite.
-    pub fn new(hosts: Vec<HostId>, flops: Vec<f64>, bytes: Vec<f64>) -> Result<Self, CannotStart> {
-        let wrong = |problem: String| Err(CannotStart(format!("a parallel task {problem}")));
+    pub fn new(hosts: Vec<HostId>, flops: Vec<f64>, bytes: Vec<f64>) -> Result<Self, StartError> {
+        let wrong = |problem: String| Err(StartError(format!("a parallel task {problem}")));
         let count = hosts.len();
         if count == 0 {
             return wrong("needs at least one host".to_owned());

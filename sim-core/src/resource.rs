@@ -115,15 +115,15 @@ pub enum End {
 /// Why a resource cannot even start some work: a mistake in the input, such as two hosts without a
 /// route.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CannotStart(pub String);
+pub struct StartError(pub String);
 
-impl fmt::Display for CannotStart {
+impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for CannotStart {}
+impl std::error::Error for StartError {}
 
 /// A model of hosts and networks, driven by the kernel.
 ///
@@ -135,9 +135,9 @@ pub trait Resource {
     /// Begins `work` for `activity` at the date `now`.
     ///
     /// # Errors
-    /// [`CannotStart`] if the input does not allow this work at all; the run ends with that
+    /// [`StartError`] if the input does not allow this work at all; the run ends with that
     /// message.
-    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart>;
+    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), StartError>;
 
     /// Forgets `activity`, which is running; it will not be reported as ended.
     fn cancel(&mut self, activity: ActivityId, now: Time);
@@ -186,10 +186,10 @@ pub trait Resource {
     /// [`Resource::advance`], which the kernel calls at once.
     ///
     /// # Errors
-    /// [`CannotStart`] if the hosts of this model cannot be switched.
-    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {
+    /// [`StartError`] if the hosts of this model cannot be switched.
+    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), StartError> {
         let _ = (on, now);
-        Err(CannotStart(format!(
+        Err(StartError(format!(
             "host {} cannot be switched: hosts of this model are always on",
             host.0
         )))
@@ -205,8 +205,8 @@ pub trait Resource {
     /// [`Resource::advance`], which the kernel calls at once.
     ///
     /// # Errors
-    /// [`CannotStart`] if this model, host or link cannot have it; the run ends with that message.
-    fn control(&mut self, control: Control, now: Time) -> Result<(), CannotStart> {
+    /// [`StartError`] if this model, host or link cannot have it; the run ends with that message.
+    fn control(&mut self, control: Control, now: Time) -> Result<(), StartError> {
         let _ = now;
         let what = match control {
             Control::PowerState { host, .. } => {
@@ -216,7 +216,7 @@ pub trait Resource {
             | Control::Bandwidth { link, .. }
             | Control::Latency { link, .. } => format!("link {link}"),
         };
-        Err(CannotStart(format!(
+        Err(StartError(format!(
             "{what} cannot be changed in this model"
         )))
     }

@@ -19,9 +19,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use crate::device::DevicePort;
+use crate::device::KernelHandle;
 use crate::invariant;
-use crate::kernel::{Again, Hosts, NONE, Shared, SlotState, Stop};
+use crate::kernel::{Again, Hosts, NONE, PendingState, Shared, Stop};
 use crate::mailbox::Mailbox;
 use crate::outcome::panic_message;
 use crate::sync::{Barrier, Condvar, Mutex, Semaphore};
@@ -249,19 +249,19 @@ impl Simulation {
 
     /// Sets the number that [`Actor::count`] gives to programs: how many of whatever they make they
     /// should make.
-    pub fn set_count(&mut self, count: u32) {
+    pub fn set_requested_count(&mut self, count: u32) {
         self.kernel.borrow_mut().count = count;
     }
 
     /// Names the actors that are not given a name; `actor-N` without.
-    pub fn set_namer(&mut self, namer: fn(ActorId) -> String) {
+    pub fn set_default_name(&mut self, namer: fn(ActorId) -> String) {
         self.kernel.borrow_mut().namer = namer;
     }
 
     /// A way to the kernel for devices.
     #[must_use]
-    pub fn port(&self) -> DevicePort {
-        DevicePort::new(Rc::clone(&self.kernel))
+    pub fn port(&self) -> KernelHandle {
+        KernelHandle::new(Rc::clone(&self.kernel))
     }
 
     /// Adds an actor that runs from the start, after those added before it.
@@ -494,11 +494,11 @@ impl Simulation {
                 let mut kernel = self.kernel.borrow_mut();
                 if kernel.device_waits {
                     drop(kernel);
-                    self.let_device_progress();
+                    self.poll_device();
                     continue;
                 }
                 let birth = if kernel.stepping {
-                    kernel.next_birth()
+                    kernel.next_new_actor()
                 } else {
                     None
                 };
@@ -528,7 +528,7 @@ impl Simulation {
 
     /// What happened may let the device do something at once.
     #[inline]
-    fn let_device_progress(&self) {
+    fn poll_device(&self) {
         while self.kernel.borrow().device_waits {
             let device = {
                 let mut kernel = self.kernel.borrow_mut();
@@ -582,7 +582,7 @@ impl Simulation {
                 Poll::Pending => {
                     if record.has_more() {
                         kernel.schedule(actor);
-                    } else if record.first.state == SlotState::Free {
+                    } else if record.first.state == PendingState::Free {
                         return Some(kernel.foreign_future(actor));
                     }
                     let calm = kernel.dying.is_empty() && kernel.stop.is_none();
@@ -708,7 +708,7 @@ impl Simulation {
     )]
     fn poll_answered(&mut self) -> Option<Option<Outcome>> {
         loop {
-            self.let_device_progress();
+            self.poll_device();
             let actor = {
                 let mut kernel = self.kernel.borrow_mut();
                 let actor = kernel.take_answered()?;

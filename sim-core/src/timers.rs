@@ -42,7 +42,7 @@ const FEW: usize = 16;
 
 /// A monotone priority queue of dates.
 #[derive(Debug)]
-pub(crate) struct Timers {
+pub(crate) struct TimerQueue {
     /// All entries while they are few, the earliest last; empty while the heap holds any.
     few: Vec<Timer>,
     floor: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Timers {
     len: usize,
 }
 
-impl Timers {
+impl TimerQueue {
     pub(crate) fn new() -> Self {
         Self {
             few: Vec::new(),
@@ -243,7 +243,7 @@ mod tests {
         /// below a date that has been looked at, and after entries were thrown out.
         #[test]
         fn agrees_with_a_sorted_list(steps in steps()) {
-            let (mut timers, mut list) = (Timers::new(), Vec::<Timer>::new());
+            let (mut timers, mut list) = (TimerQueue::new(), Vec::<Timer>::new());
             let mut now = 0.0;
             for (number, step) in (0..).zip(steps) {
                 match step {

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use crate::Span;
 use crate::code::Code;
-use crate::kernel::{Issued, Shared};
+use crate::kernel::{IssueResult, Shared};
 
 /// Lets every other runnable actor go first; polled by the actor that makes it.
 #[must_use = "an operation does nothing until it is awaited"]
@@ -55,8 +55,8 @@ impl Future for Yield<'_> {
         let actor = kernel.current;
         let waker = context.waker();
         match kernel.issue(Code::YIELD, Span::INFINITE, this.location, waker) {
-            Issued::Now(_) => Poll::Ready(()),
-            Issued::Parked(ticket) => {
+            IssueResult::Now(_) => Poll::Ready(()),
+            IssueResult::Parked(ticket) => {
                 this.parked = Some(Parked { actor, ticket });
                 Poll::Pending
             }

@@ -4,7 +4,7 @@ mod program;
 
 use proptest::prelude::*;
 use sim_core::{
-    Actor, Candidate, Choice, Chooser, Clock, HostId, Outcome, Replay, Report, Schedule,
+    Actor, Choice, Chooser, Clock, EnabledTransition, HostId, Outcome, Replay, Report, Schedule,
     Simulation, Span, Time, Transition,
 };
 
@@ -29,7 +29,7 @@ fn replay(report: &Report) -> Replay {
 struct Last;
 
 impl Chooser for Last {
-    fn choose(&mut self, candidates: &[Candidate]) -> Option<Choice> {
+    fn choose(&mut self, candidates: &[EnabledTransition]) -> Option<Choice> {
         let last = candidates.last().expect("never empty");
         Some(Choice {
             actor: last.actor,
@@ -130,7 +130,7 @@ fn an_impossible_step_stops_the_replay() {
 fn a_chooser_that_picks_what_is_not_possible_is_broken() {
     struct Broken;
     impl Chooser for Broken {
-        fn choose(&mut self, _: &[Candidate]) -> Option<Choice> {
+        fn choose(&mut self, _: &[EnabledTransition]) -> Option<Choice> {
             let actor = sim_core::ActorId::from_number(1);
             Some(Choice { actor, branch: 7 })
         }
@@ -154,7 +154,7 @@ fn draws_are_branches() {
     }
     struct Watch;
     impl Chooser for Watch {
-        fn choose(&mut self, candidates: &[Candidate]) -> Option<Choice> {
+        fn choose(&mut self, candidates: &[EnabledTransition]) -> Option<Choice> {
             let [only] = candidates else {
                 panic!("one actor")
             };

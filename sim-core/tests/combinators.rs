@@ -5,7 +5,9 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt, select_biased};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use sim_core::{Candidate, Choice, Chooser, HostId, Outcome, Replay, Simulation, Span, Time};
+use sim_core::{
+    Choice, Chooser, EnabledTransition, HostId, Outcome, Replay, Simulation, Span, Time,
+};
 
 fn secs(seconds: f64) -> Span {
     Span::from_secs(seconds)
@@ -159,7 +161,7 @@ fn what_is_ready_at_once_is_no_wait() {
 struct Last;
 
 impl Chooser for Last {
-    fn choose(&mut self, candidates: &[Candidate]) -> Option<Choice> {
+    fn choose(&mut self, candidates: &[EnabledTransition]) -> Option<Choice> {
         let last = candidates.last()?;
         Some(Choice {
             actor: last.actor,

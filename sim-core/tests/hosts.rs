@@ -11,8 +11,8 @@ use std::rc::Rc;
 
 use hand_on::hand_on;
 use sim_core::{
-    ActivityError, ActivityId, CannotStart, Change, Constant, End, HostId, Outcome, Resource,
-    Simulation, Span, Time, Work,
+    ActivityError, ActivityId, Change, Constant, End, HostId, Outcome, Resource, Simulation, Span,
+    StartError, Time, Work,
 };
 
 /// The constant model on hosts that can fail.
@@ -52,7 +52,7 @@ impl Failing {
 }
 
 impl Resource for Failing {
-    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
+    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), StartError> {
         let hosts = match work {
             Work::Exec { host, .. } => vec![*host],
             Work::Transfer { from, to, .. } => vec![*from, *to],
@@ -80,7 +80,7 @@ impl Resource for Failing {
         [event, inner].into_iter().flatten().min()
     }
 
-    fn switch_host(&mut self, host: HostId, on: bool, _now: Time) -> Result<(), CannotStart> {
+    fn switch_host(&mut self, host: HostId, on: bool, _now: Time) -> Result<(), StartError> {
         self.switch(host, on);
         Ok(())
     }

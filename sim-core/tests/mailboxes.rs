@@ -11,8 +11,8 @@ use hand_on::hand_on;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sim_core::{
-    Activity, ActivityError, ActivityId, ActivityStatus, CannotStart, Change, Constant, End,
-    Mailbox, Message, Outcome, Resource, Simulation, Time, Work,
+    Activity, ActivityError, ActivityId, ActivityState, Change, Constant, End, Mailbox, Message,
+    Outcome, Resource, Simulation, StartError, Time, Work,
 };
 
 /// How long a message takes in the constant model.
@@ -209,25 +209,25 @@ fn cancel_works_in_each_status() {
         };
         // Send: half a communication.
         let put = mailbox.put_async(1, 1.0).await;
-        assert_eq!(put.status(), ActivityStatus::Send);
+        assert_eq!(put.status(), ActivityState::Send);
         put.cancel().await;
         cancelled(put.wait().await);
         assert!(!mailbox.probe().await);
         // Receive: the other half.
         let get = mailbox.get_async().await;
-        assert_eq!(get.status(), ActivityStatus::Receive);
+        assert_eq!(get.status(), ActivityState::Receive);
         get.cancel().await;
         cancelled(get.wait().await);
         // Ready: both sides see it.
         let (put, get) = (mailbox.put_async(1, 1.0).await, mailbox.get_async().await);
-        assert_eq!(put.status(), ActivityStatus::Ready);
+        assert_eq!(put.status(), ActivityState::Ready);
         get.cancel().await;
         cancelled(put.wait().await);
         cancelled(get.wait().await);
         // Done: too late.
         let (put, get) = (mailbox.put_async(1, 1.0).await, mailbox.get_async().await);
         put.wait().await.unwrap();
-        assert_eq!(get.status(), ActivityStatus::Done);
+        assert_eq!(get.status(), ActivityState::Done);
         get.cancel().await;
         assert_eq!(get.wait().await.unwrap().word(), Some(1));
     });
@@ -469,7 +469,7 @@ struct Recorded {
 }
 
 impl Resource for Recorded {
-    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
+    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), StartError> {
         if let Work::Transfer { rate, .. } = work {
             self.rates.borrow_mut().push(*rate);
         }

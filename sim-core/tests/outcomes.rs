@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sim_core::{
-    ActivityId, CannotStart, Change, Constant, End, Limit, Outcome, Report, Resource, Simulation,
-    Span, Time, Work,
+    ActivityId, Change, Constant, End, Limit, Outcome, Report, Resource, Simulation, Span,
+    StartError, Time, Work,
 };
 
 fn secs(seconds: f64) -> Span {
@@ -175,10 +175,10 @@ fn an_interrupt_ends_the_run_soon() {
 struct Unconnected(Constant);
 
 impl Resource for Unconnected {
-    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
+    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), StartError> {
         match work {
             Work::Transfer { from, to, .. } => {
-                Err(CannotStart(format!("no route from {} to {}", from.0, to.0)))
+                Err(StartError(format!("no route from {} to {}", from.0, to.0)))
             }
             Work::Exec { .. } | Work::Io { .. } | Work::Parallel(_) => {
                 self.0.start(activity, work, now)

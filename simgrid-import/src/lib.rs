@@ -3,7 +3,7 @@
 //! default.
 //!
 //! The outermost zone of the XML becomes the platform itself. What a platform file of ours cannot
-//! say is listed in [`Imported::notes`], each with its place, and left out; what cannot be
+//! say is listed in [`ImportedPlatform::notes`], each with its place, and left out; what cannot be
 //! understood is a mistake. Routes are those of SimGrid, its defects in fat trees and dragonflies
 //! included (`compat = "simgrid-4.1"`).
 //!
@@ -27,17 +27,17 @@ mod zone;
 use std::path::Path;
 
 use platform::file::{PlatformFile, VERSION, ZoneEntry};
-use platform::{LoadError, Mistakes, Note, Platform, Source, read_text};
+use platform::{ImportNote, LoadError, Mistakes, Platform, Source, read_text};
 use values::{Files, Importer};
 use xml::Element;
 
 /// A SimGrid platform as ours.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Imported {
+pub struct ImportedPlatform {
     /// The platform in our format.
     pub toml: String,
     /// Parts that could not be carried over.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ImportNote>,
 }
 
 /// Turns the text of a SimGrid XML platform into TOML, in which profiles that are in files are
@@ -45,20 +45,20 @@ pub struct Imported {
 ///
 /// # Errors
 /// All mistakes found in the XML.
-pub fn import(file_name: &str, text: &str) -> Result<Imported, Mistakes> {
-    read_xml(file_name, text, Files::Named).map(Imported::from)
+pub fn import(file_name: &str, text: &str) -> Result<ImportedPlatform, Mistakes> {
+    read_xml(file_name, text, Files::Named).map(ImportedPlatform::from)
 }
 
 /// Turns a SimGrid XML platform into TOML, with the profiles that are in files beside it.
 ///
 /// # Errors
 /// [`LoadError`] if the file cannot be read, or with all mistakes found in it.
-pub fn import_file(path: impl AsRef<Path>) -> Result<Imported, LoadError> {
+pub fn import_file(path: impl AsRef<Path>) -> Result<ImportedPlatform, LoadError> {
     let path = path.as_ref();
     let text = read_text(path)?;
     let name = path.display().to_string();
     let read = read_xml(&name, &text, Files::of(path.parent())).map_err(LoadError::Mistakes)?;
-    Ok(Imported::from(read))
+    Ok(ImportedPlatform::from(read))
 }
 
 /// Reads a SimGrid XML platform, with the profiles that are in files beside it.
@@ -90,10 +90,10 @@ fn build(file_name: &str, text: &str, files: Files) -> Result<Platform, Mistakes
 struct XmlRead {
     source: Source,
     file: PlatformFile,
-    notes: Vec<Note>,
+    notes: Vec<ImportNote>,
 }
 
-impl From<XmlRead> for Imported {
+impl From<XmlRead> for ImportedPlatform {
     fn from(read: XmlRead) -> Self {
         Self {
             toml: read.file.to_toml(),
@@ -124,10 +124,10 @@ fn read_xml(file_name: &str, text: &str, files: Files) -> Result<XmlRead, Mistak
         connection: platform::Connection::default(),
         root: zone,
     };
-    let mut notes: Vec<Note> = importer
+    let mut notes: Vec<ImportNote> = importer
         .notes
         .iter()
-        .map(|(at, text_of_note)| Note {
+        .map(|(at, text_of_note)| ImportNote {
             file: file_name.to_owned(),
             line: source.position(*at).0,
             text: text_of_note.clone(),

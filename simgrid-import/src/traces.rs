@@ -18,7 +18,7 @@ use platform::profile::{Events, Repetition, SHORT_PERIOD};
 
 /// Property that a `<trace_connect>` connects a trace with.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Quality {
+pub(super) enum TraceKind {
     Speed,
     HostState,
     LinkState,
@@ -26,7 +26,7 @@ pub(super) enum Quality {
     Latency,
 }
 
-impl Quality {
+impl TraceKind {
     const fn kind(self) -> ProfileKind {
         match self {
             Self::Speed => ProfileKind::Speed,
@@ -42,7 +42,7 @@ impl Quality {
 pub(super) struct Traces {
     by_name: BTreeMap<String, Source>,
     /// The name of the trace of an element; and where that is said.
-    connections: BTreeMap<(String, Quality), (String, usize)>,
+    connections: BTreeMap<(String, TraceKind), (String, usize)>,
 }
 
 /// Where the events of a trace are.
@@ -86,11 +86,11 @@ impl Importer {
     /// Keeps a `<trace_connect>`.
     pub(super) fn trace_connect(&mut self, element: &Element) {
         let quality = match element.get("kind").unwrap_or("HOST_AVAIL") {
-            "SPEED" | "POWER" => Quality::Speed,
-            "HOST_AVAIL" => Quality::HostState,
-            "LINK_AVAIL" => Quality::LinkState,
-            "BANDWIDTH" => Quality::Bandwidth,
-            "LATENCY" => Quality::Latency,
+            "SPEED" | "POWER" => TraceKind::Speed,
+            "HOST_AVAIL" => TraceKind::HostState,
+            "LINK_AVAIL" => TraceKind::LinkState,
+            "BANDWIDTH" => TraceKind::Bandwidth,
+            "LATENCY" => TraceKind::Latency,
             other => {
                 let problem = format!("kind={:?} of <trace_connect>", cut(other));
                 let expected = "expected SPEED, HOST_AVAIL, LINK_AVAIL, BANDWIDTH or LATENCY";
@@ -125,8 +125,8 @@ impl Importer {
             None => "availability_file",
             Some(_) => "speed_file",
         };
-        let speed = self.profile(element, key, Quality::Speed);
-        let state = self.profile(element, "state_file", Quality::HostState);
+        let speed = self.profile(element, key, TraceKind::Speed);
+        let state = self.profile(element, "state_file", TraceKind::HostState);
         (speed, state)
     }
 
@@ -135,7 +135,7 @@ impl Importer {
         &mut self,
         element: &Element,
         key: &str,
-        quality: Quality,
+        quality: TraceKind,
     ) -> Option<Box<ProfileEntry>> {
         let id = element.get("id").unwrap_or_default();
         let connected = self.connected(element, id, quality);
@@ -155,7 +155,7 @@ impl Importer {
     ) -> Vec<Named<HostOverride>> {
         let connected = self.traces.connections.keys();
         let mut offsets: Vec<u32> = connected
-            .filter(|(_, quality)| matches!(quality, Quality::Speed | Quality::HostState))
+            .filter(|(_, quality)| matches!(quality, TraceKind::Speed | TraceKind::HostState))
             .filter_map(|(name, _)| hosts.index_of(name))
             .collect();
         offsets.dedup();
@@ -167,8 +167,8 @@ impl Importer {
                 self.of_source(cluster, source, quality)
             };
             let entry = HostOverride {
-                speed_profile: profile(Quality::Speed),
-                state_profile: profile(Quality::HostState),
+                speed_profile: profile(TraceKind::Speed),
+                state_profile: profile(TraceKind::HostState),
                 ..HostOverride::default()
             };
             let name = at(cluster, name);
@@ -187,7 +187,7 @@ impl Importer {
         &mut self,
         element: &Element,
         id: &str,
-        quality: Quality,
+        quality: TraceKind,
     ) -> Option<Option<Source>> {
         let key = (id.to_owned(), quality);
         let (trace, _) = self.traces.connections.remove(&key)?;
@@ -203,7 +203,7 @@ impl Importer {
         &mut self,
         element: &Element,
         source: Source,
-        quality: Quality,
+        quality: TraceKind,
     ) -> Option<Box<ProfileEntry>> {
         let events = match source {
             Source::Here(events) => Ok(events),
@@ -233,7 +233,7 @@ impl Importer {
     }
 
     /// The attribute `state` of older files.
-    fn off_from_the_start(&mut self, element: &Element, quality: Quality) -> Option<Source> {
+    fn off_from_the_start(&mut self, element: &Element, quality: TraceKind) -> Option<Source> {
         if quality.kind() != ProfileKind::State {
             return None;
         }

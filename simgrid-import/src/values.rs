@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 
-use super::traces::{Quality, Traces};
+use super::traces::{TraceKind, Traces};
 use super::xml::Element;
 use platform::Mistake;
 use platform::Sharing;
@@ -289,9 +289,9 @@ impl Importer {
         let bandwidth = self.quantity(element, "bandwidth", first, "Bps");
         let latency = self.latency(element, "latency");
         let sharing = self.sharing(element, "sharing_policy", Sharing::Shared);
-        let bandwidth_profile = self.profile(element, "bandwidth_file", Quality::Bandwidth);
-        let latency_profile = self.profile(element, "latency_file", Quality::Latency);
-        let state_profile = self.profile(element, "state_file", Quality::LinkState);
+        let bandwidth_profile = self.profile(element, "bandwidth_file", TraceKind::Bandwidth);
+        let latency_profile = self.profile(element, "latency_file", TraceKind::Latency);
+        let state_profile = self.profile(element, "state_file", TraceKind::LinkState);
         const KNOWN: [&str; 8] = [
             "id",
             "bandwidth",

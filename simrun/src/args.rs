@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use platform::Override;
 use platform::units::Duration;
-use run::{LogFilter, MapFile, Mapping, SendMode};
+use run::{LogFilter, Mapping, RankMap, SendMode};
 
 use crate::Size;
 
@@ -216,6 +216,6 @@ pub fn mapping(map: &Path) -> Result<Mapping, run::MappingError> {
         Some("block") => Ok(Mapping::Block),
         Some("cyclic") => Ok(Mapping::Cyclic),
         Some("random") => Ok(Mapping::Random),
-        _ => MapFile::read(map).map(Mapping::File),
+        _ => RankMap::read(map).map(Mapping::File),
     }
 }

@@ -10,7 +10,7 @@ use platform::units;
 
 /// Options of startup.
 #[derive(Args, Clone, Debug)]
-pub struct ArrivalArgs {
+pub struct StartupArgs {
     /// Time within which all ranks must have connected
     #[arg(
         long,
@@ -44,7 +44,7 @@ pub struct ArrivalArgs {
     pub listen: Option<SocketAddr>,
 }
 
-impl ArrivalArgs {
+impl StartupArgs {
     /// Returns the time within which ranks must have connected.
     pub fn patience(&self) -> Duration {
         Duration::from_secs_f64(self.startup_timeout.as_secs())

@@ -181,7 +181,7 @@ impl Subject<'_> {
             Format::Text => Stream::Stdout,
         };
         let mut output = Output::new(stream, false, self.args.output.log.clone());
-        output.write_inside(Box::new(|write| {
+        output.set_guard(Box::new(|write| {
             if !guard::is_child() {
                 write();
             }

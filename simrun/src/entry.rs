@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use clap::FromArgMatches as _;
 use platform::units::Duration;
 use platform::{Override, Platform};
-use run::{Folder, Mapping, Options, Origin, Output, Program, Record, Run, RunError, Stream};
+use run::{Folder, Mapping, Options, Origin, Output, Program, Run, RunError, RunRecord, Stream};
 use sim_core::{Limit, Outcome, Progress, Time};
 
 use crate::args::{EXIT_STATUS, Format, Payload, RunArgs, mapping};
@@ -167,7 +167,7 @@ fn run(name: &str, program: &Rc<dyn Program>, args: &RunArgs, arguments: &[OsStr
     let line = is_shown.then(|| progress::show(&start.progress, start.options.until));
     let line = line.flatten();
     let around = line.clone();
-    output.write_inside(Box::new(move |write| match &around {
+    output.set_guard(Box::new(move |write| match &around {
         _ if guard::is_child() => {}
         Some(line) => line.without(write),
         None => write(),
@@ -283,7 +283,7 @@ impl Job {
         if closed {
             run.warnings.push(guard::CLOSED.to_owned());
         }
-        let mut record = Record::new(run, self.origin());
+        let mut record = RunRecord::new(run, self.origin());
         if closed {
             record.outcome = "failed";
         }
@@ -409,7 +409,7 @@ fn options(args: &RunArgs, stop: &Arc<AtomicBool>) -> Result<Options, run::Mappi
 
 /// Writes the record, and what belongs to it: the platform, a mapping that no option can tell, the
 /// deadlock's graph.
-pub(crate) fn keep(start: &Start, run: &Run, record: &Record) -> Result<(), run::RecordError> {
+pub(crate) fn keep(start: &Start, run: &Run, record: &RunRecord) -> Result<(), run::RecordError> {
     let Some(folder) = &start.folder else {
         return Ok(());
     };
@@ -444,7 +444,7 @@ fn tell_problems(run: &Run, args: &RunArgs, stderr: &mut dyn Write) {
 /// Prints the results to standard output.
 pub(crate) fn tell_results(
     run: &Run,
-    record: &Record,
+    record: &RunRecord,
     args: &RunArgs,
     stdout: &mut dyn Write,
 ) -> io::Result<()> {

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write as _};
 
-use run::{Mapping, Record, Run};
+use run::{Mapping, Run, RunRecord};
 use sim_core::{Digest, Limit, Outcome, Report};
 
 use crate::args::Payload;
@@ -17,7 +17,7 @@ impl Job {
     /// Keeps and tells what is known of a run that was given up; the exit status.
     pub(crate) fn conclude(&self, stopped: &Stopped) -> u8 {
         let run = self.given_up(stopped);
-        let mut record = Record::new(&run, self.origin());
+        let mut record = RunRecord::new(&run, self.origin());
         // The kernel could not be asked.
         record.digest = None;
         if stopped.cause == Cause::Exit {

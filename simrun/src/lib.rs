@@ -72,7 +72,7 @@ pub use entry::{VERSION, load, run_app, watch_signals};
 pub use handshake::{answer as answer_handshake, is_asked as answers_handshake};
 pub use real_command::{EXIT_STATUS as REAL_EXIT_STATUS, RealArgs, ended};
 pub use rerun::sha256_of;
-pub use size::{BadSize, Size};
+pub use size::{ParseSizeError, Size};
 
 /// The revision of simrun, as `--version` and records say it.
 pub const REVISION: &str = env!("SIMRUN_REVISION");

@@ -14,13 +14,13 @@ use clap::{Args, ValueEnum};
 use platform::units;
 use real::{
     Backend, Compute, Connecting, FailureKind, FailurePolicy, LaunchInfo, LaunchMode,
-    LaunchOptions, Listener, OutputMode, Place, RankOptions, RealOrigin, RealOutcome, RealRecord,
-    RealRun, Wait,
+    LaunchOptions, OutputListener, OutputMode, Place, RankOptions, RealOrigin, RealOutcome,
+    RealRecord, RealRun, Wait,
 };
-use run::{Folder, MapFile, Program, SendMode};
+use run::{Folder, Program, RankMap, SendMode};
 
 use crate::args::{Format, OutputArgs, ranks, send_mode};
-use crate::arrival_args::ArrivalArgs;
+use crate::arrival_args::StartupArgs;
 use crate::tcp_args::TcpArgs;
 use crate::verbs_args::{NO_VERBS, VerbsArgs};
 use crate::way::{self, Network};
@@ -193,7 +193,7 @@ pub struct RealArgs {
 
     /// Where ranks connect, and how long that may take.
     #[command(flatten)]
-    pub arrival: ArrivalArgs,
+    pub arrival: StartupArgs,
 
     /// Stop after this time
     #[arg(long, value_name = "TIME", help_heading = "Limits")]
@@ -315,12 +315,13 @@ fn be_placed(
         Err(code) => return code,
     };
     let told = (name.to_owned(), args.clone(), arguments.to_vec());
-    let finished = real::run_placed(program, &options(args, args.prefix_rank), place, launch, {
-        move |run| {
-            let (name, args, arguments) = told;
-            tell(&name, run, &args, &arguments).into()
-        }
-    });
+    let finished =
+        real::run_in_allocation(program, &options(args, args.prefix_rank), place, launch, {
+            move |run| {
+                let (name, args, arguments) = told;
+                tell(&name, run, &args, &arguments).into()
+            }
+        });
     ended(place.rank, finished)
 }
 
@@ -439,7 +440,7 @@ fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<LaunchM
                 .to_owned(),
         );
     }
-    let file = MapFile::read(hosts).map_err(|error| error.to_string())?;
+    let file = RankMap::read(hosts).map_err(|error| error.to_string())?;
     let hosts = file.names(args.ranks).map_err(|error| error.to_string())?;
     if let Some(host) = hosts.iter().find(|host| host.starts_with('-')) {
         return Err(format!("{host}: expected the name of a host"));
@@ -453,7 +454,7 @@ fn starts(name: &str, args: &RealArgs, arguments: &[OsString]) -> Result<LaunchM
         return Err("--remote-shell is empty: expected a command, such as ssh".to_owned());
     }
     let folder = std::env::current_dir().map_err(|error| format!("no current folder: {error}"))?;
-    Ok(real::over_ssh(&hosts, &ssh, &folder, &command))
+    Ok(real::ssh_processes(&hosts, &ssh, &folder, &command))
 }
 
 /// The command for ranks on hosts that ends when the host is silent for that time.
@@ -474,7 +475,7 @@ struct Lines {
     problem: Option<io::Error>,
 }
 
-impl Listener for Lines {
+impl OutputListener for Lines {
     fn line(&mut self, rank: u32, is_error: bool, line: &[u8]) -> bool {
         let mut text = Vec::with_capacity(line.len() + 8);
         if self.prefix {

@@ -9,25 +9,26 @@ pub struct Size(pub u64);
 
 /// A text that is not a size.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BadSize(String);
+pub struct ParseSizeError(String);
 
-impl fmt::Display for BadSize {
+impl fmt::Display for ParseSizeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for BadSize {}
+impl std::error::Error for ParseSizeError {}
 
 impl FromStr for Size {
-    type Err = BadSize;
+    type Err = ParseSizeError;
 
-    fn from_str(text: &str) -> Result<Self, BadSize> {
+    fn from_str(text: &str) -> Result<Self, ParseSizeError> {
         if let Ok(bytes) = text.parse() {
             return Ok(Self(bytes));
         }
-        let size: platform::units::Size =
-            text.parse().map_err(|error| BadSize(format!("{error}")))?;
+        let size: platform::units::Size = text
+            .parse()
+            .map_err(|error| ParseSizeError(format!("{error}")))?;
         Ok(Self(size.bytes()))
     }
 }

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use platform::{NetworkModel, Platform};
 use real::RealRecord;
-use run::{ConnectionTotals, Options, Record, Run, SendMode, Stall};
+use run::{ConnectionTotals, Options, Run, RunRecord, SendMode, Stall};
 use sim_core::{Limit, Outcome, Report, Time};
 
 use crate::Size;
 use crate::args::RunArgs;
 
 /// The lines about a run for people, without a final line break.
-pub(crate) fn text(run: &Run, record: &Record) -> String {
+pub(crate) fn text(run: &Run, record: &RunRecord) -> String {
     let report = &run.report;
     let mut text = format!(
         "{} {} at {} simulated, {} real\n",

@@ -10,7 +10,7 @@ use real::{Compute, Connecting, OutputMode, Place, RankOptions};
 use run::LogFilter;
 
 use crate::REVISION;
-use crate::arrival_args::ArrivalArgs;
+use crate::arrival_args::StartupArgs;
 use crate::real_command::WaitArg;
 use crate::size::Size;
 use crate::tcp_args::TcpArgs;
@@ -60,7 +60,7 @@ pub struct TransportArgs {
 
     /// Where ranks connect, and how long that may take.
     #[command(flatten)]
-    pub arrival: ArrivalArgs,
+    pub arrival: StartupArgs,
 
     /// Options of TCP.
     #[command(flatten)]

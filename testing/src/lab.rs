@@ -6,7 +6,7 @@ use std::sync::Arc;
 use models::FlowModel;
 use platform::profile::{Change, Profile};
 use platform::{LinkId, Platform};
-use sim_core::{ActivityId, CannotStart, End, HostId, Io, ParallelWork, Resource, Time, Work};
+use sim_core::{ActivityId, End, HostId, Io, ParallelWork, Resource, StartError, Time, Work};
 
 /// No limit of the rate.
 pub const UNLIMITED: f64 = f64::INFINITY;
@@ -54,7 +54,7 @@ impl Lab {
     }
 
     /// Starts anything that may be refused.
-    pub fn try_start(&mut self, work: &Work) -> Result<ActivityId, CannotStart> {
+    pub fn try_start(&mut self, work: &Work) -> Result<ActivityId, StartError> {
         let id = ActivityId {
             number: u64::from(self.count),
             slot: self.count,

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use mpi::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
-use mpi::channel::{Event, Header, Interest, Packet, Token};
+use mpi::channel::{Event, Interest, Packet, PacketHeader, Token};
 use mpi::exploration::ExplorationHooks;
 use mpi::{Buffer, Channel, Comm, FlowReport, Level, Limits, Process, Result, Settings, Waiting};
 
@@ -180,7 +180,7 @@ impl Net {
             if let Some(token) = packet.notify {
                 self.tell(from, Event::Sent(token));
             }
-            if matches!(packet.header, Header::Socket { .. }) && self.shut.contains(&to) {
+            if matches!(packet.header, PacketHeader::Socket { .. }) && self.shut.contains(&to) {
                 self.tell(from, Event::Returned { peer: to, packet });
                 return true;
             }
@@ -212,27 +212,29 @@ impl Net {
 fn line(from: u32, to: u32, packet: &Packet) -> String {
     let length = packet.payload.len();
     let text = match packet.header {
-        Header::Eager { envelope } => format!("eager tag {} length {length}", envelope.tag),
-        Header::Rts {
+        PacketHeader::Eager { envelope } => format!("eager tag {} length {length}", envelope.tag),
+        PacketHeader::Rts {
             envelope, length, ..
         } => format!("rts tag {} length {length}", envelope.tag),
-        Header::Detached { envelope } => format!("detached tag {} length {length}", envelope.tag),
-        Header::Cts { .. } => "cts".to_owned(),
-        Header::Data { .. } => format!("data length {length}"),
-        Header::EagerFirst {
+        PacketHeader::Detached { envelope } => {
+            format!("detached tag {} length {length}", envelope.tag)
+        }
+        PacketHeader::Cts { .. } => "cts".to_owned(),
+        PacketHeader::Data { .. } => format!("data length {length}"),
+        PacketHeader::EagerFirst {
             envelope,
             length: all,
         } => format!("eager tag {} length {length} of {all}", envelope.tag),
-        Header::EagerNext { offset } => format!("eager from {offset} length {length}"),
-        Header::DataPart { offset, .. } => format!("data from {offset} length {length}"),
-        Header::Credits => "credits".to_owned(),
-        Header::Synchronous { envelope, .. } => {
+        PacketHeader::EagerNext { offset } => format!("eager from {offset} length {length}"),
+        PacketHeader::DataPart { offset, .. } => format!("data from {offset} length {length}"),
+        PacketHeader::Credits => "credits".to_owned(),
+        PacketHeader::Synchronous { envelope, .. } => {
             format!("synchronous tag {} length {length}", envelope.tag)
         }
-        Header::Ack { .. } => "ack".to_owned(),
-        Header::CancelRequest { envelope, .. } => format!("cancel tag {}", envelope.tag),
-        Header::CancelResponse { .. } => "cancelled".to_owned(),
-        Header::Socket { says, .. } => format!("socket {says:?}"),
+        PacketHeader::Ack { .. } => "ack".to_owned(),
+        PacketHeader::CancelRequest { envelope, .. } => format!("cancel tag {}", envelope.tag),
+        PacketHeader::CancelResponse { .. } => "cancelled".to_owned(),
+        PacketHeader::Socket { says, .. } => format!("socket {says:?}"),
     };
     format!("{from}>{to} {text}")
 }

@@ -11,7 +11,7 @@ use clap::Args;
 use files::{Output, OutputError};
 use real::{Place, RENDEZVOUS, congestion_control};
 use validation::{
-    Comparison, Facts, Measurements, Rounds, add_run, common_factor, read, read_rounds,
+    Comparison, Facts, Measurements, RoundTimes, add_run, common_factor, read, read_rounds,
     rounds_as_csv, sentinel_times, text_digest, write_comparison,
 };
 
@@ -314,7 +314,7 @@ impl CompareCommand {
 }
 
 /// Returns the simulated times of all cases.
-fn predicted(plan: &Plan<'_>) -> Result<Vec<Rounds>, String> {
+fn predicted(plan: &Plan<'_>) -> Result<Vec<RoundTimes>, String> {
     let command = plan.command;
     let mut all = Vec::new();
     for (case, arguments) in command.cases() {
@@ -339,7 +339,7 @@ fn predicted(plan: &Plan<'_>) -> Result<Vec<Rounds>, String> {
 }
 
 /// Times of all cases, and the sentinels before and after.
-type Measured = (Vec<Rounds>, Vec<(u64, f64)>);
+type Measured = (Vec<RoundTimes>, Vec<(u64, f64)>);
 
 /// Runs all cases for real, again and again, with the sentinels before and after.
 fn measured(plan: &Plan<'_>) -> Result<Measured, String> {

@@ -12,7 +12,8 @@ use clap::{Args, ValueEnum};
 use files::Output;
 use real::{RANK_VARIABLE, RealRun};
 use validation::{
-    Effort, Machine, MeasureOptions, Selection, Session, Tell, measure_simulated, samples_as_csv,
+    Effort, KernelSelection, Machine, MeasureOptions, Session, Tell, measure_simulated,
+    samples_as_csv,
 };
 
 use simrun::way::{self, Network, TransportArgs};
@@ -162,7 +163,7 @@ impl PlanArgs {
             size_max: self.max_size.0.max(1),
             target: self.target_precision / 100.0,
             time_limit_s: self.time_limit.unwrap_or(usual.time_limit_s),
-            kernels: Selection {
+            kernels: KernelSelection {
                 streams: has(KernelArg::Prtt),
                 calls: has(KernelArg::Or),
                 late: has(KernelArg::Late),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use real::{
-    FailureKind, FailurePolicy, LaunchInfo, LaunchMode, LaunchOptions, Listener, Place,
+    FailureKind, FailurePolicy, LaunchInfo, LaunchMode, LaunchOptions, OutputListener, Place,
     RealOutcome, RealRun,
 };
 use run::{Program, RankProgram};
@@ -85,7 +85,7 @@ pub(crate) fn be_placed(command: &MeasureCommand, network: Network, place: &Plac
         let known = known.into_iter().find(|&one| code == ExitCode::from(one));
         i32::from(known.unwrap_or(status::FAILED))
     };
-    let finished = real::run_placed(&program, &options, place, launch, tell);
+    let finished = real::run_in_allocation(&program, &options, place, launch, tell);
     ended(place.rank, finished)
 }
 
@@ -215,7 +215,7 @@ struct Progress {
     shown: bool,
 }
 
-impl Listener for Progress {
+impl OutputListener for Progress {
     fn line(&mut self, rank: u32, _: bool, line: &[u8]) -> bool {
         use std::io::IsTerminal as _;
         let text = String::from_utf8_lossy(line);

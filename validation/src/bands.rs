@@ -16,7 +16,7 @@ pub(crate) const FARTHEST: u64 = 4;
 
 /// Errors of a model at sizes that it had not seen.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub struct Bands {
+pub struct ErrorBands {
     /// Decade of the size and the error without its sign.
     errors: Vec<(u32, f64)>,
     largest: u64,
@@ -26,7 +26,7 @@ fn decade(size: u64) -> u32 {
     size.max(1).ilog10()
 }
 
-impl Bands {
+impl ErrorBands {
     /// From predictions of sizes that were left out; `largest` is the largest size of the fit.
     #[must_use]
     pub fn new(predictions: &[Prediction], largest: u64) -> Self {
@@ -89,7 +89,7 @@ mod tests {
     fn a_decade_with_enough_errors_has_its_own_band() {
         let mut all = predictions(50, 20, 0.01);
         all.extend(predictions(5000, 5, 0.1));
-        let bands = Bands::new(&all, 10_000);
+        let bands = ErrorBands::new(&all, 10_000);
         assert!((bands.at(99, 0.5) - 0.105).abs() < 0.01);
         // Of all 25: 13 are at most 0.13.
         assert!(
@@ -101,6 +101,6 @@ mod tests {
         assert!(bands.reaches(40_000) && !bands.reaches(40_004));
         let (inside, of) = bands.coverage(&all, 0.9);
         assert!(of == 25 && (20..=24).contains(&inside), "{inside}");
-        assert_eq!(Bands::default().at(8, 0.9), 0.0);
+        assert_eq!(ErrorBands::default().at(8, 0.9), 0.0);
     }
 }

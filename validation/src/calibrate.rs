@@ -4,8 +4,8 @@
 //! Samples of kernel `pp` (or `ppi`, if there are no others) and set `train` are fitted; `validate`
 //! is predicted afterwards. Blocks that were measured at another speed of the machine are dropped
 //! ([`States`]), and each session is divided by its common factor to the first; both are reported.
-//! The calls of sender and receiver are split off where they were measured ([`Split`]). Jumps that
-//! may be chance become kinks.
+//! The calls of sender and receiver are split off where they were measured ([`CostSplit`]). Jumps
+//! that may be chance become kinks.
 //!
 //! The file is simulated before it is handed out: each kernel must give back what was fitted,
 //! within 1 %, at every size.
@@ -18,14 +18,14 @@ pub(crate) use steps::by_timing;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::bands::Bands;
-use crate::confidence::Confidence;
+use crate::bands::ErrorBands;
+use crate::confidence::BootstrapIntervals;
 use crate::cross_check::CrossCheck;
 use crate::error_summary::{ErrorSummary, Prediction};
 use crate::facts::Facts;
 use crate::fit::{Fit, FitError};
 use crate::loggp::LogGp;
-use crate::overheads::{Calls, Split};
+use crate::overheads::{CallCosts, CostSplit};
 use crate::platform_file::{Handshake, Preset};
 use crate::point::{Point, count};
 use crate::programs::Program;
@@ -164,9 +164,9 @@ pub struct Calibration {
     /// One line through the same points, for comparison.
     pub line: Fit,
     /// The costs of calls, as they were measured.
-    pub calls: Calls,
+    pub calls: CallCosts,
     /// The fit, split into calls and network.
-    pub split: Split,
+    pub split: CostSplit,
     /// The parameters of the model `loggops`, if it was asked for.
     pub loggp: Option<LogGp>,
     /// From how many bytes on messages go by rendezvous, if it is known.
@@ -176,11 +176,11 @@ pub struct Calibration {
     /// Sharing of the network by messages.
     pub sharing: Vec<Sharing>,
     /// Confidence intervals of the parameters; nothing for tables.
-    pub confidence: Option<Confidence>,
+    pub confidence: Option<BootstrapIntervals>,
     /// Predictions of sizes left out of the fit.
     pub cross_check: CrossCheck,
     /// The error bands of predictions.
-    pub bands: Bands,
+    pub bands: ErrorBands,
     /// Predictions of the sizes of set `validate`.
     pub validation: Vec<Prediction>,
     /// Programs that were measured between the ping-pongs.

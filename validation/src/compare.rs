@@ -12,12 +12,12 @@
 
 use std::fmt::Write as _;
 
-use report::{Mark, Scatter, Series};
+use report::{Marker, Scatter, Series};
 use serde_json::{Value, json};
 
 use crate::error_summary::{ErrorSummary, Prediction};
 use crate::point::count;
-use crate::read::{BadLine, ReadError, positive};
+use crate::read::{LineError, ReadError, positive};
 use crate::sample::{Block, Kernel, Set};
 use crate::sampling::{SizeSummary, Statistic, summarise};
 
@@ -26,7 +26,7 @@ const FEW: usize = 100;
 
 /// Times of one thing, in seconds, in the order in which they were printed.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Rounds {
+pub struct RoundTimes {
     /// The command line, by what is special about it.
     pub case: String,
     /// The line without its numbers.
@@ -36,7 +36,7 @@ pub struct Rounds {
 }
 
 /// Adds the times that a run of a program printed.
-pub fn add_run(all: &mut Vec<Rounds>, case: &str, output: &str) {
+pub fn add_run(all: &mut Vec<RoundTimes>, case: &str, output: &str) {
     let mut found: Vec<(String, Vec<f64>)> = Vec::new();
     for line in output.lines() {
         let Some(time_s) = time_of(line) else {
@@ -54,7 +54,7 @@ pub fn add_run(all: &mut Vec<Rounds>, case: &str, output: &str) {
             .find(|one| one.case == case && one.what == what)
         {
             Some(rounds) => rounds.runs.push(times),
-            None => all.push(Rounds {
+            None => all.push(RoundTimes {
                 case: case.to_owned(),
                 what,
                 runs: vec![times],
@@ -129,7 +129,7 @@ pub struct Comparison {
 }
 
 /// The statistic of rounds: each run is a block, and its first two rounds warm it up.
-fn summary(rounds: &Rounds) -> Option<SizeSummary> {
+fn summary(rounds: &RoundTimes) -> Option<SizeSummary> {
     let blocks: Vec<Block> = (1..)
         .zip(&rounds.runs)
         .map(|(number, times)| Block {
@@ -149,15 +149,15 @@ impl Comparison {
     /// Joins both sides by case and line.
     #[must_use]
     pub fn new(
-        predicted: &[Rounds],
-        measured: &[Rounds],
+        predicted: &[RoundTimes],
+        measured: &[RoundTimes],
         factor: Option<f64>,
         band: Option<f64>,
     ) -> Self {
         let mut notes = Vec::new();
         let mut figures = Vec::new();
         for one in predicted {
-            let same = |other: &&Rounds| other.case == one.case && other.what == one.what;
+            let same = |other: &&RoundTimes| other.case == one.case && other.what == one.what;
             let pair = measured
                 .iter()
                 .find(same)
@@ -180,7 +180,7 @@ impl Comparison {
                 measured,
             });
         }
-        let known = |one: &&Rounds| {
+        let known = |one: &&RoundTimes| {
             !predicted
                 .iter()
                 .any(|other| other.case == one.case && other.what == one.what)
@@ -325,7 +325,7 @@ impl Comparison {
     /// Predicted against measured, with the identity and the band.
     #[must_use]
     pub fn picture(&self) -> Scatter {
-        let series = |name: &str, mark: Mark, points: Vec<(f64, f64)>| Series {
+        let series = |name: &str, mark: Marker, points: Vec<(f64, f64)>| Series {
             name: name.to_owned(),
             mark,
             points,
@@ -350,14 +350,18 @@ impl Comparison {
         // One figure is a picture too.
         let ends = [low / 1.5, high * 1.5];
         let line = |factor: f64| ends.map(|x| (x, factor * x)).to_vec();
-        let mut drawn = vec![series("equal", Mark::Line, line(1.0))];
+        let mut drawn = vec![series("equal", Marker::Line, line(1.0))];
         if let Some(band) = self.band {
-            drawn.push(series("90 % prediction band", Mark::Thin, line(1.0 + band)));
-            drawn.push(series("", Mark::Thin, line(1.0 - band)));
+            drawn.push(series(
+                "90 % prediction band",
+                Marker::Thin,
+                line(1.0 + band),
+            ));
+            drawn.push(series("", Marker::Thin, line(1.0 - band)));
         }
-        drawn.push(series("as is", Mark::Dots, of(1.0)));
+        drawn.push(series("as is", Marker::Dots, of(1.0)));
         if let Some(factor) = self.factor {
-            drawn.push(series("after rescaling", Mark::Rings, of(factor)));
+            drawn.push(series("after rescaling", Marker::Rings, of(factor)));
         }
         Scatter {
             title: "A program: predicted against measured".to_owned(),
@@ -373,7 +377,7 @@ impl Comparison {
 
 /// The text of a file of rounds: `case,what,run,round,time_us`.
 #[must_use]
-pub fn rounds_as_csv(all: &[Rounds]) -> String {
+pub fn rounds_as_csv(all: &[RoundTimes]) -> String {
     let mut text = String::from("case,what,run,round,time_us\n");
     for rounds in all {
         for (run, times) in rounds.runs.iter().enumerate() {
@@ -395,8 +399,8 @@ pub fn rounds_as_csv(all: &[Rounds]) -> String {
 ///
 /// # Errors
 /// [`ReadError`] with all mistakes in the text.
-pub fn read_rounds(file: &str, text: &str) -> Result<Vec<Rounds>, ReadError> {
-    let mut all: Vec<Rounds> = Vec::new();
+pub fn read_rounds(file: &str, text: &str) -> Result<Vec<RoundTimes>, ReadError> {
+    let mut all: Vec<RoundTimes> = Vec::new();
     let mut mistakes = Vec::new();
     let lines = (1..).zip(text.lines()).filter(|(_, line)| {
         !line.trim().is_empty() && !line.starts_with('#') && !line.starts_with("case,what,")
@@ -405,13 +409,17 @@ pub fn read_rounds(file: &str, text: &str) -> Result<Vec<Rounds>, ReadError> {
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
         let [case, what, run, _, time] = fields[..] else {
             let problem = format!("{} fields", fields.len());
-            mistakes.push(BadLine::new(number, problem, "case,what,run,round,time_us"));
+            mistakes.push(LineError::new(
+                number,
+                problem,
+                "case,what,run,round,time_us",
+            ));
             continue;
         };
         let run: Option<usize> = run.parse().ok().filter(|run| *run < 1_000_000);
         let (Some(run), Some(time)) = (run, positive(time)) else {
             let problem = format!("run {run:?} and time {time:?}");
-            mistakes.push(BadLine::new(
+            mistakes.push(LineError::new(
                 number,
                 problem,
                 "a whole number, and microseconds above 0",
@@ -422,7 +430,7 @@ pub fn read_rounds(file: &str, text: &str) -> Result<Vec<Rounds>, ReadError> {
             .iter()
             .position(|one| one.case == case && one.what == what);
         let at = at.unwrap_or_else(|| {
-            all.push(Rounds {
+            all.push(RoundTimes {
                 case: case.to_owned(),
                 what: what.to_owned(),
                 runs: Vec::new(),
@@ -436,7 +444,7 @@ pub fn read_rounds(file: &str, text: &str) -> Result<Vec<Rounds>, ReadError> {
         runs[run].push(time / 1e6);
     }
     if all.is_empty() && mistakes.is_empty() {
-        mistakes.push(BadLine::new(0, "it has no times", "a line per time"));
+        mistakes.push(LineError::new(0, "it has no times", "a line per time"));
     }
     if mistakes.is_empty() {
         return Ok(all);
@@ -479,7 +487,7 @@ pub fn sentinel_times(blocks: &[Block]) -> Vec<(u64, f64)> {
 mod tests {
     use super::*;
 
-    fn rounds(text: &str) -> Vec<Rounds> {
+    fn rounds(text: &str) -> Vec<RoundTimes> {
         let mut all = Vec::new();
         add_run(&mut all, "8B", text);
         all

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use report::{Mark, PlotError, Scatter, Series, plot_scatter, svg_of_scatter};
+use report::{Marker, PlotError, Scatter, Series, plot_scatter, svg_of_scatter};
 
 use crate::compare::{Comparison, Figure};
 use crate::facts::Facts;
@@ -50,7 +50,7 @@ impl Comparison {
             times().fold(0.0, f64::max) * 1.5,
         ];
         let level = |y: f64| ends.map(|x| (x, y)).to_vec();
-        let series = |name: &str, mark: Mark, points: Vec<(f64, f64)>| Series {
+        let series = |name: &str, mark: Marker, points: Vec<(f64, f64)>| Series {
             name: name.to_owned(),
             mark,
             points,
@@ -73,25 +73,25 @@ impl Comparison {
             .figures
             .iter()
             .all(|one| one.measured.half_width < 0.99);
-        let mut drawn = vec![series("no error", Mark::Line, level(0.0))];
+        let mut drawn = vec![series("no error", Marker::Line, level(0.0))];
         if let Some(band) = self.band {
             drawn.push(series(
                 "90 % prediction band",
-                Mark::Thin,
+                Marker::Thin,
                 level(100.0 * band),
             ));
-            drawn.push(series("", Mark::Thin, level(-100.0 * band)));
+            drawn.push(series("", Marker::Thin, level(-100.0 * band)));
         }
         if narrow {
             drawn.push(series(
                 "95 % interval of what was measured",
-                Mark::Whiskers,
+                Marker::Whiskers,
                 intervals.collect(),
             ));
         }
-        drawn.push(series("as is", Mark::Dots, of(1.0)));
+        drawn.push(series("as is", Marker::Dots, of(1.0)));
         if let Some(factor) = self.factor {
-            drawn.push(series("after rescaling", Mark::Rings, of(factor)));
+            drawn.push(series("after rescaling", Marker::Rings, of(factor)));
         }
         Scatter {
             title: "A program: errors of the predictions".to_owned(),

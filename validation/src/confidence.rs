@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use sim_core::Stream;
 
-use crate::fit::{BreakKind, Fit, Rules, fit};
+use crate::fit::{BreakKind, Fit, FitOptions, fit};
 use crate::point::{Point, bytes, count};
 use crate::quantile::quantile;
 use crate::sample::Block;
@@ -22,7 +22,7 @@ pub type Interval = (f64, f64);
 
 /// Uncertainty of a fit by bootstrap.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Confidence {
+pub struct BootstrapIntervals {
     /// For each segment the intervals of its intercept (s) and of its slope (s/byte).
     pub segments: Vec<(Interval, Interval)>,
     /// For each break the part of the draws in which it came back.
@@ -32,7 +32,7 @@ pub struct Confidence {
     pub jumps: Vec<Interval>,
 }
 
-impl Confidence {
+impl BootstrapIntervals {
     /// Draws the blocks of `fit`'s points again.
     #[must_use]
     pub fn new(
@@ -40,7 +40,7 @@ impl Confidence {
         points: &[Point],
         blocks: &[&Block],
         statistic: Statistic,
-        rules: &Rules,
+        rules: &FitOptions,
         seed: u64,
     ) -> Self {
         let mut by_size: BTreeMap<u64, Vec<&Block>> = BTreeMap::new();
@@ -103,7 +103,7 @@ impl Confidence {
     /// The breaks whose jump may be chance: its interval has 0 in it. Known thresholds and kinks
     /// are none of them.
     #[must_use]
-    pub fn chance_jumps(&self, fitted: &Fit) -> Vec<usize> {
+    pub fn insignificant_jumps(&self, fitted: &Fit) -> Vec<usize> {
         let is_chance = |at: &usize| {
             let (low, high) = self.jumps[*at];
             fitted.breaks()[*at].kind == BreakKind::Jump && low <= 0.0 && 0.0 <= high

@@ -6,7 +6,7 @@
 //! assumed.
 
 use crate::error_summary::Prediction;
-use crate::fit::{FitError, Rules, fit, fit_line};
+use crate::fit::{FitError, FitOptions, fit, fit_line};
 use crate::interpolation::Interpolation;
 use crate::point::Point;
 use crate::quantile::quantile;
@@ -30,7 +30,7 @@ impl CrossCheck {
     ///
     /// # Errors
     /// [`FitError`] as [`fit`].
-    pub fn new(points: &[Point], rules: &Rules) -> Result<Self, FitError> {
+    pub fn new(points: &[Point], rules: &FitOptions) -> Result<Self, FitError> {
         let mut points = points.to_vec();
         points.sort_by_key(|point| point.size);
         let last = points.len().saturating_sub(1);

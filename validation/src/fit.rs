@@ -1,7 +1,7 @@
 //! The piecewise linear fit of time over size, T(s) = a + b s on each segment, with the breaks that
 //! the points show.
 //!
-//! The segments are the best there are under [`Rules`] (`search`), with relative weights and
+//! The segments are the best there are under [`FitOptions`] (`search`), with relative weights and
 //! without negative parameters (`segment`); the noise that the points show decides how many are
 //! worth their price (`noise`); `breaks` says where a segment ends between two measured sizes.
 //!
@@ -29,7 +29,7 @@ pub use segment::Line;
 
 /// Options of a fit.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Rules {
+pub struct FitOptions {
     /// The relative uncertainty below which no point is trusted.
     pub floor: f64,
     /// True if the noise that the points show counts too ([`rough_noise`]). Not for tables with one
@@ -49,7 +49,7 @@ pub struct Rules {
     pub forced: Vec<u64>,
 }
 
-impl Rules {
+impl FitOptions {
     /// For points that come from samples at sizes of all kinds.
     #[must_use]
     pub const fn samples() -> Self {
@@ -153,7 +153,7 @@ fn sorted(points: &[Point]) -> Result<Vec<Point>, FitError> {
 
 /// The uncertainty that each of the sorted points is given: its own, that of all together, or the
 /// floor, whichever is largest.
-fn sigmas(points: &[Point], noise: f64, rules: &Rules) -> Vec<f64> {
+fn sigmas(points: &[Point], noise: f64, rules: &FitOptions) -> Vec<f64> {
     let noise = if rules.estimates_noise { noise } else { 0.0 };
     let sigma = |point: &Point| point.error.max(noise).max(rules.floor);
     points.iter().map(sigma).collect()
@@ -176,7 +176,7 @@ fn sigmas(points: &[Point], noise: f64, rules: &Rules) -> Vec<f64> {
 ///
 /// # Errors
 /// [`FitError`] if there are too few points, or values that are no times.
-pub fn fit(points: &[Point], rules: &Rules) -> Result<Fit, FitError> {
+pub fn fit(points: &[Point], rules: &FitOptions) -> Result<Fit, FitError> {
     let points = sorted(points)?;
     let noise = rough_noise(&points);
     let sigmas = sigmas(&points, noise, rules);
@@ -189,8 +189,8 @@ pub fn fit(points: &[Point], rules: &Rules) -> Result<Fit, FitError> {
 ///
 /// # Errors
 /// [`FitError`] as [`fit`].
-pub fn fit_line(points: &[Point], rules: &Rules) -> Result<Fit, FitError> {
-    let one = Rules {
+pub fn fit_line(points: &[Point], rules: &FitOptions) -> Result<Fit, FitError> {
+    let one = FitOptions {
         segments_max: 1,
         forced: Vec::new(),
         ..rules.clone()
@@ -199,7 +199,12 @@ pub fn fit_line(points: &[Point], rules: &Rules) -> Result<Fit, FitError> {
 }
 
 impl Fit {
-    fn of_cuts(points: &[Point], cuts: &[search::Cut], noise: f64, rules: &Rules) -> Self {
+    fn of_cuts(
+        points: &[Point],
+        cuts: &[search::SegmentCut],
+        noise: f64,
+        rules: &FitOptions,
+    ) -> Self {
         let segments = cuts.iter().map(|cut| Segment {
             line: cut.line,
             smallest: points[cut.first].size,
@@ -221,7 +226,7 @@ impl Fit {
     /// The same segments fitted to other points: the breaks stay where they are. A segment without
     /// points keeps its line.
     #[must_use]
-    pub fn refit(&self, points: &[Point], rules: &Rules) -> Self {
+    pub fn refit(&self, points: &[Point], rules: &FitOptions) -> Self {
         let mut again = self.clone();
         for (at, segment) in again.segments.iter_mut().enumerate() {
             let inside: Vec<Point> = points

@@ -41,30 +41,33 @@ mod states;
 mod warning;
 mod warnings;
 
-pub use bands::Bands;
+pub use bands::ErrorBands;
 pub use calibrate::{CalibrateError, CalibrateOptions, Calibration, ReferenceBlock, calibrate};
 pub use compare::{
-    Comparison, Figure, Rounds, add_run, common_factor, read_rounds, rounds_as_csv, sentinel_times,
+    Comparison, Figure, RoundTimes, add_run, common_factor, read_rounds, rounds_as_csv,
+    sentinel_times,
 };
 pub use comparison_page::write_comparison;
-pub use confidence::{Confidence, Interval};
+pub use confidence::{BootstrapIntervals, Interval};
 pub use cross_check::CrossCheck;
 pub use error_summary::{ErrorSummary, Prediction};
 pub use facts::Facts;
-pub use fit::{Break, BreakKind, Fit, FitError, Line, Rules, Segment, fit, fit_line, rough_noise};
+pub use fit::{
+    Break, BreakKind, Fit, FitError, FitOptions, Line, Segment, fit, fit_line, rough_noise,
+};
 pub use interpolation::Interpolation;
 pub use loggp::LogGp;
 pub use measure::{
-    Effort, Machine, MeasureOptions, Pause, Plan, Selection, Session, Task, Tell, measure,
+    Effort, IdleMode, KernelSelection, Machine, MeasureOptions, Plan, Session, Task, Tell, measure,
     measure_simulated, samples_as_csv, simulated_times,
 };
-pub use overheads::{Calls, CostSegment, Split};
-pub use platform_file::{Handshake, PlatformFacts, Preset, loggops_file, platform_file};
+pub use overheads::{CallCosts, CostSegment, CostSplit};
+pub use platform_file::{Handshake, PlatformMetadata, Preset, loggops_file, platform_file};
 pub use point::Point;
 pub use programs::Program;
 pub use quantile::{median, quantile};
-pub use read::{BadLine, ReadError, read, read_file};
-pub use refine::{Refined, Refinement, refine};
+pub use read::{LineError, ReadError, read, read_file};
+pub use refine::{AdaptiveSampling, RefinedFit, refine};
 pub use report_page::{calibration_as_json, pictures, text_digest, write_report};
 pub use sample::{Block, Kernel, Measurements, Set, Table};
 pub use sampling::{SizeSummary, Statistic, summarise};

@@ -11,8 +11,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::fit::{Fit, FitError, Rules, fit_line};
-use crate::overheads::Calls;
+use crate::fit::{Fit, FitError, FitOptions, fit_line};
+use crate::overheads::CallCosts;
 use crate::point::{Point, bytes};
 use crate::sampling::SizeSummary;
 
@@ -45,7 +45,7 @@ impl LogGp {
     /// [`FitError`] if the streams have too few sizes.
     pub fn new(
         fitted: &Fit,
-        calls: &Calls,
+        calls: &CallCosts,
         single: &[SizeSummary],
         (number, many): (u32, &[SizeSummary]),
         threshold: u64,
@@ -64,7 +64,7 @@ impl LogGp {
                 (gap > 0.0).then(|| Point::of_table(one.point.size - 1, gap))
             })
             .collect();
-        let line = fit_line(&gaps, &Rules::samples())?.segments()[0].line;
+        let line = fit_line(&gaps, &FitOptions::samples())?.segments()[0].line;
         let at_one = |call: &Option<Fit>| call.as_ref().map_or(0.0, |fit| fit.predict(1));
         let (sum, whole) = (at_one(&calls.os) + at_one(&calls.or), fitted.predict(1));
         let used = sum.min(whole);

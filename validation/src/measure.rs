@@ -22,6 +22,6 @@ mod stop;
 
 pub use conductor::{Tell, measure};
 pub use machine::Machine;
-pub use plan::{Effort, MeasureOptions, Pause, Plan, Selection, Task};
+pub use plan::{Effort, IdleMode, KernelSelection, MeasureOptions, Plan, Task};
 pub use session::{Session, samples_as_csv};
 pub use simulated::{measure_simulated, simulated_times};

@@ -9,13 +9,13 @@
 //!
 //! Messages that go by rendezvous have no calls that cost: all of their time is the network's.
 
-use crate::fit::{Fit, Line, Rules, fit};
+use crate::fit::{Fit, FitOptions, Line, fit};
 use crate::point::{Point, bytes};
 use crate::sampling::SizeSummary;
 
 /// The costs of calls over size; nothing where they were not measured.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub struct Calls {
+pub struct CallCosts {
     /// A blocking send.
     pub os: Option<Fit>,
     /// A send that does not block.
@@ -45,7 +45,7 @@ pub struct CostSegment {
 
 /// The pieces of a fit, by size.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Split {
+pub struct CostSplit {
     /// The pieces; at least one.
     pub pieces: Vec<CostSegment>,
     /// The largest factor by which the calls had to be made cheaper, and where: measured / used.
@@ -62,15 +62,15 @@ pub(crate) fn of_call(summaries: &[SizeSummary], end: u64) -> Option<Fit> {
         .collect();
     let costs = points.iter().all(|point| point.time_s > 0.0);
     (costs && points.len() >= 2)
-        .then(|| fit(&points, &Rules::samples()).ok())
+        .then(|| fit(&points, &FitOptions::samples()).ok())
         .flatten()
 }
 
-impl Split {
+impl CostSplit {
     /// Splits a fit. Calls cost something below `eager_end`; a message of no bytes costs `envelope`
     /// bytes on the way, which is not the line's.
     #[must_use]
-    pub fn new(fitted: &Fit, calls: &Calls, eager_end: u64, envelope: u64) -> Self {
+    pub fn new(fitted: &Fit, calls: &CallCosts, eager_end: u64, envelope: u64) -> Self {
         let mut places: Vec<u64> = vec![0];
         places.extend(fitted.breaks().iter().map(|place| place.above));
         let has_calls = calls.os.is_some() || calls.or.is_some() || calls.ois.is_some();
@@ -119,7 +119,7 @@ impl Split {
 /// Gives the calls what they cost, and the way the rest.
 fn eager(
     mut piece: CostSegment,
-    calls: &Calls,
+    calls: &CallCosts,
     envelope: f64,
     scaled: &mut Option<(u64, f64)>,
 ) -> CostSegment {
@@ -175,17 +175,17 @@ mod tests {
     }
 
     fn fitted(intercept_s: f64, slope_s: f64) -> Fit {
-        fit(&line(intercept_s, slope_s), &Rules::samples()).unwrap()
+        fit(&line(intercept_s, slope_s), &FitOptions::samples()).unwrap()
     }
 
     #[test]
     fn the_way_gets_what_remains() {
-        let calls = Calls {
+        let calls = CallCosts {
             os: Some(fitted(1e-6, 1e-10)),
             ois: None,
             or: Some(fitted(2e-6, 2e-10)),
         };
-        let split = Split::new(&fitted(10e-6, 1e-9), &calls, 4096, 0);
+        let split = CostSplit::new(&fitted(10e-6, 1e-9), &calls, 4096, 0);
         let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
         let eager = split.piece(100).wire;
         assert!(
@@ -201,12 +201,12 @@ mod tests {
 
     #[test]
     fn calls_that_take_too_long_are_scaled_and_the_sum_stays() {
-        let calls = Calls {
+        let calls = CallCosts {
             os: Some(fitted(8e-6, 0.0)),
             ois: None,
             or: Some(fitted(4e-6, 2e-9)),
         };
-        let split = Split::new(&fitted(6e-6, 1e-9), &calls, 1 << 20, 16);
+        let split = CostSplit::new(&fitted(6e-6, 1e-9), &calls, 1 << 20, 16);
         let CostSegment {
             whole,
             os,

@@ -1,6 +1,6 @@
 //! From a fit to a platform file that runs as it is.
 //!
-//! With T(s) = a_k + b_k s on piece k, of which a'_k + b'_k s is the network's ([`Split`]): the
+//! With T(s) = a_k + b_k s on piece k, of which a'_k + b'_k s is the network's ([`CostSplit`]): the
 //! latency is what an empty message takes, whose factor is always 1 and whose calls cost nothing in
 //! a simulation; the bandwidth is 1 / b' of the last, so that its factor is 1 there. The factors of
 //! piece k are a'_k / latency and 1 / (b'_k × bandwidth), for sizes strictly above the last size of
@@ -23,7 +23,7 @@ use std::fmt::Write as _;
 
 use crate::fit::{Fit, Line};
 use crate::loggp::LogGp;
-use crate::overheads::{CostSegment, Split};
+use crate::overheads::{CostSegment, CostSplit};
 use crate::point::bytes;
 
 /// Bytes that the preset `smpi` adds to each message.
@@ -70,7 +70,7 @@ impl Handshake {
 
 /// Contents besides the fit.
 #[derive(Clone, PartialEq, Debug)]
-pub struct PlatformFacts {
+pub struct PlatformMetadata {
     /// Where the measurements come from: one line each, as comments.
     pub sources: Vec<String>,
     /// From how many bytes on messages go by rendezvous, if that is known.
@@ -89,7 +89,7 @@ pub struct PlatformFacts {
     pub empty_s: Option<f64>,
 }
 
-impl PlatformFacts {
+impl PlatformMetadata {
     /// Bytes that are added to each message.
     #[must_use]
     pub const fn envelope(&self) -> u64 {
@@ -111,7 +111,7 @@ struct Wire {
 
 impl Wire {
     /// The tables, or nothing if two control messages take longer than a whole rendezvous.
-    fn new(split: &Split, facts: &PlatformFacts) -> Option<Self> {
+    fn new(split: &CostSplit, facts: &PlatformMetadata) -> Option<Self> {
         let envelope = facts.envelope();
         let lines: Vec<Line> = split
             .pieces
@@ -148,7 +148,7 @@ impl Wire {
     }
 
     /// Two control messages come before the data of a rendezvous, so its steps are so much shorter.
-    fn take_off_handshake(&mut self, facts: &PlatformFacts) -> Option<()> {
+    fn take_off_handshake(&mut self, facts: &PlatformMetadata) -> Option<()> {
         let threshold = facts.eager_threshold? + facts.envelope();
         // Control messages have no envelope.
         let control = CONTROL;
@@ -191,7 +191,7 @@ fn positive(piece: &CostSegment, envelope: f64) -> Line {
 /// The text of the platform file; nothing if the handshake is to be simulated, and would take
 /// longer than a whole rendezvous.
 #[must_use]
-pub fn platform_file(fit: &Fit, split: &Split, facts: &PlatformFacts) -> Option<String> {
+pub fn platform_file(fit: &Fit, split: &CostSplit, facts: &PlatformMetadata) -> Option<String> {
     let wire = Wire::new(split, facts)?;
     let mut text = head(fit, facts);
     let name = match facts.preset {
@@ -240,7 +240,7 @@ pub fn platform_file(fit: &Fit, split: &Split, facts: &PlatformFacts) -> Option<
     Some(text)
 }
 
-fn head(fit: &Fit, facts: &PlatformFacts) -> String {
+fn head(fit: &Fit, facts: &PlatformMetadata) -> String {
     let mut text =
         String::from("# A network calibrated from measurements by `simrun calibrate`.\n#\n");
     for source in &facts.sources {
@@ -290,7 +290,7 @@ fn head(fit: &Fit, facts: &PlatformFacts) -> String {
     text
 }
 
-fn protocol(text: &mut String, facts: &PlatformFacts) {
+fn protocol(text: &mut String, facts: &PlatformMetadata) {
     text.push_str("\n[protocol]\n");
     match facts.eager_threshold {
         Some(threshold) => {
@@ -306,7 +306,7 @@ fn protocol(text: &mut String, facts: &PlatformFacts) {
     }
 }
 
-fn hosts(text: &mut String, facts: &PlatformFacts, bandwidth: f64, latency_s: f64) {
+fn hosts(text: &mut String, facts: &PlatformMetadata, bandwidth: f64, latency_s: f64) {
     let sharing = if facts.shared {
         "sharing = \"shared\"    # both directions together have the bandwidth\n"
     } else {
@@ -345,7 +345,7 @@ fn factors(text: &mut String, name: &str, steps: &[(u64, Line)], factor: impl Fn
 }
 
 /// Writes the costs of the calls, by size of the message.
-fn calls(text: &mut String, split: &Split) {
+fn calls(text: &mut String, split: &CostSplit) {
     for (at, name) in ["os", "ois", "or"].into_iter().enumerate() {
         let _ = writeln!(text, "{name} = [");
         for piece in &split.pieces {
@@ -364,8 +364,8 @@ fn calls(text: &mut String, split: &Split) {
 
 /// The text of a platform file for the model `loggops`.
 #[must_use]
-pub fn loggops_file(fit: &Fit, model: &LogGp, facts: &PlatformFacts) -> String {
-    let facts = PlatformFacts {
+pub fn loggops_file(fit: &Fit, model: &LogGp, facts: &PlatformMetadata) -> String {
+    let facts = PlatformMetadata {
         handshake: Handshake::Simulated,
         ..facts.clone()
     };

@@ -7,7 +7,7 @@
 //!
 //! *Not predicted*: sizes beyond four times the largest of the fit.
 
-use crate::bands::Bands;
+use crate::bands::ErrorBands;
 use crate::error_summary::{ErrorSummary, Prediction};
 use crate::measure::simulated_times;
 use crate::sample::Kernel;
@@ -45,7 +45,7 @@ impl Program {
     /// [`SimulationFailed`] if that is no platform, or the run does not finish.
     pub(crate) fn predict(
         (kernel, summaries): (Kernel, Vec<SizeSummary>),
-        bands: &Bands,
+        bands: &ErrorBands,
         platform: impl Fn(u32) -> String,
     ) -> Result<Self, SimulationFailed> {
         let ranks = Self::ranks(kernel).unwrap_or(2);

@@ -33,7 +33,7 @@ const SHOWN_MAX: usize = 20;
 
 /// One mistake in a file of measurements.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BadLine {
+pub struct LineError {
     /// The line, from 1; 0 if it is the file as a whole.
     pub line: usize,
     /// The problem, with the value found.
@@ -42,7 +42,7 @@ pub struct BadLine {
     pub expected: String,
 }
 
-impl BadLine {
+impl LineError {
     pub(crate) fn new(
         line: usize,
         problem: impl Into<String>,
@@ -62,7 +62,7 @@ pub struct ReadError {
     /// The file.
     pub file: String,
     /// Mistakes by line; never empty.
-    pub mistakes: Vec<BadLine>,
+    pub mistakes: Vec<LineError>,
 }
 
 impl fmt::Display for ReadError {
@@ -133,7 +133,7 @@ pub fn read_file(path: &Path) -> Result<Measurements, ReadError> {
         Ok(text) => read(&file, &text),
         Err(error) => Err(ReadError {
             file,
-            mistakes: vec![BadLine::new(
+            mistakes: vec![LineError::new(
                 0,
                 format!("cannot read it: {error}"),
                 "a file of measurements as text",
@@ -156,15 +156,15 @@ pub(crate) fn positive(text: &str) -> Option<f64> {
 /// Ends the reading of a table of either kind: rows by size, or what is wrong.
 pub(crate) fn finish(
     mut rows: Vec<(usize, u64, f64)>,
-    mut mistakes: Vec<BadLine>,
-) -> Result<Vec<(u64, f64)>, Vec<BadLine>> {
+    mut mistakes: Vec<LineError>,
+) -> Result<Vec<(u64, f64)>, Vec<LineError>> {
     rows.sort_by_key(|(line, size, _)| (*size, *line));
     for two in rows.windows(2).filter(|two| two[0].1 == two[1].1) {
         let problem = format!("duplicate size {} (first in line {})", two[1].1, two[0].0);
-        mistakes.push(BadLine::new(two[1].0, problem, "each size once"));
+        mistakes.push(LineError::new(two[1].0, problem, "each size once"));
     }
     if rows.is_empty() && mistakes.is_empty() {
-        mistakes.push(BadLine::new(0, "no values", "a line per size"));
+        mistakes.push(LineError::new(0, "no values", "a line per size"));
     }
     if mistakes.is_empty() {
         return Ok(rows

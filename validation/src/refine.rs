@@ -5,10 +5,10 @@
 //! Halving such a gap (in ln s) ten times at most, until it is narrower than 2 %, leaves hardly
 //! any; that is done in at most five gaps, those with the largest jumps.
 //!
-//! *Not decided here*: how a size is measured. [`refine`] has a function for that; [`Refinement`]
-//! asks for one size after the other.
+//! *Not decided here*: how a size is measured. [`refine`] has a function for that;
+//! [`AdaptiveSampling`] asks for one size after the other.
 
-use crate::fit::{Fit, FitError, Line, Rules, fit};
+use crate::fit::{Fit, FitError, FitOptions, Line, fit};
 use crate::point::{Point, bytes};
 
 /// A gap is refined if the lines differ by more than this part in its middle.
@@ -20,7 +20,7 @@ const GAPS_MAX: usize = 5;
 
 /// A fit after measuring more.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Refined {
+pub struct RefinedFit {
     /// The fit to all points.
     pub fit: Fit,
     /// All points, by size.
@@ -31,14 +31,14 @@ pub struct Refined {
 
 /// Chooses the size to measure next, one after the other, by what was found at those before.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Refinement {
+pub struct AdaptiveSampling {
     /// Gaps that are to be narrowed, the last one first.
-    gaps: Vec<Narrowing>,
+    gaps: Vec<GapBisection>,
 }
 
 /// A gap that is being narrowed.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Narrowing {
+struct GapBisection {
     low: u64,
     high: u64,
     old: Line,
@@ -46,7 +46,7 @@ struct Narrowing {
     steps: usize,
 }
 
-impl Narrowing {
+impl GapBisection {
     /// The size in the middle, unless the gap is narrow enough.
     fn middle(&self) -> Option<u64> {
         let middle = (bytes(self.low).max(1.0) * bytes(self.high)).sqrt();
@@ -61,7 +61,7 @@ impl Narrowing {
     }
 }
 
-impl Refinement {
+impl AdaptiveSampling {
     /// The gaps of a fit in which it jumps, the largest jumps first.
     #[must_use]
     pub fn new(fit: &Fit) -> Self {
@@ -72,14 +72,14 @@ impl Refinement {
         let mut gaps: Vec<(u64, u64)> = fit.gaps(JUMP_MIN).collect();
         gaps.sort_by(|one, other| height(*other).total_cmp(&height(*one)));
         let line = |size: u64| fit.segments()[fit.segment_of(size)].line;
-        let narrowing = |(low, high): (u64, u64)| Narrowing {
+        let narrowing = |(low, high): (u64, u64)| GapBisection {
             low,
             high,
             old: line(low),
             new: line(high),
             steps: 0,
         };
-        let mut gaps: Vec<Narrowing> = gaps.into_iter().take(GAPS_MAX).map(narrowing).collect();
+        let mut gaps: Vec<GapBisection> = gaps.into_iter().take(GAPS_MAX).map(narrowing).collect();
         gaps.reverse();
         Self { gaps }
     }
@@ -117,10 +117,10 @@ impl Refinement {
 /// [`FitError`] as [`fit`].
 pub fn refine(
     points: &[Point],
-    rules: &Rules,
+    rules: &FitOptions,
     mut measure: impl FnMut(u64) -> Point,
-) -> Result<Refined, FitError> {
-    let mut refinement = Refinement::new(&fit(points, rules)?);
+) -> Result<RefinedFit, FitError> {
+    let mut refinement = AdaptiveSampling::new(&fit(points, rules)?);
     let mut points = points.to_vec();
     let before = points.len();
     while let Some(size) = refinement.next_size() {
@@ -129,7 +129,7 @@ pub fn refine(
         refinement.tell(point);
     }
     points.sort_by_key(|point| point.size);
-    Ok(Refined {
+    Ok(RefinedFit {
         fit: fit(&points, rules)?,
         measured: points.len() - before,
         points,
@@ -146,7 +146,7 @@ mod tests {
         let points: Vec<Point> = (0..16)
             .map(|at| Point::of_table(1 << at, time(1 << at)))
             .collect();
-        let refined = refine(&points, &Rules::table(), |size| {
+        let refined = refine(&points, &FitOptions::table(), |size| {
             Point::of_table(size, time(size))
         })
         .unwrap();

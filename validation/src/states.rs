@@ -130,11 +130,11 @@ impl States {
     }
 
     /// By what a block of this number is to be divided: how many times slower than the kept state
-    /// usually is the machine was then; 1 if nothing is [to be divided](Self::divides).
+    /// usually is the machine was then; 1 if nothing is [to be divided](Self::is_normalized).
     #[must_use]
     pub fn slowness(&self, number: u32) -> f64 {
         match self.piece_of(number) {
-            Some(piece) if self.divides() => libm::exp(piece.level - self.usual),
+            Some(piece) if self.is_normalized() => libm::exp(piece.level - self.usual),
             _ => 1.0,
         }
     }
@@ -149,7 +149,7 @@ impl States {
     /// Returns true if the blocks of the kept state are brought to one speed: it has several, and
     /// sizes have too few blocks to have met the fastest.
     #[must_use]
-    pub fn divides(&self) -> bool {
+    pub fn is_normalized(&self) -> bool {
         !self.is_one_speed() && self.blocks_each < MANY
     }
 
@@ -321,7 +321,7 @@ mod tests {
         }
         // Sizes with thirty blocks have met the fastest speed.
         let found = states(&blocks(300, step));
-        assert!(!found.divides() && !found.is_one_speed(), "{found:?}");
+        assert!(!found.is_normalized() && !found.is_one_speed(), "{found:?}");
         assert!((found.slowness(299) - 1.0).abs() < 1e-9);
         // Of 300 blocks 12 in two pieces, a tenth slower: no other speed, and not worth a
         // correction.

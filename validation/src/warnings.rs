@@ -4,7 +4,7 @@ use crate::calibrate::{CalibrateOptions, Calibration, by_timing};
 use crate::cross_check::{CrossCheck, predictions};
 use crate::error_summary::{ErrorSummary, Prediction};
 use crate::facts::Facts;
-use crate::fit::{Break, Fit, Rules};
+use crate::fit::{Break, Fit, FitOptions};
 use crate::loggp::LogGp;
 use crate::point::{Point, bytes};
 use crate::quantile::median;
@@ -179,7 +179,7 @@ pub(crate) fn of_states(states: &[States]) -> Vec<Warning> {
             },
             100.0 * (1.0 - one.kept),
             100.0 * one.scatter,
-            if one.divides() {
+            if one.is_normalized() {
                 "normalized"
             } else {
                 "not normalized"
@@ -245,7 +245,7 @@ fn of_one_line(calibration: &Calibration) -> Option<Warning> {
 /// Everything that the figures of a calibration call for.
 pub(crate) fn of_calibration(
     calibration: &Calibration,
-    rules: &Rules,
+    rules: &FitOptions,
     options: &CalibrateOptions,
 ) -> Vec<Warning> {
     let mut warnings = of_fit(&calibration.fit, &calibration.points);
@@ -281,7 +281,7 @@ pub(crate) fn of_calibration(
 /// The threshold that is known, and where the times put it.
 fn of_threshold(
     calibration: &Calibration,
-    rules: &Rules,
+    rules: &FitOptions,
     options: &CalibrateOptions,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();

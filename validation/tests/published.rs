@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use validation::{ErrorSummary, Interpolation, Point, Prediction, Rules, fit, fit_line};
+use validation::{ErrorSummary, FitOptions, Interpolation, Point, Prediction, fit, fit_line};
 
 const TABLES: &str = include_str!("data/osu-ib-published.csv");
 
@@ -70,7 +70,7 @@ impl Predictions {
             let kept = at == 0 || at == last || at % 2 == half;
             if kept { &mut known } else { &mut hidden }.push(*point);
         }
-        let rules = Rules::table();
+        let rules = FitOptions::table();
         let predict = |hidden: &[Point], model: &dyn Fn(u64) -> f64| -> Vec<Prediction> {
             let prediction = |point: &Point| Prediction {
                 size: point.size,
@@ -143,7 +143,7 @@ fn whole(name: &str) -> validation::Fit {
         .iter()
         .find(|(set, _)| set.starts_with(name))
         .expect("published tables are good");
-    fit(points, &Rules::table()).expect("published tables are good")
+    fit(points, &FitOptions::table()).expect("published tables are good")
 }
 
 #[test]

@@ -7,8 +7,8 @@
 
 use sim_core::Stream;
 use validation::{
-    Block, CalibrateOptions, Fit, Kernel, Measurements, Point, Rules, Set, Statistic, calibrate,
-    fit, median, quantile, refine, summarise,
+    Block, CalibrateOptions, Fit, FitOptions, Kernel, Measurements, Point, Set, Statistic,
+    calibrate, fit, median, quantile, refine, summarise,
 };
 
 const TRIALS: u64 = 60;
@@ -112,7 +112,7 @@ fn breaks_are_found_sixty_times_of_sixty() {
         let mut found = 0;
         let (mut errors, mut biases) = (Vec::new(), Vec::new());
         for seed in 0..TRIALS {
-            let fit = fit(&points(&blocks(sigma, seed)), &Rules::samples()).unwrap();
+            let fit = fit(&points(&blocks(sigma, seed)), &FitOptions::samples()).unwrap();
             found += u64::from(finds_the_breaks(&fit));
             let bias = bias(&fit);
             biases.push(bias - 1.0);
@@ -189,7 +189,7 @@ fn refined_gaps_leave_no_large_errors() {
     for seed in 0..TRIALS {
         let mut stream = Stream::new(seed, "refinement");
         let points = points(&blocks(0.15, seed));
-        let refined = refine(&points, &Rules::samples(), |size| {
+        let refined = refine(&points, &FitOptions::samples(), |size| {
             measured(size, 0.15, &mut stream)
         })
         .unwrap();
@@ -209,15 +209,15 @@ fn refined_gaps_leave_no_large_errors() {
 #[test]
 fn neither_order_nor_unit_matters() {
     let blocks = blocks(0.15, 3);
-    let there = fit(&points(&blocks), &Rules::samples()).unwrap();
+    let there = fit(&points(&blocks), &FitOptions::samples()).unwrap();
     let mut back = blocks.clone();
     back.reverse();
-    assert_eq!(fit(&points(&back), &Rules::samples()).unwrap(), there);
+    assert_eq!(fit(&points(&back), &FitOptions::samples()).unwrap(), there);
     let factor = 3.7;
     for block in &mut back {
         block.times_s.iter_mut().for_each(|time| *time *= factor);
     }
-    let scaled = fit(&points(&back), &Rules::samples()).unwrap();
+    let scaled = fit(&points(&back), &FitOptions::samples()).unwrap();
     let places =
         |fit: &Fit| -> Vec<(u64, u64)> { fit.breaks().iter().map(|one| one.gap).collect() };
     assert_eq!(places(&scaled), places(&there));

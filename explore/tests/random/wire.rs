@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use sim_core::{
-    ActivityId, CannotStart, Change, Constant, Control, End, LinkState, Resource, Simulation, Span,
+    ActivityId, Change, Constant, Control, End, LinkState, Resource, Simulation, Span, StartError,
     Time, Work,
 };
 
@@ -25,7 +25,7 @@ struct Wired {
 }
 
 impl Resource for Wired {
-    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
+    fn start(&mut self, activity: ActivityId, work: &Work, now: Time) -> Result<(), StartError> {
         let crosses = matches!(work, Work::Transfer { from, to, .. } if from != to);
         if crosses && !self.on {
             self.failed.push(activity);
@@ -62,7 +62,7 @@ impl Resource for Wired {
         self.constant.next_date(now)
     }
 
-    fn control(&mut self, control: Control, _: Time) -> Result<(), CannotStart> {
+    fn control(&mut self, control: Control, _: Time) -> Result<(), StartError> {
         if let Control::Link { on, .. } = control {
             self.on = on;
         }

@@ -1,7 +1,8 @@
 //! Runs rank programs over the flow device on a platform given as text.
 //!
-//! Four nodes on a switch: 1 Gflop/s, links of 1 GB/s per direction and 1 us, so a message of n bytes alone takes
-//! 2 us + n ns. Ranks on one host have the implicit loopback of 10 GB/s without latency.
+//! Four nodes on a switch: 1 Gflop/s, links of 1 GB/s per direction and 1 us, so a message of n
+//! bytes alone takes 2 us + n ns. Ranks on one host have the implicit loopback of 10 GB/s without
+//! latency.
 
 #![allow(
     dead_code,
@@ -134,7 +135,7 @@ impl Runner {
         let names = Rc::new(HostNames(Arc::clone(&platform)));
         let mut simulation = Simulation::new(models::model(platform), names, 1);
         simulation.set_clock(self.clock);
-        simulation.set_namer(|actor: ActorId| format!("rank {}", actor.number() - 1));
+        simulation.set_default_name(|actor: ActorId| format!("rank {}", actor.number() - 1));
         let size = u32::try_from(self.hosts.len()).expect("few ranks");
         let (port, settings) = (simulation.port(), self.settings.clone());
         let device: Rc<dyn Fabric> = match self.costs {
@@ -147,7 +148,7 @@ impl Runner {
             let process = Rc::clone(&device).process(rank);
             processes.push(Rc::clone(&process));
             let body = program(process.world(), notes.clone());
-            let first = process.connects_first();
+            let first = process.connects_at_init();
             simulation.spawn_anonymous(host, |_| async move {
                 if first {
                     process.init().await;

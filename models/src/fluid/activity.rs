@@ -1,8 +1,9 @@
-//! One activity in progress: where it is, what it is doing, and the limits and the weight that the links give it.
+//! One activity in progress: where it is, what it is doing, and the limits and the weight that the
+//! links give it.
 
 use sim_core::{ActivityId, DiskId, HostId, Span, Time};
 
-use super::dynamics::Dynamics;
+use super::dynamics::DynamicState;
 use super::model_kind::ModelKind;
 use platform::Route;
 
@@ -83,10 +84,10 @@ impl Activity {
     }
 
     /// Finds the weight and the limit that the present state of the links gives to a transfer.
-    pub(super) fn weigh(
+    pub(super) fn update_weight(
         &mut self,
         model_kind: &ModelKind,
-        links: &Dynamics,
+        links: &DynamicState,
         way: &Route,
         way_back: &Route,
     ) {
@@ -126,7 +127,7 @@ impl Activity {
 }
 
 /// The bandwidth of the slowest link of a way, but for the air of Wi-Fi zones.
-pub(super) fn slowest(way: &Route, links: &Dynamics) -> f64 {
+pub(super) fn slowest(way: &Route, links: &DynamicState) -> f64 {
     let wires = way.hops.iter().filter(|hop| !hop.air);
     wires.fold(f64::INFINITY, |limit, hop| limit.min(links.bandwidth(hop)))
 }

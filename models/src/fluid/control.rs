@@ -1,10 +1,13 @@
-//! What actors change in hosts and links while they run: links on and off, bandwidths, latencies, power states.
+//! What actors change in hosts and links while they run: links on and off, bandwidths, latencies,
+//! power states.
 //!
-//! A change that makes no sense, such as a power state that a host does not have, is refused with the reason.
+//! A change that makes no sense, such as a power state that a host does not have, is refused with
+//! the reason.
 //!
-//! *Not modelled*: the time that a host needs to go to another power state, and what it consumes there.
+//! *Not modelled*: the time that a host needs to go to another power state, and what it consumes
+//! there.
 
-use sim_core::{CannotStart, Control, HostId, LinkState, PowerStates, Time};
+use sim_core::{Control, HostId, LinkState, PowerStates, StartError, Time};
 
 use super::FlowModel;
 use platform::LinkId;
@@ -13,15 +16,15 @@ use platform::profile::Change;
 /// Makes a change at the date `now`.
 ///
 /// # Errors
-/// [`CannotStart`] if the host or the link cannot have it.
-pub(super) fn apply(model: &mut FlowModel, control: Control, now: Time) -> Result<(), CannotStart> {
+/// [`StartError`] if the host or the link cannot have it.
+pub(super) fn apply(model: &mut FlowModel, control: Control, now: Time) -> Result<(), StartError> {
     let change = match control {
         Control::PowerState { host, state } => {
             let states = model.platform.pstate_count(host);
             if state >= states {
                 let name = model.platform.host_name(host);
                 let last = states - 1;
-                return Err(CannotStart(format!(
+                return Err(StartError(format!(
                     "host {name:?} has no power state {state}: its power states are 0 to {last}"
                 )));
             }
@@ -31,13 +34,13 @@ pub(super) fn apply(model: &mut FlowModel, control: Control, now: Time) -> Resul
         Control::Bandwidth { link, bytes_per_s } => {
             let link = known(model, link)?;
             if !(bytes_per_s >= 0.0 && bytes_per_s.is_finite()) {
-                return Err(CannotStart(format!(
+                return Err(StartError(format!(
                     "a bandwidth must be finite and at least 0, not {bytes_per_s}"
                 )));
             }
             if model.is_air(link) {
                 let name = model.platform.link(link).name;
-                return Err(CannotStart(format!(
+                return Err(StartError(format!(
                     "{name:?} is the air of a Wi-Fi zone, whose bandwidths are those of its stations"
                 )));
             }
@@ -47,7 +50,7 @@ pub(super) fn apply(model: &mut FlowModel, control: Control, now: Time) -> Resul
             let link = known(model, link)?;
             let seconds = latency.as_secs();
             if !(seconds >= 0.0 && seconds.is_finite()) {
-                return Err(CannotStart(format!(
+                return Err(StartError(format!(
                     "a latency must be finite and at least 0, not {seconds}"
                 )));
             }
@@ -61,11 +64,11 @@ pub(super) fn apply(model: &mut FlowModel, control: Control, now: Time) -> Resul
 }
 
 /// A link by the number that `link_by_name` gave.
-fn known(model: &FlowModel, link: u32) -> Result<LinkId, CannotStart> {
+fn known(model: &FlowModel, link: u32) -> Result<LinkId, StartError> {
     if link < model.platform.link_id_end() {
         Ok(LinkId(link))
     } else {
-        Err(CannotStart(format!("there is no link number {link}")))
+        Err(StartError(format!("there is no link number {link}")))
     }
 }
 

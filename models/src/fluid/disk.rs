@@ -1,16 +1,17 @@
 //! Reading from and writing to disks: the model that SimGrid calls S19.
 //!
-//! A disk is three capacities: what all that read, all that write, and all that do either get per second, the last one being
-//! the larger of the first two unless the platform says otherwise. Each is shared max-min fairly, with the priorities as weights.
-//! There is no latency, and no limit for one operation beyond those of the disk.
+//! A disk is three capacities: what all that read, all that write, and all that do either get per
+//! second, the last one being the larger of the first two unless the platform says otherwise. Each
+//! is shared max-min fairly, with the priorities as weights. There is no latency, and no limit for
+//! one operation beyond those of the disk.
 //!
-//! *Not modelled*: seeking, caches, queues, files. SimGrid rounds the progress of every operation to whole bytes whenever
-//! anything happens anywhere; here, also with `compat`, bytes may be split, so that dates differ by up to half a byte per
-//! such event, and do not depend on events elsewhere.
+//! *Not modelled*: seeking, caches, queues, files. SimGrid rounds the progress of every operation
+//! to whole bytes whenever anything happens anywhere; here, also with `compat`, bytes may be split,
+//! so that dates differ by up to half a byte per such event, and do not depend on events elsewhere.
 //!
 //! Units: bytes, bytes/s.
 
-use sim_core::{CannotStart, DiskId, Io, Span};
+use sim_core::{DiskId, Io, Span, StartError};
 
 use super::{FlowModel, Place};
 use platform::Platform;
@@ -31,9 +32,9 @@ impl FlowModel {
         (disk, operation): (DiskId, Io),
         bytes: f64,
         priority: f64,
-    ) -> Result<Span, CannotStart> {
+    ) -> Result<Span, StartError> {
         let Some(figures) = self.platform.disk(disk) else {
-            return Err(CannotStart(format!(
+            return Err(StartError(format!(
                 "disk number {} of a platform with {} disks",
                 disk.0,
                 self.platform.disk_count()

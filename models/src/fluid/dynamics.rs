@@ -1,45 +1,50 @@
 //! What changes on a platform while it runs: bandwidths, latencies, speeds, and what is off.
 //!
-//! - A new **bandwidth** counts at once, for the link and for all limits and penalties that it enters. (With
-//!   `compat = "simgrid-4.1"` a transfer keeps the limit `min B_i` from its start.)
-//! - A new **latency** moves the penalty and the window of the transfers that run. A latency already being paid is not changed.
-//! - A new **speed** is a part of the speed of the host; it counts at once for all that it computes. So does a new power state.
-//! - A link or host that goes **off** fails everything on it at that instant; what starts over it later fails at once. For a
-//!   link that includes its use on the way back, if the model has any.
+//! - A new **bandwidth** counts at once, for the link and for all limits and penalties that it
+//!   enters. (With `compat = "simgrid-4.1"` a transfer keeps the limit `min B_i` from its start.)
+//! - A new **latency** moves the penalty and the window of the transfers that run. A latency
+//!   already being paid is not changed.
+//! - A new **speed** is a part of the speed of the host; it counts at once for all that it
+//!   computes. So does a new power state.
+//! - A link or host that goes **off** fails everything on it at that instant; what starts over it
+//!   later fails at once. For a link that includes its use on the way back, if the model has any.
 //!
-//! A speed or a bandwidth of 0 stops progress without failing anything; inside it is a very small part of the one in the
-//! platform file, so that what is left is not lost.
+//! A speed or a bandwidth of 0 stops progress without failing anything; inside it is a very small
+//! part of the one in the platform file, so that what is left is not lost.
 //!
-//! At one date, changes come before ends: what would end at the very moment at which its link goes off fails.
+//! At one date, changes come before ends: what would end at the very moment at which its link goes
+//! off fails.
 //!
-//! Cost: a change looks at all transfers in progress, and at the routes of those; nothing is kept for links that never
-//! change.
+//! Cost: a change looks at all transfers in progress, and at the routes of those; nothing is kept
+//! for links that never change.
 //!
-//! *Not modelled*: routing around a link that is off; and, whatever the `compat`, that a new latency lets the transfers that
-//! are paying the old one begin early, in which `SimGrid` disagrees with itself (its lazy and its full updates differ).
+//! *Not modelled*: routing around a link that is off; and, whatever the `compat`, that a new
+//! latency lets the transfers that are paying the old one begin early, in which `SimGrid` disagrees
+//! with itself (its lazy and its full updates differ).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use sim_core::{HostId, LinkState, Span, Time};
 
-use super::timetable::{Due, Timetable};
+use super::timetable::{DueEvent, ProfileSchedule};
 use super::{FlowModel, Phase, Place};
 use platform::profile::{Change, Profile, Target};
 use platform::{Hop, LinkId, Platform, Route};
 
-/// The part of its bandwidth or speed that something that stands still has; in a power state without speed, its flop/s.
+/// The part of its bandwidth or speed that something that stands still has; in a power state
+/// without speed, its flop/s.
 const STANDSTILL: f64 = 1e-30;
 /// From here on, in bytes/s, a bandwidth is larger than that part of any other.
 const STANDSTILL_BELOW: f64 = 1e-9;
 
 /// The present state of what differs from the platform file, and what is to come.
 #[derive(Default, Debug)]
-pub(super) struct Dynamics {
+pub(super) struct DynamicState {
     /// Directions of links that have changed.
-    links: BTreeMap<LinkId, LinkNow>,
-    hosts: BTreeMap<HostId, HostNow>,
-    pub(super) timetable: Timetable,
+    links: BTreeMap<LinkId, CurrentLink>,
+    hosts: BTreeMap<HostId, CurrentHost>,
+    pub(super) timetable: ProfileSchedule,
     /// Activities that have failed and are not yet reported.
     pub(super) failed: Vec<u32>,
     /// Hosts that went on or off and are not yet reported.
@@ -47,7 +52,7 @@ pub(super) struct Dynamics {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct LinkNow {
+struct CurrentLink {
     bandwidth: Option<f64>,
     /// The present latency less the one in the file, in seconds.
     latency_change: f64,
@@ -55,7 +60,7 @@ struct LinkNow {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct HostNow {
+struct CurrentHost {
     scale: f64,
     on: bool,
     /// The power state that it was set to, and the speed that goes with it.
@@ -69,7 +74,7 @@ const fn both(link: LinkId) -> Range<u32> {
     first..first + 2
 }
 
-impl Dynamics {
+impl DynamicState {
     pub(super) fn bandwidth(&self, hop: &Hop) -> f64 {
         let now = self.links.get(&hop.link);
         now.and_then(|link| link.bandwidth).unwrap_or(hop.bandwidth)
@@ -85,7 +90,7 @@ impl Dynamics {
         (way.latency_s + change).max(0.0)
     }
 
-    pub(super) fn is_way_on(&self, way: &Route) -> bool {
+    pub(super) fn is_route_up(&self, way: &Route) -> bool {
         let is_on = |hop: &Hop| self.links.get(&hop.link).is_none_or(|link| link.on);
         self.links.is_empty() || way.hops.iter().all(is_on)
     }
@@ -94,7 +99,8 @@ impl Dynamics {
         self.hosts.get(&host).is_none_or(|host| host.on)
     }
 
-    /// The speed of a core of a host, for sharing: above 0 also in a power state in which it stands still.
+    /// The speed of a core of a host, for sharing: above 0 also in a power state in which it stands
+    /// still.
     pub(super) fn speed(&self, platform: &Platform, host: HostId) -> f64 {
         match self.exact_speed(platform, host) {
             0.0 => STANDSTILL,
@@ -127,23 +133,23 @@ impl Dynamics {
 
     /// Whether a link or a host has no bandwidth or speed at present.
     pub(super) fn stands_still(&self, platform: &Platform) -> bool {
-        let slow = |link: &LinkNow| link.bandwidth.is_some_and(|now| now < STANDSTILL_BELOW);
-        let still = |host: &HostNow| host.scale <= STANDSTILL || host.state_speed == Some(0.0);
+        let slow = |link: &CurrentLink| link.bandwidth.is_some_and(|now| now < STANDSTILL_BELOW);
+        let still = |host: &CurrentHost| host.scale <= STANDSTILL || host.state_speed == Some(0.0);
         self.links.values().any(slow)
             || self.hosts.values().any(still)
             || platform.has_stopped_host()
     }
 
-    fn link(&mut self, link: u32) -> &mut LinkNow {
-        self.links.entry(LinkId(link)).or_insert(LinkNow {
+    fn link(&mut self, link: u32) -> &mut CurrentLink {
+        self.links.entry(LinkId(link)).or_insert(CurrentLink {
             bandwidth: None,
             latency_change: 0.0,
             on: true,
         })
     }
 
-    fn host(&mut self, host: u32) -> &mut HostNow {
-        let same = HostNow {
+    fn host(&mut self, host: u32) -> &mut CurrentHost {
+        let same = CurrentHost {
             scale: 1.0,
             on: true,
             pstate: None,
@@ -154,7 +160,8 @@ impl Dynamics {
 }
 
 impl FlowModel {
-    /// Lets something change in time; profiles with the same date happen in the order in which they were added.
+    /// Lets something change in time; profiles with the same date happen in the order in which they
+    /// were added.
     pub fn add_profile(&mut self, profile: Profile) {
         self.dynamics.timetable.add(profile);
     }
@@ -188,7 +195,7 @@ impl FlowModel {
 
     #[inline(never)]
     fn play_due(&mut self, now: Time) {
-        while let Some(Due {
+        while let Some(DueEvent {
             target,
             count,
             value,
@@ -243,7 +250,7 @@ impl FlowModel {
 
     /// The transfers in progress that cross any of these links, on their way or on the way back.
     fn transfers_over(&mut self, links: &Range<u32>) -> Vec<u32> {
-        let way_back = self.model_kind.uses_way_back();
+        let way_back = self.model_kind.uses_reverse_route();
         let mut found = Vec::new();
         for (activity, slot) in self.activities.0.iter().zip(0..) {
             let Place::Transfer(from, to) = activity.place else {
@@ -271,29 +278,29 @@ impl FlowModel {
             let Place::Transfer(from, to) = activity.place else {
                 continue;
             };
-            let found = self.model_kind.find_ways(
+            let found = self.model_kind.find_routes(
                 &self.platform,
                 (from, to),
                 &mut self.route,
                 &mut self.way_back,
             );
             if found.is_ok() {
-                activity.weigh(
+                activity.update_weight(
                     &self.model_kind,
                     &self.dynamics,
                     &self.route,
                     &self.way_back,
                 );
-                self.renew(slot, now);
+                self.update_share(slot, now);
             }
         }
         for slot in self.tasks_over(links) {
-            self.renew_parallel(slot, now);
+            self.update_parallel_limit(slot, now);
         }
     }
 
     /// Shares with the new weight and limit of an activity.
-    pub(super) fn renew(&mut self, slot: u32, now: Time) {
+    pub(super) fn update_share(&mut self, slot: u32, now: Time) {
         let activity = &mut self.activities.0[slot as usize];
         let penalty = match (&self.contention, activity.between) {
             (Some(contention), Some((from, to))) => contention.penalty(from, to),
@@ -338,11 +345,11 @@ impl FlowModel {
             if runs && hosts.contains(&host.0) {
                 let speed = self.dynamics.speed(&self.platform, host);
                 activity.limit = speed * f64::from(activity.threads);
-                self.renew(slot, now);
+                self.update_share(slot, now);
             }
         }
         for slot in self.tasks_on(&hosts) {
-            self.renew_parallel(slot, now);
+            self.update_parallel_limit(slot, now);
         }
     }
 

@@ -63,7 +63,7 @@ impl ModelKind {
     }
 
     /// Fills in the way of a transfer and, if its acknowledgements count, the way back.
-    pub(super) fn find_ways(
+    pub(super) fn find_routes(
         &self,
         platform: &Platform,
         (from, to): (HostId, HostId),
@@ -72,14 +72,14 @@ impl ModelKind {
     ) -> Result<(), platform::NoRoute> {
         platform.route_into(from, to, way)?;
         way_back.clear();
-        if self.uses_way_back() {
+        if self.uses_reverse_route() {
             platform.route_into(to, from, way_back)?;
         }
         Ok(())
     }
 
     /// Returns true if a transfer uses the links of the way back.
-    pub(super) fn uses_way_back(&self) -> bool {
+    pub(super) fn uses_reverse_route(&self) -> bool {
         matches!(self, Self::Fluid { parameters, .. } if parameters.crosstraffic > 0.0)
     }
 
@@ -95,7 +95,7 @@ impl ModelKind {
     }
 
     /// Activities this near to the current date, in seconds, end with it.
-    pub(super) const fn together_s(&self) -> f64 {
+    pub(super) const fn time_tolerance_s(&self) -> f64 {
         if self.is_compat() {
             TOGETHER_SIMGRID_S
         } else {

@@ -26,10 +26,10 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use sim_core::{CannotStart, ParallelWork, Span, Time};
+use sim_core::{ParallelWork, Span, StartError, Time};
 
-use super::dynamics::Dynamics;
-use super::wifi::{self, Decaying};
+use super::dynamics::DynamicState;
+use super::wifi::{self, WifiDecay};
 use super::{FlowModel, ModelKind, Phase, Place};
 use platform::Route;
 use platform::{Hop, LinkId, NoRoute, Platform};
@@ -61,16 +61,16 @@ struct Demand {
 }
 
 /// Adds up what a task needs.
-struct Survey<'a> {
+struct DemandBuilder<'a> {
     platform: &'a Platform,
-    dynamics: &'a Dynamics,
-    decaying: &'a Decaying,
+    dynamics: &'a DynamicState,
+    decaying: &'a WifiDecay,
     uses: Vec<Use>,
     fatpipes: Vec<Use>,
     limit: f64,
 }
 
-impl Survey<'_> {
+impl DemandBuilder<'_> {
     fn compute(&mut self, work: &ParallelWork) {
         for (host, flops) in work.flops() {
             let speed = self.dynamics.speed(self.platform, host);
@@ -173,10 +173,10 @@ impl FlowModel {
         &mut self,
         slot: u32,
         work: &Rc<ParallelWork>,
-    ) -> Result<Span, CannotStart> {
+    ) -> Result<Span, StartError> {
         let demand = self
             .demand(work)
-            .map_err(|error| CannotStart(error.to_string()))?;
+            .map_err(|error| StartError(error.to_string()))?;
         for entry in &demand.uses {
             self.solver
                 .cross(slot, entry.number, entry.capacity, entry.amount);
@@ -200,7 +200,7 @@ impl FlowModel {
     }
 
     fn demand(&mut self, work: &ParallelWork) -> Result<Demand, NoRoute> {
-        let mut survey = Survey {
+        let mut survey = DemandBuilder {
             platform: &self.platform,
             dynamics: &self.dynamics,
             decaying: &self.decaying,
@@ -222,7 +222,7 @@ impl FlowModel {
     }
 
     /// Finds the limit of a task anew, after a host or a link of it has changed.
-    pub(super) fn renew_parallel(&mut self, slot: u32, now: Time) {
+    pub(super) fn update_parallel_limit(&mut self, slot: u32, now: Time) {
         let Some(work) = self.parallel.get(&slot).map(|task| Rc::clone(&task.work)) else {
             return;
         };
@@ -233,11 +233,11 @@ impl FlowModel {
         if let Some(task) = self.parallel.get_mut(&slot) {
             task.uses = demand.uses;
         }
-        self.renew(slot, now);
+        self.update_share(slot, now);
     }
 
     /// Finds the weights of all tasks, if shares are about to change.
-    pub(super) fn weigh_tasks(&mut self, now: Time) {
+    pub(super) fn update_task_weights(&mut self, now: Time) {
         if self.parallel.is_empty() || !self.solver.is_changed() {
             return;
         }
@@ -294,7 +294,7 @@ impl FlowModel {
             && (matches!(self.model_kind, ModelKind::FixedDuration(_))
                 || transfers.all(|(from, to, _)| {
                     let known = self.platform.route_into(from, to, &mut self.route).is_ok();
-                    known && self.dynamics.is_way_on(&self.route)
+                    known && self.dynamics.is_route_up(&self.route)
                 }))
     }
 }

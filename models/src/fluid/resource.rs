@@ -1,9 +1,10 @@
-//! What the kernel asks of the model: activities that start, stop and end, and the date of the next end.
+//! What the kernel asks of the model: activities that start, stop and end, and the date of the next
+//! end.
 //!
 //! *Not decided here*: how the work is shared, and what an activity costs.
 
 use sim_core::{
-    ActivityId, CannotStart, Change, Control, End, HostId, LinkState, PowerStates, Resource, Span,
+    ActivityId, Change, Control, End, HostId, LinkState, PowerStates, Resource, Span, StartError,
     Time, Work,
 };
 
@@ -63,12 +64,16 @@ impl FlowModel {
     /// Returns the span within which ends are one.
     #[inline]
     fn together(&self, now: Time) -> Span {
-        Span::from_secs(self.model_kind.together_s().max(TOGETHER_ULP * now.ulp()))
+        Span::from_secs(
+            self.model_kind
+                .time_tolerance_s()
+                .max(TOGETHER_ULP * now.ulp()),
+        )
     }
 }
 
 impl Resource for FlowModel {
-    fn start(&mut self, id: ActivityId, work: &Work, now: Time) -> Result<(), CannotStart> {
+    fn start(&mut self, id: ActivityId, work: &Work, now: Time) -> Result<(), StartError> {
         // Nobody may have asked for the changes of links and speeds while nothing ran.
         self.play(now);
         let latency = match self.prepare(id, work) {
@@ -128,7 +133,7 @@ impl Resource for FlowModel {
             (Change::Priority(_), Place::Transfer(..) | Place::Parallel)
             | (Change::Bound(_), Place::Io(_) | Place::Parallel) => return,
         }
-        self.renew(id.slot, now);
+        self.update_share(id.slot, now);
     }
 
     fn remaining(&mut self, id: ActivityId, now: Time) -> f64 {
@@ -145,7 +150,7 @@ impl Resource for FlowModel {
     #[inline]
     fn next_date(&mut self, now: Time) -> Option<Time> {
         self.decay(now);
-        self.weigh_tasks(now);
+        self.update_task_weights(now);
         self.solver.solve(now.as_secs());
         if !self.dynamics.failed.is_empty() {
             return Some(now);
@@ -190,12 +195,12 @@ impl Resource for FlowModel {
         self.model_kind.is_compat()
     }
 
-    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), CannotStart> {
+    fn switch_host(&mut self, host: HostId, on: bool, now: Time) -> Result<(), StartError> {
         self.change(profile::Change::Host(host, on), now);
         Ok(())
     }
 
-    fn control(&mut self, control: Control, now: Time) -> Result<(), CannotStart> {
+    fn control(&mut self, control: Control, now: Time) -> Result<(), StartError> {
         control::apply(self, control, now)
     }
 

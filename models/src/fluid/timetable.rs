@@ -18,7 +18,7 @@ use super::drawn::Twister;
 
 /// All profiles, and the date of the next event of each.
 #[derive(Default, Debug)]
-pub(super) struct Timetable {
+pub(super) struct ProfileSchedule {
     running: Vec<Running>,
     /// Of the profiles that switch hosts: date and number.
     hosts: BTreeSet<(Time, usize)>,
@@ -33,7 +33,7 @@ const ROUND_MIN_S: f64 = 1e-9;
 
 /// An event that is due.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Due {
+pub(super) struct DueEvent {
     pub(super) target: Target,
     /// The number of things in a row that change.
     pub(super) count: u32,
@@ -113,7 +113,7 @@ impl Running {
     }
 }
 
-impl Timetable {
+impl ProfileSchedule {
     /// Returns true if there are no profiles.
     #[inline]
     pub(super) const fn is_empty(&self) -> bool {
@@ -172,7 +172,7 @@ impl Timetable {
     }
 
     /// Takes the first event up to the date `now`.
-    pub(super) fn pop(&mut self, now: Time) -> Option<Due> {
+    pub(super) fn pop(&mut self, now: Time) -> Option<DueEvent> {
         let (hosts, others) = (self.hosts.first(), self.others.first());
         let first = hosts.into_iter().chain(others).min().copied()?;
         let (date, number) = first;
@@ -185,7 +185,7 @@ impl Timetable {
         let events = Arc::clone(&running.profile.events);
         let (_, value) = events[running.next];
         running.step(now, &mut self.twister);
-        let due = Due {
+        let due = DueEvent {
             target: running.profile.target,
             count: running.profile.count,
             value,
@@ -201,8 +201,8 @@ mod tests {
     use platform::profile::{Drawn, Law};
     use sim_core::HostId;
 
-    fn table(target: Target, events: &[(f64, f64)], period_s: Option<f64>) -> Timetable {
-        let mut table = Timetable::default();
+    fn table(target: Target, events: &[(f64, f64)], period_s: Option<f64>) -> ProfileSchedule {
+        let mut table = ProfileSchedule::default();
         table.add(Profile {
             target,
             count: 1,
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn drawn_rounds_take_time_and_are_counted() {
         let drawn = |law, repeats| {
-            let mut table = Timetable::default();
+            let mut table = ProfileSchedule::default();
             table.add(Profile {
                 target: Target::Host(HostId(0)),
                 count: 1,
@@ -243,7 +243,7 @@ mod tests {
             });
             table
         };
-        let count = |table: &mut Timetable, seconds| {
+        let count = |table: &mut ProfileSchedule, seconds| {
             let now = Time::from_secs(seconds);
             std::iter::from_fn(|| table.pop(now)).count()
         };
@@ -252,7 +252,7 @@ mod tests {
         assert!((99..=101).contains(&count(&mut table, 99.5e-9)));
         let mut table = drawn(Law::Constant(2.0), true);
         assert_eq!(count(&mut table, 7.0), 3);
-        let gone = |table: &Timetable, since| {
+        let gone = |table: &ProfileSchedule, since| {
             table.only_repeats(Time::from_secs(since), Time::from_secs(7.0))
         };
         assert!(gone(&table, 3.0) && !gone(&table, 5.0));

@@ -16,7 +16,7 @@ const PAIRS_PER_HOST: usize = 4;
 
 /// The table.
 #[derive(Debug)]
-pub(super) struct Ways {
+pub(super) struct RouteCache {
     pairs: Vec<Way>,
     /// One less than the number of places, which is a power of two.
     mask: usize,
@@ -45,7 +45,7 @@ pub(super) struct Way {
 /// The era of a place in which there is nothing.
 const NEVER: u32 = 0;
 
-impl Ways {
+impl RouteCache {
     pub(super) fn new(hosts: u32) -> Self {
         let places = (PAIRS_PER_HOST * hosts as usize).next_power_of_two();
         Self {
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_pair_is_found_until_it_is_displaced_or_a_link_changes() {
-        let mut ways = Ways::new(2);
+        let mut ways = RouteCache::new(2);
         let pair = |n: u32| (HostId(n), HostId(n + 1));
         assert!(ways.place_of(HostId(0), HostId(0)).is_none());
         for n in 0..100 {

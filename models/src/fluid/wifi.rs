@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 
 use sim_core::Time;
 
-use super::{Dynamics, FlowModel, ModelKind, Phase};
+use super::{DynamicState, FlowModel, ModelKind, Phase};
 use platform::{Hop, LinkId, Platform, Route};
 
 /// Stations up to which there is no decay.
@@ -43,14 +43,14 @@ fn part(stations: u32) -> f64 {
 
 /// The air of the zones with decay.
 #[derive(Default, Debug)]
-pub(super) struct Decaying {
+pub(super) struct WifiDecay {
     /// The present part of each.
     parts: Vec<(LinkId, f64)>,
     /// What transfers have on the air, by slot: once for each station.
     stations: BTreeMap<u32, Vec<LinkId>>,
 }
 
-impl Decaying {
+impl WifiDecay {
     pub(super) fn new(platform: &Platform) -> Self {
         let decaying = platform.airs().filter(|air| air.decay);
         Self {
@@ -81,7 +81,7 @@ impl Decaying {
 }
 
 /// The capacity that a transfer shares at a hop, and what it takes of it per byte/s.
-pub(super) fn capacity(hop: &Hop, dynamics: &Dynamics, decaying: &Decaying) -> (f64, f64) {
+pub(super) fn capacity(hop: &Hop, dynamics: &DynamicState, decaying: &WifiDecay) -> (f64, f64) {
     let bandwidth = dynamics.bandwidth(hop);
     if !hop.air {
         return (bandwidth, 1.0);
@@ -92,7 +92,7 @@ pub(super) fn capacity(hop: &Hop, dynamics: &Dynamics, decaying: &Decaying) -> (
 
 impl ModelKind {
     /// What a hop adds to a penalty by round-trip time, in seconds.
-    pub(super) fn slowness(&self, hop: &Hop, dynamics: &Dynamics, weight_s: f64) -> f64 {
+    pub(super) fn slowness(&self, hop: &Hop, dynamics: &DynamicState, weight_s: f64) -> f64 {
         match (hop.air, self.is_compat()) {
             (false, _) => weight_s / dynamics.bandwidth(hop),
             (true, false) => 0.0,

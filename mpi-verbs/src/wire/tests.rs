@@ -14,32 +14,32 @@ fn envelope() -> impl Strategy<Value = Envelope> {
     })
 }
 
-fn header() -> impl Strategy<Value = Header> {
+fn header() -> impl Strategy<Value = PacketHeader> {
     let numbers = any::<(u32, u32, u64, u64, bool)>();
     (0..13, envelope(), numbers).prop_map(
         |(kind, envelope, (send, receive, offset, length, detached))| match kind {
-            0 => Header::Eager { envelope },
-            1 => Header::Rts {
+            0 => PacketHeader::Eager { envelope },
+            1 => PacketHeader::Rts {
                 envelope,
                 length,
                 send,
                 detached,
             },
-            2 => Header::Detached { envelope },
-            3 => Header::Cts { send, receive },
-            4 => Header::Data { receive },
-            5 => Header::EagerFirst { envelope, length },
-            6 => Header::EagerNext { offset },
-            7 => Header::DataPart {
+            2 => PacketHeader::Detached { envelope },
+            3 => PacketHeader::Cts { send, receive },
+            4 => PacketHeader::Data { receive },
+            5 => PacketHeader::EagerFirst { envelope, length },
+            6 => PacketHeader::EagerNext { offset },
+            7 => PacketHeader::DataPart {
                 receive,
                 offset,
                 length,
             },
-            8 => Header::Credits,
-            9 => Header::Synchronous { envelope, send },
-            10 => Header::Ack { send },
-            11 => Header::CancelRequest { envelope, send },
-            _ => Header::CancelResponse { send },
+            8 => PacketHeader::Credits,
+            9 => PacketHeader::Synchronous { envelope, send },
+            10 => PacketHeader::Ack { send },
+            11 => PacketHeader::CancelRequest { envelope, send },
+            _ => PacketHeader::CancelResponse { send },
         },
     )
 }
@@ -54,23 +54,23 @@ fn returned() -> impl Strategy<Value = Returned> {
 }
 
 /// Extensions that are valid with a header.
-fn annex_for(header: &Header, (address, key, says): (u64, u32, bool)) -> RdmaExtension {
+fn annex_for(header: &PacketHeader, (address, key, says): (u64, u32, bool)) -> RdmaExtension {
     let memory = Some(Memory { address, key });
     match header {
-        Header::Rts { .. } => RdmaExtension {
+        PacketHeader::Rts { .. } => RdmaExtension {
             memory,
             phantom: says,
             elsewhere: false,
         },
-        Header::Cts { .. } if says => RdmaExtension {
+        PacketHeader::Cts { .. } if says => RdmaExtension {
             elsewhere: true,
             ..RdmaExtension::default()
         },
-        Header::Cts { .. } => RdmaExtension {
+        PacketHeader::Cts { .. } => RdmaExtension {
             memory,
             ..RdmaExtension::default()
         },
-        Header::Data { .. } => RdmaExtension {
+        PacketHeader::Data { .. } => RdmaExtension {
             elsewhere: says,
             ..RdmaExtension::default()
         },
@@ -140,34 +140,34 @@ const ENVELOPE_OF_A_MESSAGE: Envelope = Envelope {
 };
 
 /// A header of each kind, with large numbers.
-fn headers() -> Vec<Header> {
+fn headers() -> Vec<PacketHeader> {
     let envelope = ENVELOPE_OF_A_MESSAGE;
     let (length, offset) = (u64::MAX, u64::MAX - 1);
     let (send, receive) = (u32::MAX, u32::MAX - 1);
     let detached = true;
     vec![
-        Header::Eager { envelope },
-        Header::Rts {
+        PacketHeader::Eager { envelope },
+        PacketHeader::Rts {
             envelope,
             length,
             send,
             detached,
         },
-        Header::Detached { envelope },
-        Header::Cts { send, receive },
-        Header::Data { receive },
-        Header::EagerFirst { envelope, length },
-        Header::EagerNext { offset },
-        Header::DataPart {
+        PacketHeader::Detached { envelope },
+        PacketHeader::Cts { send, receive },
+        PacketHeader::Data { receive },
+        PacketHeader::EagerFirst { envelope, length },
+        PacketHeader::EagerNext { offset },
+        PacketHeader::DataPart {
             receive,
             offset,
             length,
         },
-        Header::Credits,
-        Header::Synchronous { envelope, send },
-        Header::Ack { send },
-        Header::CancelRequest { envelope, send },
-        Header::CancelResponse { send },
+        PacketHeader::Credits,
+        PacketHeader::Synchronous { envelope, send },
+        PacketHeader::Ack { send },
+        PacketHeader::CancelRequest { envelope, send },
+        PacketHeader::CancelResponse { send },
     ]
 }
 
@@ -178,7 +178,7 @@ fn packets() -> Vec<Packet> {
         messages: 3,
         bytes: u64::MAX,
     };
-    let packet = |(header, returned): (Header, Option<Returned>)| Packet {
+    let packet = |(header, returned): (PacketHeader, Option<Returned>)| Packet {
         header,
         payload: Buffer::from(vec![7; 5]),
         notify: None,
@@ -202,7 +202,7 @@ fn every_kind_of_packet_is_read_as_it_was_written() {
             annex: RdmaExtension::default(),
         };
         assert_eq!(frame, expected);
-        let control = header.is_control() && !matches!(header, Header::Detached { .. });
+        let control = header.is_control() && !matches!(header, PacketHeader::Detached { .. });
         assert_eq!(payload, if control { 0 } else { 5 }, "{header:?}");
         assert_eq!(length, head.bytes().len());
         for cut in 0..length {
@@ -218,7 +218,7 @@ fn every_kind_of_packet_is_read_as_it_was_written() {
 #[test]
 fn the_layout_is_fixed() {
     let packet = Packet {
-        header: Header::Synchronous {
+        header: PacketHeader::Synchronous {
             envelope: ENVELOPE_OF_A_MESSAGE,
             send: 0x0102_0304,
         },
@@ -269,7 +269,7 @@ fn what_nobody_writes_is_refused() {
     assert_eq!(decode(&messages), Err(FrameError::Flags(HAS_RETURNED)));
     let acknowledgement = packets()
         .into_iter()
-        .find(|packet| matches!(packet.header, Header::Ack { .. }));
+        .find(|packet| matches!(packet.header, PacketHeader::Ack { .. }));
     let mut bytes = encode(&acknowledgement.unwrap()).bytes().to_vec();
     bytes[8] = 1;
     assert_eq!(decode(&bytes), Err(FrameError::Length(1)));

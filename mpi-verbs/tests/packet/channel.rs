@@ -22,7 +22,7 @@ use mpi::{Buffer, Channel, Level};
 
 /// First message of a side of a connection. The bytes are an endpoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Introduction {
+pub enum EndpointExchange {
     /// May I connect?
     Ask(Vec<u8>),
     /// Yes.
@@ -53,10 +53,10 @@ pub trait World {
     fn park(&self, waker: &Waker, interest: Interest);
 
     /// Brings an introduction to a peer, by any way.
-    fn introduce(&self, peer: u32, introduction: Introduction);
+    fn introduce(&self, peer: u32, introduction: EndpointExchange);
 
     /// The next introduction that has come, and from whom.
-    fn introduced(&self) -> Option<(u32, Introduction)>;
+    fn introduced(&self) -> Option<(u32, EndpointExchange)>;
 
     /// The next rank of which is known by other means that it is lost. An adapter notices only that
     /// of a rank to which something is on the way.
@@ -93,7 +93,7 @@ struct Ends {
 }
 
 /// A rank's channel over an adapter. A connection has the number of its peer.
-pub struct PacketChannel<W> {
+pub struct VerbsChannel<W> {
     world: Rc<W>,
     settings: Settings,
     device: RefCell<Device>,
@@ -104,7 +104,7 @@ pub struct PacketChannel<W> {
     ends: RefCell<Ends>,
 }
 
-impl<W: World> PacketChannel<W> {
+impl<W: World> VerbsChannel<W> {
     /// The channel of a rank; the message layer's parameters are `settings` with [what the channel
     /// needs](Options::settings).
     ///
@@ -157,23 +157,23 @@ impl<W: World> PacketChannel<W> {
         match endpoint {
             Ok(bytes) => self
                 .world
-                .introduce(peer, Introduction::Ask(bytes.to_vec())),
+                .introduce(peer, EndpointExchange::Ask(bytes.to_vec())),
             Err(error) => self.lose(peer, Failure::Adapter, &error.to_string()),
         }
     }
 
-    fn meet(&self, peer: u32, introduction: Introduction) {
+    fn meet(&self, peer: u32, introduction: EndpointExchange) {
         let mut device = self.device.borrow_mut();
         let done = match introduction {
             // Both have asked, and the other side will answer.
-            Introduction::Ask(_) if device.has(peer) && self.world.rank() > peer => return,
-            Introduction::Ask(bytes) => device.endpoint(peer, peer).and_then(|own| {
+            EndpointExchange::Ask(_) if device.has(peer) && self.world.rank() > peer => return,
+            EndpointExchange::Ask(bytes) => device.endpoint(peer, peer).and_then(|own| {
                 device.connect(peer, &bytes, false)?;
                 self.world
-                    .introduce(peer, Introduction::Answer(own.to_vec()));
+                    .introduce(peer, EndpointExchange::Answer(own.to_vec()));
                 Ok(())
             }),
-            Introduction::Answer(bytes) => device.connect(peer, &bytes, true),
+            EndpointExchange::Answer(bytes) => device.connect(peer, &bytes, true),
         };
         drop(device);
         if let Err(error) = done {
@@ -210,7 +210,7 @@ impl<W: World> PacketChannel<W> {
     }
 }
 
-impl<W> fmt::Debug for PacketChannel<W> {
+impl<W> fmt::Debug for VerbsChannel<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PacketChannel")
             .field("device", &self.device)
@@ -219,7 +219,7 @@ impl<W> fmt::Debug for PacketChannel<W> {
     }
 }
 
-impl<W: World> Channel for PacketChannel<W> {
+impl<W: World> Channel for VerbsChannel<W> {
     fn rank(&self) -> u32 {
         self.world.rank()
     }
@@ -295,7 +295,7 @@ impl<W: World> Channel for PacketChannel<W> {
     }
 }
 
-impl<W: World> RankHost for PacketChannel<W> {
+impl<W: World> RankHost for VerbsChannel<W> {
     fn now(&self) -> f64 {
         self.world.now()
     }
@@ -325,7 +325,7 @@ impl<W: World> RankHost for PacketChannel<W> {
     }
 }
 
-impl<W: World> RemoteMemory for PacketChannel<W> {
+impl<W: World> RemoteMemory for VerbsChannel<W> {
     fn offer(&self, peer: u32, send: Token, message: &Buffer) {
         if peer != self.world.rank() {
             self.device.borrow_mut().offer(peer, send, message);
@@ -339,7 +339,7 @@ impl<W: World> RemoteMemory for PacketChannel<W> {
     }
 }
 
-impl<W: World> ConnectionLifecycle for PacketChannel<W> {
+impl<W: World> ConnectionLifecycle for VerbsChannel<W> {
     fn close(&self) -> bool {
         let (mut device, mut ends) = (self.device.borrow_mut(), self.ends.borrow_mut());
         let links = device.links();
@@ -354,4 +354,4 @@ impl<W: World> ConnectionLifecycle for PacketChannel<W> {
     }
 }
 
-impl<W: World> ExplorationHooks for PacketChannel<W> {}
+impl<W: World> ExplorationHooks for VerbsChannel<W> {}

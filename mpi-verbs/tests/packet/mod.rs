@@ -18,7 +18,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use channel::{Introduction, PacketChannel, World};
+use channel::{EndpointExchange, VerbsChannel, World};
 use mpi::channel::{Interest, Token};
 use mpi::{Comm, Level, Process, Result, Settings};
 use mpi_verbs::Options;
@@ -31,8 +31,8 @@ use testing::adapter::{Abilities, Adapter, Network};
 struct Shared {
     now: f64,
     /// From, to.
-    introductions: Vec<(u32, u32, Introduction)>,
-    inboxes: Vec<VecDeque<(u32, Introduction)>>,
+    introductions: Vec<(u32, u32, EndpointExchange)>,
+    inboxes: Vec<VecDeque<(u32, EndpointExchange)>>,
     timers: Vec<(f64, u32, Token)>,
     elapsed: Vec<VecDeque<Token>>,
     lost: Vec<VecDeque<u32>>,
@@ -74,12 +74,12 @@ impl World for Place {
 
     fn park(&self, _: &Waker, _: Interest) {}
 
-    fn introduce(&self, peer: u32, introduction: Introduction) {
+    fn introduce(&self, peer: u32, introduction: EndpointExchange) {
         let mut shared = self.shared.borrow_mut();
         shared.introductions.push((self.rank, peer, introduction));
     }
 
-    fn introduced(&self) -> Option<(u32, Introduction)> {
+    fn introduced(&self) -> Option<(u32, EndpointExchange)> {
         self.shared.borrow_mut().inboxes[self.rank as usize].pop_front()
     }
 
@@ -272,7 +272,7 @@ impl Ranks {
             });
             let verbs = Rc::new(adapters[rank as usize].clone());
             let (settings, options) = (self.settings.clone(), self.options.clone());
-            let channel = PacketChannel::new(verbs, world, settings, options).unwrap();
+            let channel = VerbsChannel::new(verbs, world, settings, options).unwrap();
             let process = Process::new(Box::new(channel));
             let body = program(process.world());
             let life: Body = Box::pin(async move {

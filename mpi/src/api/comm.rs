@@ -18,7 +18,7 @@ use std::task::{Context, Poll};
 use crate::api::group::Members;
 use crate::channel::{Channel, Interest, Level, Token};
 use crate::exploration;
-use crate::protocol::engine::{Engine, SendCall};
+use crate::protocol::engine::{ProtocolEngine, SendCall};
 use crate::protocol::process::{Call, Process, Question};
 use crate::protocol::waiting::Waits;
 use crate::{
@@ -235,7 +235,7 @@ impl Comm {
         let (Ok(envelope), Ok(peer)) = (self.envelope(*tag), self.peer(*destination)) else {
             return false;
         };
-        let send = |engine: &mut Engine, channel: &dyn Channel| {
+        let send = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
             engine.send_at_once(channel, peer, envelope, buffer)
         };
         self.process.with_engine(send)
@@ -251,7 +251,7 @@ impl Comm {
         let mut envelope = self.envelope(tag)?;
         envelope.ready = mode == SendMode::Ready;
         if destination == PROC_NULL {
-            let nothing = |engine: &mut Engine, _: &dyn Channel| {
+            let nothing = |engine: &mut ProtocolEngine, _: &dyn Channel| {
                 engine.finished(Status::PROC_NULL, buffer, location)
             };
             return Ok(self.process.with_engine(nothing));
@@ -265,7 +265,7 @@ impl Comm {
         if mode == SendMode::Buffered {
             return self.start_buffered(buffer, peer, envelope, call);
         }
-        let start = |engine: &mut Engine, channel: &dyn Channel| {
+        let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
             engine.send(channel, peer, envelope, buffer, call)
         };
         Ok(self.process.with_engine(start))
@@ -329,13 +329,13 @@ impl Comm {
         location: &'static Location<'static>,
     ) -> Result<Request> {
         let Some(pattern) = self.pattern_or_null(source, tag)? else {
-            let nothing = |engine: &mut Engine, _: &dyn Channel| {
+            let nothing = |engine: &mut ProtocolEngine, _: &dyn Channel| {
                 engine.finished(Status::PROC_NULL, buffer, location)
             };
             let token = self.process.with_engine(nothing);
             return Ok(Request::new(self, token));
         };
-        let start = |engine: &mut Engine, channel: &dyn Channel| {
+        let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
             engine.receive_and(channel, pattern, (buffer, unpacks), location)
         };
         let token = self.process.with_engine(start);
@@ -475,7 +475,7 @@ impl Comm {
                 return Ok(Status::PROC_NULL);
             };
             let mut seen = None;
-            let attempt = move |process: &Process, engine: &mut Engine| {
+            let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
                 seen = seen.or_else(|| engine.probe(&pattern));
                 let status = seen?;
                 // Other messages may arrive before the program goes on.
@@ -506,14 +506,15 @@ impl Comm {
             let Some(pattern) = pattern? else {
                 return Ok(Some(Status::PROC_NULL));
             };
-            let attempt = move |process: &Process, engine: &mut Engine| match engine.probe(&pattern)
+            let attempt = move |process: &Process, engine: &mut ProtocolEngine| match engine
+                .probe(&pattern)
             {
                 Some(status) => {
-                    process.said_yes();
+                    process.record_success();
                     Some(Some(status))
                 }
                 None => process
-                    .may_say_no(engine.changes(), Question::Probe(pattern))
+                    .may_answer_false(engine.changes(), Question::Probe(pattern))
                     .then_some(None),
             };
             let found = Call::new(&self.process, location, Waits::Iprobe(pattern), attempt).await;
@@ -560,7 +561,7 @@ impl Comm {
         location: &'static Location<'static>,
         start: impl FnOnce(&Process, Token),
     ) {
-        self.process.catch_up(name, location).await;
+        self.process.wait_until_idle(name, location).await;
         let token = self
             .process
             .with_engine(|engine, _| engine.elapse(location));
@@ -639,7 +640,7 @@ impl Future for Send<'_> {
             return Poll::Ready(Err(Error::Request));
         };
         let waits = Waits::Operation(token);
-        let over = |engine: &mut Engine, channel: &dyn Channel| {
+        let over = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
             let is_over = engine.is_done(token) && !engine.holds(channel, once(token));
             is_over.then(|| engine.take(token).0.map(drop))
         };
@@ -651,7 +652,7 @@ impl Future for Send<'_> {
         if result.is_ready() {
             this.token = None;
         }
-        result.map_err(|error| this.comm.members.told_error(error))
+        result.map_err(|error| this.comm.members.translate_error(error))
     }
 }
 
@@ -688,19 +689,20 @@ impl Future for Recv<'_> {
             Err(error) => return Poll::Ready(Err(error)),
         };
         let (process, location) = (&this.comm.process, this.location);
-        let over = |engine: &mut Engine, channel: &dyn Channel, token: Token| {
+        let over = |engine: &mut ProtocolEngine, channel: &dyn Channel, token: Token| {
             let is_over = engine.is_done(token) && !engine.pay(channel, token);
             is_over.then(|| engine.take(token))
         };
         let done = match this.token {
             Some(token) => {
-                let over =
-                    |engine: &mut Engine, channel: &dyn Channel| over(engine, channel, token);
+                let over = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
+                    over(engine, channel, token)
+                };
                 process.poll_until(context, Waits::Operation(token), location, over)
             }
             None => {
                 let buffer = std::mem::replace(this.buffer, Buffer::phantom(0));
-                let begin = |engine: &mut Engine, channel: &dyn Channel| {
+                let begin = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
                     engine.receive(channel, pattern, buffer, location)
                 };
                 let (token, done) = process.begin_and_poll(context, location, begin, over);
@@ -713,7 +715,7 @@ impl Future for Recv<'_> {
             // A second poll after the end would be a new receive; futures must not be polled again.
             this.pattern = Err(Error::Request);
             *this.buffer = buffer;
-            this.comm.members.told_result(result)
+            this.comm.members.translate_result(result)
         })
     }
 }

@@ -177,7 +177,7 @@ impl Error {
             Self::Connection {
                 why: Failure::Transport(status),
                 ..
-            } if !status.tells_of_silence() => ErrorClass::Other,
+            } if !status.indicates_lost_peer() => ErrorClass::Other,
             Self::Connection { .. } => ErrorClass::ProcFailed,
             Self::BufferFull { .. } | Self::BufferAttached { .. } | Self::View { .. } => {
                 ErrorClass::Buffer

@@ -12,13 +12,13 @@
 use std::panic::Location;
 
 use crate::channel::Channel;
-use crate::protocol::engine::{Engine, Onward};
+use crate::protocol::engine::{ForwardTarget, ProtocolEngine};
 use crate::{Buffer, Comm, PROC_NULL, Request, Result, Source, Tag};
 
 /// In which memory the parts of a forwarded message wait until they leave. The buffer of the call
 /// has the message in the end in any case.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Placement {
+pub enum ForwardBuffering {
     /// In the buffer of the receive, from which they are sent: nothing is copied.
     #[default]
     Receiver,
@@ -32,7 +32,7 @@ pub enum Placement {
     Temporary,
 }
 
-impl Placement {
+impl ForwardBuffering {
     /// Returns true if parts are sent from where they have come to.
     pub(crate) const fn is_direct(self) -> bool {
         matches!(self, Self::Receiver | Self::Segment(_))
@@ -57,7 +57,7 @@ impl Comm {
         buffer: Buffer,
         from: (impl Into<Source>, impl Into<Tag>),
         to: (usize, u32),
-        placement: Placement,
+        placement: ForwardBuffering,
     ) -> Result<Request> {
         let (source, tag, location) = (from.0.into(), from.1.into(), Location::caller());
         let envelope = self.envelope(to.1)?;
@@ -65,12 +65,12 @@ impl Comm {
         let (Some(pattern), true) = (pattern, to.0 != PROC_NULL) else {
             return self.irecv_at(buffer, source, tag, location);
         };
-        let onward = Onward {
+        let onward = ForwardTarget {
             peer: self.peer(to.0)?,
             envelope,
             placement,
         };
-        let start = |engine: &mut Engine, channel: &dyn Channel| {
+        let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| {
             engine.forward(channel, pattern, buffer, onward, location)
         };
         let token = self.process().with_engine(start);

@@ -202,15 +202,15 @@ impl Members {
     }
 
     /// What the result of an operation says in the group.
-    pub(crate) fn told_result(&self, result: Result<Status>) -> Result<Status> {
+    pub(crate) fn translate_result(&self, result: Result<Status>) -> Result<Status> {
         match result {
             Ok(status) => Ok(self.told(status)),
-            Err(error) => Err(self.told_error(error)),
+            Err(error) => Err(self.translate_error(error)),
         }
     }
 
     /// The same error with ranks of the group.
-    pub(crate) fn told_error(&self, error: Error) -> Error {
+    pub(crate) fn translate_error(&self, error: Error) -> Error {
         match error {
             Error::NotReady { source, tag, calls } => Error::NotReady {
                 source: self.source(source),

@@ -6,8 +6,8 @@ use std::future::Future;
 use std::panic::Location;
 
 use crate::channel::Channel;
-use crate::matching::Unexpected;
-use crate::protocol::engine::Engine;
+use crate::matching::UnexpectedMessage;
+use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::process::{Call, Process, Question};
 use crate::protocol::waiting::Waits;
 use crate::{Buffer, Comm, Completion, Pattern, Request, Result, Source, Status, Tag};
@@ -19,7 +19,7 @@ pub struct Message {
     comm: Comm,
     status: Status,
     /// `None` for the null process, and when it has been received.
-    content: Option<Unexpected>,
+    content: Option<UnexpectedMessage>,
 }
 
 impl Message {
@@ -31,7 +31,7 @@ impl Message {
 
     fn start(mut self, buffer: Buffer, location: &'static Location<'static>) -> Request {
         let content = self.content.take();
-        let start = |engine: &mut Engine, channel: &dyn Channel| match content {
+        let start = |engine: &mut ProtocolEngine, channel: &dyn Channel| match content {
             Some(content) => engine.receive_extracted(channel, content, buffer, location),
             None => engine.finished(Status::PROC_NULL, buffer, location),
         };
@@ -74,7 +74,7 @@ impl fmt::Debug for Message {
 }
 
 impl Comm {
-    fn message(&self, content: Option<Unexpected>) -> Message {
+    fn message(&self, content: Option<UnexpectedMessage>) -> Message {
         let status = content.as_ref().map_or(Status::PROC_NULL, |content| {
             self.members().told(content.status())
         });
@@ -88,7 +88,7 @@ impl Comm {
     fn note_source(
         &self,
         pattern: &Pattern,
-        found: &Unexpected,
+        found: &UnexpectedMessage,
         location: &'static Location<'static>,
     ) {
         let source = found.envelope.source as usize;
@@ -111,7 +111,7 @@ impl Comm {
             let Some(pattern) = pattern? else {
                 return Ok(self.message(None));
             };
-            let attempt = move |_: &Process, engine: &mut Engine| engine.extract(&pattern);
+            let attempt = move |_: &Process, engine: &mut ProtocolEngine| engine.extract(&pattern);
             let waits = Waits::Probe(pattern);
             let content = Call::new(self.process(), location, waits, attempt).await;
             self.note_source(&pattern, &content, location);
@@ -136,8 +136,9 @@ impl Comm {
             let Some(pattern) = pattern? else {
                 return Ok(Some(self.message(None)));
             };
-            let attempt =
-                move |process: &Process, engine: &mut Engine| try_extract(process, engine, pattern);
+            let attempt = move |process: &Process, engine: &mut ProtocolEngine| {
+                try_extract(process, engine, pattern)
+            };
             let waits = Waits::Iprobe(pattern);
             let content = Call::new(self.process(), location, waits, attempt).await;
             if let Some(content) = &content {
@@ -150,14 +151,14 @@ impl Comm {
 
 fn try_extract(
     process: &Process,
-    engine: &mut Engine,
+    engine: &mut ProtocolEngine,
     pattern: Pattern,
-) -> Option<Option<Unexpected>> {
+) -> Option<Option<UnexpectedMessage>> {
     if let Some(content) = engine.extract(&pattern) {
-        process.said_yes();
+        process.record_success();
         return Some(Some(content));
     }
     process
-        .may_say_no(engine.changes(), Question::Probe(pattern))
+        .may_answer_false(engine.changes(), Question::Probe(pattern))
         .then_some(None)
 }

@@ -20,7 +20,7 @@ use std::panic::Location;
 
 use crate::channel::{Channel, Token};
 use crate::exploration::choose;
-use crate::protocol::engine::{Engine, SendCall, Status};
+use crate::protocol::engine::{ProtocolEngine, SendCall, Status};
 use crate::protocol::process::{Call, Process};
 use crate::protocol::waiting::Waits;
 use crate::{Buffer, Comm, Envelope, Error, PROC_NULL, Request, Result};
@@ -51,16 +51,16 @@ impl Status {
 
 /// The buffer that a program has attached, and the messages that are in it.
 #[derive(Debug)]
-pub(crate) struct Attached {
+pub(crate) struct AttachedBuffer {
     buffer: Buffer,
     free: u64,
     /// Sends that are not known to be over, and their lengths.
     messages: Vec<(Token, u64)>,
 }
 
-impl Attached {
+impl AttachedBuffer {
     /// Frees the room of messages that have left.
-    pub(crate) fn reap(&mut self, engine: &mut Engine) {
+    pub(crate) fn free_completed(&mut self, engine: &mut ProtocolEngine) {
         let free = &mut self.free;
         self.messages.retain(|&(token, length)| {
             let done = engine.is_done(token);
@@ -94,7 +94,7 @@ impl Comm {
             });
         };
         self.process().with_engine(|engine, channel: &dyn Channel| {
-            attached.reap(engine);
+            attached.free_completed(engine);
             if length > attached.free {
                 return Err(Error::BufferFull {
                     length,
@@ -133,7 +133,7 @@ impl Comm {
             let length = attached.buffer.len();
             return Err(Error::BufferAttached { length });
         }
-        *attached = Some(Box::new(Attached {
+        *attached = Some(Box::new(AttachedBuffer {
             free: buffer.len(),
             buffer,
             messages: Vec::new(),
@@ -149,7 +149,7 @@ impl Comm {
     #[track_caller]
     pub fn buffer_detach(&self) -> impl Future<Output = Result<Buffer>> + '_ {
         let location = Location::caller();
-        let attempt = |process: &Process, engine: &mut Engine| {
+        let attempt = |process: &Process, engine: &mut ProtocolEngine| {
             let mut place = process.attached();
             let Some(attached) = place.as_mut() else {
                 return Some(Err(Error::BufferFull {
@@ -158,7 +158,7 @@ impl Comm {
                     attached: None,
                 }));
             };
-            attached.reap(engine);
+            attached.free_completed(engine);
             if !attached.messages.is_empty() {
                 return None;
             }

@@ -19,7 +19,7 @@ use crate::api::group::Members;
 use crate::api::persistent::Persistent;
 use crate::api::view::Unpack;
 use crate::channel::{Channel, Token};
-use crate::protocol::engine::Engine;
+use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::process::{Process, Question};
 use crate::protocol::waiting::Waits;
 use crate::{Buffer, Comm, Error, Result, Status};
@@ -86,7 +86,7 @@ impl Request {
     /// Takes the completion of an operation that is over and paid.
     pub(crate) fn complete(
         &mut self,
-        engine: &mut Engine,
+        engine: &mut ProtocolEngine,
         channel: &dyn Channel,
     ) -> Option<Result<Completion>> {
         let (result, mut buffer) = engine.take(self.token.take()?);
@@ -99,7 +99,7 @@ impl Request {
         if let Some(persistent) = &mut self.persistent {
             persistent.keep(&buffer);
         }
-        let status = self.members.told_result(result);
+        let status = self.members.translate_result(result);
         Some(status.map(|status| Completion { status, buffer }))
     }
 
@@ -202,7 +202,11 @@ impl Request {
         }
     }
 
-    fn take(&mut self, engine: &mut Engine, channel: &dyn Channel) -> Option<Result<Completion>> {
+    fn take(
+        &mut self,
+        engine: &mut ProtocolEngine,
+        channel: &dyn Channel,
+    ) -> Option<Result<Completion>> {
         let Some(token) = self.token else {
             return Some(Err(Error::Request));
         };
@@ -299,7 +303,7 @@ impl Future for Test<'_> {
                 // It is done, and taking it costs something first.
                 None if engine.is_done(token) => None,
                 None => process
-                    .may_say_no(engine.changes(), Question::Test(token))
+                    .may_answer_false(engine.changes(), Question::Test(token))
                     .then_some(Ok(None)),
             },
         )
@@ -353,12 +357,12 @@ impl Future for WaitAll<'_> {
         process.poll_until(context, Waits::All, this.location, |engine, channel| {
             // Paid one by one, as they come.
             let rest = this.requests[this.over..].iter();
-            if engine.has_debts() {
+            if engine.has_charges() {
                 let mut done = rest
                     .clone()
                     .filter_map(|request| request.token)
                     .filter(|token| engine.is_done(*token));
-                let owing = done.find(|token| engine.owes(*token));
+                let owing = done.find(|token| engine.has_charge(*token));
                 if owing.is_some_and(|token| engine.pay(channel, token)) {
                     return None;
                 }

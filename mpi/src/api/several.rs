@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::channel::{Channel, Token};
-use crate::protocol::engine::Engine;
+use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::process::{Process, Question};
 use crate::protocol::waiting::Waits;
 use crate::{Completion, Error, Request, Result};
@@ -48,7 +48,7 @@ impl<'a, F> Several<'a, F> {
 
 impl<T, F> Future for Several<'_, F>
 where
-    F: FnMut(&mut [Request], &Process, &mut Engine, &dyn Channel) -> Option<T> + Unpin,
+    F: FnMut(&mut [Request], &Process, &mut ProtocolEngine, &dyn Channel) -> Option<T> + Unpin,
 {
     type Output = T;
 
@@ -67,17 +67,17 @@ impl<F> Drop for Several<'_, F> {
     }
 }
 
-fn is_over(request: &Request, engine: &Engine) -> bool {
+fn is_over(request: &Request, engine: &ProtocolEngine) -> bool {
     request.token().is_some_and(|token| engine.is_done(token))
 }
 
 /// Pays for one of the requests that are over; false if all are paid.
-fn pays(requests: &[Request], engine: &mut Engine, channel: &dyn Channel) -> bool {
-    if !engine.has_debts() {
+fn pays(requests: &[Request], engine: &mut ProtocolEngine, channel: &dyn Channel) -> bool {
+    if !engine.has_charges() {
         return false;
     }
     let tokens = requests.iter().filter_map(Request::token);
-    let mut over = tokens.filter(|token| engine.is_done(*token) && engine.owes(*token));
+    let mut over = tokens.filter(|token| engine.is_done(*token) && engine.has_charge(*token));
     let owing = over.next();
     owing.is_some_and(|token| engine.pay(channel, token))
 }
@@ -85,7 +85,7 @@ fn pays(requests: &[Request], engine: &mut Engine, channel: &dyn Channel) -> boo
 /// Completes all that are over.
 fn complete_some(
     requests: &mut [Request],
-    engine: &mut Engine,
+    engine: &mut ProtocolEngine,
     channel: &dyn Channel,
 ) -> Completed {
     let mut done = Vec::new();
@@ -102,7 +102,12 @@ fn complete_some(
 }
 
 /// Returns true if the answer to a test may be no.
-fn says_no(name: &'static str, requests: &[Request], process: &Process, engine: &Engine) -> bool {
+fn may_answer_false(
+    name: &'static str,
+    requests: &[Request],
+    process: &Process,
+    engine: &ProtocolEngine,
+) -> bool {
     let mut tokens = requests.iter().filter_map(Request::token).peekable();
     if tokens.peek().is_none() {
         return true;
@@ -113,7 +118,7 @@ fn says_no(name: &'static str, requests: &[Request], process: &Process, engine: 
         (number.rotate_left(23) ^ u64::from(token)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     };
     let all = Question::Several(name, tokens.fold(0, mix));
-    process.may_say_no(engine.changes(), all)
+    process.may_answer_false(engine.changes(), all)
 }
 
 /// Waits until at least one request is over and completes all that are: `MPI_Waitsome`. Their
@@ -122,19 +127,21 @@ fn says_no(name: &'static str, requests: &[Request], process: &Process, engine: 
 pub fn waitsome(requests: &mut [Request]) -> impl Future<Output = Option<Completed>> + '_ {
     let location = Location::caller();
     let mut looked = None;
-    let attempt =
-        move |requests: &mut [Request], _: &Process, engine: &mut Engine, channel: &dyn Channel| {
-            // Nothing to look for before another operation has ended.
-            if looked == Some(engine.ended()) {
-                return None;
-            }
-            if pays(requests, engine, channel) {
-                return None;
-            }
-            looked = Some(engine.ended());
-            let done = complete_some(requests, engine, channel);
-            (!done.is_empty()).then_some(done)
-        };
+    let attempt = move |requests: &mut [Request],
+                        _: &Process,
+                        engine: &mut ProtocolEngine,
+                        channel: &dyn Channel| {
+        // Nothing to look for before another operation has ended.
+        if looked == Some(engine.ended()) {
+            return None;
+        }
+        if pays(requests, engine, channel) {
+            return None;
+        }
+        looked = Some(engine.ended());
+        let done = complete_some(requests, engine, channel);
+        (!done.is_empty()).then_some(done)
+    };
     let waiting = Several::new(requests, Waits::Several("waitsome"), location, attempt);
     async move {
         match waiting {
@@ -154,13 +161,14 @@ pub fn testsome(requests: &mut [Request]) -> impl Future<Output = Result<Complet
     let location = Location::caller();
     let attempt = |requests: &mut [Request],
                    process: &Process,
-                   engine: &mut Engine,
+                   engine: &mut ProtocolEngine,
                    channel: &dyn Channel| {
         if pays(requests, engine, channel) {
             return None;
         }
         let done = complete_some(requests, engine, channel);
-        (!done.is_empty() || says_no("testsome", requests, process, engine)).then_some(done)
+        (!done.is_empty() || may_answer_false("testsome", requests, process, engine))
+            .then_some(done)
     };
     let waiting = Several::new(requests, Waits::Tests("testsome"), location, attempt);
     async move { Ok(waiting.ok_or(Error::Request)?.await) }
@@ -179,11 +187,11 @@ pub fn testany(
     let mut chosen = None;
     let attempt = move |requests: &mut [Request],
                         process: &Process,
-                        engine: &mut Engine,
+                        engine: &mut ProtocolEngine,
                         channel: &dyn Channel| {
         chosen = chosen.or_else(|| requests.iter().position(|request| is_over(request, engine)));
         let Some(position) = chosen else {
-            return says_no("testany", requests, process, engine).then_some(Ok(None));
+            return may_answer_false("testany", requests, process, engine).then_some(Ok(None));
         };
         if pays(&requests[position..=position], engine, channel) {
             return None;
@@ -209,11 +217,11 @@ pub fn testall(
     let count = requests.len();
     let attempt = |requests: &mut [Request],
                    process: &Process,
-                   engine: &mut Engine,
+                   engine: &mut ProtocolEngine,
                    channel: &dyn Channel| {
         let open = |request: &Request| request.is_active() && !is_over(request, engine);
         if requests.iter().any(open) {
-            return says_no("testall", requests, process, engine).then_some(Ok(None));
+            return may_answer_false("testall", requests, process, engine).then_some(Ok(None));
         }
         if pays(requests, engine, channel) {
             return None;

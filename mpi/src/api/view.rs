@@ -15,7 +15,7 @@ use std::future::Future;
 use std::panic::Location;
 
 use crate::channel::Channel;
-use crate::protocol::engine::Engine;
+use crate::protocol::engine::ProtocolEngine;
 use crate::{Buffer, Comm, Datatype, Request, Result, SendMode, Source, Status, Tag};
 
 /// Where a message goes that has been received in one piece.
@@ -32,7 +32,7 @@ impl Unpack {
         mut self,
         packed: &Buffer,
         status: Status,
-        engine: &mut Engine,
+        engine: &mut ProtocolEngine,
         channel: &dyn Channel,
     ) -> Result<Buffer> {
         if !status.cancelled {
@@ -57,7 +57,8 @@ impl Comm {
 
     fn pack(&self, buffer: &Buffer, datatype: &Datatype, count: u64) -> Result<Buffer> {
         let packed = datatype.pack(count, buffer)?;
-        let copy = |engine: &mut Engine, channel: &dyn Channel| engine.copy(channel, packed.len());
+        let copy =
+            |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, packed.len());
         self.process().with_engine(copy);
         Ok(packed)
     }
@@ -78,7 +79,7 @@ impl Comm {
         let location = Location::caller();
         let (buffer, datatype) = (buffer.clone(), datatype.clone());
         async move {
-            self.process().catch_up("send", location).await;
+            self.process().wait_until_idle("send", location).await;
             let packed = self.pack(&buffer, &datatype, count)?;
             drop(buffer);
             let mode = SendMode::Standard;
@@ -109,9 +110,10 @@ impl Comm {
             let done = request.wait_in("recv", location).await?;
             let length = done.status.length;
             datatype.unpack_some(count, &done.buffer, length, buffer)?;
-            let copy = |engine: &mut Engine, channel: &dyn Channel| engine.copy(channel, length);
+            let copy =
+                |engine: &mut ProtocolEngine, channel: &dyn Channel| engine.copy(channel, length);
             self.process().with_engine(copy);
-            self.process().catch_up("recv", location).await;
+            self.process().wait_until_idle("recv", location).await;
             Ok(done.status)
         }
     }

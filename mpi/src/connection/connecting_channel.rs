@@ -34,7 +34,7 @@ pub use statistics::ConnectionStatistics;
 
 use self::sockets::{Done, Sockets};
 use crate::Envelope;
-use crate::channel::{Channel, Event, Header, Interest, Level, Packet, Settings, Token};
+use crate::channel::{Channel, Event, Interest, Level, Packet, PacketHeader, Settings, Token};
 use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::connection::{Connector, Failure, Group, Output, Peer, Settings as ConnectorSettings};
 use crate::exploration::CausalityHooks;
@@ -87,7 +87,7 @@ impl Connections {
 impl Connections {
     /// The same where no time passes: nothing takes any, and no connection has been idle for long.
     #[must_use]
-    pub const fn timeless(&self) -> Self {
+    pub const fn without_time(&self) -> Self {
         Self {
             idle_close: None,
             connect_time: 0.0,
@@ -111,7 +111,7 @@ const IDLE: Token = Token::MAX - 1;
 /// A channel on which ranks get connected.
 pub(crate) struct Connected {
     inner: Box<dyn Channel>,
-    driver: RefCell<Driver>,
+    driver: RefCell<ConnectionDriver>,
 }
 
 /// A place for things that are known by their number.
@@ -123,7 +123,7 @@ struct Parked<T> {
 
 /// The connections of a rank and what waits for them.
 #[derive(Debug)]
-struct Driver {
+struct ConnectionDriver {
     connector: Connector,
     sockets: Sockets,
     /// Packets that have not been written, by their numbers.
@@ -196,7 +196,7 @@ pub(crate) fn connect(channel: Box<dyn Channel>) -> Box<dyn Channel> {
     let group = Group::of_ranks("world", channel.size());
     let mut connector = Connector::new(group, channel.rank(), connections.connector);
     let listener = connector.listen();
-    let driver = Driver {
+    let driver = ConnectionDriver {
         connector,
         sockets: Sockets::new(listener),
         outgoing: Parked::new(),
@@ -224,7 +224,7 @@ fn connections(channel: &dyn Channel) -> &Connections {
         .expect("there is such a channel only where connections are made")
 }
 
-impl Driver {
+impl ConnectionDriver {
     /// A packet of the message layer for another rank.
     fn send(&mut self, channel: &dyn Channel, peer: u32, packet: Packet) {
         let now = channel.now();
@@ -243,7 +243,10 @@ impl Driver {
             while let Some(output) = self.connector.poll() {
                 self.obey(channel, output);
             }
-            if !self.sockets.pump(&mut self.connector, channel.now()) {
+            if !self
+                .sockets
+                .poll_connector(&mut self.connector, channel.now())
+            {
                 break;
             }
         }
@@ -277,7 +280,7 @@ impl Driver {
                 self.connector.handle(channel.now(), connection, closed);
             }
             Output::Deliver { peer, .. } => {
-                if let Some(packet) = self.sockets.take_arriving() {
+                if let Some(packet) = self.sockets.take_received() {
                     let source = rank_of(peer);
                     self.ready.push_back(Event::Packet { source, packet });
                 }
@@ -321,7 +324,7 @@ impl Driver {
         // Nobody misses what a rank that has ended would have been told.
         let is_missed = !matches!(
             packet.header,
-            Header::Credits | Header::Ack { .. } | Header::CancelResponse { .. }
+            PacketHeader::Credits | PacketHeader::Ack { .. } | PacketHeader::CancelResponse { .. }
         );
         if is_missed {
             self.ready.push_back(Event::Refused { peer, packet, why });
@@ -386,7 +389,7 @@ impl Driver {
                 if let Some(since) = self.idle_timer.take()
                     && !self.finalizes
                 {
-                    self.connector.close_unused(channel.now(), since);
+                    self.connector.close_unreferenced(channel.now(), since);
                     self.go_on(channel);
                 }
             }
@@ -452,13 +455,13 @@ impl Driver {
 /// Returns true if an eager send is over when its packet is posted, without a word from the
 /// channel.
 const fn tells_itself(settings: &Settings, packet: &Packet) -> bool {
-    let eager = matches!(packet.header, Header::Eager { .. });
+    let eager = matches!(packet.header, PacketHeader::Eager { .. });
     eager && !settings.tells_eager_sends && settings.limits.is_none()
 }
 
 impl Connected {
     /// Makes sure that the rank handles what is ready, of which the channel does not know.
-    fn nudge(&self) {
+    fn schedule_wake(&self) {
         let driver = &mut *self.driver.borrow_mut();
         if !driver.ready.is_empty() && !std::mem::replace(&mut driver.nudged, true) {
             self.inner.timer(0.0, NUDGE);
@@ -508,7 +511,7 @@ impl Channel for Connected {
     }
 
     fn park(&self, waker: Option<&Waker>, interest: Interest) {
-        self.nudge();
+        self.schedule_wake();
         self.inner.park(waker, interest);
     }
 

@@ -66,7 +66,7 @@ impl Connector {
         }
     }
 
-    fn is_idle(&self, vc: &super::Vc) -> bool {
+    fn is_idle(&self, vc: &super::VirtualConnection) -> bool {
         let Some(id) = vc.connection else {
             return false;
         };
@@ -83,14 +83,14 @@ impl Connector {
 
     /// Closes all connections that have been idle for so many seconds.
     pub fn close_idle(&mut self, now: f64, seconds: f64) {
-        self.close_unused(now, now - seconds);
+        self.close_unreferenced(now, now - seconds);
     }
 
     /// Closes all idle connections that have not been used since a date, or only then.
-    pub fn close_unused(&mut self, now: f64, since: f64) {
+    pub fn close_unreferenced(&mut self, now: f64, since: f64) {
         self.set_time(now);
-        let before = super::Moment::at(since);
-        let old = |vc: &super::Vc| vc.last_use <= before && self.is_idle(vc);
+        let before = super::LogicalTime::at(since);
+        let old = |vc: &super::VirtualConnection| vc.last_use <= before && self.is_idle(vc);
         let idle = self.vcs.iter().filter(|(_, vc)| old(vc));
         let idle: Vec<Peer> = idle.map(|(&peer, _)| peer).collect();
         self.outputs.counts.idle += idle.len() as u64;
@@ -104,7 +104,9 @@ impl Connector {
     #[must_use]
     pub fn idle_since(&self) -> Option<f64> {
         let idle = self.vcs.values().filter(|vc| self.is_idle(vc));
-        idle.map(|vc| vc.last_use).min().map(super::Moment::seconds)
+        idle.map(|vc| vc.last_use)
+            .min()
+            .map(super::LogicalTime::seconds)
     }
 
     /// A descriptor may be free: whoever waited longest gets it.

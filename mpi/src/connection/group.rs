@@ -2,8 +2,8 @@
 //! of each member.
 //!
 //! The own group's book is filled from the process manager's key-value store. Another group's book
-//! comes as a copy that one of its members ships ([`Group::ship`]), because its store cannot be
-//! asked from here (N-5).
+//! comes as a copy that one of its members ships ([`Group::encode_group`]), because its store
+//! cannot be asked from here (N-5).
 //!
 //! *Not modelled*: the process manager. A card that is not in the book makes a connect fail.
 
@@ -17,7 +17,7 @@ use std::rc::Rc;
 pub struct Group {
     name: Rc<str>,
     size: u32,
-    cards: Cards,
+    cards: AddressBook,
     /// Virtual connections to it that communicators refer to.
     pub(super) in_use: u32,
     /// Nothing new is opened or accepted.
@@ -26,7 +26,7 @@ pub struct Group {
 
 /// The business cards of a group.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Cards {
+enum AddressBook {
     Book(Rc<BTreeMap<u32, String>>),
     /// Everybody's is its rank.
     Ranks,
@@ -45,7 +45,7 @@ impl Group {
         Self {
             name: name.into(),
             size,
-            cards: Cards::Book(Rc::new(cards.into_iter().collect())),
+            cards: AddressBook::Book(Rc::new(cards.into_iter().collect())),
             in_use: 0,
             finalizing: false,
         }
@@ -54,7 +54,7 @@ impl Group {
     /// A group of `size` processes whose business cards are their ranks: nobody has to keep them.
     pub fn of_ranks(name: &str, size: u32) -> Self {
         Self {
-            cards: Cards::Ranks,
+            cards: AddressBook::Ranks,
             ..Self::new(name, size, [])
         }
     }
@@ -75,14 +75,14 @@ impl Group {
     #[must_use]
     pub fn card(&self, rank: u32) -> Option<Cow<'_, str>> {
         match &self.cards {
-            Cards::Book(book) => book.get(&rank).map(|card| card.as_str().into()),
-            Cards::Ranks => (rank < self.size).then(|| rank.to_string().into()),
+            AddressBook::Book(book) => book.get(&rank).map(|card| card.as_str().into()),
+            AddressBook::Ranks => (rank < self.size).then(|| rank.to_string().into()),
         }
     }
 
     /// What a member of another group needs to know.
     #[must_use]
-    pub fn ship(&self) -> Self {
+    pub fn encode_group(&self) -> Self {
         Self {
             in_use: 0,
             finalizing: false,
@@ -92,6 +92,6 @@ impl Group {
 
     /// The last reference is gone: the book is not needed any more.
     pub(super) fn destroy(&mut self) {
-        self.cards = Cards::Book(Rc::default());
+        self.cards = AddressBook::Book(Rc::default());
     }
 }

@@ -117,7 +117,7 @@ impl Connector {
     }
 
     /// Answers the requests that were kept, if that is possible now.
-    pub(super) fn answer_held(&mut self) {
+    pub(super) fn answer_deferred(&mut self) {
         for id in std::mem::take(&mut self.held) {
             if let Some(peer) = self.connection(id).asking {
                 self.answer(id, peer);

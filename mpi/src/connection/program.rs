@@ -4,14 +4,14 @@ use super::perform::Detail;
 use super::socket::Event;
 use super::virtual_connection::{Event as VcEvent, State};
 use super::{
-    ConnectionId, Connector, Failure, Group, Input, Message, Moment, Output, Peer, Phase, Verdict,
-    socket,
+    ConnectionId, Connector, Failure, Group, Input, LogicalTime, Message, Output, Peer, Phase,
+    Verdict, socket,
 };
 
 impl Connector {
     pub(super) fn set_time(&mut self, now: f64) {
         // Without a limit nobody asks which connection was used last.
-        self.now = Moment::at(now);
+        self.now = LogicalTime::at(now);
     }
 
     /// Begins to listen; the listener is a connection as well.
@@ -64,7 +64,7 @@ impl Connector {
     /// The connection on which a packet to a peer would be written at once, by [`Connector::send`]
     /// and with nothing before it. Who writes it there without asking saves the way through the
     /// machines; the peer counts as used.
-    pub fn written_at_once(&mut self, now: f64, peer: Peer) -> Option<ConnectionId> {
+    pub fn immediate_connection(&mut self, now: f64, peer: Peer) -> Option<ConnectionId> {
         let vc = self.vcs.get_mut(&peer)?;
         let id = vc.connection?;
         let connection = &self.connections[&id];
@@ -75,7 +75,7 @@ impl Connector {
             && connection.writing.is_none()
             && connection.outbox.is_empty();
         if is_free {
-            vc.last_use = Moment::at(now);
+            vc.last_use = LogicalTime::at(now);
         }
         is_free.then_some(id)
     }
@@ -201,7 +201,7 @@ impl Connector {
             }
             _ => self.connection_event(id, event, &detail),
         }
-        self.answer_held();
+        self.answer_deferred();
         self.check_finalized();
     }
 
@@ -259,7 +259,7 @@ impl Connector {
             Some((id, _)) => self.connection_event(id, Event::Eof, &Detail::default()),
             None => self.vc_event(peer, VcEvent::Terminated, Failure::PeerLost),
         }
-        self.answer_held();
+        self.answer_deferred();
         self.check_finalized();
     }
 }

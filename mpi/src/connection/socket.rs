@@ -18,7 +18,7 @@
 //! read and close that it was asked for.
 
 use super::accept::Verdict;
-use crate::protocol::table::{Impossible, Numbered, Table, Transition, index, never, when};
+use crate::protocol::table::{Impossible, Table, TableIndex, Transition, index, never, when};
 
 /// Where a connection is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -149,13 +149,13 @@ pub enum Action {
     Destroy,
 }
 
-impl Numbered for State {
+impl TableIndex for State {
     fn number(self) -> usize {
         self as usize
     }
 }
 
-impl Numbered for Event {
+impl TableIndex for Event {
     fn number(self) -> usize {
         self as usize
     }

@@ -9,7 +9,7 @@
 //! connection and not stored, so the two cannot disagree (N-1).
 
 use super::socket;
-use crate::protocol::table::{Impossible, Numbered, Table, Transition, index, never, when};
+use crate::protocol::table::{Impossible, Table, TableIndex, Transition, index, never, when};
 
 /// Where a virtual connection is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -111,13 +111,13 @@ pub enum Action {
     CountFailed,
 }
 
-impl Numbered for State {
+impl TableIndex for State {
     fn number(self) -> usize {
         self as usize
     }
 }
 
-impl Numbered for Event {
+impl TableIndex for Event {
     fn number(self) -> usize {
         self as usize
     }

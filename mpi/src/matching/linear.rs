@@ -2,24 +2,24 @@
 
 use std::collections::VecDeque;
 
-use super::{Content, Unexpected};
+use super::{UnexpectedContent, UnexpectedMessage};
 use crate::channel::Token;
 use crate::{Envelope, Pattern};
 
 /// The two queues.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Linear {
+pub(super) struct LinearMatching {
     posted: VecDeque<(Pattern, Token)>,
-    unexpected: VecDeque<Unexpected>,
+    unexpected: VecDeque<UnexpectedMessage>,
 }
 
-impl Linear {
+impl LinearMatching {
     /// A message has arrived: the receive that gets it, or the message is kept.
     pub(super) fn arrive(
         &mut self,
         envelope: Envelope,
-        content: Content,
-    ) -> Option<(Token, Content)> {
+        content: UnexpectedContent,
+    ) -> Option<(Token, UnexpectedContent)> {
         let position = self
             .posted
             .iter()
@@ -27,7 +27,7 @@ impl Linear {
         match position.and_then(|position| self.posted.remove(position)) {
             Some((_, receive)) => Some((receive, content)),
             None => {
-                self.unexpected.push_back(Unexpected {
+                self.unexpected.push_back(UnexpectedMessage {
                     envelope,
                     content,
                     arrival: 0,
@@ -38,7 +38,7 @@ impl Linear {
     }
 
     /// A receive is posted: the message that it gets, or the receive is kept.
-    pub(super) fn post(&mut self, pattern: Pattern, receive: Token) -> Option<Unexpected> {
+    pub(super) fn post(&mut self, pattern: Pattern, receive: Token) -> Option<UnexpectedMessage> {
         let found = self
             .position(&pattern)
             .and_then(|position| self.unexpected.remove(position));
@@ -49,7 +49,7 @@ impl Linear {
     }
 
     /// The message that a receive with this pattern would get.
-    pub(super) fn find(&self, pattern: &Pattern) -> Option<&Unexpected> {
+    pub(super) fn find(&self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
         self.position(pattern)
             .map(|position| &self.unexpected[position])
     }
@@ -67,7 +67,7 @@ impl Linear {
     }
 
     /// The messages that nobody has received.
-    pub(super) fn unexpected(&self) -> impl Iterator<Item = &Unexpected> {
+    pub(super) fn unexpected(&self) -> impl Iterator<Item = &UnexpectedMessage> {
         self.unexpected.iter()
     }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::linear::Linear;
+use super::linear::LinearMatching;
 use super::*;
 use crate::Buffer;
 
@@ -15,8 +15,8 @@ fn envelope(source: u32, tag: u32) -> Envelope {
     }
 }
 
-fn eager(length: u64) -> Content {
-    Content::Eager(Buffer::phantom(length))
+fn eager(length: u64) -> UnexpectedContent {
+    UnexpectedContent::Eager(Buffer::phantom(length))
 }
 
 const ANY: Pattern = Pattern {
@@ -84,7 +84,7 @@ fn the_oldest_receive_that_fits() {
             )
             .is_none()
     );
-    let receive = |found: Option<(Token, Content)>| found.map(|(receive, _)| receive);
+    let receive = |found: Option<(Token, UnexpectedContent)>| found.map(|(receive, _)| receive);
     assert_eq!(receive(matching.arrive(envelope(1, 0), eager(0))), Some(2));
     let from_two = Pattern {
         source: Some(2),
@@ -129,7 +129,7 @@ proptest! {
     /// Messages carry their number as length: the same receive gets the same message, step by step.
     #[test]
     fn agrees_with_the_reference(steps in steps()) {
-        let (mut matching, mut linear) = (Matching::default(), Linear::default());
+        let (mut matching, mut linear) = (Matching::default(), LinearMatching::default());
         let mut posted: Vec<(Pattern, Token)> = Vec::new();
         for (number, step) in (0_u32..).zip(steps) {
             match step {
@@ -141,14 +141,14 @@ proptest! {
                 }
                 Step::Post(context, source, tag) => {
                     let pattern = Pattern { context, source, tag };
-                    let length = |message: Unexpected| message.content.length();
+                    let length = |message: UnexpectedMessage| message.content.length();
                     let found = matching.post(pattern, number).map(length);
                     prop_assert_eq!(found, linear.post(pattern, number).map(length));
                     posted.push((pattern, number));
                 }
                 Step::Find(context, source, tag) => {
                     let pattern = Pattern { context, source, tag };
-                    let length = |message: &Unexpected| message.content.length();
+                    let length = |message: &UnexpectedMessage| message.content.length();
                     prop_assert_eq!(matching.find(&pattern).map(length), linear.find(&pattern).map(length));
                 }
                 Step::Withdraw(which) if !posted.is_empty() => {
@@ -157,7 +157,7 @@ proptest! {
                 }
                 Step::Withdraw(_) => {}
             }
-            let left = |queue: &mut dyn Iterator<Item = &Unexpected>| -> Vec<u64> {
+            let left = |queue: &mut dyn Iterator<Item = &UnexpectedMessage>| -> Vec<u64> {
                 queue.map(|message| message.content.length()).collect()
             };
             prop_assert_eq!(left(&mut matching.unexpected()), left(&mut linear.unexpected()));

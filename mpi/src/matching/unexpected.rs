@@ -9,14 +9,14 @@ use crate::{Buffer, Envelope, Pattern, Status};
 
 /// A message that no receive has met.
 #[derive(Clone, Debug)]
-pub(crate) struct Unexpected {
+pub(crate) struct UnexpectedMessage {
     pub(crate) envelope: Envelope,
-    pub(crate) content: Content,
+    pub(crate) content: UnexpectedContent,
     /// The step in which it has arrived, if somebody wants to know it.
     pub(crate) arrival: u32,
 }
 
-impl Unexpected {
+impl UnexpectedMessage {
     /// What a probe says about it.
     pub(crate) fn status(&self) -> Status {
         Status {
@@ -30,7 +30,7 @@ impl Unexpected {
 
 /// What there is of a message.
 #[derive(Clone, Debug)]
-pub(crate) enum Content {
+pub(crate) enum UnexpectedContent {
     /// All of it.
     Eager(Buffer),
     /// All of it, but it leaves only now.
@@ -51,7 +51,7 @@ pub(crate) enum Content {
     Unready(Box<Self>),
 }
 
-impl Content {
+impl UnexpectedContent {
     pub(crate) const fn length(&self) -> u64 {
         match self {
             Self::Eager(buffer) | Self::Detached(buffer) => buffer.len(),
@@ -82,7 +82,7 @@ impl Content {
 /// In the order of arrival.
 #[derive(Clone, Debug)]
 pub(super) enum UnexpectedQueue {
-    Few(VecDeque<Unexpected>),
+    Few(VecDeque<UnexpectedMessage>),
     Many(Box<Index>),
 }
 
@@ -104,7 +104,7 @@ pub(super) struct Index {
 #[derive(Clone, Debug)]
 struct Node {
     /// None if the node is free.
-    message: Option<Unexpected>,
+    message: Option<UnexpectedMessage>,
     /// Which of two arrived first.
     number: u64,
     links: [Link; 4],
@@ -118,7 +118,7 @@ struct Link {
 }
 
 impl UnexpectedQueue {
-    pub(super) fn push(&mut self, message: Unexpected) {
+    pub(super) fn push(&mut self, message: UnexpectedMessage) {
         match self {
             Self::Few(few) if few.len() < FEW_MAX => few.push_back(message),
             Self::Few(few) => {
@@ -134,10 +134,10 @@ impl UnexpectedQueue {
     }
 
     /// Takes the oldest message that a pattern accepts.
-    pub(super) fn take(&mut self, pattern: &Pattern) -> Option<Unexpected> {
+    pub(super) fn take(&mut self, pattern: &Pattern) -> Option<UnexpectedMessage> {
         match self {
             Self::Few(few) => {
-                let accepts = |message: &Unexpected| pattern.accepts(&message.envelope);
+                let accepts = |message: &UnexpectedMessage| pattern.accepts(&message.envelope);
                 let position = few.iter().position(accepts)?;
                 few.remove(position)
             }
@@ -154,8 +154,12 @@ impl UnexpectedQueue {
 
     /// Takes the message out of which the sender waits under this token; linear in the number of
     /// messages with this very envelope.
-    pub(super) fn withdraw(&mut self, envelope: &Envelope, send: Token) -> Option<Unexpected> {
-        let is_it = |message: &Unexpected| {
+    pub(super) fn withdraw(
+        &mut self,
+        envelope: &Envelope,
+        send: Token,
+    ) -> Option<UnexpectedMessage> {
+        let is_it = |message: &UnexpectedMessage| {
             message.envelope == *envelope && message.content.waiting_send() == Some(send)
         };
         match self {
@@ -183,7 +187,7 @@ impl UnexpectedQueue {
     }
 
     /// The oldest message that a pattern accepts.
-    pub(super) fn find(&self, pattern: &Pattern) -> Option<&Unexpected> {
+    pub(super) fn find(&self, pattern: &Pattern) -> Option<&UnexpectedMessage> {
         match self {
             Self::Few(few) => few
                 .iter()
@@ -193,7 +197,7 @@ impl UnexpectedQueue {
     }
 
     /// All messages, in the order of arrival.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Unexpected> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &UnexpectedMessage> {
         let mut nodes: Vec<&Node> = Vec::new();
         let few = match self {
             Self::Few(few) => Some(few),
@@ -213,7 +217,7 @@ impl Index {
         self.lists.get(Key::of(pattern)).map(|ends| ends.first)
     }
 
-    fn push(&mut self, message: Unexpected) {
+    fn push(&mut self, message: UnexpectedMessage) {
         let keys = Key::all(&message.envelope);
         self.numbers += 1;
         let link = Link {
@@ -241,7 +245,7 @@ impl Index {
         }
     }
 
-    fn unlink(&mut self, at: u32) -> Unexpected {
+    fn unlink(&mut self, at: u32) -> UnexpectedMessage {
         let node = &mut self.nodes[at as usize];
         let (message, links) = (node.message.take(), node.links);
         let message = message.expect("only what is there is taken");

@@ -3,7 +3,7 @@
 
 /// What is wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Defect {
+pub(crate) enum ProtocolDefect {
     /// A connection that waits for a packet buffer is not told of a free one.
     NoWakeOnBuffers,
     /// A connection that waits for credits is not told of new ones.
@@ -28,22 +28,22 @@ pub(crate) enum Defect {
 
 /// The defect of a rank.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Defects {
+pub(crate) struct ProtocolDefects {
     #[cfg(test)]
-    pub(crate) one: Option<Defect>,
+    pub(crate) one: Option<ProtocolDefect>,
 }
 
-impl Defects {
+impl ProtocolDefects {
     /// Returns true if it has this one.
     #[cfg(test)]
-    pub(crate) fn has(self, defect: Defect) -> bool {
+    pub(crate) fn has(self, defect: ProtocolDefect) -> bool {
         self.one == Some(defect)
     }
 
     /// Returns true if it has this one.
     #[cfg(not(test))]
     #[expect(clippy::unused_self, reason = "in tests it is used")]
-    pub(crate) const fn has(self, _: Defect) -> bool {
+    pub(crate) const fn has(self, _: ProtocolDefect) -> bool {
         false
     }
 }

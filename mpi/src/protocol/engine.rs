@@ -27,12 +27,12 @@ mod turns;
 
 use std::panic::Location;
 
-use crate::channel::{Channel, Event, Header, Packet, Token};
-use crate::matching::{Content, Matching, Unexpected};
-use crate::protocol::defect::Defects;
+use crate::channel::{Channel, Event, Packet, PacketHeader, Token};
+use crate::matching::{Matching, UnexpectedContent, UnexpectedMessage};
+use crate::protocol::defect::ProtocolDefects;
 use crate::protocol::flow_control::{FlowControl, Slot};
 use crate::{Buffer, Envelope, Error, Pattern};
-pub(crate) use forwarding::Onward;
+pub(crate) use forwarding::ForwardTarget;
 use forwarding::{Forwards, Role};
 use provenance::Provenance;
 
@@ -76,7 +76,7 @@ pub(crate) enum State {
     AwaitPost {
         pattern: Pattern,
         buffer: Buffer,
-        message: Option<Box<Unexpected>>,
+        message: Option<Box<UnexpectedMessage>>,
     },
     /// The RTS has left; the message waits for the CTS.
     AwaitCts {
@@ -158,7 +158,7 @@ pub(crate) type Place = &'static Location<'static>;
 
 /// The protocol state of one rank.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Engine {
+pub(crate) struct ProtocolEngine {
     matching: Matching,
     operations: Vec<Operation>,
     free: Option<Token>,
@@ -186,7 +186,7 @@ pub(crate) struct Engine {
     lost: Option<Box<connected::Lost>>,
     /// The messages that are being forwarded.
     forwards: Option<Box<Forwards>>,
-    defects: Defects,
+    defects: ProtocolDefects,
     rare: Option<Box<Rare>>,
 }
 
@@ -206,7 +206,7 @@ struct Rare {
     /// number.
     forgotten: Option<(Place, u64)>,
     /// Messages that a matched probe had taken and that nobody received.
-    returned: Vec<Unexpected>,
+    returned: Vec<UnexpectedMessage>,
     /// Where a model checker wants to know it: which arrivals ended operations.
     provenance: Option<Box<Provenance>>,
 }
@@ -227,7 +227,7 @@ const NOTHING: Status = Status {
     cancelled: false,
 };
 
-impl Engine {
+impl ProtocolEngine {
     /// The number of events handled so far.
     pub(crate) const fn events(&self) -> u64 {
         self.events
@@ -457,42 +457,48 @@ impl Engine {
             header, payload, ..
         } = packet;
         match header {
-            Header::Eager { envelope } if !is_limited => {
-                self.match_arrival(channel, envelope, Content::Eager(payload));
+            PacketHeader::Eager { envelope } if !is_limited => {
+                self.match_arrival(channel, envelope, UnexpectedContent::Eager(payload));
             }
-            Header::Synchronous { envelope, send } if !is_limited => {
-                let message = Box::new(Content::Eager(payload));
-                self.match_arrival(channel, envelope, Content::Synchronous { send, message });
+            PacketHeader::Synchronous { envelope, send } if !is_limited => {
+                let message = Box::new(UnexpectedContent::Eager(payload));
+                self.match_arrival(
+                    channel,
+                    envelope,
+                    UnexpectedContent::Synchronous { send, message },
+                );
             }
-            Header::Eager { envelope } => {
+            PacketHeader::Eager { envelope } => {
                 self.handle_first(channel, envelope, (payload.len(), None), payload);
             }
-            Header::Synchronous { envelope, send } => {
+            PacketHeader::Synchronous { envelope, send } => {
                 self.handle_first(channel, envelope, (payload.len(), Some(send)), payload);
             }
-            Header::EagerFirst { envelope, length } => {
+            PacketHeader::EagerFirst { envelope, length } => {
                 self.handle_first(channel, envelope, (length, None), payload);
             }
-            Header::EagerNext { offset } => self.handle_next(channel, source, offset, &payload),
-            Header::Detached { envelope } => {
-                self.match_arrival(channel, envelope, Content::Detached(payload));
+            PacketHeader::EagerNext { offset } => {
+                self.handle_next(channel, source, offset, &payload);
             }
-            Header::Rts { .. } => self.handle_rts(channel, source, &header),
-            Header::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
-            Header::Data { receive } => self.handle_data(channel, receive, &payload),
-            Header::DataPart {
+            PacketHeader::Detached { envelope } => {
+                self.match_arrival(channel, envelope, UnexpectedContent::Detached(payload));
+            }
+            PacketHeader::Rts { .. } => self.handle_rts(channel, source, &header),
+            PacketHeader::Cts { send, receive } => self.handle_cts(channel, source, send, receive),
+            PacketHeader::Data { receive } => self.handle_data(channel, receive, &payload),
+            PacketHeader::DataPart {
                 receive, offset, ..
             } => self.handle_part(channel, receive, offset, &payload),
-            Header::Ack { send } => self.handle_ack(send),
-            Header::CancelRequest { envelope, send } => {
+            PacketHeader::Ack { send } => self.handle_ack(send),
+            PacketHeader::CancelRequest { envelope, send } => {
                 let is_found = self.handle_cancel_request(channel, envelope, send);
                 if is_limited {
                     self.note_found(channel, source, is_found);
                 }
             }
-            Header::CancelResponse { send } => self.handle_cancel_response(send),
-            Header::Credits => {}
-            Header::Socket { .. } => unreachable!("the layer below answers"),
+            PacketHeader::CancelResponse { send } => self.handle_cancel_response(send),
+            PacketHeader::Credits => {}
+            PacketHeader::Socket { .. } => unreachable!("the layer below answers"),
         }
         if is_limited {
             self.answer_packet(channel, source);
@@ -501,15 +507,20 @@ impl Engine {
 
     /// A message has arrived, or its announcement: it meets a receive, or is kept.
     #[inline]
-    fn match_arrival(&mut self, channel: &dyn Channel, envelope: Envelope, content: Content) {
+    fn match_arrival(
+        &mut self,
+        channel: &dyn Channel,
+        envelope: Envelope,
+        content: UnexpectedContent,
+    ) {
         if let Some((receive, content)) = self.arrive(channel, envelope, content) {
             self.matched(channel, receive, envelope, content);
         }
     }
 
     /// A message has been announced.
-    fn handle_rts(&mut self, channel: &dyn Channel, source: u32, header: &Header) {
-        let &Header::Rts {
+    fn handle_rts(&mut self, channel: &dyn Channel, source: u32, header: &PacketHeader) {
+        let &PacketHeader::Rts {
             envelope,
             length,
             send,
@@ -518,7 +529,7 @@ impl Engine {
         else {
             unreachable!("only announcements come here");
         };
-        let content = Content::Rts {
+        let content = UnexpectedContent::Rts {
             length,
             send,
             detached,
@@ -537,14 +548,14 @@ impl Engine {
         &mut self,
         channel: &dyn Channel,
         envelope: Envelope,
-        content: Content,
-    ) -> Option<(Token, Content)> {
+        content: UnexpectedContent,
+    ) -> Option<(Token, UnexpectedContent)> {
         if envelope.ready && channel.settings().strict_ready {
             let (receive, content) = self.matching.arrive_ready(envelope, content)?;
             if self.may_meet_ready(channel, receive) {
                 return Some((receive, content));
             }
-            return Some((receive, Content::Unready(Box::new(content))));
+            return Some((receive, UnexpectedContent::Unready(Box::new(content))));
         }
         self.matching.arrive(envelope, content)
     }

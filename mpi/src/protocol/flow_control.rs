@@ -2,8 +2,8 @@
 //! of [`machine`].
 //!
 //! Inputs are what is to be sent ([`FlowControl::send`]), what has left ([`FlowControl::left`]),
-//! and what the peer tells ([`FlowControl::open`]); what is to be done comes back as [`Effect`]s,
-//! in their order. No I/O, no clock: the time is an argument.
+//! and what the peer tells ([`FlowControl::open`]); what is to be done comes back as
+//! [`FlowAction`]s, in their order. No I/O, no clock: the time is an argument.
 //!
 //! A *credit* stands for a packet buffer at the peer. Each packet but a flow-control update takes
 //! one; it comes back when the packet is used up: at once, but for an eager message that waits for
@@ -22,14 +22,14 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) use connection::{Connection, Hold, Kind, OutboundMessage, Slot};
 pub use told::{ConnectionReport, FlowReport};
 
-use crate::channel::{Packet, Posting, Returned, Settings, Token, Variant};
-use crate::protocol::defect::{Defect, Defects};
+use crate::channel::{Packet, PostingCost, Returned, Settings, Token, TransportMode};
+use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::machine;
 use crate::{Buffer, Limits};
 
 /// What the engine has to do.
 #[derive(Clone, Debug)]
-pub(crate) enum Effect {
+pub(crate) enum FlowAction {
     /// Send a packet; if there is a slot, [`FlowControl::left`] wants to know when it has left.
     Post {
         peer: u32,
@@ -71,13 +71,13 @@ pub(crate) struct FlowControl {
     memory: u64,
     memory_peak: u64,
     taken: Taken,
-    pub(crate) defects: Defects,
+    pub(crate) defects: ProtocolDefects,
 }
 
 /// What it takes to post packets, in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Costs {
-    posting: Posting,
+    posting: PostingCost,
     copy_bandwidth: f64,
 }
 
@@ -90,7 +90,7 @@ struct Shared {
     activities: BTreeMap<Token, u32>,
     /// Packets that hold something until they have left.
     under_way: u32,
-    effects: VecDeque<Effect>,
+    effects: VecDeque<FlowAction>,
 }
 
 impl FlowControl {
@@ -98,10 +98,10 @@ impl FlowControl {
     pub(crate) fn of(settings: &Settings) -> Self {
         let limits = settings.limits.as_ref().expect("limits are set");
         let mut flow = match settings.variant {
-            Variant::Packet => Self::new(limits),
+            TransportMode::Packet => Self::new(limits),
             // The stream cuts messages up, holds senders back and keeps what was not read, by
             // itself.
-            Variant::Stream => Self::new(&Limits {
+            TransportMode::Stream => Self::new(&Limits {
                 packet: u64::MAX,
                 credits: None,
                 direct: true,
@@ -123,7 +123,7 @@ impl FlowControl {
         };
         Self {
             costs: Costs {
-                posting: Posting::default(),
+                posting: PostingCost::default(),
                 copy_bandwidth: f64::INFINITY,
             },
             shared: Shared {
@@ -142,7 +142,7 @@ impl FlowControl {
                 receive: vec![0; machine::receive::ROWS.len()],
                 credits: vec![0; machine::credits::ROWS.len()],
             },
-            defects: Defects::default(),
+            defects: ProtocolDefects::default(),
         }
     }
 
@@ -157,7 +157,7 @@ impl FlowControl {
     }
 
     /// The next thing to do.
-    pub(crate) fn effect(&mut self) -> Option<Effect> {
+    pub(crate) fn effect(&mut self) -> Option<FlowAction> {
         self.shared.effects.pop_front()
     }
 
@@ -174,7 +174,7 @@ impl FlowControl {
             connection.answers.push_back(message);
         } else {
             connection.queue.push_back(message);
-            if self.defects.has(Defect::LatestFirst) {
+            if self.defects.has(ProtocolDefect::LatestFirst) {
                 let queue = &mut self.connection(peer, now).queue;
                 queue.rotate_right(1);
             }
@@ -194,7 +194,7 @@ impl FlowControl {
         self.shared.under_way -= 1;
         match slot.hold {
             Hold::Nothing => {}
-            Hold::Pool if self.defects.has(Defect::BufferLost) => {}
+            Hold::Pool if self.defects.has(ProtocolDefect::BufferLost) => {}
             Hold::Pool => self.shared.give_back(1),
             Hold::Reserved => {
                 self.connection(slot.peer, now).reserved += 1;
@@ -204,7 +204,7 @@ impl FlowControl {
         if let Some(operation) = slot.operation {
             self.shared.drop_activity(operation);
         }
-        if !self.defects.has(Defect::NoWakeOnBuffers) {
+        if !self.defects.has(ProtocolDefect::NoWakeOnBuffers) {
             self.serve(now);
         }
     }
@@ -228,7 +228,7 @@ impl FlowControl {
             connection.queue.remove(position);
             return true;
         }
-        if !connection.may_withdraw() || !connection.message.as_ref().is_some_and(is_it) {
+        if !connection.can_cancel() || !connection.message.as_ref().is_some_and(is_it) {
             return false;
         }
         connection.withdrawn = true;
@@ -314,7 +314,7 @@ impl FlowControl {
 
     /// The peer of a connection whose machine waits for what is there.
     #[cfg(test)]
-    pub(crate) fn oversleeps(&self) -> Option<u32> {
+    pub(crate) fn find_missed_wakeup(&self) -> Option<u32> {
         let mut all = self.connections();
         let found = all.find(|connection| {
             let event = connection.observe(&self.limits, &self.costs, self.shared.buffers);
@@ -341,7 +341,7 @@ impl Shared {
             .expect("activities are never below 0 (M-13)");
         if *count == 0 {
             self.activities.remove(&operation);
-            self.effects.push_back(Effect::Finished(operation));
+            self.effects.push_back(FlowAction::Finished(operation));
         }
     }
 }

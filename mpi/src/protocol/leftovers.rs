@@ -1,14 +1,15 @@
 //! What a rank left unfinished when it ended, in words: for warnings.
 //!
-//! One line per kind and, for messages, per sender and tag, so that a thousand forgotten messages are one line.
+//! One line per kind and, for messages, per sender and tag, so that a thousand forgotten messages
+//! are one line.
 
 use std::collections::BTreeMap;
 
 use crate::Envelope;
-use crate::protocol::engine::Engine;
+use crate::protocol::engine::ProtocolEngine;
 
 /// The lines about one rank; `undelivered` are messages that had not even arrived.
-pub(crate) fn of(engine: &Engine, undelivered: &[(Envelope, u64)]) -> Vec<String> {
+pub(crate) fn of(engine: &ProtocolEngine, undelivered: &[(Envelope, u64)]) -> Vec<String> {
     let mut texts: Vec<String> = engine
         .posted()
         .map(|(pattern, at)| {

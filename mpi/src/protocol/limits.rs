@@ -83,7 +83,7 @@ impl Limits {
 
     /// From so many unreported credits on the peer is told without waiting for a packet to it: half
     /// of the window, but never so many that the rest is too few for the peer to go on.
-    pub(crate) fn report_at(&self) -> u32 {
+    pub(crate) fn report_threshold(&self) -> u32 {
         let half = self.window().map_or(u32::MAX, |window| window / 2);
         half.min(self.circulating() + 1 - self.batch_max()).max(1)
     }

@@ -1,14 +1,17 @@
 //! What a call costs the rank that makes it: a time by the size of the message.
 //!
-//! A table has sections; the cost of a message is `time + per_byte × size` of the section with the greatest threshold
-//! strictly below its size, and nothing below the first. The size is that of the payload.
+//! A table has sections; the cost of a message is `time + per_byte × size` of the section with the
+//! greatest threshold strictly below its size, and nothing below the first. The size is that of the
+//! payload.
 //!
 //! * `os` is paid by a blocking send that is eager, before the message leaves;
 //! * `ois` by each send that does not block, before the message leaves;
-//! * `or` by the receiver of an eager message, after it has arrived, in the call that completes the receive.
+//! * `or` by the receiver of an eager message, after it has arrived, in the call that completes the
+//!   receive.
 //!
-//! A call that does not block returns at once, but everything that the rank does later happens after the cost: also the
-//! time that it reads. Costs of one rank are paid one after the other; what arrives meanwhile is not held up.
+//! A call that does not block returns at once, but everything that the rank does later happens
+//! after the cost: also the time that it reads. Costs of one rank are paid one after the other;
+//! what arrives meanwhile is not held up.
 //!
 //! *Not modelled*: that costs slow computations of other ranks on the host.
 //!
@@ -16,9 +19,9 @@
 
 /// A cost by size.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub struct Overhead(Vec<Section>);
+pub struct OverheadTable(Vec<Section>);
 
-/// A section of an [`Overhead`].
+/// A section of an [`OverheadTable`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Section {
     /// The largest size in bytes that is not in the section.
@@ -29,7 +32,7 @@ pub struct Section {
     pub per_byte: f64,
 }
 
-impl Overhead {
+impl OverheadTable {
     /// No cost.
     pub const NONE: Self = Self(Vec::new());
 
@@ -65,9 +68,9 @@ mod tests {
             time,
             per_byte,
         };
-        let cost = Overhead::new(vec![section(10, 1.0, 0.0), section(100, 2.0, 0.5)]);
+        let cost = OverheadTable::new(vec![section(10, 1.0, 0.0), section(100, 2.0, 0.5)]);
         let found = [0, 10, 11, 100, 101, 1000].map(|size| cost.of(size));
         assert_eq!(found, [0.0, 0.0, 1.0, 1.0, 52.5, 502.0]);
-        assert_eq!(Overhead::NONE.of(1 << 40), 0.0);
+        assert_eq!(OverheadTable::NONE.of(1 << 40), 0.0);
     }
 }

@@ -12,12 +12,12 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use crate::api::communicators::Contexts;
-use crate::api::modes::Attached;
+use crate::api::modes::AttachedBuffer;
 use crate::channel::{Channel, Event, Interest, Token};
 use crate::exploration;
 use crate::exploration::{CausalityHooks, choose};
-use crate::matching::Unexpected;
-use crate::protocol::engine::Engine;
+use crate::matching::UnexpectedMessage;
+use crate::protocol::engine::ProtocolEngine;
 use crate::protocol::waiting::{Blocked, Waiting, Waits};
 use crate::{Comm, Pattern};
 
@@ -51,14 +51,14 @@ pub(crate) enum Question {
 #[derive(Default)]
 struct Rare {
     failures: Failures,
-    attached: Option<Box<Attached>>,
+    attached: Option<Box<AttachedBuffer>>,
     contexts: Contexts,
 }
 
 /// One rank of a running program.
 pub struct Process {
     channel: Box<dyn Channel>,
-    engine: RefCell<Engine>,
+    engine: RefCell<ProtocolEngine>,
     blocked: RefCell<Blocked>,
     rare: RefCell<Option<Box<Rare>>>,
 }
@@ -68,9 +68,9 @@ impl Process {
     #[must_use]
     pub fn new(channel: Box<dyn Channel>) -> Rc<Self> {
         let channel = crate::connection::connecting_channel::connect(channel);
-        let mut engine = Engine::default();
+        let mut engine = ProtocolEngine::default();
         if exploration::is_explored(&*channel) {
-            engine.trace_causes();
+            engine.enable_causality();
         }
         Rc::new(Self {
             channel,
@@ -104,12 +104,12 @@ impl Process {
     }
 
     /// The buffer of buffered sends.
-    pub(crate) fn attached(&self) -> RefMut<'_, Option<Box<Attached>>> {
+    pub(crate) fn attached(&self) -> RefMut<'_, Option<Box<AttachedBuffer>>> {
         RefMut::map(self.rare(), |rare| &mut rare.attached)
     }
 
     /// A matched message that nobody received.
-    pub(crate) fn give_back(&self, message: Unexpected) {
+    pub(crate) fn give_back(&self, message: UnexpectedMessage) {
         choose(&*self.channel);
         self.engine.borrow_mut().give_back(message);
     }
@@ -119,7 +119,10 @@ impl Process {
     }
 
     /// Calls `f` with the protocol state, after all events so far.
-    pub(crate) fn with_engine<T>(&self, f: impl FnOnce(&mut Engine, &dyn Channel) -> T) -> T {
+    pub(crate) fn with_engine<T>(
+        &self,
+        f: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> T,
+    ) -> T {
         let engine = &mut *self.engine.borrow_mut();
         self.handle_events(engine);
         f(engine, &*self.channel)
@@ -127,7 +130,7 @@ impl Process {
 
     /// Handles all events so far; whether a timer or a computation was over.
     #[inline]
-    fn handle_events(&self, engine: &mut Engine) -> bool {
+    fn handle_events(&self, engine: &mut ProtocolEngine) -> bool {
         if engine.is_plain() && self.channel.is_quiet() {
             return false;
         }
@@ -135,7 +138,7 @@ impl Process {
     }
 
     #[inline(never)]
-    fn handle_some_events(&self, engine: &mut Engine) -> bool {
+    fn handle_some_events(&self, engine: &mut ProtocolEngine) -> bool {
         let mut elapsed = false;
         while let Some(event) = self.channel.poll_event() {
             elapsed |= matches!(event, Event::Elapsed(_));
@@ -170,7 +173,8 @@ impl Process {
         self.release(token);
     }
 
-    /// [`Engine::cancel_receive`], and leaves events alone: what has not been handled is not lost.
+    /// [`ProtocolEngine::cancel_receive`], and leaves events alone: what has not been handled is
+    /// not lost.
     pub(crate) fn cancel_receive(&self, token: Token) -> crate::Buffer {
         choose(&*self.channel);
         self.engine.borrow_mut().cancel_receive(token)
@@ -182,7 +186,7 @@ impl Process {
         context: &Context<'_>,
         waits: Waits,
         location: &'static Location<'static>,
-        attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
+        attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let engine = &mut *self.engine.borrow_mut();
         self.handle_events(engine);
@@ -195,8 +199,8 @@ impl Process {
         &self,
         context: &Context<'_>,
         location: &'static Location<'static>,
-        begin: impl FnOnce(&mut Engine, &dyn Channel) -> Token,
-        attempt: impl FnOnce(&mut Engine, &dyn Channel, Token) -> Option<T>,
+        begin: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Token,
+        attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel, Token) -> Option<T>,
     ) -> (Token, Poll<T>) {
         let engine = &mut *self.engine.borrow_mut();
         self.handle_events(engine);
@@ -209,7 +213,8 @@ impl Process {
             channel.park(Some(context.waker()), waits.interest(engine));
             return (token, Poll::Pending);
         }
-        let attempt = |engine: &mut Engine, channel: &dyn Channel| attempt(engine, channel, token);
+        let attempt =
+            |engine: &mut ProtocolEngine, channel: &dyn Channel| attempt(engine, channel, token);
         (
             token,
             self.attempt(engine, context, (waits, location), attempt),
@@ -222,7 +227,7 @@ impl Process {
         context: &Context<'_>,
         waits: Waits,
         location: &'static Location<'static>,
-        attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
+        attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let engine = &mut *self.engine.borrow_mut();
         self.attempt(engine, context, (waits, location), attempt)
@@ -230,10 +235,10 @@ impl Process {
 
     fn attempt<T>(
         &self,
-        engine: &mut Engine,
+        engine: &mut ProtocolEngine,
         context: &Context<'_>,
         (waits, location): (Waits, &'static Location<'static>),
-        attempt: impl FnOnce(&mut Engine, &dyn Channel) -> Option<T>,
+        attempt: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> Option<T>,
     ) -> Poll<T> {
         let channel = &*self.channel;
         let causes = exploration::causality(channel);
@@ -245,7 +250,7 @@ impl Process {
             channel.park(Some(context.waker()), Interest::All);
             return Poll::Pending;
         }
-        if waits.is_look() && !exploration::may_look(channel) {
+        if waits.depends_on_arrived() && !exploration::may_look(channel) {
             self.wait_in(engine, waits, location);
             channel.park(Some(context.waker()), Interest::All);
             return Poll::Pending;
@@ -253,7 +258,7 @@ impl Process {
         if !engine.is_busy(channel, location) {
             if let Some(result) = attempt(engine, channel) {
                 if causes.is_some() {
-                    engine.tell_learnt(channel);
+                    engine.report_observed(channel);
                     self.blocked.borrow_mut().remove(waits, location);
                 }
                 return Poll::Ready(result);
@@ -267,7 +272,7 @@ impl Process {
     }
 
     /// Notes what the rank waits for.
-    fn wait_in(&self, engine: &Engine, waits: Waits, location: &'static Location<'static>) {
+    fn wait_in(&self, engine: &ProtocolEngine, waits: Waits, location: &'static Location<'static>) {
         let mut blocked = self.blocked.borrow_mut();
         blocked.add(engine.events(), waits, location);
         if blocked.only().is_none() {
@@ -282,7 +287,7 @@ impl Process {
     fn comes_too_soon(
         &self,
         causes: &dyn CausalityHooks,
-        engine: &Engine,
+        engine: &ProtocolEngine,
         waits: Waits,
         location: &'static Location<'static>,
     ) -> bool {
@@ -290,7 +295,7 @@ impl Process {
             causes.choose();
         }
         !causes.has_chosen()
-            && waits.may_be_over(engine)
+            && waits.may_be_complete(engine)
             && !self.blocked.borrow().contains(waits, location)
     }
 
@@ -338,13 +343,13 @@ impl Process {
     }
 
     /// Waits until the rank is not busy any more with what its calls cost.
-    pub(crate) fn catch_up(
+    pub(crate) fn wait_until_idle(
         &self,
         name: &'static str,
         location: &'static Location<'static>,
     ) -> impl Future<Output = ()> + '_ {
         let waits = Waits::Call(name);
-        let attempt = |_: &Self, _: &mut Engine| Some(());
+        let attempt = |_: &Self, _: &mut ProtocolEngine| Some(());
         Call::new(self, location, waits, attempt)
     }
 
@@ -359,7 +364,7 @@ impl Process {
     /// Returns true if a test may answer no at once: not if it was the same question and nothing
     /// has happened since, neither an event nor anything that the rank did itself. Such a rank
     /// waits for its next event instead of spinning at one date.
-    pub(crate) fn may_say_no(&self, changes: u64, question: Question) -> bool {
+    pub(crate) fn may_answer_false(&self, changes: u64, question: Question) -> bool {
         let mut rare = self.rare();
         let last = &mut rare.failures;
         if last.changes != changes {
@@ -381,7 +386,7 @@ impl Process {
 
     /// A probe was answered with yes: the program knows something new, so it may ask everything
     /// once more.
-    pub(crate) fn said_yes(&self) {
+    pub(crate) fn record_success(&self) {
         if let Some(rare) = &mut *self.rare.borrow_mut() {
             rare.failures.first = None;
             rare.failures.asked.clear();
@@ -390,13 +395,13 @@ impl Process {
 
     /// Returns true if ranks have to be connected before their programs begin.
     #[must_use]
-    pub fn connects_first(&self) -> bool {
+    pub fn connects_at_init(&self) -> bool {
         let connections = &self.channel.settings().connections;
         connections.as_ref().is_some_and(|how| how.is_static)
     }
 
-    /// Connects to all ranks if that is how they [get connected](Self::connects_first): what every
-    /// rank then does before its program begins.
+    /// Connects to all ranks if that is how they [get connected](Self::connects_at_init): what
+    /// every rank then does before its program begins.
     pub fn init(self: &Rc<Self>) -> impl Future<Output = ()> + 'static {
         let process = Rc::clone(self);
         let location = Location::caller();
@@ -420,14 +425,14 @@ impl Process {
         let location = Location::caller();
         std::future::poll_fn(move |context| {
             process.poll_until(context, Waits::Finalize, location, |engine, channel| {
-                if engine.only_lingers() {
+                if engine.has_only_detached() {
                     channel.linger();
                 }
-                (engine.has_sent_all() && channel.close()).then(|| {
+                (engine.sends_complete() && channel.close()).then(|| {
                     let mut rare = process.rare.borrow_mut();
                     let attached = rare.as_mut().and_then(|rare| rare.attached.take());
                     if let Some(mut attached) = attached {
-                        attached.reap(engine);
+                        attached.free_completed(engine);
                     }
                 })
             })
@@ -504,7 +509,7 @@ impl<'a, F> Call<'a, F> {
     }
 }
 
-impl<T, F: FnMut(&Process, &mut Engine) -> Option<T> + Unpin> Future for Call<'_, F> {
+impl<T, F: FnMut(&Process, &mut ProtocolEngine) -> Option<T> + Unpin> Future for Call<'_, F> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {

@@ -1,17 +1,20 @@
-//! State machines as data: the table that a machine executes is the table that tests cover and that graphs show.
+//! State machines as data: the table that a machine executes is the table that tests cover and that
+//! graphs show.
 //!
-//! A table has a row for each state, event and guard, with what is done and the next state, and a list of the events that
-//! are impossible in a state with the reason. What is in neither is a mistake that [`Table::gaps`] finds.
+//! A table has a row for each state, event and guard, with what is done and the next state, and a
+//! list of the events that are impossible in a state with the reason. What is in neither is a
+//! mistake that [`Table::gaps`] finds.
 //!
-//! *Not decided here*: what an action does. A machine looks its row up, takes the next state, and then does the actions in
-//! their order, so that an answer which comes while they are done finds the new state.
+//! *Not decided here*: what an action does. A machine looks its row up, takes the next state, and
+//! then does the actions in their order, so that an answer which comes while they are done finds
+//! the new state.
 
 use std::fmt::Debug;
 
 use crate::protocol::machine::{self, Machine};
 
 /// A state or an event of a table: its place in the list of all of them.
-pub trait Numbered: Copy {
+pub trait TableIndex: Copy {
     /// From 0, in the order of the declaration.
     fn number(self) -> usize;
 }
@@ -19,7 +22,8 @@ pub trait Numbered: Copy {
 /// No row, in [`Table::index`].
 pub(crate) const NO_ROW: u8 = u8::MAX;
 
-/// The [`Table::index`] of some rows, made when the program is compiled: `index!(ROWS, STATES, EVENTS)`.
+/// The [`Table::index`] of some rows, made when the program is compiled: `index!(ROWS, STATES,
+/// EVENTS)`.
 macro_rules! index {
     ($rows:expr, $states:expr, $events:expr) => {{
         const INDEX: [u8; $states.len() * $events.len()] = {
@@ -123,13 +127,14 @@ pub struct Table<S: 'static, E: 'static, G: 'static, A: 'static> {
 
 impl<S, E, G, A> Table<S, E, G, A>
 where
-    S: Numbered + PartialEq + Debug,
-    E: Numbered + PartialEq + Debug,
+    S: TableIndex + PartialEq + Debug,
+    E: TableIndex + PartialEq + Debug,
     G: Copy + PartialEq + Debug + Default,
     A: Copy + Debug,
 {
-    /// The number of the row for a state, an event and a guard; `None` if the machine does not allow it. Takes as long as there
-    /// are guards for that state and event, however large the table is.
+    /// The number of the row for a state, an event and a guard; `None` if the machine does not
+    /// allow it. Takes as long as there are guards for that state and event, however large the
+    /// table is.
     #[must_use]
     pub fn find(&self, from: S, event: E, guard: G) -> Option<usize> {
         let first = self.index[from.number() * self.events.len() + event.number()];
@@ -140,8 +145,8 @@ where
             .map(|place| first + place)
     }
 
-    /// What is wrong with the table: pairs of state and event without a row or a reason, pairs with both, and rows that
-    /// are there twice or do not stand together.
+    /// What is wrong with the table: pairs of state and event without a row or a reason, pairs with
+    /// both, and rows that are there twice or do not stand together.
     #[must_use]
     pub fn gaps(&self) -> Vec<String> {
         let mut gaps = Vec::new();

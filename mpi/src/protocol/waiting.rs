@@ -7,7 +7,7 @@
 use std::panic::Location;
 
 use crate::channel::{Interest, Token};
-use crate::protocol::engine::{Engine, State};
+use crate::protocol::engine::{ProtocolEngine, State};
 use crate::{Error, Pattern};
 
 /// At most this many operations are listed one by one.
@@ -44,7 +44,7 @@ pub(crate) enum Waits {
 impl Waits {
     /// Returns true if the wait may be over after some events, at whose beginning so many
     /// operations had `ended`.
-    pub(crate) fn may_end(self, engine: &Engine, ended: u64) -> bool {
+    pub(crate) fn may_end(self, engine: &ProtocolEngine, ended: u64) -> bool {
         // With limits, a rank may have something to do besides what it waits for.
         engine.is_limited()
             || match self {
@@ -61,7 +61,7 @@ impl Waits {
 
     /// Returns true if the answer depends on what has arrived by now, and not only on what will
     /// have at the end.
-    pub(crate) const fn is_look(self) -> bool {
+    pub(crate) const fn depends_on_arrived(self) -> bool {
         matches!(
             self,
             Self::Any | Self::Several(_) | Self::Test(_) | Self::Tests(_) | Self::Iprobe(_)
@@ -73,21 +73,21 @@ impl Waits {
     pub(crate) const fn depends_on_order(self) -> bool {
         match self {
             Self::Probe(pattern) => pattern.source.is_none(),
-            other => other.is_look(),
+            other => other.depends_on_arrived(),
         }
     }
 
     /// Returns true if the wait may be over at once because of what has arrived.
-    pub(crate) fn may_be_over(self, engine: &Engine) -> bool {
+    pub(crate) fn may_be_complete(self, engine: &ProtocolEngine) -> bool {
         match self {
-            Self::Operation(token) | Self::Named(_, token) => engine.has_come(token),
+            Self::Operation(token) | Self::Named(_, token) => engine.depends_on_arrival(token),
             Self::All | Self::Probe(_) => true,
             _ => false,
         }
     }
 
     /// Which events can end the wait.
-    pub(crate) fn interest(self, engine: &Engine) -> Interest {
+    pub(crate) fn interest(self, engine: &ProtocolEngine) -> Interest {
         let is_receive = match self {
             Self::Operation(token) | Self::Named(_, token) => matches!(
                 engine.state(token),
@@ -129,7 +129,7 @@ pub struct Waiting {
 type Entry = (Waits, &'static Location<'static>);
 
 #[derive(Debug, Default)]
-struct Others(Vec<Entry>);
+struct MorePending(Vec<Entry>);
 
 /// The futures of a rank that were pending at its latest turn.
 #[derive(Debug, Default)]
@@ -138,7 +138,7 @@ pub(crate) struct Blocked {
     turn: u64,
     first: Option<Entry>,
     /// The others; most ranks never have any.
-    more: Option<Box<Others>>,
+    more: Option<Box<MorePending>>,
 }
 
 impl Blocked {
@@ -194,7 +194,7 @@ impl Blocked {
     }
 
     /// What the rank waits for; `None` if it does not.
-    pub(crate) fn describe(&self, engine: &Engine) -> Option<Waiting> {
+    pub(crate) fn describe(&self, engine: &ProtocolEngine) -> Option<Waiting> {
         let &(first, location) = self.first.as_ref()?;
         if self.turn != engine.events() {
             return None;
@@ -220,7 +220,11 @@ impl Blocked {
     }
 }
 
-fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>) -> Waiting {
+fn describe(
+    engine: &ProtocolEngine,
+    waits: Waits,
+    location: &'static Location<'static>,
+) -> Waiting {
     let (operation, location, ranks) = match waits {
         Waits::Operation(token) => {
             let state = engine.state(token);
@@ -272,7 +276,7 @@ fn describe(engine: &Engine, waits: Waits, location: &'static Location<'static>)
 
 /// The operations of one kind that are not over: their words, whether any rank could end one, and
 /// their partners.
-fn several(engine: &Engine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u32>) {
+fn several(engine: &ProtocolEngine, wanted: fn(&State) -> bool) -> (String, bool, Vec<u32>) {
     let mut texts = Vec::new();
     let (mut any, mut ranks, mut rest) = (false, Vec::new(), 0);
     for state in engine.states().filter(|state| wanted(state)) {
@@ -339,7 +343,7 @@ fn partners(state: &State) -> Vec<u32> {
 }
 
 /// With what holds the connection up, if the message is in its queue.
-fn in_words(engine: &Engine, state: &State) -> String {
+fn in_words(engine: &ProtocolEngine, state: &State) -> String {
     let text = words(state);
     let peer = match state {
         State::Queued { peer, .. }

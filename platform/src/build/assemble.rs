@@ -6,22 +6,22 @@ use std::sync::Arc;
 use super::resolve::Resolved;
 use super::{for_each_zone, overrides};
 use crate::cluster::Cluster;
-use crate::disk::{Disk, Disks};
+use crate::disk::{DiskLimits, Disks};
 use crate::file::{
     ClusterEntry, DiskEntry, HostEntry, LinkEntry, Named, PlatformFile, PowerState, Speeds,
     ToItself, ZoneEntry,
 };
-use crate::platform::{Cores, Platform, Power, Single};
+use crate::platform::{Cores, HostPowerStates, Platform, SingleHost};
 use crate::profile::{Profile, Target};
 use crate::route::Wire;
-use crate::zone::{Air, Tree, Zone};
+use crate::zone::{WifiChannel, Zone, ZoneTree};
 use crate::{HostId, LinkId, Sharing};
 
 /// What is collected on the way through the zones.
 #[derive(Default)]
 struct Parts {
     numbers: Numbers,
-    singles: Vec<Single>,
+    singles: Vec<SingleHost>,
     single_zones: Vec<u32>,
     wires: Vec<Wire>,
     link_names: Vec<String>,
@@ -32,7 +32,7 @@ struct Parts {
     coordinates: BTreeMap<u32, [f64; 3]>,
     zone_coordinates: Vec<(u32, [f64; 3])>,
     profiles: Vec<Profile>,
-    power: BTreeMap<u32, Power>,
+    power: BTreeMap<u32, HostPowerStates>,
     disks: Disks,
 }
 
@@ -85,7 +85,7 @@ impl Parts {
             let HostEntry { speed, pstate, .. } = &named.entry;
             self.power(host, speed, *pstate);
             self.host_profiles(&named.entry, HostId(host));
-            self.singles.push(Single {
+            self.singles.push(SingleHost {
                 name: named.name.get_ref().as_str().into(),
                 cores: Cores {
                     speed: speed.at(*pstate),
@@ -135,7 +135,7 @@ pub(super) fn assemble(file: PlatformFile, resolved: Resolved) -> Platform {
         parts.zone_zones,
     ]
     .concat();
-    let mut tree = Tree {
+    let mut tree = ZoneTree {
         singles: length(&parts.singles),
         clusters,
         routers: parts.routers,
@@ -234,12 +234,12 @@ pub(super) fn cluster(
 }
 
 /// The air of each zone that has any, without its stations.
-fn air(file: &PlatformFile, numbers: &mut Numbers) -> Vec<(u32, Air)> {
+fn air(file: &PlatformFile, numbers: &mut Numbers) -> Vec<(u32, WifiChannel)> {
     let mut all = Vec::new();
     for_each_zone(&file.root, &mut |zone, here, entry| {
         let Some(wifi) = &entry.wifi else { return };
         let usual = format!("{}:air", here.name);
-        let air = Air {
+        let air = WifiChannel {
             name: wifi.name.clone().unwrap_or(usual),
             wire: Wire {
                 number: numbers.take(1),
@@ -257,7 +257,7 @@ fn air(file: &PlatformFile, numbers: &mut Numbers) -> Vec<(u32, Air)> {
 }
 
 /// Gives each air its stations and its access point, and each zone its air.
-fn find_stations(file: &PlatformFile, tree: &mut Tree, air: &mut Vec<(u32, Air)>) {
+fn find_stations(file: &PlatformFile, tree: &mut ZoneTree, air: &mut Vec<(u32, WifiChannel)>) {
     let mut host = 0;
     let router_first = tree.singles + length(&tree.clusters);
     let mut router = router_first;
@@ -287,8 +287,8 @@ fn find_stations(file: &PlatformFile, tree: &mut Tree, air: &mut Vec<(u32, Air)>
     });
 }
 
-fn disks(entries: &[Named<DiskEntry>]) -> Vec<Disk> {
-    let disk = |named: &Named<DiskEntry>| Disk {
+fn disks(entries: &[Named<DiskEntry>]) -> Vec<DiskLimits> {
+    let disk = |named: &Named<DiskEntry>| DiskLimits {
         name: named.name.get_ref().as_str().into(),
         read_bandwidth: named.entry.read_bandwidth.bytes_per_s(),
         write_bandwidth: named.entry.write_bandwidth.bytes_per_s(),
@@ -298,8 +298,8 @@ fn disks(entries: &[Named<DiskEntry>]) -> Vec<Disk> {
 }
 
 /// The power states of a host, if it has several.
-pub(super) fn power(speeds: &Speeds, state: PowerState) -> Option<Power> {
-    (speeds.count() > 1).then(|| Power {
+pub(super) fn power(speeds: &Speeds, state: PowerState) -> Option<HostPowerStates> {
+    (speeds.count() > 1).then(|| HostPowerStates {
         speeds: speeds.flop_per_s().collect(),
         state: state.0,
     })

@@ -39,7 +39,7 @@ pub(super) fn resolve(source: &Source, read: &mut Read) -> Resolved {
 
 /// An end by its kind.
 #[derive(Clone, Copy)]
-enum EndKind {
+enum EndpointKind {
     Leaf,
     Cluster(usize),
     Zone,
@@ -106,16 +106,16 @@ impl<'t> Resolver<'t> {
         }
     }
 
-    fn kind(&self, end: u32) -> EndKind {
+    fn kind(&self, end: u32) -> EndpointKind {
         let at = end as usize;
         let hosts = self.names.hosts.len();
         if (hosts..hosts + self.names.clusters.len()).contains(&at) {
-            return EndKind::Cluster(at - hosts);
+            return EndpointKind::Cluster(at - hosts);
         }
         if end >= self.zone_first {
-            EndKind::Zone
+            EndpointKind::Zone
         } else {
-            EndKind::Leaf
+            EndpointKind::Leaf
         }
     }
 
@@ -192,9 +192,9 @@ impl<'t> Resolver<'t> {
     fn place(&self, name: &str) -> Option<Place> {
         if let Some(end) = self.ends.get(name).copied() {
             return match self.kind(end) {
-                EndKind::Leaf => Some(Place { end, offset: 0 }),
-                EndKind::Cluster(at) => self.switch(end, at),
-                EndKind::Zone => None,
+                EndpointKind::Leaf => Some(Place { end, offset: 0 }),
+                EndpointKind::Cluster(at) => self.switch(end, at),
+                EndpointKind::Zone => None,
             };
         }
         let hosts = self.names.hosts.len();
@@ -239,14 +239,14 @@ impl<'t> Resolver<'t> {
             return Some(*place);
         }
         let (what, known) = match self.kind(end) {
-            EndKind::Leaf => return Some(Place { end, offset: 0 }),
-            EndKind::Cluster(at) => {
+            EndpointKind::Leaf => return Some(Place { end, offset: 0 }),
+            EndpointKind::Cluster(at) => {
                 if let Some(place) = self.switch(end, at) {
                     return Some(place);
                 }
                 ("cluster", "of its hosts")
             }
-            EndKind::Zone => ("zone", "of its hosts or routers"),
+            EndpointKind::Zone => ("zone", "of its hosts or routers"),
         };
         let name = cut(route_end.get_ref());
         self.collector.add(
@@ -353,7 +353,7 @@ impl<'t> Resolver<'t> {
                 "a route between two members of a star".to_owned(),
                 "expected \"*\", the centre, as one of its ends",
             ),
-            _ if from == to && !matches!(self.kind(from), EndKind::Leaf) => {
+            _ if from == to && !matches!(self.kind(from), EndpointKind::Leaf) => {
                 let (name, what) = (cut(route.to.get_ref()), self.what(from));
                 (
                     format!("a route from {what} {name:?} to itself"),
@@ -368,9 +368,9 @@ impl<'t> Resolver<'t> {
 
     fn what(&self, end: u32) -> &'static str {
         match self.kind(end) {
-            EndKind::Leaf => "host",
-            EndKind::Cluster(_) => "cluster",
-            EndKind::Zone => "zone",
+            EndpointKind::Leaf => "host",
+            EndpointKind::Cluster(_) => "cluster",
+            EndpointKind::Zone => "zone",
         }
     }
 

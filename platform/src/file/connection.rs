@@ -4,7 +4,7 @@ use serde::Serialize;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::field::{Field, Wrong, word};
+use super::field::{InvalidValue, ParseField, word};
 use super::section::Collector;
 use crate::units::{Duration, Size};
 
@@ -97,8 +97,8 @@ impl Default for Connection {
     }
 }
 
-impl Field for ConnectionMode {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for ConnectionMode {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         const VALUES: [ConnectionMode; 3] = [
             ConnectionMode::Free,
             ConnectionMode::Static,
@@ -109,8 +109,8 @@ impl Field for ConnectionMode {
     }
 }
 
-impl Field for AtLimit {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for AtLimit {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         const VALUES: [AtLimit; 2] = [AtLimit::Wait, AtLimit::Fail];
         word(value, "descriptor limit policy", &["wait", "fail"], &VALUES)
     }

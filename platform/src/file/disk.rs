@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Named;
-use super::field::{Wrong, cut};
+use super::field::{InvalidValue, cut};
 use super::section::{Collector, Section, in_file_order};
 use crate::units::Bandwidth;
 
@@ -44,7 +44,7 @@ pub(super) fn disks(
     };
     let Some(table) = value.get_ref().as_table() else {
         let expected = "named tables, such as [hosts.alice.disks.ssd]";
-        collector.wrong(value.span(), Wrong::kind(value.get_ref(), expected));
+        collector.wrong(value.span(), InvalidValue::kind(value.get_ref(), expected));
         return None;
     };
     let mut read = Vec::new();

@@ -11,18 +11,18 @@ use crate::units::{Kind, Quantity};
 
 /// A value that does not fit: what was found, what was expected, and the way out.
 #[derive(Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct InvalidValue {
     pub(super) problem: String,
     pub(super) expected: String,
     pub(super) help: Option<String>,
 }
 
 /// A type that a TOML value can be read as.
-pub(crate) trait Field: Sized {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong>;
+pub(crate) trait ParseField: Sized {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue>;
 }
 
-impl Wrong {
+impl InvalidValue {
     pub(super) fn kind(value: &DeValue<'_>, expected: &str) -> Self {
         let found = match value {
             DeValue::String(text) => format!("the string {:?}", cut(text)),
@@ -67,17 +67,17 @@ pub fn cut(text: &str) -> String {
     format!("{start}…")
 }
 
-impl<K: Kind> Field for Quantity<K> {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl<K: Kind> ParseField for Quantity<K> {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let expected = || format!("{} in quotes, such as {}", K::NAME, K::EXAMPLES);
         let text = value
             .get_ref()
             .as_str()
-            .ok_or_else(|| Wrong::kind(value.get_ref(), &expected()))?;
+            .ok_or_else(|| InvalidValue::kind(value.get_ref(), &expected()))?;
         if text.len() > 64 {
-            return Err(Wrong::kind(value.get_ref(), &expected()));
+            return Err(InvalidValue::kind(value.get_ref(), &expected()));
         }
-        text.parse::<Self>().map_err(|error| Wrong {
+        text.parse::<Self>().map_err(|error| InvalidValue {
             problem: error.problem(),
             expected: error.expected(),
             help: did_you_mean(error.suggestion()),
@@ -85,43 +85,43 @@ impl<K: Kind> Field for Quantity<K> {
     }
 }
 
-impl Field for String {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for String {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         match value.get_ref().as_str() {
             Some(text) => Ok(text.to_owned()),
-            None => Err(Wrong::kind(value.get_ref(), "a string in quotes")),
+            None => Err(InvalidValue::kind(value.get_ref(), "a string in quotes")),
         }
     }
 }
 
-impl<T: Field> Field for Spanned<T> {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl<T: ParseField> ParseField for Spanned<T> {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         T::read(value).map(|read| Self::new(value.span(), read))
     }
 }
 
-impl Field for bool {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for bool {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         value
             .get_ref()
             .as_bool()
-            .ok_or_else(|| Wrong::kind(value.get_ref(), "true or false"))
+            .ok_or_else(|| InvalidValue::kind(value.get_ref(), "true or false"))
     }
 }
 
-impl Field for u32 {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for u32 {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         const EXPECTED: &str = "a whole number, at least 1, without quotes";
-        let wrong = || Wrong::kind(value.get_ref(), EXPECTED);
+        let wrong = || InvalidValue::kind(value.get_ref(), EXPECTED);
         let number = value.get_ref().as_integer().ok_or_else(wrong)?;
         match Self::from_str_radix(number.as_str(), number.radix()) {
-            Ok(0) => Err(Wrong {
+            Ok(0) => Err(InvalidValue {
                 problem: "zero is not allowed".to_owned(),
                 expected: format!("expected {EXPECTED}"),
                 help: None,
             }),
             Ok(number) => Ok(number),
-            Err(_) => Err(Wrong {
+            Err(_) => Err(InvalidValue {
                 problem: format!("number out of range: {}", cut(&number.to_string())),
                 expected: format!("expected {EXPECTED}, below 2^32"),
                 help: None,
@@ -130,8 +130,8 @@ impl Field for u32 {
     }
 }
 
-impl Field for f64 {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for f64 {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let text = match value.get_ref() {
             DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str()),
             DeValue::Float(number) => Some(number.as_str()),
@@ -139,25 +139,25 @@ impl Field for f64 {
         };
         text.and_then(|text| text.parse::<Self>().ok())
             .filter(|number| number.is_finite())
-            .ok_or_else(|| Wrong::kind(value.get_ref(), "a finite number, without quotes"))
+            .ok_or_else(|| InvalidValue::kind(value.get_ref(), "a finite number, without quotes"))
     }
 }
 
-impl<T: Field> Field for Vec<T> {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl<T: ParseField> ParseField for Vec<T> {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let array = value
             .get_ref()
             .as_array()
-            .ok_or_else(|| Wrong::kind(value.get_ref(), "an array, such as [4, 2]"))?;
+            .ok_or_else(|| InvalidValue::kind(value.get_ref(), "an array, such as [4, 2]"))?;
         array.iter().map(T::read).collect()
     }
 }
 
-impl<T: Field, const N: usize> Field for [T; N] {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl<T: ParseField, const N: usize> ParseField for [T; N] {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let list = Vec::<T>::read(value)?;
         let found = list.len();
-        list.try_into().map_err(|_| Wrong {
+        list.try_into().map_err(|_| InvalidValue {
             problem: format!("an array of {found}"),
             expected: format!("expected an array of {N}"),
             help: None,
@@ -165,8 +165,8 @@ impl<T: Field, const N: usize> Field for [T; N] {
     }
 }
 
-impl Field for Routing {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for Routing {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         const WORDS: [&str; 7] = [
             "full", "star", "dijkstra", "floyd", "vivaldi", "wifi", "none",
         ];
@@ -183,8 +183,8 @@ impl Field for Routing {
     }
 }
 
-impl Field for ToItself {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for ToItself {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         const VALUES: [ToItself; 2] = [ToItself::Loopback, ToItself::Links];
         word(value, "self route", &["loopback", "links"], &VALUES)
     }
@@ -196,40 +196,40 @@ pub(super) fn word<T: Copy>(
     what: &str,
     words: &[&'static str],
     values: &[T],
-) -> Result<T, Wrong> {
+) -> Result<T, InvalidValue> {
     let text = String::read(value)?;
     words
         .iter()
         .position(|known| *known == text)
         .and_then(|at| values.get(at).copied())
-        .ok_or_else(|| Wrong::word(what, &text, words))
+        .ok_or_else(|| InvalidValue::word(what, &text, words))
 }
 
-impl Field for Sharing {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for Sharing {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         const WORDS: [&str; 3] = ["shared", "split-duplex", "fatpipe"];
         const VALUES: [Sharing; 3] = [Sharing::Shared, Sharing::SplitDuplex, Sharing::FatPipe];
         word(value, "sharing", &WORDS, &VALUES)
     }
 }
 
-impl Field for NetworkModel {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for NetworkModel {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let names: Vec<&str> = Self::ALL.iter().map(|model| model.name()).collect();
         word(value, "network model", &names, Self::ALL)
     }
 }
 
-impl Field for Direction {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for Direction {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         word(value, "direction", &["up", "down"], &[Self::Up, Self::Down])
     }
 }
 
-impl Field for HostPattern {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for HostPattern {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let text = String::read(value)?;
-        Self::parse(&text).map_err(|error| Wrong {
+        Self::parse(&text).map_err(|error| InvalidValue {
             problem: format!("{error}: {:?}", cut(&text)),
             expected: "expected names such as \"node-[0-63]\", \"n[0-3,8-11]\" or \"node-[00-63]\""
                 .to_owned(),

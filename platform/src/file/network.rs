@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::field::{Field, Wrong};
+use super::field::{InvalidValue, ParseField};
 use super::section::{Collector, Section};
 use crate::network::{
     Compat, FactorStep, Factors, IbPenaltyFactors, NetworkModel, NetworkParameters,
@@ -67,26 +67,28 @@ fn number(value: &Spanned<DeValue<'_>>) -> Option<f64> {
     found.filter(|number: &f64| number.is_finite())
 }
 
-impl Field for Positive {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for Positive {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         number(value)
             .filter(|number| *number > 0.0)
             .map(Self)
-            .ok_or_else(|| Wrong::kind(value.get_ref(), "a number above 0, without quotes"))
+            .ok_or_else(|| InvalidValue::kind(value.get_ref(), "a number above 0, without quotes"))
     }
 }
 
-impl Field for NotNegative {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for NotNegative {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         number(value)
             .filter(|number| *number >= 0.0)
             .map(Self)
-            .ok_or_else(|| Wrong::kind(value.get_ref(), "a number of at least 0, without quotes"))
+            .ok_or_else(|| {
+                InvalidValue::kind(value.get_ref(), "a number of at least 0, without quotes")
+            })
     }
 }
 
-impl Field for Crosstraffic {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for Crosstraffic {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         const EXPECTED: &str =
             "true, false, or the share of the acknowledgements, a number from 0 to 1";
         let share = match value.get_ref() {
@@ -96,12 +98,12 @@ impl Field for Crosstraffic {
         };
         share
             .map(Self)
-            .ok_or_else(|| Wrong::kind(value.get_ref(), EXPECTED))
+            .ok_or_else(|| InvalidValue::kind(value.get_ref(), EXPECTED))
     }
 }
 
-impl Field for Compat {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for Compat {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         super::field::word(value, "compat", &["simgrid-4.1"], &[Self::Simgrid41])
     }
 }
@@ -175,7 +177,7 @@ pub(super) fn require_costs(collector: &mut Collector, value: &Spanned<DeValue<'
 }
 
 /// Gives the value of a key to `store`, if it is there and right.
-fn set<T: Field>(
+fn set<T: ParseField>(
     collector: &mut Collector,
     section: &Section<'_>,
     key: &'static str,
@@ -285,7 +287,7 @@ fn factors(
     let Some(array) = value.get_ref().as_array() else {
         if number(value).is_none() {
             let expected = "a number, or an array of { above = SIZE, factor = NUMBER }";
-            collector.wrong(value.span(), Wrong::kind(value.get_ref(), expected));
+            collector.wrong(value.span(), InvalidValue::kind(value.get_ref(), expected));
             return None;
         }
         return factor(collector, value, key).map(Factors::Same);
@@ -319,7 +321,7 @@ fn overhead(
 ) -> Option<Vec<OverheadSection>> {
     let Some(array) = value.get_ref().as_array() else {
         let expected = "an array of { above = SIZE, time = DURATION, per_byte = DURATION }";
-        collector.wrong(value.span(), Wrong::kind(value.get_ref(), expected));
+        collector.wrong(value.span(), InvalidValue::kind(value.get_ref(), expected));
         return None;
     };
     let mut sections: Vec<OverheadSection> = Vec::with_capacity(array.len());

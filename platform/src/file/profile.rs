@@ -17,7 +17,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::field::{Field, Wrong, cut};
+use super::field::{InvalidValue, ParseField, cut};
 use super::section::{Collector, Section};
 use crate::profile::{Drawn, ENDLESS, Events, Line, PERIOD_MIN_S, Profile, Target};
 use crate::units::{Duration, ProfileBandwidth};
@@ -258,7 +258,7 @@ fn drawn(collector: &mut Collector, section: &Section<'_>) -> Option<ProfileEntr
         .unwrap_or(false);
     let Some(array) = list.get_ref().as_array() else {
         let expected = "laws such as [\"EXP 0.1 UNIF 0.5 1\"]";
-        collector.wrong(list.span(), Wrong::kind(list.get_ref(), expected));
+        collector.wrong(list.span(), InvalidValue::kind(list.get_ref(), expected));
         return None;
     };
     let mut lines: Vec<Line> = Vec::new();
@@ -328,7 +328,7 @@ fn points(
 ) -> Option<Vec<(Duration, Value)>> {
     let expected = format!("points such as {}", example(kind));
     let Some(array) = list.get_ref().as_array() else {
-        collector.wrong(list.span(), Wrong::kind(list.get_ref(), &expected));
+        collector.wrong(list.span(), InvalidValue::kind(list.get_ref(), &expected));
         return None;
     };
     let mut points: Vec<(Duration, Value)> = Vec::new();
@@ -336,7 +336,7 @@ fn points(
     for point in array {
         let pair = point.get_ref().as_array().filter(|pair| pair.len() == 2);
         let Some(pair) = pair else {
-            collector.wrong(point.span(), Wrong::kind(point.get_ref(), &expected));
+            collector.wrong(point.span(), InvalidValue::kind(point.get_ref(), &expected));
             whole = false;
             continue;
         };
@@ -375,14 +375,14 @@ fn point_value(
 /// A part of a speed.
 struct Part(f64);
 
-impl Field for Part {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for Part {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let part = f64::read(value)?;
         if part >= 0.0 {
             Ok(Self(part))
         } else {
             let expected = "a fraction of the speed >= 0, for example 0.5";
-            Err(Wrong::kind(value.get_ref(), expected))
+            Err(InvalidValue::kind(value.get_ref(), expected))
         }
     }
 }
@@ -390,8 +390,8 @@ impl Field for Part {
 /// Whether something is on.
 struct OnOff(bool);
 
-impl Field for OnOff {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for OnOff {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         super::field::word(value, "state", &["on", "off"], &[true, false]).map(Self)
     }
 }

@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::Protocol;
-use super::field::{Field, Wrong, word};
+use super::field::{InvalidValue, ParseField, word};
 use super::section::{Collector, Section};
 use crate::protocol::{Carriage, Preset, Ready, Synchronous};
 use crate::units::Size;
@@ -34,8 +34,8 @@ const KEYS: [&str; 18] = [
 /// Words are read as what they stand for.
 macro_rules! words {
     ($($kind:ident, $what:literal;)*) => {$(
-        impl Field for $kind {
-            fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+        impl ParseField for $kind {
+            fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
                 word(value, $what, &Self::WORDS, &Self::ALL)
             }
         }
@@ -52,15 +52,15 @@ words! {
 /// A count that may be 0.
 struct Count(u32);
 
-impl Field for Count {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for Count {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let number = value.get_ref().as_integer();
         number
             .and_then(|number| u32::from_str_radix(number.as_str(), number.radix()).ok())
             .map(Self)
             .ok_or_else(|| {
                 let expected = "a whole number from 0, below 2^32, without quotes";
-                Wrong::kind(value.get_ref(), expected)
+                InvalidValue::kind(value.get_ref(), expected)
             })
     }
 }
@@ -112,7 +112,7 @@ pub(super) fn protocol(
 }
 
 /// The value of a key that may be absent or wrong.
-fn limit<T: Field>(
+fn limit<T: ParseField>(
     collector: &mut Collector,
     section: &Section<'_>,
     key: &'static str,

@@ -7,7 +7,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::field::{Wrong, cut};
+use super::field::{InvalidValue, cut};
 use super::names::Names;
 use super::section::Collector;
 use super::syntax::syntax;
@@ -142,7 +142,7 @@ impl Read {
                 false
             }
             None => {
-                let wrong = Wrong::kind(value.get_ref(), &format!("the number {VERSION}"));
+                let wrong = InvalidValue::kind(value.get_ref(), &format!("the number {VERSION}"));
                 self.collector.wrong(value.span(), wrong);
                 true
             }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::field::{Field, Wrong, cut, did_you_mean};
+use super::field::{InvalidValue, ParseField, cut, did_you_mean};
 use crate::mistake::Mistake;
 use crate::nearest::nearest;
 
@@ -67,7 +67,7 @@ impl Collector {
         known: &[&'static str],
     ) -> Option<Section<'t>> {
         let Some(table) = value.get_ref().as_table() else {
-            let wrong = Wrong::kind(value.get_ref(), &format!("a table for the {what}"));
+            let wrong = InvalidValue::kind(value.get_ref(), &format!("a table for the {what}"));
             self.wrong(value.span(), wrong);
             return None;
         };
@@ -95,7 +95,7 @@ impl Collector {
     }
 
     /// The value of a key that must be there.
-    pub(crate) fn required<T: Field>(
+    pub(crate) fn required<T: ParseField>(
         &mut self,
         section: &Section<'_>,
         key: &'static str,
@@ -131,7 +131,7 @@ impl Collector {
         clippy::option_option,
         reason = "wrong and absent differ, and the mistake is already recorded"
     )]
-    pub(crate) fn optional<T: Field>(
+    pub(crate) fn optional<T: ParseField>(
         &mut self,
         section: &Section<'_>,
         key: &'static str,
@@ -143,13 +143,13 @@ impl Collector {
     }
 
     /// A value of any key.
-    pub(super) fn value<T: Field>(&mut self, value: &Spanned<DeValue<'_>>) -> Option<T> {
+    pub(super) fn value<T: ParseField>(&mut self, value: &Spanned<DeValue<'_>>) -> Option<T> {
         T::read(value)
             .map_err(|wrong| self.wrong(value.span(), wrong))
             .ok()
     }
 
-    pub(super) fn wrong(&mut self, span: Range<usize>, wrong: Wrong) {
+    pub(super) fn wrong(&mut self, span: Range<usize>, wrong: InvalidValue) {
         self.add(span, wrong.problem, wrong.expected, wrong.help);
     }
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::field::{Wrong, cut};
+use super::field::{InvalidValue, cut};
 use super::profile::profile;
 use super::section::{Collector, Section, in_file_order};
 use super::speeds::{PowerState, Speeds};
@@ -91,7 +91,7 @@ fn entries<T>(
     };
     let Some(table) = value.get_ref().as_table() else {
         let expected = format!("named tables, such as {example}");
-        collector.wrong(value.span(), Wrong::kind(value.get_ref(), &expected));
+        collector.wrong(value.span(), InvalidValue::kind(value.get_ref(), &expected));
         return None;
     };
     let all: Vec<Option<Named<T>>> = in_file_order(table)

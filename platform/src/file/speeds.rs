@@ -6,7 +6,7 @@ use std::fmt;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::field::{Field, Wrong, cut};
+use super::field::{InvalidValue, ParseField, cut};
 use super::section::{Collector, Section};
 use crate::units::Speed;
 
@@ -60,19 +60,19 @@ impl Serialize for Speeds {
     }
 }
 
-impl Field for Speeds {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for Speeds {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let Some(array) = value.get_ref().as_array() else {
             let speed = Speed::read(value)?;
             let problem = format!("speed {:?}", cut(speed.text()));
-            return Self::new(vec![speed]).ok_or_else(|| Wrong {
+            return Self::new(vec![speed]).ok_or_else(|| InvalidValue {
                 problem,
                 expected: "expected more than 0".to_owned(),
                 help: None,
             });
         };
-        let speeds: Result<Vec<Speed>, Wrong> = array.iter().map(Speed::read).collect();
-        Self::new(speeds?).ok_or_else(|| Wrong {
+        let speeds: Result<Vec<Speed>, InvalidValue> = array.iter().map(Speed::read).collect();
+        Self::new(speeds?).ok_or_else(|| InvalidValue {
             problem: "an array without a speed above 0".to_owned(),
             expected: "expected a speed for each power state, such as [\"2Gf\", \"1Gf\"]"
                 .to_owned(),
@@ -97,13 +97,13 @@ impl Serialize for PowerState {
     }
 }
 
-impl Field for PowerState {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for PowerState {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let number = value.get_ref().as_integer();
         let number = number.and_then(|text| u32::from_str_radix(text.as_str(), text.radix()).ok());
         number.map(Self).ok_or_else(|| {
             let expected = "the number of a power state, from 0, without quotes";
-            Wrong::kind(value.get_ref(), expected)
+            InvalidValue::kind(value.get_ref(), expected)
         })
     }
 }

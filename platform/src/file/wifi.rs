@@ -4,7 +4,7 @@ use serde::Serialize;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::field::{Field, Wrong, cut};
+use super::field::{InvalidValue, ParseField, cut};
 use super::section::{Collector, Section};
 use crate::units::Bandwidth;
 
@@ -25,13 +25,13 @@ pub struct WifiEntry {
 #[serde(transparent)]
 pub struct Level(pub(crate) u32);
 
-impl Field for Level {
-    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, Wrong> {
+impl ParseField for Level {
+    fn read(value: &Spanned<DeValue<'_>>) -> Result<Self, InvalidValue> {
         let number = value.get_ref().as_integer();
         number
             .and_then(|number| u32::from_str_radix(number.as_str(), number.radix()).ok())
             .map(Self)
-            .ok_or_else(|| Wrong::kind(value.get_ref(), "the number of a level, from 0"))
+            .ok_or_else(|| InvalidValue::kind(value.get_ref(), "the number of a level, from 0"))
     }
 }
 

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::cluster::cluster_entry;
-use super::field::{Wrong, cut};
+use super::field::{InvalidValue, cut};
 use super::names::{ClusterName, MemberName, Names};
 use super::profile::profile;
 use super::section::{Collector, Section, in_file_order};
@@ -143,7 +143,8 @@ impl<'r> ZoneReader<'r> {
             return Vec::new();
         };
         let Some(table) = value.get_ref().as_table() else {
-            let wrong = Wrong::kind(value.get_ref(), &format!("named tables, such as {example}"));
+            let wrong =
+                InvalidValue::kind(value.get_ref(), &format!("named tables, such as {example}"));
             self.collector.wrong(value.span(), wrong);
             return Vec::new();
         };
@@ -275,7 +276,7 @@ impl<'r> ZoneReader<'r> {
     fn routes(&mut self, value: &Spanned<DeValue<'_>>, outer: &mut ZoneEntry) {
         const EXPECTED: &str = "routes as [[routes]] tables";
         let Some(routes) = value.get_ref().as_array() else {
-            let wrong = Wrong::kind(value.get_ref(), EXPECTED);
+            let wrong = InvalidValue::kind(value.get_ref(), EXPECTED);
             self.collector.wrong(value.span(), wrong);
             return;
         };
@@ -361,7 +362,7 @@ fn route_links(
         return None;
     };
     let Some(array) = value.get_ref().as_array() else {
-        collector.wrong(value.span(), Wrong::kind(value.get_ref(), EXPECTED));
+        collector.wrong(value.span(), InvalidValue::kind(value.get_ref(), EXPECTED));
         return None;
     };
     if array.is_empty() && !may_be_empty {

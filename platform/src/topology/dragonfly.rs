@@ -22,7 +22,7 @@ use std::sync::Arc;
 use toml::Value;
 
 use super::{
-    Cable, Impossible, Kind, Label, Step, Topology, compat_option, limited, product, shape,
+    Cable, Impossible, Kind, NodeLabel, Step, Topology, compat_option, limited, product, shape,
 };
 use crate::Compat;
 use crate::sketch::Shape;
@@ -290,21 +290,21 @@ impl Topology for Dragonfly {
         }
     }
 
-    fn cable_label(&self, cable: u32) -> Label {
+    fn cable_label(&self, cable: u32) -> NodeLabel {
         let (kind, number) = self.kind(cable);
         if kind == 0 {
-            return Label::Host(cable, String::new());
+            return NodeLabel::Host(cable, String::new());
         }
         if kind == 3 {
             let (one, two) = unpair(self.groups, number);
-            return Label::Inner(format!("/blue/{one}-{two}"));
+            return NodeLabel::Inner(format!("/blue/{one}-{two}"));
         }
         let (one, two) = self.ends(cable);
         let (one, two) = (
             self.router(one - self.hosts()),
             self.router(two - self.hosts()),
         );
-        Label::Inner(if kind == 1 {
+        NodeLabel::Inner(if kind == 1 {
             format!(
                 "/green/{}.{}.{}-{}",
                 one.group, one.chassis, one.slot, two.slot

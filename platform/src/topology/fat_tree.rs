@@ -23,8 +23,8 @@ use std::sync::Arc;
 use toml::Value;
 
 use super::{
-    Cable, Impossible, Kind, LEVELS_MAX, Label, Step, Topology, compat_option, limited, product,
-    shape,
+    Cable, Impossible, Kind, LEVELS_MAX, NodeLabel, Step, Topology, compat_option, limited,
+    product, shape,
 };
 use crate::Compat;
 use crate::sketch::Shape;
@@ -265,7 +265,7 @@ impl Topology for FatTree {
         step(Step::Limiter(to));
     }
 
-    fn cable_label(&self, cable: u32) -> Label {
+    fn cable_label(&self, cable: u32) -> NodeLabel {
         let level = self.first.partition_point(|first| *first <= cable) - 1;
         let ports = self.ports(level);
         let within = cable - self.first[level];
@@ -276,9 +276,9 @@ impl Topology for FatTree {
             format!("/{port}")
         };
         if level == 0 {
-            Label::Host(position, port)
+            NodeLabel::Host(position, port)
         } else {
-            Label::Inner(format!("/{level}.{position}{port}"))
+            NodeLabel::Inner(format!("/{level}.{position}{port}"))
         }
     }
 

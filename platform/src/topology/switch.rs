@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use toml::Value;
 
-use super::{Cable, Kind, Label, Step, Topology};
+use super::{Cable, Kind, NodeLabel, Step, Topology};
 use crate::Sharing;
 use crate::sketch::Shape;
 
@@ -117,8 +117,8 @@ impl Topology for Switch {
         });
     }
 
-    fn cable_label(&self, cable: u32) -> Label {
-        Label::Host(cable, String::new())
+    fn cable_label(&self, cable: u32) -> NodeLabel {
+        NodeLabel::Host(cable, String::new())
     }
 
     fn ends(&self, cable: u32) -> (u32, u32) {

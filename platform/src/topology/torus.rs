@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use toml::Value;
 
-use super::{Cable, Impossible, Kind, LEVELS_MAX, Label, Step, Topology, limited, product, shape};
+use super::{
+    Cable, Impossible, Kind, LEVELS_MAX, NodeLabel, Step, Topology, limited, product, shape,
+};
 use crate::sketch::Shape;
 
 /// The row of the topology in the list of all.
@@ -124,9 +126,9 @@ impl Topology for Torus {
         step(Step::Limiter(to));
     }
 
-    fn cable_label(&self, cable: u32) -> Label {
+    fn cable_label(&self, cable: u32) -> NodeLabel {
         let (host, dimension) = (cable / self.per_host(), cable % self.per_host());
-        Label::Host(host, format!("/{dimension}"))
+        NodeLabel::Host(host, format!("/{dimension}"))
     }
 
     fn ends(&self, cable: u32) -> (u32, u32) {

@@ -3,13 +3,13 @@
 use super::{Kind, Quantity, Unit};
 
 /// A bandwidth, such as `"100Gbps"` (bits/s), `"12.5GBps"` or `"12.5GB/s"` (bytes/s); finite and above zero.
-pub type Bandwidth = Quantity<OfBandwidth>;
+pub type Bandwidth = Quantity<BandwidthKind>;
 
 /// The kind of [`Bandwidth`].
 #[derive(Debug)]
-pub struct OfBandwidth;
+pub struct BandwidthKind;
 
-impl Kind for OfBandwidth {
+impl Kind for BandwidthKind {
     const NAME: &'static str = "a bandwidth";
     const EXAMPLES: &'static str = "\"100Gbps\" (bits/s) or \"12.5GBps\" (bytes/s)";
     const ZERO: bool = false;
@@ -91,7 +91,7 @@ const fn unit(name: &'static str, decimal: i32, binary: i32) -> Unit {
     }
 }
 
-impl Quantity<OfBandwidth> {
+impl Quantity<BandwidthKind> {
     /// The bandwidth in bytes per second.
     #[must_use]
     pub const fn bytes_per_s(&self) -> f64 {
@@ -100,21 +100,21 @@ impl Quantity<OfBandwidth> {
 }
 
 /// A bandwidth from some date on, which may be zero: then nothing moves.
-pub type ProfileBandwidth = Quantity<OfProfileBandwidth>;
+pub type ProfileBandwidth = Quantity<ProfileBandwidthKind>;
 
 /// The kind of [`ProfileBandwidth`].
 #[derive(Debug)]
-pub struct OfProfileBandwidth;
+pub struct ProfileBandwidthKind;
 
-impl Kind for OfProfileBandwidth {
-    const NAME: &'static str = OfBandwidth::NAME;
-    const EXAMPLES: &'static str = OfBandwidth::EXAMPLES;
+impl Kind for ProfileBandwidthKind {
+    const NAME: &'static str = BandwidthKind::NAME;
+    const EXAMPLES: &'static str = BandwidthKind::EXAMPLES;
     const ZERO: bool = true;
-    const RANGE: std::ops::RangeInclusive<f64> = OfBandwidth::RANGE;
-    const UNITS: &'static [Unit] = OfBandwidth::UNITS;
+    const RANGE: std::ops::RangeInclusive<f64> = BandwidthKind::RANGE;
+    const UNITS: &'static [Unit] = BandwidthKind::UNITS;
 }
 
-impl Quantity<OfProfileBandwidth> {
+impl Quantity<ProfileBandwidthKind> {
     /// The bandwidth in bytes per second.
     #[must_use]
     pub const fn bytes_per_s(&self) -> f64 {

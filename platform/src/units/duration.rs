@@ -5,13 +5,13 @@ use sim_core::Time;
 use super::{Kind, Quantity, Unit};
 
 /// A duration, such as `"1.3us"`, `"500ns"`, `"20ms"` or `"1s"`; finite, zero allowed.
-pub type Duration = Quantity<OfDuration>;
+pub type Duration = Quantity<DurationKind>;
 
 /// The kind of [`Duration`].
 #[derive(Debug)]
-pub struct OfDuration;
+pub struct DurationKind;
 
-impl Kind for OfDuration {
+impl Kind for DurationKind {
     const NAME: &'static str = "a duration";
     const EXAMPLES: &'static str = "\"1.3us\", \"500ns\", \"20ms\" or \"1s\"";
     const ZERO: bool = true;
@@ -34,7 +34,7 @@ const fn unit(name: &'static str, decimal: i32, binary: i32) -> Unit {
     }
 }
 
-impl Quantity<OfDuration> {
+impl Quantity<DurationKind> {
     /// The duration in seconds.
     #[must_use]
     pub const fn as_secs(&self) -> f64 {

@@ -3,13 +3,13 @@
 use super::{Kind, Quantity, Unit};
 
 /// An amount of data, such as `"1MiB"`, `"64KiB"` or `"1500B"`; a whole number of bytes, zero allowed.
-pub type Size = Quantity<OfSize>;
+pub type Size = Quantity<SizeKind>;
 
 /// The kind of [`Size`].
 #[derive(Debug)]
-pub struct OfSize;
+pub struct SizeKind;
 
-impl Kind for OfSize {
+impl Kind for SizeKind {
     const NAME: &'static str = "a size";
     const EXAMPLES: &'static str = "\"1MiB\", \"64KiB\" or \"1500B\"";
     const ZERO: bool = true;
@@ -39,7 +39,7 @@ const fn unit(name: &'static str, decimal: i32, binary: i32) -> Unit {
     }
 }
 
-impl Quantity<OfSize> {
+impl Quantity<SizeKind> {
     /// The size in bytes.
     #[must_use]
     pub const fn bytes(&self) -> u64 {

@@ -3,13 +3,13 @@
 use super::{Kind, Quantity, Unit};
 
 /// A speed of one core, such as `"16Gf"` (16e9 flop/s); finite; zero makes sense in some power states only.
-pub type Speed = Quantity<OfSpeed>;
+pub type Speed = Quantity<SpeedKind>;
 
 /// The kind of [`Speed`].
 #[derive(Debug)]
-pub struct OfSpeed;
+pub struct SpeedKind;
 
-impl Kind for OfSpeed {
+impl Kind for SpeedKind {
     const NAME: &'static str = "a speed";
     const EXAMPLES: &'static str = "\"16Gf\" (flop/s)";
     const ZERO: bool = true;
@@ -65,7 +65,7 @@ const fn unit(name: &'static str, decimal: i32, binary: i32) -> Unit {
     }
 }
 
-impl Quantity<OfSpeed> {
+impl Quantity<SpeedKind> {
     /// The speed in flop per second.
     #[must_use]
     pub const fn flop_per_s(&self) -> f64 {

@@ -18,12 +18,12 @@ pub trait Link {
 
 /// A link within one program.
 #[derive(Debug)]
-pub struct MemoryLink {
+pub struct InMemoryChannel {
     there: Rc<RefCell<VecDeque<Vec<u8>>>>,
     here: Rc<RefCell<VecDeque<Vec<u8>>>>,
 }
 
-impl MemoryLink {
+impl InMemoryChannel {
     /// The two ends of one.
     #[must_use]
     pub fn pair() -> (Self, Self) {
@@ -36,7 +36,7 @@ impl MemoryLink {
     }
 }
 
-impl Link for MemoryLink {
+impl Link for InMemoryChannel {
     fn tell(&self, message: &[u8]) {
         self.there.borrow_mut().push_back(message.to_vec());
     }

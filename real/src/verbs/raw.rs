@@ -141,7 +141,7 @@ impl Drop for Context {
 }
 
 /// An asynchronous event of a device; queues are named by their [`Cq::key`] and [`Qp::key`].
-pub(super) enum RawEvent {
+pub(super) enum RawAsyncEvent {
     Cq(u32, usize),
     Qp(u32, usize),
     Port(u32, u8),
@@ -292,7 +292,7 @@ impl Context {
     }
 
     /// The next event, if there is one.
-    pub(super) fn event(&self) -> Result<Option<RawEvent>, VerbsError> {
+    pub(super) fn event(&self) -> Result<Option<RawAsyncEvent>, VerbsError> {
         let mut raw = ffi::ibv_async_event::default();
         // SAFETY: the context is open and the event is live.
         if unsafe { ffi::ibv_get_async_event(self.raw, &raw mut raw) } != 0 {
@@ -305,7 +305,7 @@ impl Context {
         let code = raw.event_type;
         let event = match code {
             // SAFETY: events of a completion queue carry a pointer to it. It is not followed.
-            ffi::IBV_EVENT_CQ_ERR => RawEvent::Cq(code, unsafe { raw.element.cq }.addr()),
+            ffi::IBV_EVENT_CQ_ERR => RawAsyncEvent::Cq(code, unsafe { raw.element.cq }.addr()),
             ffi::IBV_EVENT_QP_FATAL
             | ffi::IBV_EVENT_QP_REQ_ERR
             | ffi::IBV_EVENT_QP_ACCESS_ERR
@@ -315,14 +315,14 @@ impl Context {
             | ffi::IBV_EVENT_PATH_MIG_ERR
             | ffi::IBV_EVENT_QP_LAST_WQE_REACHED => {
                 // SAFETY: events of a queue pair carry a pointer to it. It is not followed.
-                RawEvent::Qp(code, unsafe { raw.element.qp }.addr())
+                RawAsyncEvent::Qp(code, unsafe { raw.element.qp }.addr())
             }
             ffi::IBV_EVENT_PORT_ACTIVE | ffi::IBV_EVENT_PORT_ERR => {
                 // SAFETY: events of a port carry its number.
                 let port = unsafe { raw.element.port_num };
-                RawEvent::Port(code, u8::try_from(port).unwrap_or(0))
+                RawAsyncEvent::Port(code, u8::try_from(port).unwrap_or(0))
             }
-            _ => RawEvent::Device(code),
+            _ => RawAsyncEvent::Device(code),
         };
         // SAFETY: the event came from `ibv_get_async_event` and is acknowledged once, before
         // anything can be destroyed.

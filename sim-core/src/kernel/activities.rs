@@ -1,7 +1,8 @@
 //! Activities: computations and communications in progress, with one vocabulary.
 //!
-//! A communication goes through *send* or *receive* (one side has posted it), *ready* (both are there, the data
-//! travel) and *ended*. A record is used again once nobody refers to it: each handle and each queue counts.
+//! A communication goes through *send* or *receive* (one side has posted it), *ready* (both are
+//! there, the data travel) and *ended*. A record is used again once nobody refers to it: each
+//! handle and each queue counts.
 
 use super::events::{DEVICE_TARGET, DEVICE_WORK};
 use std::collections::BTreeMap;
@@ -58,7 +59,8 @@ pub(crate) struct Activity {
     /// The receiving actor.
     pub(crate) destination: u32,
     pub(crate) mailbox: u32,
-    /// Its place among the sends and among the receives of the mailbox, from 1; 0 before it is posted.
+    /// Its place among the sends and among the receives of the mailbox, from 1; 0 before it is
+    /// posted.
     pub(crate) place: u32,
     /// Handles and queues that refer to the record.
     pub(crate) references: u32,
@@ -67,7 +69,8 @@ pub(crate) struct Activity {
     pub(super) begun_by_send: bool,
     /// A receive has been posted for it.
     pub(super) received: bool,
-    /// Which sides of a communication know that it has ended: 1 the sender, 2 the receiver, 4 anybody. Kept for explorers only.
+    /// Which sides of a communication know that it has ended: 1 the sender, 2 the receiver, 4
+    /// anybody. Kept for explorers only.
     pub(super) known: u8,
     /// Work that stands still because an actor that waits for it is suspended.
     frozen: bool,
@@ -188,7 +191,8 @@ impl Kernel {
         }
     }
 
-    /// A record for work of an actor that involves nobody else, with one reference; `rate` is its upper limit.
+    /// A record for work of an actor that involves nobody else, with one reference; `rate` is its
+    /// upper limit.
     pub(crate) fn prepare_work(&mut self, actor: u32, kind: Kind, amount: f64, rate: f64) -> u32 {
         let slot = self.prepare_comm(NONE, Message::Empty, amount, rate, false);
         let record = self.activities.get_mut(slot);
@@ -204,7 +208,8 @@ impl Kernel {
         slot
     }
 
-    /// Starts prepared work of an actor that involves nobody else; does nothing to any other activity.
+    /// Starts prepared work of an actor that involves nobody else; does nothing to any other
+    /// activity.
     #[inline]
     pub(crate) fn begin_work(&mut self, slot: u32) {
         let record = self.activities.get(slot);
@@ -283,7 +288,7 @@ impl Kernel {
         record.status = Status::Ready;
         if self.clock == Clock::Untimed {
             let end = if self.host_states.links_changed {
-                self.try_work(ActivityId { number, slot }, work)
+                self.untimed_outcome(ActivityId { number, slot }, work)
             } else {
                 End::Done
             };
@@ -370,7 +375,7 @@ impl Kernel {
             record.status,
             Status::Free | Status::Ended | Status::Prepared
         ) {
-            self.note_hidden();
+            self.record_hidden_effect();
         }
         match record.status {
             Status::Free | Status::Ended => {}
@@ -405,7 +410,7 @@ impl Kernel {
     /// The last handle of an unfinished activity was dropped: it is cancelled.
     pub(crate) fn drop_handle(&mut self, slot: u32) {
         if self.stepped && !self.is_known(slot) {
-            self.note_hidden();
+            self.record_hidden_effect();
         }
         if !self.has_ended(slot) {
             self.cancel_activity(slot);
@@ -438,7 +443,7 @@ impl Kernel {
     }
 
     /// Suspends or resumes work that involves nobody else and runs.
-    pub(crate) fn freeze_work(&mut self, slot: u32, freeze: bool) {
+    pub(crate) fn suspend_work(&mut self, slot: u32, freeze: bool) {
         let record = self.activities.get_mut(slot);
         if matches!(record.kind, Kind::Comm | Kind::Device(_))
             || record.status != Status::Ready

@@ -14,7 +14,7 @@ use crate::{ActorId, Answer, Failure, HostId, Transition};
 
 /// The state of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SlotState {
+pub(crate) enum PendingState {
     /// Holds nothing.
     Free,
     /// The transition has not happened.
@@ -33,7 +33,7 @@ pub(crate) struct Slot {
     /// Before the answer the number of its timer, 0 if there is none; then [`Answer::code`].
     word: u64,
     pub(crate) ticket: u32,
-    pub(crate) state: SlotState,
+    pub(crate) state: PendingState,
 }
 
 impl Slot {
@@ -43,7 +43,7 @@ impl Slot {
         location: &'static Location<'static>,
         timer: u64,
         ticket: u32,
-        state: SlotState,
+        state: PendingState,
     ) -> Self {
         Self {
             code,
@@ -57,7 +57,7 @@ impl Slot {
     /// The number of its timer, 0 if there is none.
     #[inline]
     pub(crate) fn timer(&self) -> u64 {
-        if self.state == SlotState::Answered {
+        if self.state == PendingState::Answered {
             0
         } else {
             self.word
@@ -68,7 +68,7 @@ impl Slot {
     #[inline]
     pub(crate) fn set_timer(&mut self, timer: u64) {
         debug_assert!(
-            self.state != SlotState::Answered,
+            self.state != PendingState::Answered,
             "an answered slot has no timer"
         );
         self.word = timer;
@@ -78,7 +78,7 @@ impl Slot {
     #[inline]
     pub(crate) fn answer(&self) -> Answer {
         debug_assert!(
-            self.state == SlotState::Answered,
+            self.state == PendingState::Answered,
             "an answer is read once it is there"
         );
         Answer::from_code(self.word)
@@ -89,14 +89,14 @@ impl Slot {
     pub(crate) fn set_answer(&mut self, code: u64) -> u64 {
         let timer = self.timer();
         self.word = code;
-        self.state = SlotState::Answered;
+        self.state = PendingState::Answered;
         timer
     }
 }
 
 /// What few actors have.
 #[derive(Default)]
-pub(crate) struct Extra {
+pub(crate) struct ActorColdState {
     pub(crate) name: Option<Box<str>>,
     pub(crate) slots: Vec<Slot>,
     pub(crate) wakers: Vec<(u32, Waker)>,
@@ -114,7 +114,7 @@ pub(crate) struct Extra {
     pub(crate) asked: Vec<super::polling::Asked>,
 }
 
-impl Extra {
+impl ActorColdState {
     /// Makes it as new and keeps its memory.
     pub(crate) fn recycle(&mut self) {
         self.name = None;
@@ -131,7 +131,7 @@ impl Extra {
 /// One actor.
 pub(crate) struct ActorRecord {
     pub(crate) first: Slot,
-    pub(crate) extra: Option<Box<Extra>>,
+    pub(crate) extra: Option<Box<ActorColdState>>,
     /// The future; none while it is polled and after the end.
     pub(crate) body: Option<Body>,
     pub(crate) host: HostId,
@@ -152,7 +152,7 @@ pub(crate) struct ActorRecord {
 impl ActorRecord {
     pub(crate) fn new(host: HostId) -> Self {
         Self {
-            first: Slot::new(Code::YIELD, Location::caller(), 0, 0, SlotState::Free),
+            first: Slot::new(Code::YIELD, Location::caller(), 0, 0, PendingState::Free),
             extra: None,
             body: None,
             host,
@@ -176,7 +176,7 @@ impl ActorRecord {
         self.started = true;
     }
 
-    pub(crate) fn extra(&mut self) -> &mut Extra {
+    pub(crate) fn extra(&mut self) -> &mut ActorColdState {
         self.extra.get_or_insert_default()
     }
 
@@ -191,20 +191,20 @@ impl ActorRecord {
     /// Returns true if any pending operation has its answer.
     pub(crate) fn is_answered(&self) -> bool {
         let mut more = self.extra.iter().flat_map(|extra| &extra.slots);
-        self.first.state == SlotState::Answered
-            || more.any(|slot| slot.state == SlotState::Answered)
+        self.first.state == PendingState::Answered
+            || more.any(|slot| slot.state == PendingState::Answered)
     }
 
     /// The ticket of the earliest operation that has its answer.
     #[inline]
     pub(crate) fn answered(&self) -> Option<u32> {
         if self.extra.is_none() {
-            return (self.first.state == SlotState::Answered).then_some(self.first.ticket);
+            return (self.first.state == PendingState::Answered).then_some(self.first.ticket);
         }
         if !self.is_answered() {
             return None;
         }
-        let earliest = self.earliest(|slot| slot.state == SlotState::Answered);
+        let earliest = self.earliest(|slot| slot.state == PendingState::Answered);
         earliest.map(|slot| slot.ticket)
     }
 
@@ -219,7 +219,7 @@ impl ActorRecord {
     #[inline]
     pub(crate) fn insert(&mut self, slot: Slot) {
         let first = &mut self.first;
-        if first.state == SlotState::Free {
+        if first.state == PendingState::Free {
             // Field by field: a slot that is put together elsewhere and copied costs more than all
             // the rest.
             first.code = slot.code;
@@ -245,7 +245,7 @@ impl ActorRecord {
 
     #[inline]
     pub(crate) fn slot_mut(&mut self, ticket: u32) -> Option<&mut Slot> {
-        if self.first.ticket == ticket && self.first.state != SlotState::Free {
+        if self.first.ticket == ticket && self.first.state != PendingState::Free {
             return Some(&mut self.first);
         }
         self.extra
@@ -257,9 +257,9 @@ impl ActorRecord {
 
     #[inline]
     pub(crate) fn remove(&mut self, ticket: u32) -> Option<Slot> {
-        if self.first.ticket == ticket && self.first.state != SlotState::Free {
+        if self.first.ticket == ticket && self.first.state != PendingState::Free {
             let slot = self.first;
-            self.first.state = SlotState::Free;
+            self.first.state = PendingState::Free;
             if let Some(extra) = &mut self.extra {
                 extra.wakers.retain(|(other, _)| *other != ticket);
             }
@@ -273,14 +273,14 @@ impl ActorRecord {
 
     /// Moves an operation into the first place. The one that is about to be answered must be there,
     /// so that what is left is seen as *more* when it has been taken.
-    pub(crate) fn bring_forward(&mut self, ticket: u32) {
+    pub(crate) fn move_to_front(&mut self, ticket: u32) {
         let Some(extra) = &mut self.extra else {
             return;
         };
         let Some(position) = extra.slots.iter().position(|slot| slot.ticket == ticket) else {
             return;
         };
-        if self.first.state == SlotState::Free {
+        if self.first.state == PendingState::Free {
             self.first = extra.slots.remove(position);
         } else {
             std::mem::swap(&mut self.first, &mut extra.slots[position]);
@@ -290,7 +290,7 @@ impl ActorRecord {
     /// All pending operations, in the order in which they were issued.
     pub(crate) fn slots(&self) -> Vec<Slot> {
         let mut slots = Vec::new();
-        if self.first.state != SlotState::Free {
+        if self.first.state != PendingState::Free {
             slots.push(self.first);
         }
         if let Some(extra) = &self.extra {
@@ -304,7 +304,7 @@ impl ActorRecord {
     pub(crate) fn earliest(&self, counts: impl Fn(&Slot) -> bool) -> Option<Slot> {
         let more = self.extra.iter().flat_map(|extra| &extra.slots);
         let all = std::iter::once(&self.first).chain(more);
-        let pending = all.filter(|slot| slot.state != SlotState::Free && counts(slot));
+        let pending = all.filter(|slot| slot.state != PendingState::Free && counts(slot));
         pending.min_by_key(|slot| slot.ticket).copied()
     }
 
@@ -329,7 +329,7 @@ impl Kernel {
         );
         let id = u32::try_from(self.actors.len()).expect("at most 2^32 - 1 actors");
         assert!(id != NONE, "at most 2^32 - 1 actors");
-        self.note(super::Effects::ALLOCATES);
+        self.note(super::StepEffects::ALLOCATES);
         let mut record = ActorRecord::new(host);
         record.extra = self.spare_extras.pop();
         if let Some(name) = name {
@@ -391,7 +391,7 @@ impl Kernel {
             return Vec::new();
         }
         record.dead = true;
-        record.first.state = SlotState::Free;
+        record.first.state = PendingState::Free;
         let counted = record.created && !record.daemon;
         let extra = record.extra.take();
         if counted {
@@ -403,7 +403,7 @@ impl Kernel {
             return Vec::new();
         };
         if !extra.hooks.is_empty() {
-            self.note_hidden();
+            self.record_hidden_effect();
         }
         for mutex in extra.mutexes.drain(..) {
             self.leave_mutex(mutex, actor);
@@ -451,7 +451,7 @@ impl Kernel {
             return;
         }
         record.suspended = true;
-        self.freeze_works(actor, true);
+        self.suspend_activities(actor, true);
     }
 
     /// Lets a suspended actor go on.
@@ -463,12 +463,14 @@ impl Kernel {
         record.suspended = false;
         let deferred = std::mem::take(&mut record.deferred);
         let slots = record.slots();
-        let answered = slots.iter().find(|slot| slot.state == SlotState::Answered);
+        let answered = slots
+            .iter()
+            .find(|slot| slot.state == PendingState::Answered);
         if let Some(slot) = answered {
-            record.bring_forward(slot.ticket);
+            record.move_to_front(slot.ticket);
         }
         let is_polled = record.is_new() || answered.is_some();
-        self.freeze_works(actor, false);
+        self.suspend_activities(actor, false);
         if deferred && is_polled {
             // It has no transition to choose before it comes to its next operation.
             self.births.push_back(actor);
@@ -479,10 +481,10 @@ impl Kernel {
     }
 
     /// Suspends or resumes the work that the actor waits for.
-    fn freeze_works(&mut self, actor: u32, freeze: bool) {
+    fn suspend_activities(&mut self, actor: u32, freeze: bool) {
         for slot in self.actors[actor as usize].slots() {
             if let Transition::Wait { activity, .. } = slot.code.transition() {
-                self.freeze_work(activity, freeze);
+                self.suspend_work(activity, freeze);
             }
         }
     }

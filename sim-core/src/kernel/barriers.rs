@@ -1,8 +1,9 @@
-//! Barriers: the last of a fixed number of actors to arrive lets all of them go on, in the order of arrival.
+//! Barriers: the last of a fixed number of actors to arrive lets all of them go on, in the order of
+//! arrival.
 //!
 //! A barrier can be used again: arrivals count for the round in which they come.
 
-use super::{Effects, Kernel, Recycle};
+use super::{Kernel, Recycle, StepEffects};
 use crate::Answer;
 
 /// One barrier.
@@ -26,7 +27,7 @@ impl Recycle for BarrierRecord {
 impl Kernel {
     pub(crate) fn add_barrier(&mut self, size: u32) -> u32 {
         assert!(size > 0, "a barrier needs at least one actor");
-        self.note(Effects::ALLOCATES);
+        self.note(StepEffects::ALLOCATES);
         let (barrier, record) = self.barriers.add();
         record.size = size;
         barrier
@@ -53,7 +54,7 @@ impl Kernel {
     }
 
     pub(crate) fn withdraw_from_barrier(&mut self, barrier: u32, round: u32, actor: u32) {
-        self.note_hidden();
+        self.record_hidden_effect();
         let record = &mut self.barriers[barrier as usize];
         if record.round == round {
             record.arrived.retain(|&other| other != actor);

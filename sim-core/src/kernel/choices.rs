@@ -2,13 +2,13 @@
 //!
 //! A plain run never comes here; it executes the same transitions through the same functions.
 
-use super::{Kernel, Slot, SlotState};
-use crate::{ActorId, Answer, Candidate, Choice};
+use super::{Kernel, PendingState, Slot};
+use crate::{ActorId, Answer, Choice, EnabledTransition};
 
 impl Kernel {
     /// Takes an actor that is new or has an answer out of the queue.
     pub(crate) fn take_answered(&mut self) -> Option<u32> {
-        if let Some(actor) = self.next_birth() {
+        if let Some(actor) = self.next_new_actor() {
             return Some(actor);
         }
         if self.stepped {
@@ -30,12 +30,12 @@ impl Kernel {
             .expect("the position was just found");
         let record = &mut self.actors[actor as usize];
         record.queued = false;
-        record.bring_forward(ticket);
+        record.move_to_front(ticket);
         Some(actor)
     }
 
-    /// [`Kernel::take_answered`] under an explorer, which asks each actor itself what it can do: all
-    /// others leave the queue.
+    /// [`Kernel::take_answered`] under an explorer, which asks each actor itself what it can do:
+    /// all others leave the queue.
     fn next_answered(&mut self) -> Option<u32> {
         while let Some(actor) = self.ready.pop_front() {
             let record = &mut self.actors[actor as usize];
@@ -48,7 +48,7 @@ impl Kernel {
                 continue;
             }
             if let Some(ticket) = record.answered() {
-                record.bring_forward(ticket);
+                record.move_to_front(ticket);
                 return Some(actor);
             }
         }
@@ -56,7 +56,7 @@ impl Kernel {
     }
 
     /// The transitions that can happen now; actors without one leave the queue.
-    pub(crate) fn candidates(&mut self) -> Vec<Candidate> {
+    pub(crate) fn candidates(&mut self) -> Vec<EnabledTransition> {
         let mut candidates = Vec::new();
         for actor in std::mem::take(&mut self.ready) {
             let record = &mut self.actors[actor as usize];
@@ -72,7 +72,7 @@ impl Kernel {
             if let Some(&(slot, _)) = branches.first() {
                 let branches =
                     u32::try_from(branches.len()).expect("branches are counted in 32 bits");
-                candidates.push(Candidate {
+                candidates.push(EnabledTransition {
                     actor: ActorId(actor),
                     transition: slot.code.transition(),
                     branches,
@@ -109,12 +109,12 @@ impl Kernel {
         }
         self.actors[actor as usize].queued = false;
         self.branch = branch;
-        let answer = self.execute_slot(actor, slot.code, slot.state == SlotState::Fired);
+        let answer = self.execute_slot(actor, slot.code, slot.state == PendingState::Fired);
         self.branch = 0;
         if let Some(last) = self.schedule.as_mut().and_then(|steps| steps.last_mut()) {
             *last = choice;
         }
-        self.actors[actor as usize].bring_forward(slot.ticket);
+        self.actors[actor as usize].move_to_front(slot.ticket);
         self.answer(actor, slot.ticket, Answer::from_code(answer));
         if self.pauses(actor, slot.code) {
             return false;

@@ -1,11 +1,11 @@
 //! Condition variables: a queue of actors that wait for a signal, first in, first out.
 //!
-//! Waiting releases the mutex; a signal, a broadcast or the end of the time makes the actor ask for the mutex
-//! again. There are no spurious wake-ups. A signal nobody waits for is lost.
+//! Waiting releases the mutex; a signal, a broadcast or the end of the time makes the actor ask for
+//! the mutex again. There are no spurious wake-ups. A signal nobody waits for is lost.
 
 use std::collections::VecDeque;
 
-use super::{Effects, Kernel, Recycle};
+use super::{Kernel, Recycle, StepEffects};
 
 /// One condition variable.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ impl Recycle for CondvarRecord {
 
 impl Kernel {
     pub(crate) fn add_condvar(&mut self) -> u32 {
-        self.note(Effects::ALLOCATES);
+        self.note(StepEffects::ALLOCATES);
         self.condvars.add().0
     }
 
@@ -69,7 +69,7 @@ impl Kernel {
 
     /// Takes a request back; a signal that it had already got goes to the next.
     pub(crate) fn withdraw_from_condvar(&mut self, condvar: u32, request: u32) {
-        self.note_hidden();
+        self.record_hidden_effect();
         let record = &mut self.condvars[condvar as usize];
         record.waiting.retain(|&(number, _)| number != request);
         if let Some(position) = record.signalled.iter().position(|&other| other == request) {

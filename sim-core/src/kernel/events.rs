@@ -3,7 +3,7 @@
 //! Timers and ends of activities share one sequence of numbers. At one date they happen in the
 //! order of these numbers, that is, in the order in which they were created.
 
-use super::{Kernel, SlotState};
+use super::{Kernel, PendingState};
 use crate::prefetch::prefetch;
 use crate::timers::Timer;
 use crate::{ActivityId, Clock, End, Time};
@@ -206,9 +206,9 @@ impl super::ActorRecord {
         if self.dead {
             return false;
         }
-        if self.first.state == SlotState::Waiting && self.first.timer() == number {
+        if self.first.state == PendingState::Waiting && self.first.timer() == number {
             self.first.set_timer(0);
-            self.first.state = SlotState::Fired;
+            self.first.state = PendingState::Fired;
             return true;
         }
         let Some(extra) = &mut self.extra else {
@@ -218,7 +218,7 @@ impl super::ActorRecord {
             return false;
         };
         slot.set_timer(0);
-        slot.state = SlotState::Fired;
+        slot.state = PendingState::Fired;
         true
     }
 }
@@ -232,7 +232,7 @@ fn is_awaited(actors: &[super::ActorRecord], timer: &Timer) -> bool {
     }
     let record = &actors[actor];
     !record.dead
-        && ((record.first.state != SlotState::Free && record.first.timer() == timer.number)
+        && ((record.first.state != PendingState::Free && record.first.timer() == timer.number)
             || record
                 .extra
                 .as_ref()

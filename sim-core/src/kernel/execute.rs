@@ -4,7 +4,7 @@
 //! One flat match per question, because a new transition must be considered in each of them.
 
 use super::{Kernel, NONE};
-use crate::code::{Code, Kinds};
+use crate::code::{Code, TransitionKindSet};
 use crate::{Answer, End, Transition};
 
 impl Kernel {
@@ -12,8 +12,8 @@ impl Kernel {
     /// that a poll may look again.
     #[inline]
     pub(crate) fn is_enabled(&self, actor: u32, code: Code, fired: bool) -> bool {
-        code.is_among(Kinds::FREE)
-            || if code.is_among(Kinds::LATER) {
+        code.is_among(TransitionKindSet::FREE)
+            || if code.is_among(TransitionKindSet::LATER) {
                 fired
             } else {
                 self.is_ready(actor, code.transition(), fired)
@@ -75,7 +75,7 @@ impl Kernel {
     /// Executes an enabled transition of an actor; returns [`Answer::code`].
     #[inline]
     pub(crate) fn execute(&mut self, actor: u32, code: Code) -> u64 {
-        let answer = if code.is_among(Kinds::SILENT) {
+        let answer = if code.is_among(TransitionKindSet::SILENT) {
             const { Answer::Done.code() }
         } else {
             self.act(actor, code.transition()).code()
@@ -241,7 +241,7 @@ impl Kernel {
     }
 
     /// Takes back what an operation got: it was dropped before its future saw the answer.
-    pub(crate) fn undo(&mut self, actor: u32, transition: Transition, answer: Answer) {
+    pub(crate) fn revert(&mut self, actor: u32, transition: Transition, answer: Answer) {
         match (transition, answer) {
             (
                 Transition::Wait {

@@ -21,7 +21,7 @@ use crate::{ActivityId, Actor, ActorId, Control, End, HostId, Transition, Work};
 pub(crate) type Again = Rc<dyn Fn(Actor) -> Body>;
 
 /// An actor that starts again with its host.
-struct Restart {
+struct RestartingActor {
     name: Box<str>,
     host: HostId,
     program: Again,
@@ -33,16 +33,16 @@ struct Restart {
 
 /// What the kernel knows of hosts.
 #[derive(Default)]
-pub(crate) struct HostStates {
+pub(crate) struct HostTable {
     off: BTreeSet<HostId>,
-    restarts: Vec<Restart>,
+    restarts: Vec<RestartingActor>,
     /// The actor plus one that no host takes with it: the one that lets hosts fail.
     pub(crate) sheltered: u32,
     /// In an untimed run: something may be off in the resource.
     pub(crate) links_changed: bool,
 }
 
-impl fmt::Debug for HostStates {
+impl fmt::Debug for HostTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HostStates")
             .field("off", &self.off)
@@ -61,7 +61,7 @@ impl Kernel {
     pub(crate) fn add_restarting(&mut self, name: &str, host: HostId, program: Again) -> u32 {
         let actor = self.start_again(name, host, &program);
         let down = !self.host_is_on(host);
-        self.host_states.restarts.push(Restart {
+        self.host_states.restarts.push(RestartingActor {
             name: name.into(),
             host,
             program,
@@ -145,7 +145,7 @@ impl Kernel {
     /// How work would end that begins where no time passes: as failed if what it needs is off,
     /// otherwise well.
     #[cold]
-    pub(crate) fn try_work(&mut self, activity: ActivityId, work: &Work) -> End {
+    pub(crate) fn untimed_outcome(&mut self, activity: ActivityId, work: &Work) -> End {
         if self.resource.start(activity, work, self.now).is_err() {
             return End::Done;
         }

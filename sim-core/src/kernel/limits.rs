@@ -1,13 +1,13 @@
 //! Time limits under an explorer that does not let them be up at any moment.
 //!
-//! A limit is up when nothing else can happen: the one that ends first, as if everything else took no
-//! time. So a wait with a limit never waits for ever, and which of several ends first does not
+//! A limit is up when nothing else can happen: the one that ends first, as if everything else took
+//! no time. So a wait with a limit never waits for ever, and which of several ends first does not
 //! depend on the order of earlier steps.
 //!
 //! *Not modelled*: limits that are up while others could still do something. An explorer finds
 //! those only if it may choose them.
 
-use super::{Kernel, SlotState};
+use super::{Kernel, PendingState};
 use crate::{Span, Time};
 
 /// The time limits of the waits of a run.
@@ -44,7 +44,7 @@ impl Kernel {
             let record = &self.actors[actor as usize];
             let mut slots = record.slots().into_iter();
             !record.dead
-                && slots.any(|slot| slot.ticket == ticket && slot.state == SlotState::Waiting)
+                && slots.any(|slot| slot.ticket == ticket && slot.state == PendingState::Waiting)
         });
         let is_active =
             |&&(_, actor, _): &&(Time, u32, u32)| !self.actors[actor as usize].suspended;

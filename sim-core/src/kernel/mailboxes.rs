@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Effects, Kernel, NONE, Recycle, Status, Store};
+use super::{Kernel, NONE, ObjectStore, Recycle, Status, StepEffects};
 
 /// One mailbox.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ impl Recycle for MailboxRecord {
 /// All mailboxes, with the names of those that have one.
 #[derive(Debug, Default)]
 pub(crate) struct Mailboxes {
-    pub(crate) records: Store<MailboxRecord>,
+    pub(crate) records: ObjectStore<MailboxRecord>,
     by_name: BTreeMap<Box<str>, u32>,
     pub(crate) names: BTreeMap<u32, Box<str>>,
 }
@@ -49,7 +49,7 @@ impl Mailboxes {
 
 impl Kernel {
     pub(crate) fn add_mailbox(&mut self) -> u32 {
-        self.note(Effects::ALLOCATES);
+        self.note(StepEffects::ALLOCATES);
         self.mailboxes.records.add().0
     }
 
@@ -65,7 +65,7 @@ impl Kernel {
     }
 
     pub(crate) fn set_receiver(&mut self, mailbox: u32, receiver: Option<u32>) {
-        self.note_hidden();
+        self.record_hidden_effect();
         self.mailboxes.records[mailbox as usize].receiver = receiver.map_or(0, |actor| actor + 1);
     }
 

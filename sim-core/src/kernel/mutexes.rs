@@ -1,11 +1,12 @@
 //! Mutexes: a queue of actors whose head is the owner.
 //!
-//! Asking for a mutex never blocks; waiting to be its owner does. An actor may leave the queue from any place: the
-//! owner unlocks, a waiter cancels. What an actor has asked for is its request set; its end gives all of it back.
+//! Asking for a mutex never blocks; waiting to be its owner does. An actor may leave the queue from
+//! any place: the owner unlocks, a waiter cancels. What an actor has asked for is its request set;
+//! its end gives all of it back.
 
 use std::collections::VecDeque;
 
-use super::{Effects, Kernel, Recycle};
+use super::{Kernel, Recycle, StepEffects};
 
 /// One mutex.
 #[derive(Debug, Default)]
@@ -27,7 +28,7 @@ impl Recycle for MutexRecord {
 
 impl Kernel {
     pub(crate) fn add_mutex(&mut self) -> u32 {
-        self.note(Effects::ALLOCATES);
+        self.note(StepEffects::ALLOCATES);
         self.mutexes.add().0
     }
 
@@ -43,7 +44,8 @@ impl Kernel {
     /// Joins the queue.
     ///
     /// # Panics
-    /// If the actor is in the queue already: these mutexes are not recursive. The run reports it as the actor's.
+    /// If the actor is in the queue already: these mutexes are not recursive. The run reports it as
+    /// the actor's.
     #[inline]
     pub(crate) fn enter_mutex(&mut self, mutex: u32, actor: u32) {
         let requests = &mut self.actors[actor as usize].extra().mutexes;
@@ -79,7 +81,7 @@ impl Kernel {
     /// Leaves the queue of a mutex that is no longer in the request set.
     #[inline]
     pub(crate) fn leave_mutex(&mut self, mutex: u32, actor: u32) {
-        self.note_hidden();
+        self.record_hidden_effect();
         let record = &mut self.mutexes[mutex as usize];
         record.changes = record.changes.wrapping_add(1);
         record.departures = record.departures.wrapping_add(1);

@@ -11,7 +11,7 @@
 //! several questions end too.
 
 use super::Kernel;
-use crate::code::{Code, Kinds};
+use crate::code::{Code, TransitionKindSet};
 use crate::{Answer, Transition};
 
 /// After this many negative answers about different objects without any event, the actor waits too.
@@ -87,7 +87,7 @@ impl Kernel {
 
     /// Returns true if the actor has asked several questions in vain since it has done anything
     /// else.
-    pub(crate) fn asks_several(&self, actor: u32) -> bool {
+    pub(crate) fn is_polling_several(&self, actor: u32) -> bool {
         let extra = self.actors[actor as usize].extra.as_ref();
         extra.is_some_and(|extra| extra.asked.len() > 1)
     }
@@ -236,8 +236,10 @@ impl super::ActorRecord {
             .flat_map(|extra| extra.slots.iter_mut());
         let mut any = false;
         for slot in std::iter::once(&mut self.first).chain(extra) {
-            if slot.state == super::SlotState::Waiting && slot.code.is_among(Kinds::POLLS) {
-                slot.state = super::SlotState::Fired;
+            if slot.state == super::PendingState::Waiting
+                && slot.code.is_among(TransitionKindSet::POLLS)
+            {
+                slot.state = super::PendingState::Fired;
                 any = true;
             }
         }

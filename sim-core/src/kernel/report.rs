@@ -1,6 +1,6 @@
 //! The wait graph of a deadlock: what each blocked actor waits for, in words, and who could end it.
 
-use super::{Activities, Kernel, NONE, Slot, SlotState, Status, activities::Kind};
+use super::{Activities, Kernel, NONE, PendingState, Slot, Status, activities::Kind};
 use crate::code::Code;
 use crate::{ActorId, Blocked, Transition, WaitGraph};
 
@@ -42,7 +42,7 @@ impl Kernel {
     fn blocked(&self, actor: u32) -> Blocked {
         let record = &self.actors[actor as usize];
         let mut slots = record.slots();
-        slots.retain(|slot| slot.state != SlotState::Answered);
+        slots.retain(|slot| slot.state != PendingState::Answered);
         let device = self
             .device
             .as_ref()
@@ -89,7 +89,7 @@ impl Kernel {
 
     fn describe(&self, slot: &Slot) -> String {
         match slot.code.transition() {
-            Transition::Sleep if slot.timer() == 0 && slot.state == SlotState::Waiting => {
+            Transition::Sleep if slot.timer() == 0 && slot.state == PendingState::Waiting => {
                 "infinite sleep".to_owned()
             }
             Transition::Sleep => "a sleep".to_owned(),

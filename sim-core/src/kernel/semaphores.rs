@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Effects, Kernel, Recycle};
+use super::{Kernel, Recycle, StepEffects};
 
 /// One semaphore.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl Recycle for SemaphoreRecord {
 
 impl Kernel {
     pub(crate) fn add_semaphore(&mut self, value: u32) -> u32 {
-        self.note(Effects::ALLOCATES);
+        self.note(StepEffects::ALLOCATES);
         let (semaphore, record) = self.semaphores.add();
         (record.value, record.initial) = (value, value);
         semaphore
@@ -73,7 +73,7 @@ impl Kernel {
     }
 
     pub(crate) fn withdraw_from_semaphore(&mut self, semaphore: u32, request: u32) {
-        self.note_hidden();
+        self.record_hidden_effect();
         let waiting = &mut self.semaphores[semaphore as usize].waiting;
         match waiting.binary_search_by_key(&request, |&(number, _)| number) {
             Ok(position) => {

@@ -6,15 +6,15 @@
 //! anything at all, so that steps of others that have nothing to do with it do not enable it. And a
 //! kernel begins anew without giving its memory back.
 
-use super::{Kernel, NONE, Slot, SlotState, Status, activities::Kind};
-use crate::code::{Code, Kinds};
+use super::{Kernel, NONE, PendingState, Slot, Status, activities::Kind};
+use crate::code::{Code, TransitionKindSet};
 use crate::{ActorId, Answer, Branch, End, Executed, Footprint, Offer, StepKind, Time, Transition};
 
 /// What happens besides transitions, as flags of [`Executed`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Effects(pub(crate) u8);
+pub(crate) struct StepEffects(pub(crate) u8);
 
-impl Effects {
+impl StepEffects {
     pub(crate) const ALLOCATES: u8 = Executed::ALLOCATES;
     pub(crate) const HIDDEN: u8 = Executed::HIDDEN;
 }
@@ -62,21 +62,21 @@ impl Kernel {
     /// Notes something that the present step does besides its transition.
     #[inline]
     pub(crate) fn note(&self, effect: u8) {
-        self.effects.set(Effects(self.effects.get().0 | effect));
+        self.effects.set(StepEffects(self.effects.get().0 | effect));
     }
 
     /// Notes a change of what others can touch, unless it is what the present transition does.
     #[inline]
-    pub(crate) fn note_hidden(&self) {
+    pub(crate) fn record_hidden_effect(&self) {
         if self.acting == NONE {
-            self.note(Effects::HIDDEN);
+            self.note(StepEffects::HIDDEN);
         }
     }
 
     /// Notes that a program looks at the state of something that others can touch.
     #[inline]
     pub(crate) fn note_look(&self) {
-        self.note(Effects::HIDDEN);
+        self.note(StepEffects::HIDDEN);
     }
 
     /// Forgets everything that happened and keeps the memory. Futures and messages must be gone.
@@ -106,7 +106,7 @@ impl Kernel {
         self.semaphores.recycle();
         self.barriers.recycle();
         self.condvars.recycle();
-        self.host_states = super::hosts::HostStates::default();
+        self.host_states = super::hosts::HostTable::default();
         self.stop = None;
         if let Some(sends) = &mut self.sends {
             sends.clear();
@@ -117,7 +117,7 @@ impl Kernel {
         self.active = Time::ZERO;
         self.device_waits = false;
         self.limits.clear();
-        self.effects.set(Effects::default());
+        self.effects.set(StepEffects::default());
     }
 
     /// How often anything has changed that the answer of a test depends on.
@@ -137,15 +137,15 @@ impl Kernel {
     #[inline]
     fn is_open(&self, actor: u32, slot: &Slot) -> bool {
         match slot.state {
-            SlotState::Free | SlotState::Answered => false,
-            _ if slot.code.is_among(Kinds::FREE) || slot.code.is_limited() => true,
+            PendingState::Free | PendingState::Answered => false,
+            _ if slot.code.is_among(TransitionKindSet::FREE) || slot.code.is_limited() => true,
             _ if self.is_branching(slot) => self.first_branch(actor).is_some(),
-            SlotState::Fired if slot.code.is_among(Kinds::LATER) => true,
-            _ if slot.code.is_among(Kinds::POLLS) => {
+            PendingState::Fired if slot.code.is_among(TransitionKindSet::LATER) => true,
+            _ if slot.code.is_among(TransitionKindSet::POLLS) => {
                 self.is_enabled(actor, slot.code, false)
                     || !self.meetings(actor, slot.code).is_empty()
             }
-            state => self.is_enabled(actor, slot.code, state == SlotState::Fired),
+            state => self.is_enabled(actor, slot.code, state == PendingState::Fired),
         }
     }
 
@@ -201,7 +201,7 @@ impl Kernel {
     pub(crate) fn has_one_step(&self, actor: u32) -> bool {
         let record = &self.actors[actor as usize];
         !record.has_more()
-            && !record.first.code.is_among(Kinds::WAITS_FOR_ANY)
+            && !record.first.code.is_among(TransitionKindSet::WAITS_FOR_ANY)
             && self.is_simple(&record.first)
             && self.has_step(actor)
     }
@@ -242,7 +242,8 @@ impl Kernel {
                 footprint: self.footprint(actor, slot.code, branch),
             });
         };
-        let may_expire = slot.code.is_limited() && slot.code.is_among(Kinds::TAKES_TIME);
+        let may_expire =
+            slot.code.is_limited() && slot.code.is_among(TransitionKindSet::TAKES_TIME);
         match slot.code.transition() {
             Transition::Random { limit } => (0..limit).for_each(&mut offer),
             Transition::WaitAny { list } => {
@@ -254,7 +255,8 @@ impl Kernel {
             }
             Transition::Wait { activity, .. } if may_expire && !self.has_ended(activity) => {}
             // It waits, unless what it asks for ends now.
-            _ if slot.code.is_among(Kinds::POLLS) && !self.is_enabled(actor, slot.code, false) => {}
+            _ if slot.code.is_among(TransitionKindSet::POLLS)
+                && !self.is_enabled(actor, slot.code, false) => {}
             _ => offer(0),
         }
         if may_expire {
@@ -268,7 +270,7 @@ impl Kernel {
     /// already that it is over; everything else is waited for as long as it is not there.
     #[cold]
     pub(crate) fn execute_limited(&mut self, actor: u32, code: Code) -> u64 {
-        let up = if code.is_among(Kinds::TAKES_TIME) {
+        let up = if code.is_among(TransitionKindSet::TAKES_TIME) {
             self.branch == Offer::TIME_UP && !self.is_over_for_good(actor, code)
         } else {
             !self.is_enabled(actor, code, false)
@@ -312,7 +314,7 @@ impl Kernel {
         let record = self.actors.get(actor as usize)?;
         let slot = &record.first;
         let is_pending =
-            !record.dead && !matches!(slot.state, SlotState::Free | SlotState::Answered);
+            !record.dead && !matches!(slot.state, PendingState::Free | PendingState::Answered);
         is_pending.then(|| self.footprint(actor, slot.code, 0))
     }
 
@@ -360,7 +362,7 @@ impl Kernel {
         let device = self.explorable.clone()?;
         let woken = |(index, record): (usize, &super::ActorRecord)| {
             let is_woken =
-                |slot: &Slot| slot.state == SlotState::Fired && slot.code == Code::DEVICE;
+                |slot: &Slot| slot.state == PendingState::Fired && slot.code == Code::DEVICE;
             let actor = u32::try_from(index).expect("actors are counted in 32 bits");
             if record.dead || record.suspended || !(is_woken(&record.first) || record.has_more()) {
                 return None;
@@ -369,7 +371,7 @@ impl Kernel {
             (!device.stops(ActorId(actor))).then_some((actor, slot.ticket))
         };
         let (actor, ticket) = self.actors.iter().enumerate().find_map(woken)?;
-        self.actors[actor as usize].bring_forward(ticket);
+        self.actors[actor as usize].move_to_front(ticket);
         self.answer(actor, ticket, Answer::Done);
         Some(actor)
     }
@@ -502,7 +504,7 @@ impl Kernel {
     }
 
     /// The mailboxes and places of the members of a list of an actor.
-    pub(crate) fn places_of(&self, actor: u32, list: u32, into: &mut Vec<(u32, u32)>) {
+    pub(crate) fn list_members(&self, actor: u32, list: u32, into: &mut Vec<(u32, u32)>) {
         let members = self.lists[list as usize].iter();
         into.extend(members.map(|&activity| self.place_of(activity, actor)));
     }
@@ -560,6 +562,6 @@ impl Kernel {
     pub(crate) fn line_of(&self, actor: ActorId) -> Option<&'static std::panic::Location<'static>> {
         let record = self.actors.get(actor.index())?;
         let slot = record.slots().first().copied()?;
-        (slot.state != SlotState::Free).then_some(slot.location)
+        (slot.state != PendingState::Free).then_some(slot.location)
     }
 }

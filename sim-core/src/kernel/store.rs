@@ -1,7 +1,7 @@
 //! Objects that are counted from 0 and whose records are used again when a simulation begins anew.
 //!
-//! Beginning anew forgets the objects and keeps their memory, so that a model checker, which runs a program millions
-//! of times, allocates nothing for them after the first run.
+//! Beginning anew forgets the objects and keeps their memory, so that a model checker, which runs a
+//! program millions of times, allocates nothing for them after the first run.
 
 use std::ops::{Index, IndexMut};
 
@@ -12,12 +12,12 @@ pub(crate) trait Recycle: Default {
 
 /// Records by number.
 #[derive(Debug)]
-pub(crate) struct Store<T> {
+pub(crate) struct ObjectStore<T> {
     records: Vec<T>,
     used: usize,
 }
 
-impl<T> Default for Store<T> {
+impl<T> Default for ObjectStore<T> {
     fn default() -> Self {
         Self {
             records: Vec::new(),
@@ -26,7 +26,7 @@ impl<T> Default for Store<T> {
     }
 }
 
-impl<T: Recycle> Store<T> {
+impl<T: Recycle> ObjectStore<T> {
     /// A new record and its number.
     pub(crate) fn add(&mut self) -> (u32, &mut T) {
         let number = u32::try_from(self.used).expect("objects are counted in 32 bits");
@@ -46,7 +46,7 @@ impl<T: Recycle> Store<T> {
     }
 }
 
-impl<T> Store<T> {
+impl<T> ObjectStore<T> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.records[..self.used].iter()
     }
@@ -56,7 +56,7 @@ impl<T> Store<T> {
     }
 }
 
-impl<T> Index<usize> for Store<T> {
+impl<T> Index<usize> for ObjectStore<T> {
     type Output = T;
 
     #[inline]
@@ -65,7 +65,7 @@ impl<T> Index<usize> for Store<T> {
     }
 }
 
-impl<T> IndexMut<usize> for Store<T> {
+impl<T> IndexMut<usize> for ObjectStore<T> {
     #[inline]
     fn index_mut(&mut self, number: usize) -> &mut T {
         &mut self.records[number]

@@ -17,8 +17,8 @@
 
 use super::activities::Kind;
 use super::{Kernel, NONE, Status};
-use crate::code::{Code, Kinds};
-use crate::{End, Knob, Transition, Work};
+use crate::code::{Code, TransitionKindSet};
+use crate::{ControlParameter, End, Transition, Work};
 
 /// In what is known of an activity: it is over, whoever knows.
 const OVER: u8 = 4;
@@ -40,7 +40,7 @@ impl Kernel {
     /// Returns true if an operation may meet work on its way.
     #[inline]
     pub(super) fn meets_transfers(&self, code: Code) -> bool {
-        self.transfers_last && code.is_among(Kinds::MEETS_TRANSFERS)
+        self.transfers_last && code.is_among(TransitionKindSet::MEETS_TRANSFERS)
     }
 
     /// The branches of an operation that meet work on its way, but for branch 0.
@@ -166,7 +166,7 @@ impl Kernel {
             bytes,
             rate,
         };
-        self.try_work(crate::ActivityId { number, slot }, &work) == End::Failed
+        self.untimed_outcome(crate::ActivityId { number, slot }, &work) == End::Failed
     }
 }
 
@@ -176,7 +176,7 @@ const fn goes_off(transition: Transition) -> bool {
         transition,
         Transition::SwitchHost { on: false, .. }
             | Transition::Control {
-                knob: Knob::Link,
+                knob: ControlParameter::Link,
                 value: 0,
                 ..
             }

@@ -35,8 +35,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use super::Simulation;
-use crate::code::{Code, Kinds};
-use crate::kernel::{BRANCH_MASK, Effects, NONE, SlotState};
+use crate::code::{Code, TransitionKindSet};
+use crate::kernel::{BRANCH_MASK, NONE, PendingState, StepEffects};
 use crate::outcome::panic_message;
 use crate::{
     Actor, ActorId, Answer, Branch, Clock, Digest, Executed, ExplorableDevice, Failure, Footprint,
@@ -179,7 +179,7 @@ impl Stepper {
     }
 
     /// Starts the actor that lets hosts and links fail.
-    fn let_fail(&mut self) {
+    fn start_fault_injector(&mut self) {
         let (most, all) = self.failures_allowed.clone();
         if most == 0 || all.is_empty() {
             return;
@@ -226,7 +226,7 @@ impl Stepper {
             kernel.transfers_last = self.transfers_last;
         }
         (self.start)(&mut self.simulation);
-        self.let_fail();
+        self.start_fault_injector();
         self.device
             .clone_from(&self.simulation.kernel.borrow().explorable);
         self.settle();
@@ -236,7 +236,7 @@ impl Stepper {
             .kernel
             .borrow()
             .effects
-            .set(Effects::default());
+            .set(StepEffects::default());
     }
 
     /// The number of actors so far, dead ones included. They are numbered from 0 here: actor 0 is
@@ -275,7 +275,7 @@ impl Stepper {
     /// device [prefers](ExplorableDevice::first_queue). The same after the same steps, whatever
     /// other runs there have been.
     #[must_use]
-    pub fn first_able(&self) -> Option<u32> {
+    pub fn first_enabled(&self) -> Option<u32> {
         self.first_able_that(|_| true)
     }
 
@@ -338,7 +338,7 @@ impl Stepper {
             if let Transition::WaitAny { list } | Transition::TestAny { list } =
                 slot.code.transition()
             {
-                kernel.places_of(actor, list, into);
+                kernel.list_members(actor, list, into);
             }
         }
     }
@@ -412,11 +412,11 @@ impl Stepper {
         let (goes_on, scan) = {
             let mut kernel = simulation.kernel.borrow_mut();
             let kernel = &mut *kernel;
-            kernel.effects.set(Effects::default());
+            kernel.effects.set(StepEffects::default());
             let (slot, branch, alternatives) = kernel.chosen_slot(actor, choice)?;
             kernel.step = kernel.step.wrapping_add(1);
             let code = slot.code;
-            let polls = code.is_among(Kinds::POLLS);
+            let polls = code.is_among(TransitionKindSet::POLLS);
             let of_device = kernel.branch_of(actor, code, choice & BRANCH_MASK);
             let number = choice & BRANCH_MASK;
             self.latest = kernel.about_to(actor, code, (number, alternatives), of_device);
@@ -426,17 +426,17 @@ impl Stepper {
             }
             if let Transition::TestAny { list } = code.transition() {
                 self.tested.clear();
-                kernel.places_of(actor, list, &mut self.tested);
+                kernel.list_members(actor, list, &mut self.tested);
             }
             kernel.limits.is_up = false;
             kernel.branch = branch;
             let answer = if code.is_limited() {
                 kernel.execute_limited(actor, code)
             } else {
-                kernel.execute_slot(actor, code, slot.state == SlotState::Fired)
+                kernel.execute_slot(actor, code, slot.state == PendingState::Fired)
             };
             kernel.branch = 0;
-            if code.is_among(Kinds::TELLS_END) {
+            if code.is_among(TransitionKindSet::TELLS_END) {
                 kernel.note_known(actor, code, answer);
             }
             if !polls {
@@ -448,7 +448,7 @@ impl Stepper {
             )]
             let short = answer as u32;
             self.latest.answer = short;
-            kernel.actors[actor as usize].bring_forward(slot.ticket);
+            kernel.actors[actor as usize].move_to_front(slot.ticket);
             kernel.answer(actor, slot.ticket, Answer::from_code(answer));
             let kind = self.latest.footprint.kind;
             if code == Code::DEVICE
@@ -472,7 +472,7 @@ impl Stepper {
             simulation.after_poll()
         };
         if let Some(outcome) = outcome {
-            self.note_outcome(actor, outcome);
+            self.end_failed_actor(actor, outcome);
         }
         let kernel = self.simulation.kernel.borrow();
         Some(scan || self.device.is_some() || kernel.needs_looking_after())
@@ -482,7 +482,7 @@ impl Stepper {
     /// an answer.
     fn settle(&mut self) {
         loop {
-            self.simulation.let_device_progress();
+            self.simulation.poll_device();
             let actor = {
                 let mut kernel = self.simulation.kernel.borrow_mut();
                 let next = kernel.take_answered().or_else(|| kernel.take_woken());
@@ -495,7 +495,7 @@ impl Stepper {
             let shielded = catch_unwind(AssertUnwindSafe(|| self.simulation.poll(actor)));
             match shielded {
                 Ok(None) => {}
-                Ok(Some(outcome)) => self.note_outcome(actor, outcome),
+                Ok(Some(outcome)) => self.end_failed_actor(actor, outcome),
                 Err(panic) => {
                     self.note_panic(&*panic);
                 }
@@ -505,7 +505,7 @@ impl Stepper {
 
     /// What ends a run ends only the actor here.
     #[cold]
-    fn note_outcome(&mut self, actor: u32, outcome: Outcome) {
+    fn end_failed_actor(&mut self, actor: u32, outcome: Outcome) {
         let failure = match outcome {
             Outcome::Failed(failure) => failure,
             Outcome::ForeignFuture(failure) => {
@@ -602,7 +602,7 @@ impl Stepper {
             && record
                 .slots()
                 .iter()
-                .any(|slot| slot.code.is_among(Kinds::POLLS))
+                .any(|slot| slot.code.is_among(TransitionKindSet::POLLS))
     }
 
     /// The name of an actor.
@@ -680,15 +680,16 @@ impl crate::Kernel {
         (number, alternatives): (u32, u32),
         of_device: Option<Branch>,
     ) -> Executed {
-        let polls = code.is_among(Kinds::POLLS);
+        let polls = code.is_among(TransitionKindSet::POLLS);
         let awaited = polls && self.has_asked(actor, code.transition());
         // What made it possible may be about another question of the loop.
-        let hidden = awaited && self.asks_several(actor);
+        let hidden = awaited && self.is_polling_several(actor);
         // A test that is asked again may say no only after some other step.
-        let meets = code.is_among(Kinds::MEETS_TRANSFERS) && (alternatives > 1 || number > 0);
+        let meets =
+            code.is_among(TransitionKindSet::MEETS_TRANSFERS) && (alternatives > 1 || number > 0);
         let several = meets
-            || code.is_among(Kinds::WAITS_FOR_ANY)
-            || (code.is_limited() && code.is_among(Kinds::TAKES_TIME))
+            || code.is_among(TransitionKindSet::WAITS_FOR_ANY)
+            || (code.is_limited() && code.is_among(TransitionKindSet::TAKES_TIME))
             || of_device.is_some()
             || self.actors[actor as usize].has_more();
         let (footprint, cause) = match of_device {
@@ -710,7 +711,7 @@ impl crate::Kernel {
     /// A test in vain is forgotten once its actor has done anything else that can be seen.
     #[inline]
     fn forget_failures(&mut self, actor: u32, code: Code) {
-        if !code.is_among(Kinds::SILENT)
+        if !code.is_among(TransitionKindSet::SILENT)
             && let Some(extra) = &mut self.actors[actor as usize].extra
         {
             extra.asked.clear();

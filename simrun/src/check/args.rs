@@ -260,7 +260,7 @@ fn sends(text: &str) -> Result<SendMode, String> {
 fn schedule(text: &str) -> Result<Schedule, String> {
     let parse = |text: &str| {
         text.parse()
-            .map_err(|error: sim_core::BadSchedule| error.to_string())
+            .map_err(|error: sim_core::ParseScheduleError| error.to_string())
     };
     let problem = match parse(text) {
         Ok(schedule) => return Ok(schedule),

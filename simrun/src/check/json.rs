@@ -5,12 +5,12 @@ use run::SendMode;
 use serde_json::{Value, json};
 
 use super::passes::Pass;
-use super::search::Searched;
+use super::search::SearchResult;
 use super::{CRITICAL_BUDGET, Found, Warning, Way, text, words};
 
 /// A search.
-pub(super) fn of_search(name: &str, searched: &Searched) -> String {
-    let Searched {
+pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
+    let SearchResult {
         report,
         found,
         warnings,

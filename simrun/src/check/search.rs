@@ -24,7 +24,7 @@ use crate::{progress, status};
 const SHOWN_MAX: usize = 5;
 
 /// Results of a search.
-pub(super) struct Searched {
+pub(super) struct SearchResult {
     pub(super) report: Report,
     pub(super) found: Vec<Found>,
     pub(super) warnings: Vec<Warning>,
@@ -38,7 +38,7 @@ pub(super) struct Searched {
     pub(super) kept_in: Option<String>,
 }
 
-impl Searched {
+impl SearchResult {
     /// All searches, the first one first.
     fn reports(&self) -> impl Iterator<Item = &Report> {
         let passes = self.passes.iter().map(|pass| &pass.report);
@@ -114,7 +114,7 @@ pub(super) fn search(
     }
     // What follows is limited by steps.
     subject.guard.rest();
-    let mut searched = Searched {
+    let mut searched = SearchResult {
         found: Vec::new(),
         warnings: Vec::new(),
         clock_reads: Vec::new(),
@@ -144,7 +144,7 @@ pub(super) fn search(
 }
 
 /// Takes two runs twice: a program that does not do the same again has no verdict but that.
-fn repeat(subject: &Subject<'_>, searched: &mut Searched) -> Result<(), ExitCode> {
+fn repeat(subject: &Subject<'_>, searched: &mut SearchResult) -> Result<(), ExitCode> {
     let (mut stepper, _) = subject.stepper()?;
     let seed = subject.args.seed();
     let (repeated, _) = run::with_silent_panics(|| explore::repeat(&mut stepper, seed));
@@ -172,7 +172,7 @@ fn part_of(report: &Report, numbers: QueueNumbers) -> Option<Part> {
     })
 }
 
-fn show(subject: &Subject<'_>, searched: &Searched) -> Result<ExitCode, ExitCode> {
+fn show(subject: &Subject<'_>, searched: &SearchResult) -> Result<ExitCode, ExitCode> {
     let args = subject.args;
     let text = match args.output.format {
         Format::Json => json::of_search(subject.name, searched),
@@ -287,7 +287,7 @@ fn broken_search(panic: &(dyn Any + Send)) -> ExitCode {
 }
 
 /// The exit status that a search deserves.
-fn status_of(searched: &Searched) -> u8 {
+fn status_of(searched: &SearchResult) -> u8 {
     let is_interrupted = searched.bounds().contains(&Bound::Interrupt);
     match searched.verdict() {
         _ if is_interrupted => status::INTERRUPTED,

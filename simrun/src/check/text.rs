@@ -6,12 +6,12 @@ use explore::{Bound, Critical, End, FindingKind, FindingStep, Followed, Statisti
 use sim_core::{ActorId, Schedule};
 
 use super::passes::Pass;
-use super::search::Searched;
+use super::search::SearchResult;
 use super::{CRITICAL_BUDGET, Found, Warning, Way, words};
 use crate::summary;
 
 /// A search: its findings, the verdict, and the counts.
-pub(super) fn of_search(name: &str, searched: &Searched) -> String {
+pub(super) fn of_search(name: &str, searched: &SearchResult) -> String {
     let mut text = format!(
         "{}{}{name}: {}\n{}",
         findings(&searched.found, searched.is_cut),
@@ -54,7 +54,7 @@ const fn wrong(statistics: &Statistics) -> u64 {
 }
 
 /// The answer in words.
-pub(super) fn verdict(searched: &Searched) -> String {
+pub(super) fn verdict(searched: &SearchResult) -> String {
     let statistics = &searched.report.statistics;
     let bounds = searched.bounds();
     let rest = if bounds.is_empty() {

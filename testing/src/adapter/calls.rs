@@ -471,7 +471,8 @@ impl Qp {
             Payload::Sges(sges) => (sges.to_vec(), None),
         };
         let too_long = |bytes: &Vec<u8>| bytes.len() > self.init.cap.max_inline_data as usize;
-        if inline.as_ref().is_some_and(too_long) || inline.is_some() && request.operation.fetches()
+        if inline.as_ref().is_some_and(too_long)
+            || inline.is_some() && request.operation.returns_data()
         {
             return Err(invalid("too much inline"));
         }

@@ -225,7 +225,7 @@ impl Net {
         let (to, other, pd) = (qp.peer, qp.now.dest_qp_num, qp.init.pd.0);
         let (psn, max) = (qp.now.sq_psn, self.adapters[adapter].abilities.max_message);
         let local = |status| Refusal::Failed(status, None);
-        let data = if request.operation.fetches() {
+        let data = if request.operation.returns_data() {
             Vec::new()
         } else {
             let bytes = self.adapters[adapter].gather(request, pd);
@@ -253,7 +253,7 @@ impl Net {
         if request.operation.consumes_receive() && !has_receive {
             return Err(Refusal::NotReady);
         }
-        if !request.operation.fetches() {
+        if !request.operation.returns_data() {
             self.deliver(peer, other, &request.operation, &data, request.flags)?;
             return Ok(0);
         }

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mpi::{Comm, Limits, Placement, Request, Result, SendMode, Settings, waitall};
+use mpi::{Comm, ForwardBuffering, Limits, Request, Result, SendMode, Settings, waitall};
 
 use super::{Order, Outcome, pattern, world};
 
@@ -193,7 +193,7 @@ pub async fn race(world: Comm, race: Race, tag: u32) -> Result<bool> {
 
 /// A message of so many bytes from rank 0 by way of the ranks in between to the last one; each
 /// forwards as it is told.
-pub async fn relay(world: Comm, length: u64, placement: Placement, tag: u32) -> Result<()> {
+pub async fn relay(world: Comm, length: u64, placement: ForwardBuffering, tag: u32) -> Result<()> {
     let (rank, last) = (world.rank(), world.size() - 1);
     let content = pattern(length, 9);
     if rank == 0 {
@@ -274,10 +274,10 @@ pub async fn everything(
     }
     waitall(&mut requests).await?;
     let placements = [
-        Placement::Receiver,
-        Placement::Sender,
-        Placement::Segment(30),
-        Placement::Temporary,
+        ForwardBuffering::Receiver,
+        ForwardBuffering::Sender,
+        ForwardBuffering::Segment(30),
+        ForwardBuffering::Temporary,
     ];
     let at = usize::try_from(seed).expect("small") % placements.len();
     for length in [0, 50, 170, 205] {
@@ -301,7 +301,7 @@ pub async fn everything(
 pub fn slow(limits: Limits) -> Settings {
     Settings {
         copy_bandwidth: 100.0,
-        posting: mpi::Posting {
+        posting: mpi::PostingCost {
             packet: 0.25,
             batch: 0.5,
         },

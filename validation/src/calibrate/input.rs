@@ -7,7 +7,7 @@ use sim_core::Digest;
 use super::{CalibrateError, CalibrateOptions, ReferenceBlock};
 use crate::compare::sentinel_times;
 use crate::facts::Facts;
-use crate::fit::Rules;
+use crate::fit::FitOptions;
 use crate::point::{Point, count};
 use crate::programs::{Measured, Program};
 use crate::quantile::median;
@@ -37,7 +37,7 @@ pub(super) struct Input {
     pub(super) sentinels: Vec<ReferenceBlock>,
     /// Bytes and seconds.
     pub(super) sentinel_times: Vec<(u64, f64)>,
-    pub(super) rules: Rules,
+    pub(super) rules: FitOptions,
     pub(super) facts: Facts,
     pub(super) digest: String,
     pub(super) sources: Vec<String>,
@@ -118,7 +118,7 @@ fn of_table(benchmark: &str, rows: &[(u64, f64)]) -> Input {
         sessions: Vec::new(),
         sentinels: Vec::new(),
         sentinel_times: Vec::new(),
-        rules: Rules::table(),
+        rules: FitOptions::table(),
         facts: Facts::default(),
         digest: String::new(),
         sources: vec![format!(
@@ -192,7 +192,7 @@ fn of_samples(all: &[Block], options: &CalibrateOptions) -> Result<Input, Calibr
         sentinels,
         sentinel_times: sentinel_times(&speed.blocks),
         sessions: speed.factors,
-        rules: Rules::samples(),
+        rules: FitOptions::samples(),
         facts: Facts::default(),
         digest: String::new(),
         warnings,
@@ -335,7 +335,7 @@ fn one_speed(blocks: &[Block], kernel: Kernel) -> OneSpeed {
 pub(super) fn copy_bandwidth(kernels: &BTreeMap<Kernel, Vec<SizeSummary>>) -> Option<f64> {
     let copies = kernels.get(&Kernel::Copy)?;
     let points: Vec<Point> = copies.iter().map(|one| one.point).collect();
-    let fitted = crate::fit::fit(&points, &Rules::samples()).ok()?;
+    let fitted = crate::fit::fit(&points, &FitOptions::samples()).ok()?;
     let slope_s = fitted.segments().last()?.line.slope_s;
     (slope_s > 0.0 && count(points.len()) >= 2.0).then(|| 1.0 / slope_s)
 }

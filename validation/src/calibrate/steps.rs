@@ -2,14 +2,14 @@
 
 use super::input::{Input, copy_bandwidth};
 use super::{CalibrateError, CalibrateOptions, Calibration};
-use crate::bands::Bands;
-use crate::confidence::Confidence;
+use crate::bands::ErrorBands;
+use crate::confidence::BootstrapIntervals;
 use crate::cross_check::{CrossCheck, predictions};
 use crate::error_summary::Prediction;
-use crate::fit::{Fit, Line, Rules, fit, fit_line};
+use crate::fit::{Fit, FitOptions, Line, fit, fit_line};
 use crate::loggp::LogGp;
-use crate::overheads::{Calls, Split, of_call};
-use crate::platform_file::{Handshake, PlatformFacts, Preset, loggops_file, platform_file};
+use crate::overheads::{CallCosts, CostSplit, of_call};
+use crate::platform_file::{Handshake, PlatformMetadata, Preset, loggops_file, platform_file};
 use crate::point::{Point, bytes};
 use crate::programs::{Measured, Program};
 use crate::sample::Kernel;
@@ -40,16 +40,16 @@ pub(super) fn finish(
         eager_end,
         copy.filter(|_| options.handshake == Handshake::InTable),
     );
-    let band = Bands::new(&cross_check.piecewise, fitted.range().1);
-    let facts = PlatformFacts {
+    let band = ErrorBands::new(&cross_check.piecewise, fitted.range().1);
+    let facts = PlatformMetadata {
         sources: said(&input, &band, &fitted),
         eager_threshold: threshold,
         shared: sharing::is_shared(&sharing),
         copy_bandwidth: copy.filter(|_| options.preset != Preset::LogGops),
         empty_s: input.empty.map(|point| point.time_s),
-        ..PlatformFacts::of(options)
+        ..PlatformMetadata::of(options)
     };
-    let split = Split::new(&fitted, &calls, eager_end, facts.envelope());
+    let split = CostSplit::new(&fitted, &calls, eager_end, facts.envelope());
     let mut written = Written::new(&input, (&fitted, &calls, &split), facts)?;
     let self_check = written.check(&input.points, &fitted, &split, eager_end)?;
     let (bands, validation) = held_back(&input, &fitted, &cross_check, written.loggp.as_ref());
@@ -97,7 +97,7 @@ pub(super) fn finish(
     Ok(calibration)
 }
 
-impl PlatformFacts {
+impl PlatformMetadata {
     /// Returns the options, and nothing of what was measured.
     const fn of(options: &CalibrateOptions) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl PlatformFacts {
 
 /// Returns the facts of the file about its measurements, and what a comparison needs: the band, and
 /// the sentinels, in microseconds.
-fn said(input: &Input, bands: &Bands, fitted: &Fit) -> Vec<String> {
+fn said(input: &Input, bands: &ErrorBands, fitted: &Fit) -> Vec<String> {
     let mut said = input.sources.clone();
     said.push(format!("band_90: {:.4}", bands.at(fitted.range().1, 0.9)));
     if !input.sentinel_times.is_empty() {
@@ -146,14 +146,14 @@ fn held_back(
     fitted: &Fit,
     cross_check: &CrossCheck,
     loggp: Option<&LogGp>,
-) -> (Bands, Vec<Prediction>) {
+) -> (ErrorBands, Vec<Prediction>) {
     let model = |size: u64| loggp.map_or_else(|| fitted.predict(size), |model| model.predict(size));
     let largest = fitted.range().1;
     let bands = if loggp.is_some() {
         let errors: Vec<_> = predictions(&input.points, model).collect();
-        Bands::new(&errors, largest)
+        ErrorBands::new(&errors, largest)
     } else {
-        Bands::new(&cross_check.piecewise, largest)
+        ErrorBands::new(&cross_check.piecewise, largest)
     };
     let hidden = input.hidden_points.iter().copied();
     let hidden: Vec<Point> = hidden.filter(|point| bands.reaches(point.size)).collect();
@@ -164,7 +164,7 @@ fn held_back(
 /// measured.
 fn programs(
     measured: Measured,
-    bands: &Bands,
+    bands: &ErrorBands,
     platform: impl Fn(u32) -> String,
 ) -> Result<Vec<Program>, CalibrateError> {
     let predict = |program| Ok(Program::predict(program, bands, &platform)?);
@@ -187,12 +187,12 @@ fn threshold(input: &Input, options: &CalibrateOptions) -> Option<u64> {
 fn fitted(
     input: &Input,
     options: &CalibrateOptions,
-) -> Result<(Fit, Option<Confidence>), CalibrateError> {
+) -> Result<(Fit, Option<BootstrapIntervals>), CalibrateError> {
     let mut fitted = fit(&input.points, &input.rules)?;
     let blocks: Vec<_> = input.blocks.iter().collect();
     let confidence = (!blocks.is_empty()).then(|| {
         let (points, rules) = (&input.points, &input.rules);
-        Confidence::new(
+        BootstrapIntervals::new(
             &fitted,
             points,
             &blocks,
@@ -202,7 +202,7 @@ fn fitted(
         )
     });
     if let Some(confidence) = &confidence {
-        let chance = confidence.chance_jumps(&fitted);
+        let chance = confidence.insignificant_jumps(&fitted);
         fitted = fitted.with_hinges(&chance, &input.points, &input.rules);
     }
     if options.robust {
@@ -213,12 +213,12 @@ fn fitted(
 
 /// The costs of calls, and the copy that a receive of a waiting message makes by itself, if its
 /// cost is in that of the receive.
-fn calls(input: &Input, eager_end: u64, copy: Option<f64>) -> (Calls, Option<f64>) {
+fn calls(input: &Input, eager_end: u64, copy: Option<f64>) -> (CallCosts, Option<f64>) {
     let of = |kernel: Kernel| {
         let summaries = input.kernels.get(&kernel)?;
         of_call(summaries, eager_end)
     };
-    let mut calls = Calls {
+    let mut calls = CallCosts {
         os: of(Kernel::Send),
         ois: of(Kernel::Isend),
         or: of(Kernel::Receive),
@@ -248,7 +248,7 @@ fn calls(input: &Input, eager_end: u64, copy: Option<f64>) -> (Calls, Option<f64
 /// The platform file that was written.
 struct Written {
     text: String,
-    facts: PlatformFacts,
+    facts: PlatformMetadata,
     loggp: Option<LogGp>,
     warnings: Vec<Warning>,
 }
@@ -256,8 +256,8 @@ struct Written {
 impl Written {
     fn new(
         input: &Input,
-        (fitted, calls, split): (&Fit, &Calls, &Split),
-        mut facts: PlatformFacts,
+        (fitted, calls, split): (&Fit, &CallCosts, &CostSplit),
+        mut facts: PlatformMetadata,
     ) -> Result<Self, CalibrateError> {
         let mut warnings = Vec::new();
         if facts.preset == Preset::LogGops {
@@ -296,8 +296,8 @@ impl Written {
     }
 
     /// The same file for another number of hosts.
-    fn with_hosts(&self, hosts: u32, fitted: &Fit, split: &Split) -> String {
-        let facts = PlatformFacts {
+    fn with_hosts(&self, hosts: u32, fitted: &Fit, split: &CostSplit) -> String {
+        let facts = PlatformMetadata {
             hosts,
             ..self.facts.clone()
         };
@@ -312,7 +312,7 @@ impl Written {
         &self,
         points: &[Point],
         fitted: &Fit,
-        split: &Split,
+        split: &CostSplit,
         eager_end: u64,
     ) -> Result<f64, CalibrateError> {
         let mut expected = Vec::new();
@@ -369,8 +369,8 @@ impl Written {
 }
 
 /// A fit without the known thresholds, to see where the times alone put them.
-pub(crate) fn by_timing(points: &[Point], rules: &Rules) -> Option<Fit> {
-    let free = Rules {
+pub(crate) fn by_timing(points: &[Point], rules: &FitOptions) -> Option<Fit> {
+    let free = FitOptions {
         forced: Vec::new(),
         ..rules.clone()
     };

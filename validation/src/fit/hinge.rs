@@ -4,14 +4,14 @@
 //! b s + Σ c_k max(0, s − h_k), with the hinges h_k at √(l h) of the breaks' gaps. If that would
 //! need a negative intercept or slope somewhere, the jumps stay as they are.
 
-use super::{BreakKind, Fit, Line, Rules, sigmas};
+use super::{BreakKind, Fit, FitOptions, Line, sigmas};
 use crate::point::{Point, bytes};
 
 impl Fit {
     /// The same fit with hinges instead of the jumps at these breaks, by their places in
     /// [`Fit::breaks`].
     #[must_use]
-    pub fn with_hinges(&self, at: &[usize], points: &[Point], rules: &Rules) -> Self {
+    pub fn with_hinges(&self, at: &[usize], points: &[Point], rules: &FitOptions) -> Self {
         let mut again = self.clone();
         let mut first = 0;
         while first < self.segments.len() {
@@ -28,7 +28,7 @@ impl Fit {
     }
 
     /// Joins the segments from `first` to `last`.
-    fn hinge(&mut self, first: usize, last: usize, points: &[Point], rules: &Rules) {
+    fn hinge(&mut self, first: usize, last: usize, points: &[Point], rules: &FitOptions) {
         let hinges: Vec<f64> = self.breaks[first..last]
             .iter()
             .map(|place| (bytes(place.gap.0).max(1.0) * bytes(place.gap.1)).sqrt())
@@ -153,7 +153,7 @@ mod tests {
             .into_iter()
             .map(|size| Point::of_table(size, time(bytes(size))))
             .collect();
-        let rules = Rules::samples();
+        let rules = FitOptions::samples();
         let jumps = fit(&points, &rules).unwrap();
         assert!(!jumps.breaks().is_empty());
         let all: Vec<usize> = (0..jumps.breaks().len()).collect();

@@ -2,7 +2,7 @@
 //! found, never while they are searched, where a point far away may be the beginning of another
 //! segment.
 
-use super::{Fit, Rules, search, sigmas};
+use super::{Fit, FitOptions, search, sigmas};
 use crate::point::Point;
 
 /// From how many standard deviations on a point counts less.
@@ -13,7 +13,7 @@ const ROUNDS: usize = 2;
 impl Fit {
     /// The same segments, their lines fitted again with points far away counting less.
     #[must_use]
-    pub fn robust(&self, points: &[Point], rules: &Rules) -> Self {
+    pub fn robust(&self, points: &[Point], rules: &FitOptions) -> Self {
         let mut again = self.clone();
         for at in 0..again.segments.len() {
             let inside: Vec<Point> = points
@@ -57,9 +57,9 @@ mod tests {
             .map(|size| Point::of_table(size, time(size)))
             .collect();
         points[5].time_s *= 1.5;
-        let rules = Rules {
+        let rules = FitOptions {
             segments_max: 1,
-            ..Rules::samples()
+            ..FitOptions::samples()
         };
         let usual = fit(&points, &rules).unwrap();
         let robust = usual.robust(&points, &rules);

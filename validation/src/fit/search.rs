@@ -8,20 +8,24 @@
 //! Sums over a segment grow point by point from its first, so all n² segments take n² steps and
 //! nothing is lost by subtracting.
 
-use super::Rules;
-use super::segment::{Line, Sums};
+use super::FitOptions;
+use super::segment::{LeastSquaresSums, Line};
 use crate::point::{Point, count};
 
 /// Points `first..end`, and their line.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Cut {
+pub(crate) struct SegmentCut {
     pub(crate) first: usize,
     pub(crate) end: usize,
     pub(crate) line: Line,
 }
 
 /// The best segments of sorted points; `None` if no segments are allowed that cover all points.
-pub(crate) fn search(points: &[Point], sigmas: &[f64], rules: &Rules) -> Option<Vec<Cut>> {
+pub(crate) fn search(
+    points: &[Point],
+    sigmas: &[f64],
+    rules: &FitOptions,
+) -> Option<Vec<SegmentCut>> {
     let n = points.len();
     let costs = segment_costs(points, sigmas, rules);
     // Least cost and last cut of the first `j` points, by number of segments.
@@ -47,7 +51,7 @@ pub(crate) fn search(points: &[Point], sigmas: &[f64], rules: &Rules) -> Option<
     for level in levels[1..=segments].iter().rev() {
         let (_, first) = level[end]?;
         let line = line(points, sigmas, first, end);
-        cuts.push(Cut { first, end, line });
+        cuts.push(SegmentCut { first, end, line });
         end = first;
     }
     cuts.reverse();
@@ -56,7 +60,7 @@ pub(crate) fn search(points: &[Point], sigmas: &[f64], rules: &Rules) -> Option<
 
 /// The line of points `first..end`.
 pub(crate) fn line(points: &[Point], sigmas: &[f64], first: usize, end: usize) -> Line {
-    let mut sums = Sums::default();
+    let mut sums = LeastSquaresSums::default();
     for (point, sigma) in points[first..end].iter().zip(&sigmas[first..end]) {
         sums.add(point.x(), point.time_s, *sigma);
     }
@@ -84,7 +88,7 @@ fn best_last(
 
 /// For each first point the costs of its segments, by length; `None` where a segment is not
 /// allowed.
-fn segment_costs(points: &[Point], sigmas: &[f64], rules: &Rules) -> Vec<Vec<Option<f64>>> {
+fn segment_costs(points: &[Point], sigmas: &[f64], rules: &FitOptions) -> Vec<Vec<Option<f64>>> {
     let region = |point: &Point| rules.forced.iter().filter(|at| **at <= point.size).count();
     let regions: Vec<usize> = points.iter().map(region).collect();
     // What lies between forced breaks leaves no choice: it is a segment, however small.
@@ -94,7 +98,7 @@ fn segment_costs(points: &[Point], sigmas: &[f64], rules: &Rules) -> Vec<Vec<Opt
     };
     (0..points.len())
         .map(|i| {
-            let mut sums = Sums::default();
+            let mut sums = LeastSquaresSums::default();
             (i..points.len())
                 .map(|j| {
                     sums.add(points[j].x(), points[j].time_s, sigmas[j]);

@@ -24,7 +24,7 @@ impl Line {
 
 /// Sums over the points of a segment; enough for its line and its cost.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Sums {
+pub(crate) struct LeastSquaresSums {
     w: f64,
     ws: f64,
     wy: f64,
@@ -33,7 +33,7 @@ pub(crate) struct Sums {
     wyy: f64,
 }
 
-impl Sums {
+impl LeastSquaresSums {
     /// Adds a point of size `s` and time `y` whose relative uncertainty is `sigma`.
     pub(crate) fn add(&mut self, s: f64, y: f64, sigma: f64) {
         let w = 1.0 / (sigma * y * sigma * y);
@@ -88,8 +88,8 @@ impl Sums {
 mod tests {
     use super::*;
 
-    fn of(points: &[(f64, f64)]) -> Sums {
-        let mut sums = Sums::default();
+    fn of(points: &[(f64, f64)]) -> LeastSquaresSums {
+        let mut sums = LeastSquaresSums::default();
         for (s, y) in points {
             sums.add(*s, *y, 0.02);
         }

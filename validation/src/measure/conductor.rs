@@ -8,14 +8,14 @@ use std::rc::Rc;
 use mpi::{Comm, Result};
 
 use super::command::{self, tell, told};
-use super::kernels::{Bench, Found, partner};
+use super::kernels::{Found, KernelRunner, partner};
 use super::plan::{MeasureOptions, Plan, SENTINELS, Task, ping_pong};
 use super::session::Session;
-use super::stop::Stopping;
-use crate::fit::{Rules, fit};
+use super::stop::StoppingRule;
+use crate::fit::{FitOptions, fit};
 use crate::point::bytes;
 use crate::quantile::median;
-use crate::refine::Refinement;
+use crate::refine::AdaptiveSampling;
 use crate::sample::{Block, Kernel, Set};
 use crate::sampling::{Statistic, summarise};
 
@@ -79,7 +79,7 @@ struct MeasureDriver<'a> {
     world: &'a Comm,
     options: MeasureOptions,
     ranks: u32,
-    bench: Bench<'a>,
+    bench: KernelRunner<'a>,
     session: Session,
     /// When it began, by the clock.
     start: f64,
@@ -100,7 +100,7 @@ impl<'a> MeasureDriver<'a> {
         Self {
             world,
             ranks,
-            bench: Bench::new(world, options.pause).await,
+            bench: KernelRunner::new(world, options.pause).await,
             session: Session {
                 ranks,
                 ..Session::default()
@@ -136,7 +136,7 @@ impl<'a> MeasureDriver<'a> {
         let pass_s: f64 = 1.1 * plan.tasks().iter().map(guess).sum::<f64>();
         let expected = (f64::from(self.options.blocks_max) * pass_s).min(self.options.time_limit_s);
         (self.progress)(self.elapsed(), expected, "at most expected");
-        let mut stopping = Stopping::default();
+        let mut stopping = StoppingRule::default();
         let end = PASSES_PART * self.options.time_limit_s;
         let ended = loop {
             if self.pass(&plan, &mut stopping, end).await? {
@@ -272,7 +272,7 @@ impl<'a> MeasureDriver<'a> {
     }
 
     /// One pass over what is not done; whether the time was over before its end.
-    async fn pass(&mut self, plan: &Plan, stopping: &mut Stopping, end: f64) -> Result<bool> {
+    async fn pass(&mut self, plan: &Plan, stopping: &mut StoppingRule, end: f64) -> Result<bool> {
         let number = self.session.passes;
         self.session.passes += 1;
         for task in plan.pass(number) {
@@ -347,7 +347,7 @@ impl<'a> MeasureDriver<'a> {
     /// Measures sizes inside the gaps in which the fit jumps.
     async fn refine(&mut self, plan: &mut Plan) -> Result<()> {
         let kernel = ping_pong(self.ranks);
-        let rules = Rules {
+        let rules = FitOptions {
             forced: self
                 .options
                 .thresholds
@@ -355,7 +355,7 @@ impl<'a> MeasureDriver<'a> {
                 .copied()
                 .filter(|at| *at > 0)
                 .collect(),
-            ..Rules::samples()
+            ..FitOptions::samples()
         };
         let of_kernel = |block: &&Block| block.kernel == kernel && block.set == Set::Training;
         let blocks: Vec<&Block> = self.session.blocks.iter().filter(of_kernel).collect();
@@ -364,7 +364,7 @@ impl<'a> MeasureDriver<'a> {
         let Ok(fitted) = fit(&points, &rules) else {
             return Ok(());
         };
-        let mut refinement = Refinement::new(&fitted);
+        let mut refinement = AdaptiveSampling::new(&fitted);
         let mut measured = 0;
         while let Some(size) = refinement.next_size() {
             if self.elapsed() > self.options.time_limit_s {

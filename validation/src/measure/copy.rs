@@ -14,13 +14,13 @@ const POOL_MAX: u64 = 256 << 20;
 
 /// Memory that is copied from and to.
 #[derive(Debug, Default)]
-pub(crate) struct Copier {
+pub(crate) struct CopyBenchmark {
     from: Vec<u8>,
     to: Vec<u8>,
     next: usize,
 }
 
-impl Copier {
+impl CopyBenchmark {
     /// Seconds to copy `size` bytes, by the clock `now`.
     pub(crate) fn copy(&mut self, size: u64, now: impl Fn() -> f64) -> f64 {
         let size = usize::try_from(size.max(1)).unwrap_or(usize::MAX);

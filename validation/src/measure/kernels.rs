@@ -6,17 +6,17 @@
 use mpi::{Buffer, Comm, Result, waitall};
 
 use super::command::{Block, DATA};
-use super::copy::Copier;
-use super::plan::Pause;
+use super::copy::CopyBenchmark;
+use super::plan::IdleMode;
 use crate::sample::Kernel;
 
 /// Rank 0's side of the kernels.
-pub(crate) struct Bench<'a> {
+pub(crate) struct KernelRunner<'a> {
     world: &'a Comm,
-    pause: Pause,
+    pause: IdleMode,
     /// Flop/s of the host, where time passes by computing.
     speed: f64,
-    copier: Copier,
+    copier: CopyBenchmark,
 }
 
 /// Samples by kernel: some kernels give two kinds at once.
@@ -25,12 +25,12 @@ pub(crate) type Found = Vec<(Kernel, Vec<f64>)>;
 /// The partner of kernels between two ranks.
 const PEER: usize = 1;
 
-impl<'a> Bench<'a> {
+impl<'a> KernelRunner<'a> {
     /// Measures how fast the host computes, if time is to pass that way.
-    pub(crate) async fn new(world: &'a Comm, pause: Pause) -> Self {
+    pub(crate) async fn new(world: &'a Comm, pause: IdleMode) -> Self {
         const PROBE: f64 = 1e6;
         let mut speed = f64::INFINITY;
-        if pause == Pause::Compute {
+        if pause == IdleMode::Compute {
             let start = world.wtime();
             world.compute(PROBE).await;
             speed = PROBE / (world.wtime() - start);
@@ -39,24 +39,24 @@ impl<'a> Bench<'a> {
             world,
             pause,
             speed,
-            copier: Copier::default(),
+            copier: CopyBenchmark::default(),
         }
     }
 
     /// Lets time pass without receiving anything.
     async fn pause(&self, seconds: f64) {
         match self.pause {
-            Pause::Spin => {
+            IdleMode::Spin => {
                 let end = self.world.wtime() + seconds;
                 while self.world.wtime() < end {
                     std::hint::spin_loop();
                 }
             }
             // A host that computes in no time has no processor to be kept busy.
-            Pause::Compute if self.speed.is_finite() => {
+            IdleMode::Compute if self.speed.is_finite() => {
                 self.world.compute(seconds * self.speed).await;
             }
-            Pause::Compute => self.world.sleep(seconds).await,
+            IdleMode::Compute => self.world.sleep(seconds).await,
         }
     }
 

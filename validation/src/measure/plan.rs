@@ -37,7 +37,7 @@ pub enum Effort {
 
 /// Ways in which a kernel lets time pass without receiving anything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pause {
+pub enum IdleMode {
     /// It looks at the clock until it is time: for real.
     Spin,
     /// It computes: in a simulation, where looking at the clock takes no time.
@@ -46,7 +46,7 @@ pub enum Pause {
 
 /// Kernels that are measured besides the ping-pong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Selection {
+pub struct KernelSelection {
     /// `prttN`, `dprtt2` and `os`.
     pub streams: bool,
     /// `ois` and `or`.
@@ -61,7 +61,7 @@ pub struct Selection {
     pub copy: bool,
 }
 
-impl Selection {
+impl KernelSelection {
     /// All kernels.
     pub const ALL: Self = Self {
         streams: true,
@@ -107,13 +107,13 @@ pub struct MeasureOptions {
     /// After so many seconds it ends.
     pub time_limit_s: f64,
     /// Kernels besides ping-pongs.
-    pub kernels: Selection,
+    pub kernels: KernelSelection,
     /// Known thresholds: the first sizes of their new regimes.
     pub thresholds: Vec<u64>,
     /// True if more sizes are measured in gaps in which the time jumps.
     pub refines: bool,
     /// Way in which time passes.
-    pub pause: Pause,
+    pub pause: IdleMode,
 }
 
 impl MeasureOptions {
@@ -136,10 +136,10 @@ impl MeasureOptions {
             repetitions: None,
             target: 0.02,
             time_limit_s,
-            kernels: Selection::ALL,
+            kernels: KernelSelection::ALL,
             thresholds: Vec::new(),
             refines: true,
-            pause: Pause::Spin,
+            pause: IdleMode::Spin,
         }
     }
 }
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn kernels_that_were_not_asked_for_are_not_there() {
         let only = MeasureOptions {
-            kernels: Selection::PING_PONG,
+            kernels: KernelSelection::PING_PONG,
             ..options(1)
         };
         let kernel_of = |ranks| -> BTreeSet<Kernel> {

@@ -15,8 +15,8 @@ use run::{LogFilter, Options, Output, RankProgram, SendMode, Stream, simulate};
 
 use super::command::Block;
 use super::conductor::{Tell, measure};
-use super::kernels::{Bench, partner};
-use super::plan::{MeasureOptions, Pause, Selection};
+use super::kernels::{KernelRunner, partner};
+use super::plan::{IdleMode, KernelSelection, MeasureOptions};
 use super::session::Session;
 use crate::sample::Kernel;
 use crate::self_check::SimulationFailed;
@@ -33,8 +33,8 @@ pub fn measure_simulated(
     progress: Tell,
 ) -> Result<Session, SimulationFailed> {
     let options = Rc::new(MeasureOptions {
-        pause: Pause::Compute,
-        kernels: Selection {
+        pause: IdleMode::Compute,
+        kernels: KernelSelection {
             copy: false,
             ..options.kernels
         },
@@ -79,7 +79,7 @@ async fn single(
     wanted: Rc<[(Kernel, u64)]>,
     times: Rc<RefCell<Vec<f64>>>,
 ) -> mpi::Result<()> {
-    let mut bench = Bench::new(&world, Pause::Compute).await;
+    let mut bench = KernelRunner::new(&world, IdleMode::Compute).await;
     for (kernel, size) in wanted.iter() {
         // All ranks know what comes, so nobody has to be told. The pause is longer than any
         // message, so that it is there; simulated time costs nothing.

@@ -15,13 +15,13 @@ const ENOUGH: f64 = 0.9;
 
 /// Tasks that have enough samples.
 #[derive(Debug, Default)]
-pub(crate) struct Stopping {
+pub(crate) struct StoppingRule {
     blocks: BTreeMap<Task, Vec<Block>>,
     /// True if it is done.
     done: BTreeMap<Task, bool>,
 }
 
-impl Stopping {
+impl StoppingRule {
     pub(crate) fn add(&mut self, task: Task, block: Block) {
         self.done.entry(task).or_insert(false);
         self.blocks.entry(task).or_default().push(block);
@@ -69,7 +69,7 @@ mod tests {
     use crate::measure::Effort;
     use crate::sample::{Kernel, Set};
 
-    fn add(stopping: &mut Stopping, size: u64, number: u32, times: &[f64]) {
+    fn add(stopping: &mut StoppingRule, size: u64, number: u32, times: &[f64]) {
         let (kernel, set) = (Kernel::PingPong, Set::Training);
         let block = Block {
             session: 1,
@@ -89,7 +89,7 @@ mod tests {
             blocks_max: 8,
             ..options
         };
-        let mut stopping = Stopping::default();
+        let mut stopping = StoppingRule::default();
         for number in 0..8 {
             add(&mut stopping, 8, number, &[1e-6; 20]);
             let wild = f64::from(number + 1) * 1e-6;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BadLine, positive, size};
+use super::{LineError, positive, size};
 use crate::sample::{Block, Kernel, Set};
 
 /// Names of columns.
@@ -24,14 +24,14 @@ type Key = (u32, u32, Kernel, u64, Set);
 /// The samples of a block: number in the block, seconds.
 type Samples = Vec<(u32, f64)>;
 
-pub(super) fn read(text: &str) -> Result<Vec<Block>, Vec<BadLine>> {
+pub(super) fn read(text: &str) -> Result<Vec<Block>, Vec<LineError>> {
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| {
         let line = line.trim();
         !line.is_empty() && !line.starts_with('#')
     });
     let Some((number, head)) = lines.next() else {
         let expected = format!("a line that names the columns: {}", COLUMNS.join(","));
-        return Err(vec![BadLine::new(0, "it is empty", expected)]);
+        return Err(vec![LineError::new(0, "it is empty", expected)]);
     };
     let columns = Columns::new(number, head)?;
     let mut blocks: BTreeMap<Key, Samples> = BTreeMap::new();
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Block>, Vec<BadLine>> {
         if fields.len() != columns.count {
             let problem = format!("{} fields", fields.len());
             let expected = format!("{}, as in the first line", columns.count);
-            mistakes.push(BadLine::new(number, problem, expected));
+            mistakes.push(LineError::new(number, problem, expected));
             continue;
         }
         let row = Row {
@@ -56,7 +56,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Block>, Vec<BadLine>> {
         }
     }
     if blocks.is_empty() && mistakes.is_empty() {
-        mistakes.push(BadLine::new(0, "it has no samples", "a line per sample"));
+        mistakes.push(LineError::new(0, "it has no samples", "a line per sample"));
     }
     if !mistakes.is_empty() {
         return Err(mistakes);
@@ -84,7 +84,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn new(number: usize, head: &str) -> Result<Self, Vec<BadLine>> {
+    fn new(number: usize, head: &str) -> Result<Self, Vec<LineError>> {
         let mut places = [None; COLUMNS.len()];
         let mut mistakes = Vec::new();
         let names: Vec<&str> = head.split(',').map(str::trim).collect();
@@ -93,12 +93,12 @@ impl Columns {
                 Some(column) if places[column].is_none() => places[column] = Some(at),
                 Some(_) => {
                     let problem = format!("duplicate column {name:?}");
-                    mistakes.push(BadLine::new(number, problem, "each column once"));
+                    mistakes.push(LineError::new(number, problem, "each column once"));
                 }
                 None => {
                     let problem = format!("the column {name:?} is unknown");
                     let expected = format!("some of {}", COLUMNS.join(", "));
-                    mistakes.push(BadLine::new(number, problem, expected));
+                    mistakes.push(LineError::new(number, problem, expected));
                 }
             }
         }
@@ -110,7 +110,7 @@ impl Columns {
             if columns.place(name).is_none() {
                 let problem = format!("the column {name:?} is missing");
                 let expected = "size_bytes and time_us among the columns";
-                mistakes.push(BadLine::new(number, problem, expected));
+                mistakes.push(LineError::new(number, problem, expected));
             }
         }
         if mistakes.is_empty() {
@@ -141,7 +141,7 @@ impl Row<'_> {
         default: Option<T>,
         parse: impl Fn(&str) -> Option<T>,
         expected: &str,
-        mistakes: &mut Vec<BadLine>,
+        mistakes: &mut Vec<LineError>,
     ) -> Option<T> {
         let Some(place) = self.columns.place(name) else {
             return default;
@@ -150,12 +150,12 @@ impl Row<'_> {
         let value = parse(text);
         if value.is_none() {
             let problem = format!("{name} is {text:?}");
-            mistakes.push(BadLine::new(self.number, problem, expected));
+            mistakes.push(LineError::new(self.number, problem, expected));
         }
         value
     }
 
-    fn read(&self, mistakes: &mut Vec<BadLine>) -> Option<(Key, Option<u32>, f64)> {
+    fn read(&self, mistakes: &mut Vec<LineError>) -> Option<(Key, Option<u32>, f64)> {
         let kernels: Vec<String> = Kernel::names().collect();
         let sets: Vec<&str> = Set::names().collect();
         let whole = |text: &str| text.parse().ok();

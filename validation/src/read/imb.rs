@@ -3,10 +3,10 @@
 //! Other benchmarks in the same file are skipped; without a `PingPong` they are named in the
 //! answer. If the file has it twice (other process counts), that is a mistake.
 
-use super::{BadLine, finish, positive, size};
+use super::{LineError, finish, positive, size};
 use crate::sample::Table;
 
-pub(super) fn read(text: &str) -> Result<Table, Vec<BadLine>> {
+pub(super) fn read(text: &str) -> Result<Table, Vec<LineError>> {
     let (mut rows, mut mistakes) = (Vec::new(), Vec::new());
     let mut others: Vec<&str> = Vec::new();
     let mut is_ours = false;
@@ -23,7 +23,7 @@ pub(super) fn read(text: &str) -> Result<Table, Vec<BadLine>> {
                 others.push(name);
             } else if begun > 0 {
                 let problem = format!("PingPong begins again, after line {begun}");
-                mistakes.push(BadLine::new(number, problem, "one PingPong per file"));
+                mistakes.push(LineError::new(number, problem, "one PingPong per file"));
                 break;
             } else {
                 begun = number;
@@ -32,14 +32,16 @@ pub(super) fn read(text: &str) -> Result<Table, Vec<BadLine>> {
             column = line.split_whitespace().position(|name| name == "t[usec]");
             if column.is_none() {
                 let problem = format!("the columns are {line:?}");
-                mistakes.push(BadLine::new(number, problem, "a column t[usec]"));
+                mistakes.push(LineError::new(number, problem, "a column t[usec]"));
             }
         } else if let Some(column) = column
             && line.starts_with(|first: char| !first.is_ascii_punctuation())
         {
             match row(line, column) {
                 Ok((size, time)) => rows.push((number, size, time)),
-                Err((problem, expected)) => mistakes.push(BadLine::new(number, problem, expected)),
+                Err((problem, expected)) => {
+                    mistakes.push(LineError::new(number, problem, expected));
+                }
             }
         }
     }
@@ -52,7 +54,7 @@ pub(super) fn read(text: &str) -> Result<Table, Vec<BadLine>> {
                 others.join(", ")
             }
         );
-        mistakes.push(BadLine::new(0, problem, "the benchmark PingPong"));
+        mistakes.push(LineError::new(0, problem, "the benchmark PingPong"));
     }
     Ok(Table {
         benchmark: "IMB-MPI1 PingPong".to_owned(),

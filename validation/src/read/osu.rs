@@ -4,7 +4,7 @@
 //! names. Lines before the benchmark's own title, such as those of a launcher, are skipped; so are
 //! further columns.
 
-use super::{BadLine, finish, positive, size};
+use super::{LineError, finish, positive, size};
 use crate::point::bytes;
 use crate::sample::Table;
 
@@ -14,7 +14,7 @@ enum Unit {
     MegabytesPerSecond,
 }
 
-pub(super) fn read(text: &str) -> Result<Table, Vec<BadLine>> {
+pub(super) fn read(text: &str) -> Result<Table, Vec<LineError>> {
     let mut benchmark = String::new();
     let mut unit = None;
     let (mut rows, mut mistakes) = (Vec::new(), Vec::new());
@@ -24,7 +24,7 @@ pub(super) fn read(text: &str) -> Result<Table, Vec<BadLine>> {
             let comment = comment.trim();
             if comment.starts_with("OSU ") && !benchmark.is_empty() {
                 let problem = format!("a second benchmark begins, {comment:?}");
-                mistakes.push(BadLine::new(number, problem, "one benchmark per file"));
+                mistakes.push(LineError::new(number, problem, "one benchmark per file"));
                 break;
             }
             if comment.starts_with("OSU ") {
@@ -34,7 +34,7 @@ pub(super) fn read(text: &str) -> Result<Table, Vec<BadLine>> {
                 if unit.is_none() {
                     let problem = format!("the columns are {comment:?}");
                     let expected = "Size, then a latency in (us) or a bandwidth in MB/s";
-                    mistakes.push(BadLine::new(number, problem, expected));
+                    mistakes.push(LineError::new(number, problem, expected));
                     break;
                 }
             }
@@ -45,14 +45,14 @@ pub(super) fn read(text: &str) -> Result<Table, Vec<BadLine>> {
                 Ok(Some((size, time))) => rows.push((number, size, time)),
                 Ok(None) => {}
                 Err((problem, expected)) => {
-                    mistakes.push(BadLine::new(number, problem, expected));
+                    mistakes.push(LineError::new(number, problem, expected));
                 }
             }
         }
     }
     if unit.is_none() && mistakes.is_empty() {
         let problem = "no line names the columns";
-        mistakes.push(BadLine::new(
+        mistakes.push(LineError::new(
             0,
             problem,
             "\"# Size   Latency (us)\" or the like",

@@ -1,6 +1,6 @@
 //! The pictures of a report.
 
-use report::{Mark, Scatter, Series};
+use report::{Marker, Scatter, Series};
 
 use crate::calibrate::Calibration;
 use crate::error_summary::Prediction;
@@ -30,7 +30,7 @@ pub fn pictures(calibration: &Calibration) -> Vec<(&'static str, Scatter)> {
     all
 }
 
-fn series(name: &str, mark: Mark, points: Vec<(f64, f64)>) -> Series {
+fn series(name: &str, mark: Marker, points: Vec<(f64, f64)>) -> Series {
     Series {
         name: name.to_owned(),
         mark,
@@ -96,25 +96,25 @@ fn fit(calibration: &Calibration) -> Scatter {
         [(one.point.x(), at(-1.0)), (one.point.x(), at(1.0))]
     });
     let mut drawn = vec![
-        series("all samples", Mark::Faint, samples.collect()),
-        series("95 % interval", Mark::Whiskers, ends.collect()),
+        series("all samples", Marker::Faint, samples.collect()),
+        series("95 % interval", Marker::Whiskers, ends.collect()),
         series(
             "one line",
-            Mark::Thin,
+            Marker::Thin,
             curve(calibration, &|size| calibration.line.predict(size)),
         ),
         series(
             "piecewise fit",
-            Mark::Line,
+            Marker::Line,
             curve(calibration, &|size| calibration.fit.predict(size)),
         ),
-        series("measured, fitted", Mark::Dots, measured.collect()),
-        series("measured, held back", Mark::Rings, hidden.collect()),
+        series("measured, fitted", Marker::Dots, measured.collect()),
+        series("measured, held back", Marker::Rings, hidden.collect()),
     ];
     if let Some(model) = &calibration.loggp {
         drawn.push(series(
             "LogGP",
-            Mark::Third,
+            Marker::Third,
             curve(calibration, &|size| model.predict(size)),
         ));
     }
@@ -161,7 +161,7 @@ fn residuals(calibration: &Calibration) -> Scatter {
     let (name, predictions) = calibration.predictions();
     let programs = calibration.programs.iter().map(|program| {
         let name = format!("of {}, never fitted", program.kernel);
-        series(&name, Mark::Crosses, errors(&program.predictions))
+        series(&name, Marker::Crosses, errors(&program.predictions))
     });
     let programs: Vec<_> = programs.collect();
     Scatter {
@@ -171,10 +171,10 @@ fn residuals(calibration: &Calibration) -> Scatter {
         y: "error (%)".to_owned(),
         log_y: false,
         series: [
-            series("90 % prediction band", Mark::Thin, band(calibration, 1.0)),
-            series("", Mark::Thin, band(calibration, -1.0)),
-            series("of sizes that were fitted", Mark::Dots, errors(&fitted)),
-            series(&format!("of {name}"), Mark::Rings, errors(predictions)),
+            series("90 % prediction band", Marker::Thin, band(calibration, 1.0)),
+            series("", Marker::Thin, band(calibration, -1.0)),
+            series("of sizes that were fitted", Marker::Dots, errors(&fitted)),
+            series(&format!("of {name}"), Marker::Rings, errors(predictions)),
         ]
         .into_iter()
         .chain(programs)
@@ -211,10 +211,10 @@ fn predicted(calibration: &Calibration) -> Scatter {
         y: "predicted (us)".to_owned(),
         log_y: true,
         series: vec![
-            series("90 % prediction band", Mark::Thin, line(1.0)),
-            series("", Mark::Thin, line(-1.0)),
-            series("equal", Mark::Line, line(0.0)),
-            series(name, Mark::Rings, pairs),
+            series("90 % prediction band", Marker::Thin, line(1.0)),
+            series("", Marker::Thin, line(-1.0)),
+            series("equal", Marker::Line, line(0.0)),
+            series(name, Marker::Rings, pairs),
         ],
         verticals: Vec::new(),
     }
@@ -244,8 +244,8 @@ fn sentinels(calibration: &Calibration) -> Scatter {
         y: "time / median".to_owned(),
         log_y: false,
         series: vec![
-            series("at the selected speed", Mark::Dots, of(true)),
-            series("dropped", Mark::Rings, of(false)),
+            series("at the selected speed", Marker::Dots, of(true)),
+            series("dropped", Marker::Rings, of(false)),
         ],
         verticals: Vec::new(),
     }
@@ -274,9 +274,9 @@ fn errors_by_rank(calibration: &Calibration) -> Scatter {
         y: "sizes (%)".to_owned(),
         log_y: false,
         series: vec![
-            series("piecewise fit", Mark::Line, curve(&check.piecewise)),
-            series("interpolation", Mark::Second, curve(&check.interpolated)),
-            series("one line", Mark::Thin, curve(&check.line)),
+            series("piecewise fit", Marker::Line, curve(&check.piecewise)),
+            series("interpolation", Marker::Second, curve(&check.interpolated)),
+            series("one line", Marker::Thin, curve(&check.line)),
         ],
         verticals: Vec::new(),
     }
@@ -293,19 +293,19 @@ fn split(calibration: &Calibration) -> Scatter {
         series: vec![
             series(
                 "total (send + receive + network)",
-                Mark::Line,
+                Marker::Line,
                 curve(calibration, &|size| piece(size).whole.at(bytes(size))),
             ),
             series(
                 "send + receive",
-                Mark::Second,
+                Marker::Second,
                 curve(calibration, &|size| {
                     piece(size).os.at(bytes(size)) + piece(size).or.at(bytes(size))
                 }),
             ),
             series(
                 "send",
-                Mark::Third,
+                Marker::Third,
                 curve(calibration, &|size| piece(size).os.at(bytes(size))),
             ),
         ],

@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 
 use platform::Platform;
 use sim_core::{
-    Actor, ActorId, Blocked, Device, DevicePort, End, HostId, Kernel, Parked, Simulation, Time,
+    Actor, ActorId, Blocked, Device, End, HostId, Kernel, KernelHandle, Parked, Simulation, Time,
     Work,
 };
 
@@ -153,7 +153,7 @@ impl Flows {
 
 /// What all actors of the run share.
 struct World {
-    port: DevicePort,
+    port: KernelHandle,
     flows: RefCell<Flows>,
     dates: RefCell<String>,
     taken: Cell<u64>,
@@ -181,7 +181,7 @@ impl Device for Carrier {
 
 /// Waits until the device has carried the flow of this actor.
 struct Carried<'a> {
-    port: &'a DevicePort,
+    port: &'a KernelHandle,
     parked: Option<Parked>,
 }
 

@@ -17,13 +17,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::{OWN, connections, member};
 use crate::Buffer;
-use crate::channel::{Channel, Header, Packet, SocketSays};
+use crate::channel::{Channel, ConnectionControl, Packet, PacketHeader};
 use crate::connection::virtual_connection::State as VcState;
 use crate::connection::{ConnectionId, Connector, Input, MESSAGE_LENGTH, Message};
 
 /// A socket as both ends know it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Name {
+struct SocketId {
     /// The other end.
     peer: u32,
     /// True if this end has opened it.
@@ -35,7 +35,7 @@ struct Name {
 /// This end of a socket.
 #[derive(Debug)]
 struct End {
-    name: Name,
+    name: SocketId,
     /// The other end knows of it.
     is_known: bool,
     /// A read is posted.
@@ -50,7 +50,7 @@ struct End {
 
 /// The connection to a peer that is in use.
 #[derive(Debug)]
-struct InUse {
+struct ActiveConnection {
     connection: ConnectionId,
     sent: u32,
     received: u32,
@@ -60,12 +60,12 @@ struct InUse {
 /// Something that the process does when it has time.
 #[derive(Debug)]
 enum Task {
-    Connect(Name),
-    Accept(Name),
-    Accepted(Name),
-    Refused(Name),
-    Read(Name, VecDeque<(Message, u32)>),
-    End(Name),
+    Connect(SocketId),
+    Accept(SocketId),
+    Accepted(SocketId),
+    Refused(SocketId),
+    Read(SocketId, VecDeque<(Message, u32)>),
+    End(SocketId),
 }
 
 /// Whether there may be something for the connector.
@@ -83,8 +83,8 @@ pub(super) struct Sockets {
     /// The number of the next own socket.
     next: u32,
     ends: BTreeMap<ConnectionId, End>,
-    names: BTreeMap<Name, ConnectionId>,
-    in_use: BTreeMap<u32, InUse>,
+    names: BTreeMap<SocketId, ConnectionId>,
+    in_use: BTreeMap<u32, ActiveConnection>,
     /// Data that came before the connection is in use here.
     early: BTreeMap<u32, VecDeque<Packet>>,
     tasks: VecDeque<Task>,
@@ -122,7 +122,7 @@ impl Sockets {
         self.tasks.is_empty()
     }
 
-    fn add(&mut self, connection: ConnectionId, name: Name) {
+    fn add(&mut self, connection: ConnectionId, name: SocketId) {
         let end = End {
             name,
             is_known: !name.is_own,
@@ -147,7 +147,7 @@ impl Sockets {
 
     /// Opens a socket.
     pub(super) fn connect(&mut self, channel: &dyn Channel, connection: ConnectionId, peer: u32) {
-        let name = Name {
+        let name = SocketId {
             peer,
             is_own: true,
             number: self.next,
@@ -161,13 +161,13 @@ impl Sockets {
     }
 
     /// The request of a socket leaves, unless it was given up meanwhile.
-    fn ask(&mut self, channel: &dyn Channel, name: Name) {
+    fn ask(&mut self, channel: &dyn Channel, name: SocketId) {
         let connection = self.names.get(&name);
         if let Some(end) = connection.and_then(|id| self.ends.get_mut(id))
             && !end.is_cut
         {
             end.is_known = true;
-            say(channel, name, SocketSays::Connect);
+            say(channel, name, ConnectionControl::Connect);
         }
     }
 
@@ -191,7 +191,7 @@ impl Sockets {
         let mut bytes: Vec<u8> = messages.iter().flat_map(Message::encode).collect();
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         bytes.resize(bytes.len().max(size), 0);
-        let header = header(end.name, SocketSays::Messages { after });
+        let header = header(end.name, ConnectionControl::Messages { after });
         channel.post(end.name.peer, packet(header, bytes.into()));
     }
 
@@ -217,7 +217,7 @@ impl Sockets {
             return;
         };
         let peer = end.name.peer;
-        let use_ = InUse {
+        let use_ = ActiveConnection {
             connection,
             sent: 0,
             received: 0,
@@ -237,7 +237,7 @@ impl Sockets {
             && !end.has_ended
             && !end.is_cut
         {
-            say(channel, end.name, SocketSays::End);
+            say(channel, end.name, ConnectionControl::End);
         }
     }
 
@@ -253,7 +253,7 @@ impl Sockets {
     }
 
     /// Hands one thing that was read to the connector; false if there is nothing.
-    pub(super) fn pump(&mut self, connector: &mut Connector, now: f64) -> bool {
+    pub(super) fn poll_connector(&mut self, connector: &mut Connector, now: f64) -> bool {
         while let Some(&connection) = self.readable.last() {
             if let Some(input) = self.next_input(connection) {
                 connector.handle(now, connection, input);
@@ -293,7 +293,7 @@ impl Sockets {
     }
 
     /// The data that the connector has just read.
-    pub(super) fn take_arriving(&mut self) -> Option<Packet> {
+    pub(super) fn take_received(&mut self) -> Option<Packet> {
         self.arriving.take()
     }
 
@@ -305,7 +305,7 @@ impl Sockets {
         source: u32,
         packet: Packet,
     ) -> Done {
-        let Header::Socket {
+        let PacketHeader::Socket {
             socket,
             is_own,
             says,
@@ -313,22 +313,22 @@ impl Sockets {
         else {
             return self.arrive_data(connector, source, packet);
         };
-        let name = Name {
+        let name = SocketId {
             peer: source,
             is_own: !is_own,
             number: socket,
         };
         let costs = connections(channel);
         let (cost, task) = match says {
-            SocketSays::Connect if self.listens => (costs.accept_time, Task::Accept(name)),
-            SocketSays::Connect => (0.0, Task::Accept(name)),
-            SocketSays::Accepted => (0.0, Task::Accepted(name)),
-            SocketSays::Refused => (0.0, Task::Refused(name)),
-            SocketSays::Messages { after } => {
+            ConnectionControl::Connect if self.listens => (costs.accept_time, Task::Accept(name)),
+            ConnectionControl::Connect => (0.0, Task::Accept(name)),
+            ConnectionControl::Accepted => (0.0, Task::Accepted(name)),
+            ConnectionControl::Refused => (0.0, Task::Refused(name)),
+            ConnectionControl::Messages { after } => {
                 let messages = decode(&packet.payload, after);
                 (costs.message_time, Task::Read(name, messages))
             }
-            SocketSays::End => (0.0, Task::End(name)),
+            ConnectionControl::End => (0.0, Task::End(name)),
         };
         match self.in_turn(channel, cost, task) {
             Some(task) => {
@@ -360,15 +360,15 @@ impl Sockets {
         peer: u32,
         packet: &Packet,
     ) -> bool {
-        let Header::Socket {
+        let PacketHeader::Socket {
             socket,
             is_own: true,
-            says: SocketSays::Connect,
+            says: ConnectionControl::Connect,
         } = packet.header
         else {
             return false;
         };
-        let name = Name {
+        let name = SocketId {
             peer,
             is_own: true,
             number: socket,
@@ -377,7 +377,7 @@ impl Sockets {
         true
     }
 
-    fn refused(&mut self, connector: &mut Connector, now: f64, name: Name) {
+    fn refused(&mut self, connector: &mut Connector, now: f64, name: SocketId) {
         if let Some(&connection) = self.names.get(&name) {
             self.remove(connection);
             connector.handle(now, connection, Input::ConnectError);
@@ -408,11 +408,11 @@ impl Sockets {
         let now = channel.now();
         match task {
             Task::Connect(name) => self.ask(channel, name),
-            Task::Accept(name) if !self.listens => say(channel, name, SocketSays::Refused),
+            Task::Accept(name) if !self.listens => say(channel, name, ConnectionControl::Refused),
             Task::Accept(name) => {
                 let connection = connector.accept(now);
                 self.add(connection, name);
-                say(channel, name, SocketSays::Accepted);
+                say(channel, name, ConnectionControl::Accepted);
             }
             Task::Accepted(name) => {
                 if let Some(&connection) = self.names.get(&name) {
@@ -425,7 +425,7 @@ impl Sockets {
         }
     }
 
-    fn with_end(&mut self, name: Name, change: impl FnOnce(&mut End)) {
+    fn with_end(&mut self, name: SocketId, change: impl FnOnce(&mut End)) {
         if let Some(&connection) = self.names.get(&name)
             && let Some(end) = self.ends.get_mut(&connection)
         {
@@ -435,15 +435,15 @@ impl Sockets {
     }
 }
 
-const fn header(name: Name, says: SocketSays) -> Header {
-    Header::Socket {
+const fn header(name: SocketId, says: ConnectionControl) -> PacketHeader {
+    PacketHeader::Socket {
         socket: name.number,
         is_own: name.is_own,
         says,
     }
 }
 
-const fn packet(header: Header, payload: Buffer) -> Packet {
+const fn packet(header: PacketHeader, payload: Buffer) -> Packet {
     Packet {
         header,
         payload,
@@ -453,7 +453,7 @@ const fn packet(header: Header, payload: Buffer) -> Packet {
 }
 
 /// Sends one of the packets below the handshake.
-fn say(channel: &dyn Channel, name: Name, says: SocketSays) {
+fn say(channel: &dyn Channel, name: SocketId, says: ConnectionControl) {
     let size = connections(channel).socket_size;
     channel.post(name.peer, packet(header(name, says), Buffer::phantom(size)));
 }

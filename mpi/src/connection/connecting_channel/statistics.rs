@@ -1,6 +1,6 @@
 //! What happened to the connections of a rank, for reports.
 
-use super::Driver;
+use super::ConnectionDriver;
 use crate::connection::Counts;
 
 /// What is remembered of a peer to which there was a connection.
@@ -26,7 +26,7 @@ pub struct ConnectionStatistics {
     pub peers: usize,
 }
 
-impl Driver {
+impl ConnectionDriver {
     pub(super) fn statistics(&self, now: f64) -> ConnectionStatistics {
         let mut waited: Vec<(u32, f64)> = Vec::new();
         for (&peer, known) in &self.known {

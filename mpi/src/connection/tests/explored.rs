@@ -90,7 +90,7 @@ impl worlds::World for World {
         let choice = self.choices().into_iter().find(is_it);
         self.take(choice.expect("it was offered"));
         for process in &mut self.processes {
-            process.connector.take_steps();
+            process.connector.take_transitions();
         }
         self.invariant().map_or(Ok(()), Err)
     }

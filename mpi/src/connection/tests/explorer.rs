@@ -145,7 +145,7 @@ pub(super) fn explore(world: World, states_max: usize) -> Report {
             let mut next = world.clone();
             next.take(choice);
             for process in &mut next.processes {
-                report.steps.extend(process.connector.take_steps());
+                report.steps.extend(process.connector.take_transitions());
             }
             let (reached, is_new) = search.number(&next, Some((number, choice)));
             search.before[reached].push(number);
@@ -184,7 +184,7 @@ pub(super) fn walk(mut world: World, mut seed: u64) -> Result<World, String> {
         let pick = (seed >> 33) as usize % choices.len();
         world.take(choices[pick]);
         for process in &mut world.processes {
-            process.connector.take_steps();
+            process.connector.take_transitions();
         }
     }
 }

@@ -84,7 +84,7 @@ fn n4_every_state_and_event_has_a_row_or_a_reason() {
 fn n5_addresses_come_from_the_book_of_the_group() {
     let mut one = process("a", 0);
     let other = Group::new("b", 3, [(0, "b:0".to_owned()), (1, "b:1".to_owned())]);
-    let group = one.introduce(other.ship());
+    let group = one.introduce(other.encode_group());
     assert_eq!(one.group(group), Some(&other));
     let card = |output: &Output| match output {
         Output::Connect { card, .. } => card.clone(),

@@ -1,14 +1,14 @@
-//! What the engine does for the rarer calls: operations that are cancelled, messages that a matched probe has taken, and
-//! operations that are over before they begin.
+//! What the engine does for the rarer calls: operations that are cancelled, messages that a matched
+//! probe has taken, and operations that are over before they begin.
 
-use super::{Engine, NOTHING, Place, State, Status};
-use crate::channel::{Channel, Header, Token};
+use super::{NOTHING, Place, ProtocolEngine, State, Status};
+use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::choose;
-use crate::matching::{Content, Unexpected};
-use crate::protocol::defect::Defect;
+use crate::matching::{UnexpectedContent, UnexpectedMessage};
+use crate::protocol::defect::ProtocolDefect;
 use crate::{Buffer, Envelope, Pattern};
 
-impl Engine {
+impl ProtocolEngine {
     /// Makes the rank busy with copying so many bytes.
     #[expect(
         clippy::cast_precision_loss,
@@ -21,11 +21,12 @@ impl Engine {
         }
     }
 
-    /// Ends a receive that no message has met, or a send whose message no receive has met and that waits for one: `MPI_Cancel`.
-    /// Everything else goes on as if nothing had been said.
+    /// Ends a receive that no message has met, or a send whose message no receive has met and that
+    /// waits for one: `MPI_Cancel`. Everything else goes on as if nothing had been said.
     ///
-    /// A message that is only announced is asked back. The receiver decides: it answers a request only if it had not answered the
-    /// announcement, and forgets the announcement then. So there is one winner (M-14).
+    /// A message that is only announced is asked back. The receiver decides: it answers a request
+    /// only if it had not answered the announcement, and forgets the announcement then. So there is
+    /// one winner (M-14).
     pub(crate) fn cancel(&mut self, channel: &dyn Channel, token: Token) {
         self.actions += 1;
         choose(channel);
@@ -59,10 +60,10 @@ impl Engine {
         let operation = &mut self.operations[send as usize];
         if may_come_back && !operation.cancelled {
             operation.cancelled = true;
-            if self.defects.has(Defect::CancelWithoutAnswer) {
+            if self.defects.has(ProtocolDefect::CancelWithoutAnswer) {
                 self.finish_cancelled_send(send);
             }
-            let header = Header::CancelRequest { envelope, send };
+            let header = PacketHeader::CancelRequest { envelope, send };
             self.post_control(channel, peer, header);
         }
     }
@@ -79,24 +80,27 @@ impl Engine {
         let Some(message) = self.matching.withdraw_message(&envelope, send) else {
             return false;
         };
-        if self.defects.has(Defect::CancelKeepsMessage) {
+        if self.defects.has(ProtocolDefect::CancelKeepsMessage) {
             let content = message.content.clone();
             self.matching.arrive(envelope, content);
         }
         self.discard(channel, &message.content, envelope.source);
-        let header = Header::CancelResponse { send };
+        let header = PacketHeader::CancelResponse { send };
         self.post_control(channel, envelope.source, header);
         true
     }
 
     /// Frees what a message took up that nobody will receive.
-    fn discard(&mut self, channel: &dyn Channel, content: &Content, source: u32) {
+    fn discard(&mut self, channel: &dyn Channel, content: &UnexpectedContent, source: u32) {
         match content {
-            Content::Eager(_) | Content::Detached(_) | Content::Rts { .. } => {}
-            Content::Held { length, assembly } => {
+            UnexpectedContent::Eager(_)
+            | UnexpectedContent::Detached(_)
+            | UnexpectedContent::Rts { .. } => {}
+            UnexpectedContent::Held { length, assembly } => {
                 self.discard_held(channel, *assembly, source, *length);
             }
-            Content::Synchronous { message, .. } | Content::Unready(message) => {
+            UnexpectedContent::Synchronous { message, .. }
+            | UnexpectedContent::Unready(message) => {
                 self.discard(channel, message, source);
             }
         }
@@ -142,8 +146,9 @@ impl Engine {
         token
     }
 
-    /// Takes the message that a receive with this pattern would get, so that no other receive gets it.
-    pub(crate) fn extract(&mut self, pattern: &Pattern) -> Option<Unexpected> {
+    /// Takes the message that a receive with this pattern would get, so that no other receive gets
+    /// it.
+    pub(crate) fn extract(&mut self, pattern: &Pattern) -> Option<UnexpectedMessage> {
         let message = self.matching.extract(pattern)?;
         self.actions += 1;
         self.note_seen(message.arrival);
@@ -154,7 +159,7 @@ impl Engine {
     pub(crate) fn receive_extracted(
         &mut self,
         channel: &dyn Channel,
-        message: Unexpected,
+        message: UnexpectedMessage,
         buffer: Buffer,
         location: Place,
     ) -> Token {
@@ -168,8 +173,9 @@ impl Engine {
         receive
     }
 
-    /// A message that was extracted and not received: it waits again, behind those that have arrived.
-    pub(crate) fn give_back(&mut self, message: Unexpected) {
+    /// A message that was extracted and not received: it waits again, behind those that have
+    /// arrived.
+    pub(crate) fn give_back(&mut self, message: UnexpectedMessage) {
         self.rare.get_or_insert_default().returned.push(message);
     }
 
@@ -179,7 +185,7 @@ impl Engine {
             Some(rare) if !rare.returned.is_empty() => std::mem::take(&mut rare.returned),
             _ => return,
         };
-        for Unexpected {
+        for UnexpectedMessage {
             envelope, content, ..
         } in returned
         {

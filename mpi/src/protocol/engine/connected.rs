@@ -1,14 +1,16 @@
-//! What the engine does when there is no connection, or no longer: operations with a lost rank fail, those that it has begun and those to come.
+//! What the engine does when there is no connection, or no longer: operations with a lost rank
+//! fail, those that it has begun and those to come.
 //!
-//! A receive from any source goes on to wait, because another rank may send. What had arrived before the loss can be received.
+//! A receive from any source goes on to wait, because another rank may send. What had arrived
+//! before the loss can be received.
 //!
-//! *Not modelled*: a message that is being forwarded in parts when its source is lost stays unfinished at its destination, and the rank
-//! between them in its finalize.
+//! *Not modelled*: a message that is being forwarded in parts when its source is lost stays
+//! unfinished at its destination, and the rank between them in its finalize.
 
 use std::collections::BTreeMap;
 
-use super::{Engine, Role, State};
-use crate::channel::{Channel, Event, Header, Packet, Token};
+use super::{ProtocolEngine, Role, State};
+use crate::channel::{Channel, Event, Packet, PacketHeader, Token};
 use crate::connection::Failure;
 use crate::protocol::flow_control::{Hold, Slot};
 use crate::{Buffer, Error};
@@ -23,7 +25,7 @@ const fn error(peer: u32, why: Failure) -> Error {
     }
 }
 
-impl Engine {
+impl ProtocolEngine {
     /// Moves on by an event that comes only where ranks get connected.
     pub(super) fn handle_connection(&mut self, channel: &dyn Channel, event: Event) {
         match event {
@@ -131,10 +133,10 @@ impl Engine {
             return self.lose(channel, peer, Failure::PeerLost);
         }
         let token = match packet.header {
-            Header::Rts { send, .. } | Header::Synchronous { send, .. } => Some(send),
+            PacketHeader::Rts { send, .. } | PacketHeader::Synchronous { send, .. } => Some(send),
             // The send fails by itself.
-            Header::CancelRequest { .. } => None,
-            Header::Cts { receive, .. } => Some(receive),
+            PacketHeader::CancelRequest { .. } => None,
+            PacketHeader::Cts { receive, .. } => Some(receive),
             _ => packet.notify,
         };
         if let Some(token) = token {
@@ -152,7 +154,8 @@ impl Engine {
         }
     }
 
-    /// A receive has just been posted, and may have matched: it fails if its source is lost and the message is not there.
+    /// A receive has just been posted, and may have matched: it fails if its source is lost and the
+    /// message is not there.
     pub(super) fn check_source(&mut self, receive: Token) {
         let source = match self.state(receive) {
             State::Posted { pattern, .. } => pattern.source,

@@ -5,10 +5,10 @@
 //! messages if there is room for all of it, else in its packets, whose credits then come back when
 //! it has met its receive.
 
-use super::{Engine, Role, State};
-use crate::channel::{Channel, Header, Packet, Returned, Token};
-use crate::matching::Content;
-use crate::protocol::flow_control::{Effect, FlowControl, Kind, OutboundMessage, Slot};
+use super::{ProtocolEngine, Role, State};
+use crate::channel::{Channel, Packet, PacketHeader, Returned, Token};
+use crate::matching::UnexpectedContent;
+use crate::protocol::flow_control::{FlowAction, FlowControl, Kind, OutboundMessage, Slot};
 use crate::protocol::machine::receive::{Action, Event};
 use crate::{Buffer, Envelope};
 
@@ -34,7 +34,7 @@ enum Place {
     Packets(u32),
 }
 
-impl Engine {
+impl ProtocolEngine {
     /// Returns true if limits are set.
     pub(crate) const fn is_limited(&self) -> bool {
         self.flow.is_some()
@@ -79,9 +79,9 @@ impl Engine {
     }
 
     /// Sends an announcement or an answer.
-    pub(super) fn post_control(&mut self, channel: &dyn Channel, peer: u32, header: Header) {
+    pub(super) fn post_control(&mut self, channel: &dyn Channel, peer: u32, header: PacketHeader) {
         let kind = match header {
-            Header::Rts { .. } | Header::CancelRequest { .. } => Kind::Control,
+            PacketHeader::Rts { .. } | PacketHeader::CancelRequest { .. } => Kind::Control,
             _ => Kind::Answer,
         };
         let message = OutboundMessage::new(kind, header, Buffer::phantom(0));
@@ -92,7 +92,7 @@ impl Engine {
     pub(super) fn apply_effects(&mut self, channel: &dyn Channel) {
         while let Some(effect) = self.flow(channel).effect() {
             match effect {
-                Effect::Post {
+                FlowAction::Post {
                     peer,
                     mut packet,
                     slot,
@@ -101,10 +101,10 @@ impl Engine {
                     self.provide(channel, peer, &packet.header);
                     channel.post(peer, packet);
                 }
-                Effect::Finished(send) => self.handle_sent(send),
-                Effect::Converted(send) => self.convert(send),
-                Effect::Pack { peer, seconds } => self.pack(channel, peer, seconds),
-                Effect::Forwarded { operation, bytes } => {
+                FlowAction::Finished(send) => self.handle_sent(send),
+                FlowAction::Converted(send) => self.convert(send),
+                FlowAction::Pack { peer, seconds } => self.pack(channel, peer, seconds),
+                FlowAction::Forwarded { operation, bytes } => {
                     self.handle_forwarded(channel, operation, bytes);
                 }
             }
@@ -113,16 +113,16 @@ impl Engine {
 
     /// Tells the channel what is behind an announcement or its answer, which are about to be
     /// posted.
-    fn provide(&self, channel: &dyn Channel, peer: u32, header: &Header) {
+    fn provide(&self, channel: &dyn Channel, peer: u32, header: &PacketHeader) {
         match *header {
-            Header::Rts { send, .. } => {
+            PacketHeader::Rts { send, .. } => {
                 if let State::AwaitCts { buffer, .. } = self.state(send)
                     && self.operations[send as usize].role != Role::Sink
                 {
                     channel.offer(peer, send, buffer);
                 }
             }
-            Header::Cts { send, receive } => {
+            PacketHeader::Cts { send, receive } => {
                 if let State::AwaitData { length, .. } = *self.state(receive) {
                     channel.expect(peer, send, receive, length);
                 }
@@ -196,17 +196,17 @@ impl Engine {
             "a synchronous message is one packet"
         );
         self.flow(channel).met(source, length, now);
-        self.free_place(channel, assembly.place, source, length);
+        self.free_unexpected(channel, assembly.place, source, length);
     }
 
     /// Gives back what an unexpected message took up.
-    fn free_place(&mut self, channel: &dyn Channel, place: Place, source: u32, length: u64) {
+    fn free_unexpected(&mut self, channel: &dyn Channel, place: Place, source: u32, length: u64) {
         let now = channel.now();
         let flow = self.flow(channel);
         match place {
             Place::Receive => unreachable!("a message meets one receive"),
             Place::Memory => flow.free_memory(length),
-            Place::Packets(count) => flow.use_up(source, count, true, now),
+            Place::Packets(count) => flow.consume_credits(source, count, true, now),
         }
     }
 
@@ -252,8 +252,8 @@ impl Engine {
         let event = event_of(&packet.header);
         flow.step(source, event, now);
         let uses_credit = !matches!(event, Event::Credits | Event::Eager | Event::EagerData);
-        if uses_credit && !self.keeps_credit(&packet.header) {
-            self.flow(channel).use_up(source, 1, false, now);
+        if uses_credit && !self.withholds_credit(&packet.header) {
+            self.flow(channel).consume_credits(source, 1, false, now);
         }
     }
 
@@ -301,7 +301,7 @@ impl Engine {
             flow.open(peer, returned, now);
         }
         flow.step(peer, Event::Cts, now);
-        flow.use_up(peer, 1, false, now);
+        flow.consume_credits(peer, 1, false, now);
         let operation = &mut self.operations[send as usize];
         let State::AwaitCts {
             envelope, buffer, ..
@@ -344,9 +344,9 @@ impl Engine {
         }));
         let assembly = self.insert_inner(state);
         *self.flow(channel).incoming(source, now) = Some(assembly);
-        let held = Content::Held { length, assembly };
+        let held = UnexpectedContent::Held { length, assembly };
         let content = match synchronous {
-            Some(send) => Content::Synchronous {
+            Some(send) => UnexpectedContent::Synchronous {
                 send,
                 message: Box::new(held),
             },
@@ -364,7 +364,7 @@ impl Engine {
                 Event::NoRoom
             };
             if flow.step(source, event, now) == Action::CopyOut {
-                flow.use_up(source, 1, true, now);
+                flow.consume_credits(source, 1, true, now);
                 self.assembly(assembly).place = Place::Memory;
             }
         }
@@ -388,7 +388,7 @@ impl Engine {
         if let Place::Packets(count) = &mut assembly.place {
             *count += 1;
         } else {
-            self.flow(channel).use_up(source, 1, true, now);
+            self.flow(channel).consume_credits(source, 1, true, now);
         }
         self.continue_eager(channel, source, token);
     }
@@ -429,7 +429,7 @@ impl Engine {
         let (source, length) = (assembly.envelope.source, assembly.length);
         let complete = assembly.arrived == length;
         self.flow(channel).met(source, length, now);
-        self.free_place(channel, place, source, length);
+        self.free_unexpected(channel, place, source, length);
         let flow = self.flow(channel);
         if *flow.incoming(source, now) == Some(token) {
             // Of one that has just come, the machine knows already.
@@ -493,7 +493,7 @@ impl Engine {
         let rest = buffer.len();
         let buffer = std::mem::replace(buffer, Buffer::phantom(rest));
         if detached {
-            self.owe(channel, token, length);
+            self.add_charge(channel, token, length);
         }
         // The bytes are there already.
         self.deliver(channel, token, envelope, (buffer, &Buffer::phantom(length)));
@@ -501,21 +501,21 @@ impl Engine {
 }
 
 /// What a packet is for the machine that receives.
-fn event_of(header: &Header) -> Event {
+fn event_of(header: &PacketHeader) -> Event {
     match header {
-        Header::Credits => Event::Credits,
-        Header::Cts { .. } => Event::Cts,
-        Header::Data { .. } | Header::DataPart { .. } => Event::Data,
-        Header::Rts { .. } => Event::Rts,
-        Header::Ack { .. } => Event::Ack,
-        Header::CancelRequest { .. } => Event::CancelRequest,
-        Header::CancelResponse { .. } => Event::CancelResponse,
-        Header::Eager { .. } | Header::Synchronous { .. } | Header::EagerFirst { .. } => {
-            Event::Eager
-        }
-        Header::EagerNext { .. } => Event::EagerData,
-        Header::Detached { .. } => unreachable!("only where nothing is limited"),
+        PacketHeader::Credits => Event::Credits,
+        PacketHeader::Cts { .. } => Event::Cts,
+        PacketHeader::Data { .. } | PacketHeader::DataPart { .. } => Event::Data,
+        PacketHeader::Rts { .. } => Event::Rts,
+        PacketHeader::Ack { .. } => Event::Ack,
+        PacketHeader::CancelRequest { .. } => Event::CancelRequest,
+        PacketHeader::CancelResponse { .. } => Event::CancelResponse,
+        PacketHeader::Eager { .. }
+        | PacketHeader::Synchronous { .. }
+        | PacketHeader::EagerFirst { .. } => Event::Eager,
+        PacketHeader::EagerNext { .. } => Event::EagerData,
+        PacketHeader::Detached { .. } => unreachable!("only where nothing is limited"),
         // The layer below answers these.
-        Header::Socket { .. } => unreachable!(),
+        PacketHeader::Socket { .. } => unreachable!(),
     }
 }

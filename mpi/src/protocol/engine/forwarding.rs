@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Engine, Place, SendCall, State};
-use crate::channel::{Channel, Header, Token};
+use super::{Place, ProtocolEngine, SendCall, State};
+use crate::channel::{Channel, PacketHeader, Token};
 use crate::exploration::choose;
 use crate::protocol::flow_control::{Kind, OutboundMessage};
-use crate::{Buffer, Envelope, Error, Pattern, Placement, Status};
+use crate::{Buffer, Envelope, Error, ForwardBuffering, Pattern, Status};
 
 /// Which end of a forwarded message an operation is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -27,10 +27,10 @@ pub(super) enum Role {
 
 /// Where a message goes that has not come yet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Onward {
+pub(crate) struct ForwardTarget {
     pub(crate) peer: u32,
     pub(crate) envelope: Envelope,
-    pub(crate) placement: Placement,
+    pub(crate) placement: ForwardBuffering,
 }
 
 /// The messages that are being forwarded.
@@ -45,7 +45,7 @@ pub(super) struct Forwards {
 /// One of them.
 #[derive(Clone, Debug)]
 struct Forward {
-    onward: Onward,
+    onward: ForwardTarget,
     /// The rank that it comes from, once it has met its receive.
     from: u32,
     length: u64,
@@ -79,14 +79,14 @@ impl Forward {
     }
 }
 
-impl Engine {
+impl ProtocolEngine {
     /// Receives a message and sends it on; over when both are.
     pub(crate) fn forward(
         &mut self,
         channel: &dyn Channel,
         pattern: Pattern,
         buffer: Buffer,
-        onward: Onward,
+        onward: ForwardTarget,
         location: Place,
     ) -> Token {
         // It may leave because of two arrivals, of which one is the later.
@@ -126,7 +126,7 @@ impl Engine {
     }
 
     /// The message of a receive has been announced: if it comes in parts, it is announced further.
-    pub(super) fn announce_further(
+    pub(super) fn forward_announcement(
         &mut self,
         channel: &dyn Channel,
         receive: Token,
@@ -139,14 +139,14 @@ impl Engine {
             return;
         }
         let location = self.operations[receive as usize].location;
-        let Onward { peer, envelope, .. } = self.forwarded(receive).onward;
+        let ForwardTarget { peer, envelope, .. } = self.forwarded(receive).onward;
         let waits = State::AwaitCts {
             peer,
             envelope,
             buffer: Buffer::phantom(length),
         };
         let send = self.sink(receive, waits, location);
-        let header = Header::Rts {
+        let header = PacketHeader::Rts {
             envelope,
             length,
             send,
@@ -202,12 +202,12 @@ impl Engine {
             other => unreachable!("what is forwarded comes or has come, not {other:?}"),
         };
         let mut message =
-            OutboundMessage::new(Kind::Data, Header::Data { receive: cleared }, arrived);
+            OutboundMessage::new(Kind::Data, PacketHeader::Data { receive: cleared }, arrived);
         message.operation = Some(send);
         message.available = available;
         message.forwarded = true;
         message.direct = onward.placement.is_direct();
-        let Onward { peer, envelope, .. } = onward;
+        let ForwardTarget { peer, envelope, .. } = onward;
         self.operations[send as usize].state = State::Sending {
             peer,
             envelope,
@@ -243,15 +243,15 @@ impl Engine {
 
     /// Returns true if the sender of a part has to wait for its credit until more of the message
     /// has left (a segment buffer).
-    pub(super) fn keeps_credit(&mut self, header: &Header) -> bool {
-        let Header::DataPart { receive, .. } = *header else {
+    pub(super) fn withholds_credit(&mut self, header: &PacketHeader) -> bool {
+        let PacketHeader::DataPart { receive, .. } = *header else {
             return false;
         };
         if self.operations[receive as usize].role != Role::Source {
             return false;
         }
         let forward = self.forwarded(receive);
-        let keeps = matches!(forward.onward.placement, Placement::Segment(_));
+        let keeps = matches!(forward.onward.placement, ForwardBuffering::Segment(_));
         forward.kept += u32::from(keeps);
         keeps
     }
@@ -273,7 +273,7 @@ impl Engine {
         let Some(forward) = forwards.and_then(|forwards| forwards.all.get_mut(&receive)) else {
             return;
         };
-        let Placement::Segment(size) = forward.onward.placement else {
+        let ForwardBuffering::Segment(size) = forward.onward.placement else {
             return;
         };
         let arrived = forward.available + forward.islands.iter().map(|(a, b)| b - a).sum::<u64>();
@@ -308,8 +308,8 @@ impl Engine {
         let forward = self.forwarded(receive);
         let (onward, has_begun, left) = (forward.onward, forward.send.is_some(), forward.left);
         let is_noted = forward.available == told.length;
-        if onward.placement == Placement::Temporary {
-            self.owe_copy(channel, receive, told.length);
+        if onward.placement == ForwardBuffering::Temporary {
+            self.add_copy_charge(channel, receive, told.length);
         }
         let message = buffer.part(0, told.length);
         let location = self.operations[receive as usize].location;
@@ -320,13 +320,13 @@ impl Engine {
         if left {
             self.finish_forward(receive);
         } else if !has_begun {
-            let Onward { peer, envelope, .. } = onward;
+            let ForwardTarget { peer, envelope, .. } = onward;
             let call = SendCall {
                 blocks: false,
                 synchronous: false,
                 location,
             };
-            self.pay_send(channel, message.len(), call);
+            self.charge_send(channel, message.len(), call);
             let waits = State::AwaitTurn {
                 peer,
                 envelope,

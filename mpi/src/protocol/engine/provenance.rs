@@ -1,10 +1,10 @@
 //! Which arrivals ended operations, where somebody wants to know it: see [`crate::exploration`].
 
-use super::{Engine, Place, State};
+use super::{Place, ProtocolEngine, State};
 use crate::channel::{Channel, Token};
-use crate::exploration::Reason;
+use crate::exploration::SendCause;
 use crate::exploration::causality;
-use crate::matching::Unexpected;
+use crate::matching::UnexpectedMessage;
 use crate::{Envelope, Pattern};
 
 /// Of one operation.
@@ -25,7 +25,7 @@ struct Origin {
 }
 
 const UNKNOWN: Origin = Origin {
-    arrival: Reason::NONE,
+    arrival: SendCause::NONE,
     known: 0,
     receive: 0,
     unready: None,
@@ -46,12 +46,12 @@ pub(super) struct Provenance {
     probed: Vec<u32>,
 }
 
-impl Engine {
+impl ProtocolEngine {
     /// Remembers from now on.
-    pub(crate) fn trace_causes(&mut self) {
+    pub(crate) fn enable_causality(&mut self) {
         self.rare.get_or_insert_default().provenance = Some(Box::new(Provenance {
             origins: Vec::new(),
-            arrival: Reason::NONE,
+            arrival: SendCause::NONE,
             learnt: Vec::new(),
             probed: Vec::new(),
         }));
@@ -133,7 +133,7 @@ impl Engine {
         {
             let arrival = causes.step();
             provenance.arrival = arrival;
-            causes.because(Some(Reason {
+            causes.because(Some(SendCause {
                 known: 0,
                 arrival,
                 receives: 0,
@@ -156,7 +156,7 @@ impl Engine {
         {
             let origin = &mut provenance.origins[receive as usize];
             origin.met = Some(met);
-            causes.because(Some(Reason {
+            causes.because(Some(SendCause {
                 known: origin.known,
                 arrival: provenance.arrival,
                 receives: origin.receive,
@@ -197,7 +197,7 @@ impl Engine {
         if let Some(provenance) = self.provenance()
             && let Some(causes) = causality(channel)
         {
-            provenance.arrival = Reason::NONE;
+            provenance.arrival = SendCause::NONE;
             causes.because(None);
         }
     }
@@ -234,7 +234,7 @@ impl Engine {
     /// Takes the message that a receive from any source gets instead of one that a probe has seen:
     /// a probe promises its message only to a receive from the source that it names, so one from
     /// another source may come first.
-    pub(super) fn take_another(&mut self, pattern: &Pattern) -> Option<Unexpected> {
+    pub(super) fn take_another(&mut self, pattern: &Pattern) -> Option<UnexpectedMessage> {
         let first = self.matching.find(pattern)?;
         let (source, arrival) = (first.envelope.source, first.arrival);
         if !self.provenance()?.probed.contains(&arrival) {
@@ -248,7 +248,7 @@ impl Engine {
     }
 
     /// Tells what the program has learnt.
-    pub(crate) fn tell_learnt(&mut self, channel: &dyn Channel) {
+    pub(crate) fn report_observed(&mut self, channel: &dyn Channel) {
         if let Some(provenance) = self.provenance()
             && let Some(causes) = causality(channel)
         {
@@ -265,16 +265,16 @@ impl Engine {
     }
 
     /// Returns true if an operation is over because of something that has arrived.
-    pub(crate) fn has_come(&self, token: Token) -> bool {
+    pub(crate) fn depends_on_arrival(&self, token: Token) -> bool {
         let provenance = self.rare.as_ref().and_then(|rare| rare.provenance.as_ref());
         provenance.is_some_and(|provenance| {
-            self.is_done(token) && provenance.origins[token as usize].arrival != Reason::NONE
+            self.is_done(token) && provenance.origins[token as usize].arrival != SendCause::NONE
         })
     }
 
     /// Returns true if giving an operation up may have to do with what has arrived by now.
     pub(crate) fn gives_up(&self, token: Token) -> bool {
-        self.has_come(token)
+        self.depends_on_arrival(token)
             || matches!(
                 self.state(token),
                 State::Posted { .. }
@@ -287,7 +287,7 @@ impl Engine {
 
 impl Provenance {
     fn learn(&mut self, arrival: u32) {
-        if arrival != Reason::NONE {
+        if arrival != SendCause::NONE {
             self.learnt.push(arrival);
         }
     }

@@ -1,9 +1,9 @@
 //! What others want to know: probes, warnings about what is left, reports of deadlocks.
 
-use super::{Engine, Place, State, Status, status};
+use super::{Place, ProtocolEngine, State, Status, status};
 use crate::{Envelope, Pattern};
 
-impl Engine {
+impl ProtocolEngine {
     /// The message that a receive with this pattern would get.
     pub(crate) fn probe(&mut self, pattern: &Pattern) -> Option<Status> {
         let message = self.matching.find(pattern)?;
@@ -54,12 +54,12 @@ impl Engine {
     }
 
     /// Returns true if no send is going on.
-    pub(crate) fn has_sent_all(&self) -> bool {
+    pub(crate) fn sends_complete(&self) -> bool {
         self.sends == 0 && self.flow.as_ref().is_none_or(|flow| flow.is_idle())
     }
 
     /// Returns true if nothing is going on but detached messages that no receive has met.
-    pub(crate) fn only_lingers(&self) -> bool {
+    pub(crate) fn has_only_detached(&self) -> bool {
         let idle = self.flow.as_ref().is_none_or(|flow| flow.is_idle());
         self.detached > 0 && self.sends == self.detached && idle
     }

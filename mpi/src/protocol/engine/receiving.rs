@@ -1,13 +1,13 @@
 //! What receives: the call, the message that a receive has met, its data, the end.
 
-use super::{Engine, Place, Role, State, status};
-use crate::channel::{Channel, Header, Packet, Token};
+use super::{Place, ProtocolEngine, Role, State, status};
+use crate::channel::{Channel, Packet, PacketHeader, Token};
 use crate::exploration;
 use crate::exploration::choose_source;
-use crate::matching::{Content, Unexpected};
+use crate::matching::{UnexpectedContent, UnexpectedMessage};
 use crate::{Buffer, Envelope, Error, Pattern};
 
-impl Engine {
+impl ProtocolEngine {
     /// Posts a receive.
     pub(crate) fn receive(
         &mut self,
@@ -41,7 +41,7 @@ impl Engine {
             };
             let message = another.or_else(|| self.matching.post(pattern, receive));
             if let Some(message) = message {
-                self.meet_unexpected(channel, receive, message);
+                self.match_unexpected(channel, receive, message);
             }
             if self.lost.is_some() {
                 self.check_source(receive);
@@ -60,20 +60,20 @@ impl Engine {
     }
 
     /// A receive gets a message that came before it, which is copied out of where it was.
-    pub(super) fn meet_unexpected(
+    pub(super) fn match_unexpected(
         &mut self,
         channel: &dyn Channel,
         receive: Token,
-        message: Unexpected,
+        message: UnexpectedMessage,
     ) {
-        let Unexpected {
+        let UnexpectedMessage {
             envelope,
             content,
             arrival,
         } = message;
         self.note_met(arrival);
         if content.is_here() && !self.operations[receive as usize].unpacks {
-            self.owe_copy(channel, receive, content.length());
+            self.add_copy_charge(channel, receive, content.length());
         }
         self.matched(channel, receive, envelope, content);
         self.note_handled(channel);
@@ -85,17 +85,17 @@ impl Engine {
         channel: &dyn Channel,
         receive: Token,
         envelope: Envelope,
-        mut content: Content,
-    ) -> Content {
+        mut content: UnexpectedContent,
+    ) -> UnexpectedContent {
         loop {
             content = match content {
-                Content::Unready(message) => {
+                UnexpectedContent::Unready(message) => {
                     self.operations[receive as usize].unready = true;
                     self.note_unready(channel, receive);
                     *message
                 }
-                Content::Synchronous { send, message } => {
-                    self.post_control(channel, envelope.source, Header::Ack { send });
+                UnexpectedContent::Synchronous { send, message } => {
+                    self.post_control(channel, envelope.source, PacketHeader::Ack { send });
                     *message
                 }
                 other => break other,
@@ -109,7 +109,7 @@ impl Engine {
         channel: &dyn Channel,
         receive: Token,
         envelope: Envelope,
-        content: Content,
+        content: UnexpectedContent,
     ) {
         self.note_answer(channel, receive, envelope);
         let content = self.unwrapped(channel, receive, envelope, content);
@@ -122,11 +122,11 @@ impl Engine {
             exploration::note_source(channel, envelope.source, location);
         }
         match content {
-            Content::Eager(message) => {
-                self.owe(channel, receive, message.len());
+            UnexpectedContent::Eager(message) => {
+                self.add_charge(channel, receive, message.len());
                 self.deliver(channel, receive, envelope, (buffer, &message));
             }
-            Content::Detached(message) => {
+            UnexpectedContent::Detached(message) => {
                 self.operations[receive as usize].state = State::AwaitData {
                     envelope,
                     length: message.len(),
@@ -135,14 +135,14 @@ impl Engine {
                     arrived: 0,
                 };
                 let packet = Packet {
-                    header: Header::Data { receive },
+                    header: PacketHeader::Data { receive },
                     payload: message,
                     notify: None,
                     returned: None,
                 };
                 channel.pull(envelope.source, packet);
             }
-            Content::Held { length, assembly } => {
+            UnexpectedContent::Held { length, assembly } => {
                 self.operations[receive as usize].state = State::AwaitData {
                     envelope,
                     length,
@@ -152,10 +152,10 @@ impl Engine {
                 };
                 self.meet(channel, assembly, receive);
             }
-            Content::Synchronous { .. } | Content::Unready(_) => {
+            UnexpectedContent::Synchronous { .. } | UnexpectedContent::Unready(_) => {
                 unreachable!("what is around a message was taken off")
             }
-            Content::Rts {
+            UnexpectedContent::Rts {
                 length,
                 send,
                 detached,
@@ -168,16 +168,20 @@ impl Engine {
                     detached,
                     arrived: 0,
                 };
-                self.post_control(channel, envelope.source, Header::Cts { send, receive });
+                self.post_control(
+                    channel,
+                    envelope.source,
+                    PacketHeader::Cts { send, receive },
+                );
                 if fits && self.operations[receive as usize].role == Role::Source {
-                    self.announce_further(channel, receive, envelope.source, length);
+                    self.forward_announcement(channel, receive, envelope.source, length);
                 }
             }
         }
     }
 
     /// Notes what the completion of a receive costs.
-    pub(super) fn owe(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
+    pub(super) fn add_charge(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
         let cost = channel.settings().or.of(length);
         let operation = &mut self.operations[receive as usize];
         if cost > 0.0 && !operation.released {
@@ -191,7 +195,7 @@ impl Engine {
         clippy::cast_precision_loss,
         reason = "messages of 2^53 bytes and more may be off by one"
     )]
-    pub(super) fn owe_copy(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
+    pub(super) fn add_copy_charge(&mut self, channel: &dyn Channel, receive: Token, length: u64) {
         let cost = length as f64 / channel.settings().copy_bandwidth;
         let operation = &mut self.operations[receive as usize];
         if cost > 0.0 && !operation.released {
@@ -248,7 +252,7 @@ impl Engine {
         };
         debug_assert_eq!(length, message.len(), "the RTS announced the length");
         if detached {
-            self.owe(channel, receive, length);
+            self.add_charge(channel, receive, length);
         }
         self.deliver(channel, receive, envelope, (buffer, message));
     }

@@ -1,11 +1,12 @@
-//! What sends: the call, the decision between eager and rendezvous, the answer to an announcement, the end.
+//! What sends: the call, the decision between eager and rendezvous, the answer to an announcement,
+//! the end.
 
-use super::{Engine, Role, SendCall, State, status};
-use crate::channel::{Channel, Header, Token};
+use super::{ProtocolEngine, Role, SendCall, State, status};
+use crate::channel::{Channel, PacketHeader, Token};
 use crate::protocol::flow_control::{Kind, OutboundMessage};
 use crate::{Buffer, Envelope};
 
-impl Engine {
+impl ProtocolEngine {
     /// Sends a message in a call that blocks, if it leaves at once, costs nothing and its end
     /// concerns nobody: then there is no operation. False if nothing was done.
     ///
@@ -31,9 +32,9 @@ impl Engine {
             return false;
         }
         let header = if length < settings.transfer_threshold {
-            Header::Eager { envelope }
+            PacketHeader::Eager { envelope }
         } else {
-            Header::Detached { envelope }
+            PacketHeader::Detached { envelope }
         };
         // As if an operation had been started, had ended and been taken.
         self.actions += 2;
@@ -53,7 +54,7 @@ impl Engine {
         call: SendCall,
     ) -> Token {
         self.sends += 1;
-        self.pay_send(channel, buffer.len(), call);
+        self.charge_send(channel, buffer.len(), call);
         if self.may_begin(channel) {
             let send = self.insert(State::Elapsing, call.location);
             self.note_call(channel, send);
@@ -73,7 +74,7 @@ impl Engine {
     }
 
     /// Makes the rank busy with what a call of a send costs.
-    pub(super) fn pay_send(&mut self, channel: &dyn Channel, length: u64, call: SendCall) {
+    pub(super) fn charge_send(&mut self, channel: &dyn Channel, length: u64, call: SendCall) {
         let settings = channel.settings();
         let cost = if !call.blocks {
             settings.ois.of(length)
@@ -111,7 +112,7 @@ impl Engine {
         let detached = length < settings.eager_threshold && !synchronous;
         if detached && settings.is_pulled() {
             self.sends -= 1;
-            let header = Header::Detached { envelope };
+            let header = PacketHeader::Detached { envelope };
             let message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
             self.finish(send, Ok(status(envelope, length)), buffer);
             return self.dispatch(channel, peer, message);
@@ -122,7 +123,8 @@ impl Engine {
             buffer: buffer.clone(),
         };
         let announced = if detached {
-            // The program's operation is over; that of the message goes on, and the rank stays until it is over too.
+            // The program's operation is over; that of the message goes on, and the rank stays
+            // until it is over too.
             let location = self.operations[send as usize].location;
             self.finish(send, Ok(status(envelope, length)), buffer);
             let message = self.insert(waits, location);
@@ -134,7 +136,7 @@ impl Engine {
             self.operations[send as usize].state = waits;
             send
         };
-        let header = Header::Rts {
+        let header = PacketHeader::Rts {
             envelope,
             length,
             send: announced,
@@ -168,7 +170,7 @@ impl Engine {
             "a CTS comes from the rank that the RTS went to"
         );
         let mut message =
-            OutboundMessage::new(Kind::Data, Header::Data { receive }, buffer.clone());
+            OutboundMessage::new(Kind::Data, PacketHeader::Data { receive }, buffer.clone());
         message.operation = Some(send);
         self.operations[send as usize].state = State::Sending {
             peer,
@@ -192,7 +194,7 @@ impl Engine {
             envelope,
             buffer: buffer.clone(),
         };
-        let header = Header::Synchronous { envelope, send };
+        let header = PacketHeader::Synchronous { envelope, send };
         let message = OutboundMessage::new(Kind::Eager, header, buffer);
         self.dispatch(channel, peer, message);
     }
@@ -207,7 +209,7 @@ impl Engine {
         buffer: Buffer,
     ) {
         let settings = channel.settings();
-        let header = Header::Eager { envelope };
+        let header = PacketHeader::Eager { envelope };
         let mut message = OutboundMessage::new(Kind::Eager, header, buffer.clone());
         message.told = settings.tells_eager_sends;
         let state = &mut self.operations[send as usize].state;

@@ -1,10 +1,10 @@
 //! When a rank does what it was told to: at once, or when it is not busy any more with what its
 //! calls cost.
 
-use super::{Engine, Place, State};
+use super::{Place, ProtocolEngine, State};
 use crate::channel::{Channel, Token};
 
-impl Engine {
+impl ProtocolEngine {
     /// The date at which the rank is, in seconds: later than the channel's while it is busy.
     pub(crate) fn now(&self, channel: &dyn Channel) -> f64 {
         self.busy_until.max(channel.now())
@@ -46,12 +46,12 @@ impl Engine {
     }
 
     /// Returns true if the completion of an operation is not paid.
-    pub(crate) fn owes(&self, token: Token) -> bool {
+    pub(crate) fn has_charge(&self, token: Token) -> bool {
         self.operations[token as usize].owed > 0.0
     }
 
     /// Returns true if there is anything to pay.
-    pub(crate) const fn has_debts(&self) -> bool {
+    pub(crate) const fn has_charges(&self) -> bool {
         self.debts > 0
     }
 
@@ -112,7 +112,7 @@ impl Engine {
                     None => self.matching.post(pattern, token),
                 };
                 if let Some(message) = matched {
-                    self.meet_unexpected(channel, token, message);
+                    self.match_unexpected(channel, token, message);
                 }
                 if self.lost.is_some() {
                     self.check_source(token);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::channel::{Header, Returned, Token};
+use crate::channel::{PacketHeader, Returned, Token};
 use crate::protocol::machine::{credits, receive, send};
 use crate::{Buffer, Limits};
 
@@ -11,7 +11,7 @@ use crate::{Buffer, Limits};
 pub(crate) struct OutboundMessage {
     pub(crate) kind: Kind,
     /// The header of its only packet; that of several is made from it.
-    pub(crate) header: Header,
+    pub(crate) header: PacketHeader,
     /// The operation that ends with it.
     pub(crate) operation: Option<Token>,
     pub(crate) payload: Buffer,
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
 
 impl OutboundMessage {
     #[inline(always)]
-    pub(crate) const fn new(kind: Kind, header: Header, payload: Buffer) -> Self {
+    pub(crate) const fn new(kind: Kind, header: PacketHeader, payload: Buffer) -> Self {
         Self {
             kind,
             header,
@@ -62,7 +62,7 @@ impl OutboundMessage {
     /// The operation that waits for an answer to it.
     pub(super) const fn waiting_send(&self) -> Option<Token> {
         match self.header {
-            Header::Rts { send, .. } | Header::Synchronous { send, .. } => Some(send),
+            PacketHeader::Rts { send, .. } | PacketHeader::Synchronous { send, .. } => Some(send),
             _ => None,
         }
     }
@@ -108,7 +108,7 @@ pub(crate) struct Slot {
 
 /// What the peer has of our eager messages without having received them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Outstanding {
+pub(crate) struct OutstandingEager {
     pub(crate) packets: u64,
     pub(crate) messages: u64,
     pub(crate) bytes: u64,
@@ -139,7 +139,7 @@ pub(crate) struct Connection {
     /// Free buffers for control traffic only.
     pub(super) reserved: u32,
     pub(super) credits: Option<u32>,
-    pub(super) outstanding: Outstanding,
+    pub(super) outstanding: OutstandingEager,
     /// Eager messages are converted until half of what is outstanding has been received.
     pub(super) converting: bool,
     pub(super) receive: receive::State,
@@ -169,7 +169,7 @@ impl Connection {
             queue: VecDeque::new(),
             reserved: limits.reserved,
             credits: limits.window(),
-            outstanding: Outstanding::default(),
+            outstanding: OutstandingEager::default(),
             converting: false,
             receive: receive::State::AwaitPacket,
             incoming: None,
@@ -189,7 +189,7 @@ impl Connection {
                 "no more credits come back than left (M-13)"
             );
         }
-        let Outstanding {
+        let OutstandingEager {
             packets,
             messages,
             bytes,
@@ -242,7 +242,7 @@ impl Connection {
     }
 
     /// Returns true if what is being sent has not been posted, nor is being packed.
-    pub(super) const fn may_withdraw(&self) -> bool {
+    pub(super) const fn can_cancel(&self) -> bool {
         matches!(
             self.send,
             send::State::AwaitBufCtrl | send::State::AwaitFlowCtrl
@@ -273,7 +273,7 @@ impl Connection {
     }
 
     /// Free credits, and what is to be told to the peer.
-    pub(crate) const fn counters(&self) -> (Option<u32>, Outstanding, Returned) {
+    pub(crate) const fn counters(&self) -> (Option<u32>, OutstandingEager, Returned) {
         (self.credits, self.outstanding, self.returned)
     }
 }

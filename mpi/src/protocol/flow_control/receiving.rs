@@ -2,7 +2,7 @@
 
 use super::FlowControl;
 use crate::channel::Token;
-use crate::protocol::defect::Defect;
+use crate::protocol::defect::ProtocolDefect;
 use crate::protocol::machine::receive::{Action, Event, ROWS, State};
 use crate::protocol::machine::take;
 
@@ -28,8 +28,8 @@ impl FlowControl {
     }
 
     /// So many packets of a peer are used up.
-    pub(crate) fn use_up(&mut self, peer: u32, packets: u32, eager: bool, now: f64) {
-        let twice = self.defects.has(Defect::CreditTwice);
+    pub(crate) fn consume_credits(&mut self, peer: u32, packets: u32, eager: bool, now: f64) {
+        let twice = self.defects.has(ProtocolDefect::CreditTwice);
         let returned = &mut self.connection(peer, now).returned;
         returned.credits += if twice { 2 * packets } else { packets };
         returned.eager_packets += if eager { packets } else { 0 };
@@ -38,7 +38,7 @@ impl FlowControl {
     /// Gives credits back that were kept although their packets were processed; the peer may be
     /// waiting for each of them.
     pub(crate) fn return_kept(&mut self, peer: u32, packets: u32, now: f64) {
-        self.use_up(peer, packets, false, now);
+        self.consume_credits(peer, packets, false, now);
         self.connection(peer, now).urgent = true;
         self.report(peer, now);
     }

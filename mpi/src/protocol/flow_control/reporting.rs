@@ -3,8 +3,8 @@
 use super::connection::{Connection, Hold, Slot};
 use super::sending::take_from;
 use super::{FlowControl, Shared};
-use crate::channel::{Header, Returned};
-use crate::protocol::defect::{Defect, Defects};
+use crate::channel::{PacketHeader, Returned};
+use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::protocol::machine::credits::{Action, Event, ROWS, State};
 use crate::protocol::machine::take;
 use crate::{Buffer, Limits};
@@ -44,11 +44,11 @@ impl Connection {
         &self,
         limits: &Limits,
         free: Option<u32>,
-        defects: Defects,
+        defects: ProtocolDefects,
     ) -> Option<Event> {
-        let reserved = self.reserved > 0 && !defects.has(Defect::UpdatesNotReserved);
+        let reserved = self.reserved > 0 && !defects.has(ProtocolDefect::UpdatesNotReserved);
         let has_buffer = reserved || free != Some(0);
-        let tells = !defects.has(Defect::NoUpdates);
+        let tells = !defects.has(ProtocolDefect::NoUpdates);
         match self.report {
             State::Quiet if self.returned.is_nothing() => None,
             State::Quiet | State::Owing if tells && self.owes_much(limits) => Some(Event::Many),
@@ -65,7 +65,8 @@ impl Connection {
         let half =
             |is: u64, limit: Option<u64>| limit.is_some_and(|limit| is > 0 && is >= limit / 2);
         let credits = self.returned.credits;
-        limits.window().is_some() && (credits >= limits.report_at() || self.urgent && credits > 0)
+        limits.window().is_some()
+            && (credits >= limits.report_threshold() || self.urgent && credits > 0)
             || half(
                 self.returned.messages.into(),
                 limits.eager_messages.map(u64::from),
@@ -88,7 +89,13 @@ impl Connection {
             hold,
             operation: None,
         };
-        self.post(shared, Header::Credits, Buffer::phantom(0), slot, reports);
+        self.post(
+            shared,
+            PacketHeader::Credits,
+            Buffer::phantom(0),
+            slot,
+            reports,
+        );
     }
 
     /// Takes what there is to tell, for a packet that leaves anyway.

@@ -1,8 +1,10 @@
 //! Running the machine that sends: the answers to the questions of its states, and its actions.
 
-use super::{Connection, Costs, Effect, FlowControl, Hold, Kind, OutboundMessage, Shared, Slot};
-use crate::channel::{Header, Packet, Posting};
-use crate::protocol::defect::Defect;
+use super::{
+    Connection, Costs, FlowAction, FlowControl, Hold, Kind, OutboundMessage, Shared, Slot,
+};
+use crate::channel::{Packet, PacketHeader, PostingCost};
+use crate::protocol::defect::ProtocolDefect;
 use crate::protocol::machine::send::{Action, Event, ROWS, State, WAITS};
 use crate::protocol::machine::take;
 use crate::{Buffer, Limits};
@@ -23,12 +25,13 @@ impl FlowControl {
             return;
         };
         let waits = matches!(connection.send, State::AwaitFlowCtrl | State::AwaitFlowData);
-        if waits && defects.has(Defect::NoWakeOnCredits) {
+        if waits && defects.has(ProtocolDefect::NoWakeOnCredits) {
             return;
         }
         while let Some(event) = connection.observe(limits, costs, shared.buffers) {
             let row = take(ROWS, connection.send, event, &mut taken.send);
-            let action = if defects.has(Defect::CreditNotTaken) && row.action == Action::TakeCredit
+            let action = if defects.has(ProtocolDefect::CreditNotTaken)
+                && row.action == Action::TakeCredit
             {
                 Action::Nothing
             } else {
@@ -124,7 +127,7 @@ impl Connection {
     fn is_too_much(&self, limits: &Limits) -> bool {
         let message = self.current();
         let eager = message.kind == Kind::Eager;
-        let several = matches!(message.header, Header::Synchronous { .. })
+        let several = matches!(message.header, PacketHeader::Synchronous { .. })
             && message.payload.len() > limits.packet;
         several || eager && (self.converting || self.would_exceed(limits, message.payload.len()))
     }
@@ -170,7 +173,7 @@ impl Connection {
         let in_place =
             message.is_direct(limits) && (message.sent > 0 || bytes == message.payload.len());
         let copied = if in_place { 0 } else { bytes };
-        let Posting { packet, batch } = costs.posting;
+        let PostingCost { packet, batch } = costs.posting;
         batch + packet * f64::from(packets) + copied as f64 / costs.copy_bandwidth
     }
 
@@ -247,7 +250,7 @@ impl Connection {
                 };
                 let (peer, seconds) = (self.peer, self.cost(limits, costs, packets));
                 self.packed = false;
-                shared.effects.push_back(Effect::Pack { peer, seconds });
+                shared.effects.push_back(FlowAction::Pack { peer, seconds });
             }
             Action::TakeBuffers => {
                 let count = self.batch(limits);
@@ -273,7 +276,7 @@ impl Connection {
             Action::FinishMessage => {
                 let operation = self.current().operation;
                 let operation = operation.expect("a message belongs to an operation");
-                shared.effects.push_back(Effect::Finished(operation));
+                shared.effects.push_back(FlowAction::Finished(operation));
             }
         }
     }
@@ -284,15 +287,15 @@ impl Connection {
             .message
             .as_mut()
             .expect("there is a CAR to decide about");
-        let ((Header::Eager { envelope }, Some(send))
-        | (Header::Synchronous { envelope, send }, _)) = (message.header, message.operation)
+        let ((PacketHeader::Eager { envelope }, Some(send))
+        | (PacketHeader::Synchronous { envelope, send }, _)) = (message.header, message.operation)
         else {
             unreachable!("only eager messages are converted");
         };
         let length = message.payload.len();
-        let synchronous = matches!(message.header, Header::Synchronous { .. });
+        let synchronous = matches!(message.header, PacketHeader::Synchronous { .. });
         message.kind = Kind::Control;
-        message.header = Header::Rts {
+        message.header = PacketHeader::Rts {
             envelope,
             length,
             send,
@@ -307,7 +310,7 @@ impl Connection {
                 .eager_window()
                 .is_some_and(|window| limits.packets(length) > window.into());
         self.converting |= !never;
-        shared.effects.push_back(Effect::Converted(send));
+        shared.effects.push_back(FlowAction::Converted(send));
     }
 
     fn post_first(&mut self, limits: &Limits, shared: &mut Shared, reports: &mut [u64]) {
@@ -332,8 +335,8 @@ impl Connection {
         }
         let header = match message.header {
             header if whole => header,
-            Header::Eager { envelope } => Header::EagerFirst { envelope, length },
-            Header::Data { receive } => Header::DataPart {
+            PacketHeader::Eager { envelope } => PacketHeader::EagerFirst { envelope, length },
+            PacketHeader::Data { receive } => PacketHeader::DataPart {
                 receive,
                 offset: 0,
                 length,
@@ -368,12 +371,12 @@ impl Connection {
         message.sent += payload.len();
         shared.tell_forwarded(message, payload.len());
         let header = match message.header {
-            Header::Data { receive } => Header::DataPart {
+            PacketHeader::Data { receive } => PacketHeader::DataPart {
                 receive,
                 offset,
                 length: message.payload.len(),
             },
-            _ => Header::EagerNext { offset },
+            _ => PacketHeader::EagerNext { offset },
         };
         let direct = message.is_direct(limits);
         let activity = (direct || message.told)
@@ -399,7 +402,7 @@ impl Connection {
     pub(super) fn post(
         &mut self,
         shared: &mut Shared,
-        header: Header,
+        header: PacketHeader,
         payload: Buffer,
         slot: Slot,
         reports: &mut [u64],
@@ -412,7 +415,7 @@ impl Connection {
             notify: None,
             returned: self.piggyback(reports),
         };
-        shared.effects.push_back(Effect::Post {
+        shared.effects.push_back(FlowAction::Post {
             peer: self.peer,
             packet,
             slot: matters.then_some(slot),
@@ -430,7 +433,7 @@ impl Shared {
 
     fn tell_forwarded(&mut self, message: &OutboundMessage, bytes: u64) {
         if let (true, Some(operation)) = (message.forwarded, message.operation) {
-            let effect = Effect::Forwarded { operation, bytes };
+            let effect = FlowAction::Forwarded { operation, bytes };
             self.effects.push_back(effect);
         }
     }

@@ -13,7 +13,7 @@ use super::{Cq, Pd, check, last, refused};
 
 /// Requests as C wants them: kept, so that posting allocates nothing once it has been done before.
 #[derive(Default)]
-struct Scratch {
+struct PostScratch {
     sges: Vec<ffi::ibv_sge>,
     sends: Vec<ffi::ibv_send_wr>,
     receives: Vec<ffi::ibv_recv_wr>,
@@ -25,7 +25,7 @@ pub(in super::super) struct Qp {
     cap: QpCapabilities,
     /// The state that it was last told to be in; it may be in ERR since.
     state: Cell<QpState>,
-    scratch: RefCell<Scratch>,
+    scratch: RefCell<PostScratch>,
     pd: Rc<Pd>,
     /// Not read, but they must not be destroyed before.
     _cqs: [Rc<Cq>; 2],
@@ -156,7 +156,7 @@ impl Qp {
             };
             let function = function.ok_or_else(unsupported)?;
             let mut scratch = self.scratch.borrow_mut();
-            let Scratch { sges, sends, .. } = &mut *scratch;
+            let PostScratch { sges, sends, .. } = &mut *scratch;
             fill_sends(good, sges, sends);
             let mut bad = std::ptr::null_mut();
             // SAFETY: the queue pair is live and of this context. The list and its entries are live
@@ -185,7 +185,7 @@ impl Qp {
 
     fn check_send(&self, request: &SendRequest<'_>) -> Result<(), VerbsError> {
         let why = match request.payload {
-            Payload::Inline(_) if request.operation.fetches() => {
+            Payload::Inline(_) if request.operation.returns_data() => {
                 "RDMA READ cannot be inline".into()
             }
             Payload::Inline(bytes) if bytes.len() > self.cap.max_inline_data as usize => format!(
@@ -222,7 +222,7 @@ impl Qp {
             };
             let function = function.ok_or_else(unsupported)?;
             let mut scratch = self.scratch.borrow_mut();
-            let Scratch { sges, receives, .. } = &mut *scratch;
+            let PostScratch { sges, receives, .. } = &mut *scratch;
             fill_receives(good, sges, receives);
             let mut bad = std::ptr::null_mut();
             // SAFETY: the queue pair is live and of this context. The list and its entries are live

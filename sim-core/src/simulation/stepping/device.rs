@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use super::Stepper;
-use crate::kernel::Effects;
+use crate::kernel::StepEffects;
 use crate::{
     ActorId, Branch, Choosing, Executed, ExplorableDevice, Footprint, QueueHead, StepKind,
 };
@@ -26,8 +26,8 @@ impl Stepper {
         device.map_or(Choosing::Never, |device| device.chooses(ActorId(actor)))
     }
 
-    /// Returns true if a number above those of the actors means a queue with messages that receives from
-    /// any source take.
+    /// Returns true if a number above those of the actors means a queue with messages that receives
+    /// from any source take.
     #[must_use]
     pub fn holds_messages(&self, queue: u32) -> bool {
         let number = queue.checked_sub(self.actors());
@@ -52,7 +52,7 @@ impl Stepper {
         device.causes(queue, &mut self.causes);
         {
             let mut kernel = self.simulation.kernel.borrow_mut();
-            kernel.effects.set(Effects::default());
+            kernel.effects.set(StepEffects::default());
             kernel.step = kernel.step.wrapping_add(1);
             device.deliver(&mut kernel, queue);
         }

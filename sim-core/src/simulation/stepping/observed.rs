@@ -7,7 +7,7 @@
 use std::panic::Location;
 
 use super::Stepper;
-use crate::{ActorId, Blocked, Received, SendCall};
+use crate::{ActorId, Blocked, SendCall, WildcardReceive};
 
 impl Stepper {
     /// Whether every actor that is not a daemon has ended, or the run is
@@ -25,14 +25,14 @@ impl Stepper {
     /// What came in this run where an actor takes what comes from anybody, as far as the device
     /// knows, in order.
     #[must_use]
-    pub fn received(&self) -> Vec<Received> {
+    pub fn received(&self) -> Vec<WildcardReceive> {
         let mut all = Vec::new();
-        self.look_at_received(&mut |one| all.push(*one));
+        self.visit_received(&mut |one| all.push(*one));
         all
     }
 
     /// The same, one by one.
-    pub fn look_at_received(&self, show: &mut dyn FnMut(&Received)) {
+    pub fn visit_received(&self, show: &mut dyn FnMut(&WildcardReceive)) {
         if let Some(device) = &self.device {
             device.received(show);
         }

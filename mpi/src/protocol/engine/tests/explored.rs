@@ -1,4 +1,5 @@
-//! E1, E2 once more, by the model checker: the same worlds, the same machines, the searches of `simrun check`.
+//! E1, E2 once more, by the model checker: the same worlds, the same machines, the searches of
+//! `simrun check`.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -7,7 +8,7 @@ use explore::{End, Observer, Options, Reduction, Run, Statistics, worlds};
 
 use super::explorer::{Check, Do, World, explore};
 use super::scenarios::{BOTH_WAYS, CROSSING, LONG, ONE_WAY, anything, in_order, settings};
-use crate::protocol::defect::Defect;
+use crate::protocol::defect::ProtocolDefect;
 
 struct Ends {
     world: worlds::Shared<World>,
@@ -76,8 +77,8 @@ fn search(
 /// One message of two eager packets.
 const EAGER: [&[Do]; 2] = [&[Send { tag: 1, length: 25 }], &[Receive { tag: Some(1) }]];
 
-/// E1 with 1 to 3 buffers and 1 to 3 credits: nothing is wrong in any class of orders, and the ends are those of the search through
-/// all states.
+/// E1 with 1 to 3 buffers and 1 to 3 credits: nothing is wrong in any class of orders, and the ends
+/// are those of the search through all states.
 #[test]
 fn e1_the_model_checker_sees_what_the_search_through_all_states_sees() {
     for buffers in 1..4 {
@@ -128,7 +129,7 @@ fn e2_m8_the_model_checker_finds_the_deadlock() {
 /// Each defect of flow control is found in a world in which the right machine is right.
 #[test]
 fn every_defect_of_flow_control_is_found() {
-    use Defect as D;
+    use ProtocolDefect as D;
     for (defect, credits, calls, check) in [
         (D::NoWakeOnBuffers, 2, ONE_WAY, in_order as Check),
         (D::NoWakeOnCredits, 2, ONE_WAY, in_order),

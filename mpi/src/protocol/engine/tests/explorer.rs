@@ -14,11 +14,11 @@ use std::rc::Rc;
 
 use explore::worlds::WorldBranch;
 
-use super::super::{Engine, Operation, Place, Role, SendCall, State};
+use super::super::{Operation, Place, ProtocolEngine, Role, SendCall, State};
 use crate::channel::{Channel, Event, Packet, Settings, Token};
 use crate::channel::{ConnectionLifecycle, RankHost, RemoteMemory};
 use crate::exploration::ExplorationHooks;
-use crate::protocol::defect::{Defect, Defects};
+use crate::protocol::defect::{ProtocolDefect, ProtocolDefects};
 use crate::{Buffer, Envelope, Level, Pattern};
 
 /// A call; messages are told apart by their lengths.
@@ -57,7 +57,7 @@ struct Flying {
 
 #[derive(Clone)]
 struct Rank {
-    engine: Engine,
+    engine: ProtocolEngine,
     calls: Rc<Vec<Do>>,
     /// So many have been made.
     made: usize,
@@ -157,12 +157,16 @@ impl ConnectionLifecycle for Posted<'_> {}
 impl ExplorationHooks for Posted<'_> {}
 
 impl World {
-    pub(super) fn new(settings: Settings, calls: [&[Do]; 2], defect: Option<Defect>) -> Self {
+    pub(super) fn new(
+        settings: Settings,
+        calls: [&[Do]; 2],
+        defect: Option<ProtocolDefect>,
+    ) -> Self {
         let rank = |calls: &[Do]| Rank {
-            engine: Engine {
-                defects: Defects { one: defect },
+            engine: ProtocolEngine {
+                defects: ProtocolDefects { one: defect },
                 operations: calls.iter().map(|_| unused()).collect(),
-                ..Engine::default()
+                ..ProtocolEngine::default()
             },
             calls: Rc::new(calls.to_vec()),
             made: 0,
@@ -226,7 +230,7 @@ impl World {
         });
     }
 
-    fn with<T>(&mut self, at: usize, f: impl FnOnce(&mut Engine, &dyn Channel) -> T) -> T {
+    fn with<T>(&mut self, at: usize, f: impl FnOnce(&mut ProtocolEngine, &dyn Channel) -> T) -> T {
         let from = u32::try_from(at).expect("two");
         let settings = Rc::clone(&self.settings);
         let channel = Posted {
@@ -340,7 +344,7 @@ impl World {
     /// What is wrong in a state.
     fn fault(&self) -> Option<String> {
         self.ranks.iter().enumerate().find_map(|(at, rank)| {
-            let peer = rank.engine.flow_control()?.oversleeps()?;
+            let peer = rank.engine.flow_control()?.find_missed_wakeup()?;
             Some(format!(
                 "lost wake-up: rank {at} sleeps on its connection to rank {peer}"
             ))
@@ -360,7 +364,7 @@ impl World {
                     return Some(format!("deadlock: rank {at} waits in {call:?}"));
                 }
             }
-            if !rank.engine.has_sent_all() || rank.engine.unreceived().count() > 0 {
+            if !rank.engine.sends_complete() || rank.engine.unreceived().count() > 0 {
                 return Some(format!("rank {at} has something left"));
             }
             let report = rank.engine.flow_control().map(|flow| flow.describe(0.0));
@@ -431,7 +435,7 @@ fn unused() -> Operation {
 
 /// Each call has the place of its number, and the other places are used in their order, so that
 /// states do not differ by the history of places.
-fn tidy(engine: &mut Engine, calls: usize) {
+fn tidy(engine: &mut ProtocolEngine, calls: usize) {
     engine.free = None;
     for token in (calls..engine.operations.len()).rev() {
         if matches!(engine.operations[token].state, State::Free { .. }) {

@@ -3,7 +3,7 @@
 use super::explorer::{Do, Ended, Report, World, explore};
 use crate::Limits;
 use crate::channel::Settings;
-use crate::protocol::defect::Defect;
+use crate::protocol::defect::ProtocolDefect;
 use Do::{Cancel, Receive, Send, Synchronous};
 
 /// Eager below 50 bytes; packets of 20, so that there are messages of one packet and of several.
@@ -49,7 +49,8 @@ pub(super) const ONE_WAY: [&[Do]; 2] = [
 /// A rendezvous of three packets.
 pub(super) const LONG: [&[Do]; 2] = [&[Send { tag: 1, length: 60 }], &[Receive { tag: Some(1) }]];
 
-/// E1: one sender, one receiver, with 1 to 3 buffers and 1 to 3 credits: every order of calls, arrivals and ends of packets.
+/// E1: one sender, one receiver, with 1 to 3 buffers and 1 to 3 credits: every order of calls,
+/// arrivals and ends of packets.
 #[test]
 fn e1_one_sender_and_one_receiver_in_every_order() {
     let mut all = 0;
@@ -98,8 +99,9 @@ pub(super) const CROSSING: [&[Do]; 2] = [
     ],
 ];
 
-/// E2: without reserved buffers and credits, the known deadlock (M-8): each side holds its only buffer for a packet that waits for a credit,
-/// and the update that would bring the credit needs a buffer.
+/// E2: without reserved buffers and credits, the known deadlock (M-8): each side holds its only
+/// buffer for a packet that waits for a credit, and the update that would bring the credit needs a
+/// buffer.
 #[test]
 fn e2_m8_without_reserved_buffers_the_deadlock_is_found() {
     let found = explore(
@@ -152,7 +154,7 @@ fn one_winner([sent, received]: [&[Option<Ended>]; 2]) -> Option<String> {
     (received != expected).then(|| format!("sent {sent:?}, received {received:?}"))
 }
 
-fn races(limited: bool, defect: Option<Defect>) -> impl Iterator<Item = Report> {
+fn races(limited: bool, defect: Option<ProtocolDefect>) -> impl Iterator<Item = Report> {
     RACES.into_iter().map(move |calls| {
         let mut settings = settings(1, 1, 1);
         settings.limits = settings.limits.filter(|_| limited);
@@ -174,7 +176,7 @@ fn m14_a_cancelled_send_and_its_receive_agree_in_every_order() {
 /// Each defect is found in a world in which the right machine is right.
 #[test]
 fn every_defect_is_found() {
-    use Defect as D;
+    use ProtocolDefect as D;
     let one_way = |defect| {
         explore(
             World::new(settings(1, 2, 1), ONE_WAY, Some(defect)),

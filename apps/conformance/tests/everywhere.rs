@@ -24,7 +24,7 @@ fn check(options: &str, arguments: &str) {
     let simulated = lines(&format!(
         "-p platforms/cluster.toml -q {options} -- {arguments}"
     ));
-    assert!(simulated.iter().any(|line| line.ends_with(": fine")));
+    assert!(simulated.iter().any(|line| line.ends_with(": passed")));
     for ways in [
         "--wait block --connect on-demand",
         "--wait block --connect static",

@@ -78,6 +78,6 @@ fn a_run_that_was_covered_before_is_noticed() {
             }
         }
     }
-    let covered = texts.iter().filter(|text| text.contains("covered before"));
+    let covered = texts.iter().filter(|text| text.contains("explored twice"));
     assert!(covered.count() >= 10, "{texts:#?}");
 }

@@ -162,13 +162,13 @@ fn sigmas(points: &[Point], noise: f64, rules: &FitOptions) -> Vec<f64> {
 /// Fits segments to points in any order.
 ///
 /// ```
-/// use validation::{Point, Rules, fit};
+/// use validation::{Point, FitOptions, fit};
 ///
 /// let time = |s: u64| if s <= 1000 { 1e-6 + 1e-9 * s as f64 } else { 5e-6 + 0.5e-9 * s as f64 };
 /// let points: Vec<Point> = (0..40).map(|k| 1 << (k / 2) | 1 << (k / 2) >> k % 2)
 ///     .collect::<std::collections::BTreeSet<u64>>().into_iter()
 ///     .map(|s| Point::of_table(s, time(s))).collect();
-/// let fit = fit(&points, &Rules::samples())?;
+/// let fit = fit(&points, &FitOptions::samples())?;
 /// assert_eq!(fit.segments().len(), 2);
 /// assert!((fit.predict(100_000) / time(100_000) - 1.0).abs() < 1e-6);
 /// # Ok::<(), validation::FitError>(())

@@ -4,8 +4,8 @@
 //! sleeps in a loop would never leave that step. So after [`SLEEPS_MAX`] of them in one step, with
 //! no packet posted in between, the next one never ends: an explorer reports a livelock.
 //!
-//! *Not modelled*: the reason of the loop. A rank that would go on after more of them is stopped,
-//! too, and reported.
+//! *Not modelled*: the reason of the loop. A rank that would continue after more of them is
+//! stopped, too, and reported.
 
 use std::cell::{Cell, RefCell};
 

@@ -431,7 +431,8 @@ impl Settings {
 
 /// One rank's view of a device: packets out, events in.
 ///
-/// What not every device has is a trait of its own, whose methods do nothing by default.
+/// Abilities that not every device has are traits of their own, whose methods do nothing by
+/// default.
 pub trait Channel: RankHost + RemoteMemory + ConnectionLifecycle + ExplorationHooks {
     /// Returns the number of this rank, from 0.
     fn rank(&self) -> u32;

@@ -1,15 +1,17 @@
-//! Clusters whose routes are computed: which cables a transfer crosses between two hosts of a regular network.
+//! Clusters whose routes are computed: which cables a transfer crosses between two hosts of a
+//! regular network.
 //!
-//! A topology knows counts only. Its cables and switches are numbered, and a route is a sequence of [`Step`]s found in
-//! O(length of the route), without a table: a million hosts cost no more memory than two. The numbers become links,
-//! with names and bandwidths, in `cluster`.
+//! A topology knows counts only. Its cables and switches are numbered, and a route is a sequence of
+//! [`Step`]s found in O(length of the route), without a table: a million hosts cost no more memory
+//! than two. The numbers become links, with names and bandwidths, in `cluster`.
 //!
 //! *Nodes* are the hosts, numbered from 0, followed by the switches: each may have a limiter.
 //!
-//! *Not modelled*: adaptive and random routing. Each pair of hosts has one route per direction, so that traffic that a
-//! real adaptive network would spread over several cables can pile up on one.
+//! *Not modelled*: adaptive and random routing. Each pair of hosts has one route per direction, so
+//! that traffic that a real adaptive network would spread over several cables can pile up on one.
 //!
-//! Source: the rules of SimGrid 4.1, checked against routes that it printed (`tests/topologies.rs`).
+//! Source: the rules of SimGrid 4.1, checked against routes that it printed
+//! (`tests/topologies.rs`).
 
 mod dragonfly;
 mod fat_tree;
@@ -59,11 +61,12 @@ pub type Built = Result<Arc<dyn Topology>, Impossible>;
 pub(crate) struct Frame {
     /// Number of hosts.
     pub(crate) hosts: u32,
-    /// How transfers share a cable.
+    /// The way in which transfers share a cable.
     pub(crate) sharing: Sharing,
 }
 
-/// The largest number of cables in a platform: a cable has two identifiers of 32 bits, and tables are indexed by them.
+/// The largest number of cables in a platform: a cable has two identifiers of 32 bits, and tables
+/// are indexed by them.
 pub(crate) const CABLES_MAX: u32 = 1 << 28;
 
 /// The largest number of levels of a fat tree and of dimensions of a torus.

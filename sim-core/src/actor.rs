@@ -245,7 +245,7 @@ impl Actor {
         )
     }
 
-    /// Lets a suspended actor go on.
+    /// Lets a suspended actor continue.
     #[inline]
     #[track_caller]
     pub fn resume(&self) -> Operation<'_, ()> {

@@ -29,7 +29,7 @@ impl Class {
     pub(crate) const SUBSCRIBED: u16 = 1 << 4;
     /// Tests and probes.
     pub(crate) const POLLS: u16 = 1 << 5;
-    /// Those of [`TransitionKindSet::TIMED`] whose time limit is a choice of an explorer.
+    /// Those of [`Class::TIMED`] whose time limit is a choice of an explorer.
     pub(crate) const LIMITED: u16 = 1 << 6;
     /// Waits for work that takes time: it may be up also when the work could have ended.
     pub(crate) const TAKES_TIME: u16 = 1 << 7;

@@ -63,13 +63,13 @@ pub trait ExplorableDevice: Device {
     }
 
     /// Returns true if a parked actor that was woken stands before a choice of the explorer, and
-    /// does not simply go on.
+    /// does not simply continue.
     fn stops(&self, actor: ActorId) -> bool {
         let _ = actor;
         false
     }
 
-    /// The explorer lets an actor that [stopped](ExplorableDevice::stops) go on.
+    /// Lets an actor that [stopped](ExplorableDevice::stops) continue.
     fn goes_on(&self, actor: ActorId) {
         let _ = actor;
     }
@@ -157,7 +157,7 @@ pub struct Branch {
     /// The step that made it possible, if that was one of another actor; otherwise
     /// [`QueueHead::BEFORE`].
     pub cause: u32,
-    /// True if it only decides how the actor goes on:
+    /// True if it only decides how the actor continues:
     /// [`StepKind::Choose`](crate::StepKind::Choose), which depends only on what arrives at an
     /// actor that [chooses](ExplorableDevice::chooses).
     pub draws: bool,

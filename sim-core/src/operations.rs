@@ -99,7 +99,7 @@ operations! {
         Kill { target: ActorId = first } = 6: [PAUSED, FREE];
         /// Stops an actor until it is resumed.
         Suspend { target: ActorId = first } = 7: [PAUSED, FREE];
-        /// Lets a suspended actor go on.
+        /// Lets a suspended actor continue.
         Resume { target: ActorId = first } = 8: [FREE];
         /// Posts a send on a mailbox.
         AsyncSend { mailbox: u32 = first, comm: u32 = second } = 9: [FREE];
@@ -164,7 +164,8 @@ operations! {
     other steps {
         /// A device hands something over to an actor.
         Deliver = 35;
-        /// The time of a wait for an activity, or for any of several, is up. The activity goes on.
+        /// The time of a wait for an activity, or for any of several, is up. The activity
+        /// continues.
         TimeUp = 36;
         /// The time of a put or a get is up: it is withdrawn.
         Withdraw = 37;
@@ -177,7 +178,7 @@ operations! {
         /// A wait for a signal with a time limit: if there is none, its time is up. The mutex is
         /// asked for in any case.
         TimedCondvarWait = 40;
-        /// An explorer chooses how an actor goes on that waits for its device.
+        /// A choice of an explorer for an actor that waits for its device.
         Choose = 41;
         /// A test that finds work over that was on its way.
         TestEnded = 42;

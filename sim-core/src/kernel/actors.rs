@@ -454,7 +454,7 @@ impl Kernel {
         self.suspend_activities(actor, true);
     }
 
-    /// Lets a suspended actor go on.
+    /// Lets a suspended actor continue.
     pub(crate) fn wake_up(&mut self, actor: u32) {
         let record = &mut self.actors[actor as usize];
         if !record.suspended || record.dead {

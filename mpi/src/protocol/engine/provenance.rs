@@ -1,4 +1,4 @@
-//! Which arrivals ended operations, where somebody wants to know it: see [`crate::exploration`].
+//! Records of the arrivals that ended operations, for a model checker: see [`crate::exploration`].
 
 use super::{Place, ProtocolEngine, State};
 use crate::channel::{Channel, Token};

@@ -68,7 +68,7 @@ impl Stepper {
         device.and_then(|device| device.state())
     }
 
-    /// What the device tells of what was left unfinished, in words.
+    /// Returns descriptions of operations that were left unfinished, as the device gives them.
     #[must_use]
     pub fn leftovers(&self) -> Vec<String> {
         let device = self.device.as_ref().filter(|_| !self.is_covered());

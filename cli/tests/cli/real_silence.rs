@@ -38,7 +38,7 @@ fn silenced(options: &str) -> (Ran, Duration) {
     let cases = program("cases");
     let ran = in_namespace(&format!(
         "{SIMRUN} real {options} {cases} -- --case forever >{out} &\n\
-         until grep -q running {out}; do sleep 0.05; done\n\
+         until grep -qs running {out}; do sleep 0.05; done\n\
          ip link set lo down\n\
          : >{off}\n\
          wait $!"
@@ -103,7 +103,7 @@ fn survivors_of_a_silent_rank_0_say_why_they_end() {
     };
     let ran = in_namespace(&format!(
         "{}zero=$!\n{}one=$!\n\
-         until grep -q running {out}; do sleep 0.05; done\n\
+         until grep -qs running {out}; do sleep 0.05; done\n\
          ip link set lo down\n\
          wait $one || echo ended with $?\n\
          wait $zero || true",

@@ -4,12 +4,13 @@
 //! [`NetworkParameters`](platform::NetworkParameters), on the page of its name. It also computes on
 //! cores and reads and writes disks. Sharing is the business of [`maxmin`].
 //!
-//! *Not modelled*: packets, switches and buffers; see each model. Messages of rank programs under
+//! Packets, switches and buffers are the business of [`packet`]. Messages of rank programs under
 //! the model `loggops` have a device of their own in `fabric`.
 
 mod agenda;
 mod contention;
 mod fluid;
+pub mod packet;
 
 use std::sync::Arc;
 

@@ -22,6 +22,9 @@ pub struct Hop {
     /// True if it is the air of a Wi-Fi zone: a capacity of 1, of which one byte per second takes 1
     /// / `bandwidth`.
     pub air: bool,
+    /// True if the route crosses the link against the direction of its declaration, also if both
+    /// directions share the link and so have one [`LinkId`].
+    pub down: bool,
     /// Bytes per second; over the air, the rate of the station.
     pub bandwidth: f64,
 }
@@ -128,6 +131,7 @@ impl Route {
             link: wire.id(down),
             fatpipe: matches!(wire.sharing, crate::Sharing::FatPipe),
             air: matches!(wire.sharing, crate::Sharing::Wifi),
+            down,
             bandwidth: wire.bandwidth,
         });
     }

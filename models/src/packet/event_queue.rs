@@ -1,0 +1,128 @@
+//! The queue of future events, ordered by (time, link, kind) and never by insertion.
+//!
+//! A 4-ary heap: half as deep as a binary one, and the children of an entry share a cache line.
+
+/// The kind of an event; equal-time events of one link happen in this order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum EventKind {
+    /// The packet can leave the switch at the end of the link.
+    Eligible = 0,
+    /// The last bit of the packet has reached the host at the end of the link.
+    Delivered = 1,
+    /// The port at the beginning of the link looks for a packet to send.
+    Wake = 2,
+}
+
+/// An event, packed so that one comparison orders it: 64 bits time, 28 link, 4 kind, 32 subject.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Event(u128);
+
+impl Event {
+    /// Packs an event; `subject` is the packet, or the port of a wake-up.
+    pub(super) const fn new(time: u64, link: u32, kind: EventKind, subject: u32) -> Self {
+        let low = (link as u64) << 36 | (kind as u64) << 32 | subject as u64;
+        Self((time as u128) << 64 | low as u128)
+    }
+
+    pub(super) const fn time(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    pub(super) const fn kind(self) -> EventKind {
+        match (self.0 >> 32) as u8 & 0xf {
+            0 => EventKind::Eligible,
+            1 => EventKind::Delivered,
+            _ => EventKind::Wake,
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the lowest 32 bits")]
+    pub(super) const fn subject(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// A min-heap of events.
+#[derive(Clone, Default, Debug)]
+pub(super) struct EventQueue {
+    heap: Vec<Event>,
+}
+
+const ARITY: usize = 4;
+
+impl EventQueue {
+    pub(super) fn peek(&self) -> Option<Event> {
+        self.heap.first().copied()
+    }
+
+    pub(super) fn push(&mut self, event: Event) {
+        let mut at = self.heap.len();
+        self.heap.push(event);
+        while at > 0 {
+            let parent = (at - 1) / ARITY;
+            if self.heap[parent] <= event {
+                break;
+            }
+            self.heap[at] = self.heap[parent];
+            at = parent;
+        }
+        self.heap[at] = event;
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Event> {
+        let last = self.heap.pop()?;
+        let Some(&first) = self.heap.first() else {
+            return Some(last);
+        };
+        let length = self.heap.len();
+        let mut at = 0;
+        loop {
+            let begin = at * ARITY + 1;
+            if begin >= length {
+                break;
+            }
+            let children = &self.heap[begin..length.min(begin + ARITY)];
+            let (mut offset, mut least) = (0, children[0]);
+            for (number, child) in children.iter().enumerate().skip(1) {
+                if *child < least {
+                    (offset, least) = (number, *child);
+                }
+            }
+            if last <= least {
+                break;
+            }
+            self.heap[at] = least;
+            at = begin + offset;
+        }
+        self.heap[at] = last;
+        Some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_leave_by_time_then_link_then_kind() {
+        let mut stream = sim_core::Stream::new(1, "heap");
+        let mut queue = EventQueue::default();
+        let mut expected = Vec::new();
+        for _ in 0..1000 {
+            let kind = [EventKind::Eligible, EventKind::Delivered, EventKind::Wake]
+                [usize::try_from(stream.below(3)).unwrap()];
+            let link = u32::try_from(stream.below(8)).unwrap();
+            let packet = u32::try_from(stream.below(50)).unwrap();
+            let time = stream.below(20);
+            expected.push((time, link, kind as u8, packet));
+            queue.push(Event::new(time, link, kind, packet));
+        }
+        expected.sort_unstable();
+        let mut found = Vec::new();
+        while let Some(event) = queue.pop() {
+            let link = u32::try_from(event.0 >> 36 & 0xfff_ffff).unwrap();
+            found.push((event.time(), link, event.kind() as u8, event.subject()));
+        }
+        assert_eq!(found, expected);
+    }
+}

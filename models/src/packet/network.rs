@@ -1,0 +1,458 @@
+//! The engine: packets move from port to port, without I/O and without a clock of its own.
+//!
+//! One hop is one event: *the packet can leave the next switch*. A transmission starts within the
+//! event that made it possible. A port is woken when it becomes free or gets credits, and only
+//! while packets wait for it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use sim_core::HostId;
+
+use super::arena::{NONE, Packet, PacketArena};
+use super::event_queue::{Event, EventKind, EventQueue};
+use super::overhead::credit_blocks;
+use super::port::{NEVER, Port, SOURCE_INPUT, input_of};
+use super::routes::PathTable;
+use super::settings::{Forwarding, PacketSettings};
+use super::statistics::PacketStatistics;
+use super::topology::{NoPacketRoute, PACKET_LINKS_MAX, PacketLinkId, PacketTopology};
+
+/// A packet that a host hands to the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutboundPacket {
+    /// The host to which it goes; it may be the source.
+    pub destination: HostId,
+    /// Bytes on the wire, with all headers; at most 65535.
+    pub wire_bytes: u32,
+    /// Service level, 0 to 15; it selects the virtual lane of each link.
+    pub service_level: u8,
+    /// Hash of the flow, for the choice among several routes.
+    pub flow_hash: u32,
+    /// Returned with the delivery.
+    pub tag: u64,
+}
+
+/// A packet whose last bit has reached its host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketDelivery {
+    /// The tag of the sent packet.
+    pub tag: u64,
+    /// The host that has it.
+    pub host: HostId,
+    /// Arrival of the last bit, in picoseconds.
+    pub at: u64,
+    /// True if a switch marked congestion: FECN on InfiniBand, ECN on RoCE.
+    pub marked: bool,
+    /// True if its check sequence is wrong.
+    pub corrupted: bool,
+}
+
+/// A packet that cannot be sent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PacketSendError {
+    /// No route joins the hosts.
+    NoRoute(NoPacketRoute),
+    /// The packet has more than 65535 bytes.
+    TooLong {
+        /// Bytes on the wire.
+        wire_bytes: u32,
+    },
+    /// The service level has no virtual lane on the first link.
+    NoVirtualLane {
+        /// The service level.
+        service_level: u8,
+        /// The lane of the table.
+        vl: u8,
+        /// Lanes of the network.
+        data_vls: u8,
+    },
+}
+
+impl std::fmt::Display for PacketSendError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoRoute(error) => error.fmt(f),
+            Self::TooLong { wire_bytes } => {
+                write!(f, "a packet of {wire_bytes} bytes: expected at most 65535")
+            }
+            Self::NoVirtualLane {
+                service_level,
+                vl,
+                data_vls,
+            } => write!(
+                f,
+                "service level {service_level} has virtual lane {vl}: expected one below \
+                 {data_vls}, the number of data lanes"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PacketSendError {}
+
+/// A network of directed links, switches and hosts that carries packets.
+#[derive(Debug)]
+pub struct PacketNetwork {
+    topology: Arc<dyn PacketTopology>,
+    pub(super) settings: PacketSettings,
+    pub(super) ports: Vec<Port>,
+    /// The port of each link, `NONE` until it is used.
+    port_of_link: Vec<u32>,
+    pub(super) packets: PacketArena,
+    paths: PathTable,
+    is_multipath: bool,
+    events: EventQueue,
+    deliveries: VecDeque<PacketDelivery>,
+    statistics: PacketStatistics,
+}
+
+impl PacketNetwork {
+    /// Returns an idle network.
+    ///
+    /// # Panics
+    /// If `settings.data_vls` is not within 1 to 15, or the topology has 2^28 links.
+    #[must_use]
+    pub fn new(topology: Arc<dyn PacketTopology>, settings: PacketSettings) -> Self {
+        let links = topology.link_id_end();
+        assert!(
+            (1..=15).contains(&settings.data_vls),
+            "{} data lanes: expected 1 to 15",
+            settings.data_vls
+        );
+        assert!(
+            links <= PACKET_LINKS_MAX,
+            "{links} directed links: expected at most {PACKET_LINKS_MAX}"
+        );
+        Self {
+            is_multipath: topology.is_multipath(),
+            topology,
+            settings,
+            ports: Vec::new(),
+            port_of_link: vec![NONE; links as usize],
+            packets: PacketArena::new(),
+            paths: PathTable::default(),
+            events: EventQueue::default(),
+            deliveries: VecDeque::new(),
+            statistics: PacketStatistics::default(),
+        }
+    }
+
+    /// Puts a packet into the output queue of a host, which is unbounded.
+    ///
+    /// `now` must not be before the last event handled.
+    ///
+    /// # Errors
+    /// [`PacketSendError`] if there is no route, the packet is too long or has no virtual lane.
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "a packet of 16-bit length has at most 1024 blocks"
+    )]
+    pub fn send(
+        &mut self,
+        now: u64,
+        source: HostId,
+        packet: OutboundPacket,
+    ) -> Result<(), PacketSendError> {
+        let OutboundPacket {
+            destination,
+            wire_bytes,
+            service_level,
+            flow_hash,
+            tag,
+        } = packet;
+        let Ok(short) = u16::try_from(wire_bytes) else {
+            return Err(PacketSendError::TooLong { wire_bytes });
+        };
+        let blocks = credit_blocks(wire_bytes, self.settings.delimiter_bytes);
+        let route = self.route(source, destination, flow_hash)?;
+        let first = self.paths.port(route);
+        let mut record = Packet {
+            tag,
+            route,
+            stored_at: NONE,
+            next: NONE,
+            destination: destination.0,
+            wire_bytes: short,
+            blocks: u16::try_from(blocks).expect("blocks of a packet of 16-bit length"),
+            vl: 0,
+            next_vl: 0,
+            service_level: service_level & 15,
+            escalations: 0,
+            marked: false,
+            corrupted: false,
+        };
+        let vl = self.virtual_lane(&record, first);
+        if vl >= self.settings.data_vls {
+            return Err(PacketSendError::NoVirtualLane {
+                service_level,
+                vl,
+                data_vls: self.settings.data_vls,
+            });
+        }
+        record.next_vl = vl;
+        let at = self.packets.insert(record);
+        self.offer(first, SOURCE_INPUT, at, now);
+        Ok(())
+    }
+
+    /// Returns the time of the next event, in picoseconds.
+    #[must_use]
+    pub fn next_event_at(&self) -> Option<u64> {
+        self.events.peek().map(Event::time)
+    }
+
+    /// Handles all events up to `now`.
+    pub fn handle_events(&mut self, now: u64) {
+        while let Some(event) = self.events.peek()
+            && event.time() <= now
+        {
+            self.events.pop();
+            self.handle(event);
+        }
+    }
+
+    /// Returns the next delivery of the events handled so far.
+    pub fn poll_delivery(&mut self) -> Option<PacketDelivery> {
+        self.deliveries.pop_front()
+    }
+
+    /// Returns the number of packets inside, those in the queues of hosts included.
+    #[must_use]
+    pub const fn packets_inside(&self) -> u32 {
+        self.packets.live()
+    }
+
+    /// Returns counts since the start.
+    #[must_use]
+    pub fn statistics(&self) -> PacketStatistics {
+        let ports: usize = self.ports.iter().map(Port::memory).sum();
+        PacketStatistics {
+            ports: self.ports.len(),
+            port_bytes: ports + self.ports.capacity() * size_of::<Port>(),
+            packet_bytes: self.packets.memory() + self.paths.memory(),
+            ..self.statistics
+        }
+    }
+
+    /// Returns the description from which the network was made.
+    #[must_use]
+    pub fn topology(&self) -> &dyn PacketTopology {
+        &*self.topology
+    }
+
+    fn handle(&mut self, event: Event) {
+        self.statistics.events += 1;
+        let (time, subject) = (event.time(), event.subject());
+        match event.kind() {
+            EventKind::Eligible => self.forward(subject, time),
+            EventKind::Delivered => self.deliver(subject, time),
+            EventKind::Wake => {
+                let port = &mut self.ports[subject as usize];
+                // A wake-up that was replaced by an earlier one is void.
+                if port.wake_at == time {
+                    port.wake_at = NEVER;
+                    self.serve(subject, time);
+                }
+            }
+        }
+    }
+
+    /// Moves a packet from the end of a link to the queue of the next one.
+    fn forward(&mut self, at: u32, now: u64) {
+        let packet = &self.packets[at];
+        let (stored_at, out) = (packet.stored_at, self.paths.port(packet.route));
+        let vl = self.virtual_lane(packet, out);
+        if vl >= self.settings.data_vls {
+            self.drop_packet(at, now);
+            return;
+        }
+        self.packets[at].next_vl = vl;
+        let input = input_of(self.ports[stored_at as usize].link);
+        self.offer(out, input, at, now);
+    }
+
+    fn deliver(&mut self, at: u32, now: u64) {
+        let packet = self.packets[at];
+        self.return_credits(packet.stored_at, now, packet.blocks, packet.vl);
+        self.packets.remove(at);
+        self.statistics.delivered += 1;
+        self.deliveries.push_back(PacketDelivery {
+            tag: packet.tag,
+            host: HostId(packet.destination),
+            at: now,
+            marked: packet.marked,
+            corrupted: packet.corrupted,
+        });
+    }
+
+    fn drop_packet(&mut self, at: u32, now: u64) {
+        let packet = self.packets[at];
+        if packet.stored_at != NONE {
+            self.return_credits(packet.stored_at, now, packet.blocks, packet.vl);
+        }
+        self.packets.remove(at);
+        self.statistics.dropped += 1;
+    }
+
+    /// Returns the virtual lane of a packet on a link.
+    fn virtual_lane(&self, packet: &Packet, out: u32) -> u8 {
+        let vl = self.settings.sl_to_vl[usize::from(packet.service_level)];
+        if vl >= 15 {
+            return vl;
+        }
+        let escalation = packet.escalations + u8::from(self.ports[out as usize].dateline);
+        vl % self.settings.data_vls + escalation
+    }
+
+    /// Gives a packet to an output: it starts at once or waits.
+    fn offer(&mut self, out: u32, input: u32, at: u32, now: u64) {
+        let port = &mut self.ports[out as usize];
+        let packet = &self.packets[at];
+        let vl = packet.next_vl;
+        if port.waiting.is_empty() && port.busy_until <= now {
+            port.absorb_credits(now);
+            if port.lanes[usize::from(vl)].credits >= u32::from(packet.blocks) {
+                port.note_winner(vl, input);
+                self.start(out, at, now);
+                return;
+            }
+        }
+        port.enqueue(vl, input, at, &mut self.packets);
+        self.serve(out, now);
+    }
+
+    /// Starts the next packet of a port, or plans the next look.
+    fn serve(&mut self, out: u32, now: u64) {
+        let port = &mut self.ports[out as usize];
+        if port.waiting.is_empty() {
+            return;
+        }
+        if port.busy_until > now {
+            let time = port.busy_until;
+            self.wake(out, time);
+            return;
+        }
+        port.absorb_credits(now);
+        let Some(queue) = port.choose(&self.packets) else {
+            port.credit_blocked = true;
+            match port.next_credit(&self.packets) {
+                Some(time) => self.wake(out, time),
+                None => port.wake_at = NEVER,
+            }
+            return;
+        };
+        let (vl, input) = (port.waiting[queue].vl(), port.waiting[queue].input());
+        port.note_winner(vl, input);
+        let packet = port.dequeue(queue, &self.packets);
+        port.credit_blocked = false;
+        let is_empty = port.waiting.is_empty();
+        self.start(out, packet, now);
+        if !is_empty {
+            let time = self.ports[out as usize].busy_until;
+            self.wake(out, time);
+        }
+    }
+
+    /// Puts a packet on the wire; it has been taken from all queues.
+    fn start(&mut self, out: u32, at: u32, now: u64) {
+        self.statistics.hops += 1;
+        let port = &mut self.ports[out as usize];
+        let packet = &mut self.packets[at];
+        let bytes = u32::from(packet.wire_bytes);
+        let wire_time = port.rate.wire_time(bytes);
+        if !port.contention_free {
+            port.busy_until = now + wire_time;
+            port.lanes[usize::from(packet.next_vl)].credits -= u32::from(packet.blocks);
+        }
+        port.last_start = now;
+        let (stored_at, blocks, vl) = (packet.stored_at, packet.blocks, packet.vl);
+        packet.stored_at = out;
+        packet.vl = packet.next_vl;
+        packet.route += 1;
+        packet.escalations += u8::from(port.dateline);
+        let (link, propagation, delay) = (port.link.0, port.propagation, port.forward_delay);
+        let next = self.paths.port(packet.route);
+        let (mut time, kind) = if next == NONE {
+            (now + wire_time + propagation, EventKind::Delivered)
+        } else {
+            let rest = match self.settings.forwarding {
+                Forwarding::StoreAndForward => wire_time,
+                // A faster output waits, so that it never runs out of bytes within a packet.
+                Forwarding::CutThrough => {
+                    wire_time.saturating_sub(self.ports[next as usize].rate.wire_time(bytes))
+                }
+            };
+            (now + delay + rest, EventKind::Eligible)
+        };
+        let port = &mut self.ports[out as usize];
+        if port.contention_free {
+            // Packets stay in order, although they do not wait for each other.
+            time = time.max(port.last_arrival + 1);
+            port.last_arrival = time;
+        }
+        self.events.push(Event::new(time, link, kind, at));
+        if stored_at != NONE {
+            self.return_credits(stored_at, now + wire_time, blocks, vl);
+        }
+    }
+
+    /// Tells the sender of a link that buffer space is free from `freed` on.
+    fn return_credits(&mut self, of: u32, freed: u64, blocks: u16, vl: u8) {
+        let port = &mut self.ports[of as usize];
+        let due = freed + port.propagation;
+        port.return_credits(due, blocks, vl);
+        if port.credit_blocked
+            && due < port.wake_at
+            && let Some(time) = port.next_credit(&self.packets)
+        {
+            self.wake(of, time);
+        }
+    }
+
+    /// Plans a look for a packet to send, unless an earlier one is planned.
+    fn wake(&mut self, out: u32, time: u64) {
+        let port = &mut self.ports[out as usize];
+        if time < port.wake_at {
+            port.wake_at = time;
+            let event = Event::new(time, port.link.0, EventKind::Wake, out);
+            self.events.push(event);
+        }
+    }
+
+    /// Returns the position of a route in the table of routes.
+    fn route(
+        &mut self,
+        source: HostId,
+        destination: HostId,
+        flow_hash: u32,
+    ) -> Result<u32, PacketSendError> {
+        let key = (
+            source,
+            destination,
+            if self.is_multipath { flow_hash } else { 0 },
+        );
+        if let Some(start) = self.paths.find(key) {
+            return Ok(start);
+        }
+        let mut links = Vec::new();
+        self.topology
+            .route_into(source, destination, flow_hash, &mut links)
+            .map_err(PacketSendError::NoRoute)?;
+        let ports: Vec<u32> = links.iter().map(|link| self.port(*link)).collect();
+        Ok(self.paths.add(key, &ports))
+    }
+
+    /// Returns the port of a link, which is made when it is first used.
+    fn port(&mut self, link: PacketLinkId) -> u32 {
+        let known = self.port_of_link[link.0 as usize];
+        if known != NONE {
+            return known;
+        }
+        let spec = self.topology.link(link);
+        let at = u32::try_from(self.ports.len()).expect("fewer ports than links");
+        self.ports.push(Port::new(link, &spec, &self.settings));
+        self.port_of_link[link.0 as usize] = at;
+        at
+    }
+}

@@ -1,0 +1,121 @@
+//! Bytes of a packet besides its payload, and the credits that it takes.
+//!
+//! *Not modelled*: extension headers (RETH, AETH, …), which the caller adds to the payload.
+
+use super::rate::WireRate;
+
+/// Bytes of a credit: the standard's block.
+pub const BLOCK_BYTES: u32 = 64;
+
+/// Bytes of the start and end delimiters of an InfiniBand packet. [choice; parameter]
+pub const DELIMITER_BYTES: u32 = 4;
+
+const LRH: u32 = 8;
+const GRH: u32 = 40;
+const BTH: u32 = 12;
+const ICRC: u32 = 4;
+const VCRC: u32 = 2;
+/// Preamble and start of frame (8), header (14), check sequence (4) and inter-frame gap (12).
+const ETHERNET: u32 = 8 + 14 + 4 + 12;
+const VLAN_TAG: u32 = 4;
+const IPV4_UDP: u32 = 20 + 8;
+const IPV6_UDP: u32 = 40 + 8;
+/// The shortest Ethernet frame (64), with preamble, start of frame and gap.
+const ETHERNET_MIN: u32 = 64 + 20;
+
+/// Headers around the transport packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Encapsulation {
+    /// InfiniBand within a subnet: LRH and VCRC.
+    InfinibandLocal,
+    /// InfiniBand with a global route header.
+    InfinibandGlobal,
+    /// RoCE v2 over IPv4.
+    RoceV2Ipv4,
+    /// RoCE v2 over IPv4 with a VLAN tag.
+    RoceV2Ipv4Vlan,
+    /// RoCE v2 over IPv6.
+    RoceV2Ipv6,
+}
+
+/// Overhead of each packet on a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketOverhead {
+    /// Headers around the transport packet.
+    pub encapsulation: Encapsulation,
+    /// Bytes of delimiters that take wire time but no credits; InfiniBand only.
+    pub delimiter_bytes: u32,
+}
+
+impl PacketOverhead {
+    /// Returns the overhead of an encapsulation with the default delimiters.
+    #[must_use]
+    pub const fn new(encapsulation: Encapsulation) -> Self {
+        Self {
+            encapsulation,
+            delimiter_bytes: DELIMITER_BYTES,
+        }
+    }
+
+    /// Returns the bytes besides payload and extension headers.
+    #[must_use]
+    pub const fn bytes(self) -> u32 {
+        let transport = BTH + ICRC;
+        match self.encapsulation {
+            Encapsulation::InfinibandLocal => transport + LRH + VCRC + self.delimiter_bytes,
+            Encapsulation::InfinibandGlobal => transport + LRH + GRH + VCRC + self.delimiter_bytes,
+            Encapsulation::RoceV2Ipv4 => transport + ETHERNET + IPV4_UDP,
+            Encapsulation::RoceV2Ipv4Vlan => transport + ETHERNET + IPV4_UDP + VLAN_TAG,
+            Encapsulation::RoceV2Ipv6 => transport + ETHERNET + IPV6_UDP,
+        }
+    }
+
+    /// Returns the bytes on the wire of a packet whose payload and extension headers have
+    /// `payload` bytes; they are padded to 4, and Ethernet frames to 64.
+    #[must_use]
+    pub const fn wire_bytes(self, payload: u32) -> u32 {
+        let bytes = payload.next_multiple_of(4) + self.bytes();
+        let is_infiniband = matches!(
+            self.encapsulation,
+            Encapsulation::InfinibandLocal | Encapsulation::InfinibandGlobal
+        );
+        if is_infiniband || bytes > ETHERNET_MIN {
+            bytes
+        } else {
+            ETHERNET_MIN
+        }
+    }
+
+    /// Returns the part of the wire time that carries payload, in packets of `mtu` bytes.
+    #[must_use]
+    pub fn goodput_fraction(self, mtu: u32) -> f64 {
+        f64::from(mtu) / f64::from(self.wire_bytes(mtu))
+    }
+}
+
+/// Returns the credits of a packet, in blocks: LRH to VCRC, without the delimiters.
+#[must_use]
+pub const fn credit_blocks(wire_bytes: u32, delimiter_bytes: u32) -> u32 {
+    wire_bytes
+        .saturating_sub(delimiter_bytes)
+        .div_ceil(BLOCK_BYTES)
+}
+
+/// Returns the packets per second of a virtual lane with ideal credits over one link into a switch.
+///
+/// `buffer` and `packet` are in blocks, `wire_bytes` is the packet's length; a packet leaves the
+/// switch at once. The round trip of a credit is wire time + 2 propagations + switch latency.
+#[must_use]
+#[expect(clippy::cast_precision_loss, reason = "times far below 2^53 ps")]
+pub fn credit_limited_rate(
+    (buffer, packet): (u32, u32),
+    rate: WireRate,
+    wire_bytes: u32,
+    propagation_ps: u64,
+    switch_latency_ps: u64,
+) -> f64 {
+    let wire_time = rate.wire_time(wire_bytes);
+    let round_trip = wire_time + 2 * propagation_ps + switch_latency_ps;
+    let by_credits = f64::from(buffer / packet) * 1e12 / round_trip as f64;
+    by_credits.min(1e12 / wire_time as f64)
+}

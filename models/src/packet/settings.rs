@@ -1,0 +1,54 @@
+//! Settings of a packet network that hold for all of its links.
+
+/// The moment at which a switch may forward a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Forwarding {
+    /// Virtual cut-through: a switch latency after the first bit.
+    #[default]
+    CutThrough,
+    /// A switch latency after the last bit.
+    StoreAndForward,
+}
+
+/// Settings of a packet network.
+#[derive(Clone, Debug)]
+pub struct PacketSettings {
+    /// Latency of a switch from first bit in to first bit out, in picoseconds.
+    ///
+    /// 100 ns: InfiniScale IV and Switch-IB data sheets are between 86 and 200 ns.
+    pub switch_latency_ps: u64,
+    /// Blocks of input buffer per link and virtual lane; at most 2048 are announced.
+    ///
+    /// 512 blocks are 32 KiB: full rate over 100 m at 100 Gb/s. [choice]
+    pub buffer_blocks: u32,
+    /// Data virtual lanes of each link, 1 to 15.
+    pub data_vls: u8,
+    /// Virtual lane of each service level, unless a link has a table of its own; 15 drops.
+    pub sl_to_vl: [u8; 16],
+    /// The moment at which a switch may forward a packet.
+    pub forwarding: Forwarding,
+    /// Bytes of each packet that take wire time but no credits.
+    pub delimiter_bytes: u32,
+    /// Seed of all random streams.
+    pub seed: u64,
+}
+
+/// Credits that can be announced for one virtual lane: half of the 12-bit counters.
+pub const CREDITS_MAX: u32 = 2048;
+
+impl Default for PacketSettings {
+    fn default() -> Self {
+        Self {
+            switch_latency_ps: 100_000,
+            buffer_blocks: 512,
+            data_vls: 1,
+            sl_to_vl: OPENSM_SL_TO_VL,
+            forwarding: Forwarding::CutThrough,
+            delimiter_bytes: super::overhead::DELIMITER_BYTES,
+            seed: 0,
+        }
+    }
+}
+
+/// Table of OpenSM: service level i to virtual lane i, 15 to 7.
+pub const OPENSM_SL_TO_VL: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7];

@@ -1,0 +1,20 @@
+//! Counts of a packet network, for benchmarks and tests.
+
+/// Counts since the start of a packet network.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PacketStatistics {
+    /// Packets put on a wire.
+    pub hops: u64,
+    /// Events handled, void ones included.
+    pub events: u64,
+    /// Packets delivered.
+    pub delivered: u64,
+    /// Packets dropped: no virtual lane, a fault, or no headroom.
+    pub dropped: u64,
+    /// Links that were used.
+    pub ports: usize,
+    /// Bytes of the state of all used links.
+    pub port_bytes: usize,
+    /// Bytes of packets inside and of routes.
+    pub packet_bytes: usize,
+}

@@ -1,0 +1,102 @@
+//! Directed links and the routes over them: the description from which a packet network is made.
+//!
+//! A route is a list of directed links. Between two consecutive links of a route there is a
+//! switch; after the last there is a host. A switch has no identity of its own: an output is the
+//! beginning of a link, an input is the end of one, and a buffer belongs to the end of a link.
+
+use std::fmt;
+
+use sim_core::HostId;
+
+use super::rate::WireRate;
+
+/// A directed link of a packet network, by number.
+///
+/// Equal-time events and arbitration are ordered by this number, so it must not depend on the
+/// order of use.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PacketLinkId(pub u32);
+
+/// Number of directed links that a network can have: 28 bits of the key of an event.
+pub const PACKET_LINKS_MAX: u32 = (1 << 28) - 2;
+
+/// One directed link: an output port, a cable, and the input buffer at its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketLinkSpec {
+    /// Time per byte.
+    pub rate: WireRate,
+    /// Propagation of the cable, in picoseconds.
+    pub propagation_ps: u64,
+    /// Latency of the switch at the end; the default is that of the settings.
+    pub switch_latency_ps: Option<u64>,
+    /// Blocks of input buffer at the end, per virtual lane; the default is that of the settings.
+    pub buffer_blocks: Option<u32>,
+    /// True if packets do not wait for each other and the buffer is unlimited.
+    pub contention_free: bool,
+    /// True if a packet moves to the next virtual lane when it takes this link.
+    pub dateline: bool,
+}
+
+impl PacketLinkSpec {
+    /// Returns a link with the defaults of the settings.
+    #[must_use]
+    pub const fn new(rate: WireRate, propagation_ps: u64) -> Self {
+        Self {
+            rate,
+            propagation_ps,
+            switch_latency_ps: None,
+            buffer_blocks: None,
+            contention_free: false,
+            dateline: false,
+        }
+    }
+}
+
+/// A pair of hosts that no route joins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NoPacketRoute {
+    /// The pair and what is missing, for people.
+    pub message: String,
+}
+
+impl fmt::Display for NoPacketRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for NoPacketRoute {}
+
+/// The directed links of a network and its routes.
+pub trait PacketTopology: fmt::Debug {
+    /// Returns one more than the largest number of a link.
+    fn link_id_end(&self) -> u32;
+
+    /// Returns the properties of a link.
+    fn link(&self, link: PacketLinkId) -> PacketLinkSpec;
+
+    /// Returns the name of a link, for messages.
+    fn link_name(&self, link: PacketLinkId) -> String;
+
+    /// Returns the name of a host, for messages.
+    fn host_name(&self, host: HostId) -> String;
+
+    /// Appends the links from one host to another to `route`.
+    ///
+    /// `flow_hash` selects among several routes, where there are several.
+    ///
+    /// # Errors
+    /// [`NoPacketRoute`] if no route joins the hosts.
+    fn route_into(
+        &self,
+        from: HostId,
+        to: HostId,
+        flow_hash: u32,
+        route: &mut Vec<PacketLinkId>,
+    ) -> Result<(), NoPacketRoute>;
+
+    /// Returns true if routes depend on the flow hash.
+    fn is_multipath(&self) -> bool {
+        false
+    }
+}

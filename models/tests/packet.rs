@@ -1,0 +1,15 @@
+//! The packet network against `packet/packet-cases.csv`, closed forms and small scenarios.
+
+#![allow(
+    clippy::cast_precision_loss,
+    reason = "counts and times of tests are far below 2^53"
+)]
+
+#[path = "packet/case.rs"]
+mod case;
+#[path = "packet/closed_forms.rs"]
+mod closed_forms;
+#[path = "packet/lab.rs"]
+mod lab;
+#[path = "packet/of_platform.rs"]
+mod of_platform;

@@ -55,7 +55,9 @@ mod statistics;
 mod topology;
 
 pub use listed::ListedTopology;
-pub use network::{OutboundPacket, PacketDelivery, PacketNetwork, PacketSendError};
+pub use network::{
+    OutboundPacket, PacketDelivery, PacketDeparture, PacketNetwork, PacketSendError,
+};
 pub use of_platform::PlatformTopology;
 pub use overhead::{
     BLOCK_BYTES, DELIMITER_BYTES, Encapsulation, PacketOverhead, credit_blocks, credit_limited_rate,

@@ -9,6 +9,8 @@
 mod case;
 #[path = "packet/closed_forms.rs"]
 mod closed_forms;
+#[path = "packet/fat_tree.rs"]
+mod fat_tree;
 #[path = "packet/lab.rs"]
 mod lab;
 #[path = "packet/of_platform.rs"]

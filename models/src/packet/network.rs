@@ -48,6 +48,17 @@ pub struct PacketDelivery {
     pub corrupted: bool,
 }
 
+/// A packet that has left the queue of its host: its first bit is on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketDeparture {
+    /// The tag of the sent packet.
+    pub tag: u64,
+    /// Start of the transmission, in picoseconds.
+    pub at: u64,
+    /// End of the transmission: the link is free for the next packet.
+    pub ends_at: u64,
+}
+
 /// A packet that cannot be sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PacketSendError {
@@ -104,6 +115,7 @@ pub struct PacketNetwork {
     is_multipath: bool,
     events: EventQueue,
     deliveries: VecDeque<PacketDelivery>,
+    departures: VecDeque<PacketDeparture>,
     statistics: PacketStatistics,
 }
 
@@ -134,6 +146,7 @@ impl PacketNetwork {
             paths: PathTable::default(),
             events: EventQueue::default(),
             deliveries: VecDeque::new(),
+            departures: VecDeque::new(),
             statistics: PacketStatistics::default(),
         }
     }
@@ -215,6 +228,12 @@ impl PacketNetwork {
     /// Returns the next delivery of the events handled so far.
     pub fn poll_delivery(&mut self) -> Option<PacketDelivery> {
         self.deliveries.pop_front()
+    }
+
+    /// Returns the next departure of a packet from the queue of its host, if the settings ask for
+    /// departures.
+    pub fn poll_departure(&mut self) -> Option<PacketDeparture> {
+        self.departures.pop_front()
     }
 
     /// Returns the number of packets inside, those in the queues of hosts included.
@@ -394,6 +413,12 @@ impl PacketNetwork {
         self.events.push(Event::new(time, link, kind, at));
         if stored_at != NONE {
             self.return_credits(stored_at, now + wire_time, blocks, vl);
+        } else if self.settings.report_departures {
+            self.departures.push_back(PacketDeparture {
+                tag: self.packets[at].tag,
+                at: now,
+                ends_at: now + wire_time,
+            });
         }
     }
 

@@ -31,6 +31,8 @@ pub struct PacketSettings {
     pub delimiter_bytes: u32,
     /// Seed of all random streams.
     pub seed: u64,
+    /// True if `PacketNetwork::poll_departure` tells when packets leave the queues of hosts.
+    pub report_departures: bool,
 }
 
 /// Credits that can be announced for one virtual lane: half of the 12-bit counters.
@@ -46,6 +48,7 @@ impl Default for PacketSettings {
             forwarding: Forwarding::CutThrough,
             delimiter_bytes: super::overhead::DELIMITER_BYTES,
             seed: 0,
+            report_departures: false,
         }
     }
 }

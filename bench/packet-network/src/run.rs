@@ -1,0 +1,164 @@
+//! One run of a pattern, and its figures.
+
+use std::sync::Arc;
+
+use models::packet::{OutboundPacket, PacketNetwork, PacketSettings, PlatformTopology};
+use nix::sys::resource::{UsageWho, getrusage};
+use platform::Platform;
+use sim_core::HostId;
+
+use crate::pattern::Pattern;
+
+/// Bytes on the wire: MTU 4096, local header, RETH-sized extension and delimiters.
+const WIRE_BYTES: u32 = 4126;
+
+/// A three-level tree of 16-port switches, without oversubscription.
+const PLATFORM: &str = r#"
+version = 1
+[clusters.nodes]
+hosts = "n[0-1023]"
+topology = "fat-tree"
+down = [8, 8, 16]
+up = [1, 8, 8]
+speed = "1Gf"
+bandwidth = "100Gbps"
+latency = "10ns"
+"#;
+
+/// Figures of one run.
+#[derive(Clone, Copy)]
+pub(crate) struct Figures {
+    hops: u64,
+    events: u64,
+    /// User CPU time, in seconds.
+    pub(crate) cpu_s: f64,
+    peak_bytes: u64,
+    bytes_per_port: u64,
+    /// Simulated end, in microseconds.
+    end_us: f64,
+}
+
+/// Runs a pattern with flows of `packets` packets.
+pub(crate) fn measure(pattern: &Pattern, packets: u32) -> Result<Figures, String> {
+    let platform = Platform::parse("fat-tree.toml", PLATFORM).map_err(|error| error.to_string())?;
+    let topology = Arc::new(PlatformTopology::new(Arc::new(platform)));
+    let settings = PacketSettings {
+        report_departures: true,
+        ..(pattern.settings)()
+    };
+    let lanes = u64::from(settings.data_vls);
+    let mut network = PacketNetwork::new(topology, settings);
+    let flows = (pattern.flows)();
+    let mut left = vec![packets; flows.len()];
+    let before = user_seconds()?;
+    let mut send = |network: &mut PacketNetwork, now, flow: u64| {
+        let at = usize::try_from(flow).expect("a flow");
+        if left[at] == 0 {
+            return Ok(());
+        }
+        left[at] -= 1;
+        let (from, to) = flows[at];
+        let packet = OutboundPacket {
+            destination: HostId(to),
+            wire_bytes: WIRE_BYTES,
+            service_level: u8::try_from(flow % lanes).expect("a lane"),
+            flow_hash: from,
+            tag: flow,
+        };
+        let sent = network.send(now, HostId(from), packet);
+        sent.map_err(|error| error.to_string())
+    };
+    for flow in 0..flows.len() as u64 {
+        send(&mut network, 0, flow)?;
+    }
+    let (mut delivered, mut end) = (0, 0);
+    loop {
+        // A packet is made when the one before it starts: the port of the host is busy meanwhile.
+        while let Some(departure) = network.poll_departure() {
+            send(&mut network, departure.at, departure.tag)?;
+        }
+        while let Some(delivery) = network.poll_delivery() {
+            (delivered, end) = (delivered + 1, delivery.at);
+        }
+        let Some(time) = network.next_event_at() else {
+            break;
+        };
+        network.handle_events(time);
+    }
+    let expected = flows.len() as u64 * u64::from(packets);
+    if delivered != expected {
+        return Err(format!(
+            "{delivered} packets delivered: expected {expected}"
+        ));
+    }
+    let statistics = network.statistics();
+    Ok(Figures {
+        hops: statistics.hops,
+        events: statistics.events,
+        cpu_s: user_seconds()? - before,
+        peak_bytes: peak_bytes()?,
+        bytes_per_port: (statistics.port_bytes / statistics.ports) as u64,
+        end_us: to_f64(end) / 1e6,
+    })
+}
+
+impl Figures {
+    pub(crate) const HEADER: &str = "\
+| pattern | packet-hops | events per hop | user CPU s | hops per s | peak memory | bytes per port | simulated µs |
+|---|---|---|---|---|---|---|---|";
+
+    pub(crate) fn to_line(self) -> String {
+        let Self {
+            hops,
+            events,
+            cpu_s,
+            peak_bytes,
+            bytes_per_port,
+            end_us,
+        } = self;
+        format!("{hops} {events} {cpu_s} {peak_bytes} {bytes_per_port} {end_us}")
+    }
+
+    pub(crate) fn of_line(line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        let mut next = || words.next();
+        Some(Self {
+            hops: next()?.parse().ok()?,
+            events: next()?.parse().ok()?,
+            cpu_s: next()?.parse().ok()?,
+            peak_bytes: next()?.parse().ok()?,
+            bytes_per_port: next()?.parse().ok()?,
+            end_us: next()?.parse().ok()?,
+        })
+    }
+
+    pub(crate) fn to_row(self, name: &str) -> String {
+        format!(
+            "| {name} | {} | {:.2} | {:.2} | {:.2} M | {:.1} MiB | {} | {:.3} |",
+            self.hops,
+            to_f64(self.events) / to_f64(self.hops),
+            self.cpu_s,
+            to_f64(self.hops) / self.cpu_s / 1e6,
+            to_f64(self.peak_bytes) / 1_048_576.0,
+            self.bytes_per_port,
+            self.end_us
+        )
+    }
+}
+
+fn user_seconds() -> Result<f64, String> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|error| error.to_string())?;
+    let time = usage.user_time();
+    #[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
+    Ok(time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6)
+}
+
+fn peak_bytes() -> Result<u64, String> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|error| error.to_string())?;
+    u64::try_from(usage.max_rss() * 1024).map_err(|error| error.to_string())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
+const fn to_f64(count: u64) -> f64 {
+    count as f64
+}

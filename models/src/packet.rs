@@ -53,6 +53,7 @@ mod routes;
 mod settings;
 mod statistics;
 mod topology;
+mod vl_arbiter;
 
 pub use listed::ListedTopology;
 pub use network::{
@@ -63,6 +64,7 @@ pub use overhead::{
     BLOCK_BYTES, DELIMITER_BYTES, Encapsulation, PacketOverhead, credit_blocks, credit_limited_rate,
 };
 pub use rate::{InfinibandSpeed, WireRate};
-pub use settings::{CREDITS_MAX, Forwarding, OPENSM_SL_TO_VL, PacketSettings};
+pub use settings::{CREDITS_MAX, Forwarding, NO_VL, OPENSM_SL_TO_VL, PacketSettings};
 pub use statistics::PacketStatistics;
 pub use topology::{NoPacketRoute, PACKET_LINKS_MAX, PacketLinkId, PacketLinkSpec, PacketTopology};
+pub use vl_arbiter::{VlArbitrationEntry, VlArbitrationTables};

@@ -13,5 +13,7 @@ mod closed_forms;
 mod fat_tree;
 #[path = "packet/lab.rs"]
 mod lab;
+#[path = "packet/lanes.rs"]
+mod lanes;
 #[path = "packet/of_platform.rs"]
 mod of_platform;

@@ -11,6 +11,7 @@ use super::topology::{NoPacketRoute, PacketLinkId, PacketLinkSpec, PacketTopolog
 pub struct ListedTopology {
     links: Vec<(String, PacketLinkSpec)>,
     routes: BTreeMap<(HostId, HostId), Vec<Vec<PacketLinkId>>>,
+    sl_tables: BTreeMap<(Option<PacketLinkId>, PacketLinkId), [u8; 16]>,
 }
 
 impl ListedTopology {
@@ -34,6 +35,17 @@ impl ListedTopology {
     pub fn add_route(&mut self, from: HostId, to: HostId, links: &[PacketLinkId]) {
         let routes = self.routes.entry((from, to)).or_default();
         routes.push(links.to_vec());
+    }
+
+    /// Sets the virtual lanes of service levels for packets from `input`, or from the host itself,
+    /// to `output`.
+    pub fn set_sl_to_vl(
+        &mut self,
+        input: Option<PacketLinkId>,
+        output: PacketLinkId,
+        table: [u8; 16],
+    ) {
+        self.sl_tables.insert((input, output), table);
     }
 
     /// Iterates over all routes, ordered by hosts.
@@ -77,6 +89,14 @@ impl PacketTopology for ListedTopology {
         };
         route.extend_from_slice(&routes[flow_hash as usize % routes.len()]);
         Ok(())
+    }
+
+    fn has_sl_tables(&self) -> bool {
+        !self.sl_tables.is_empty()
+    }
+
+    fn sl_to_vl(&self, input: Option<PacketLinkId>, output: PacketLinkId) -> Option<[u8; 16]> {
+        self.sl_tables.get(&(input, output)).copied()
     }
 
     fn is_multipath(&self) -> bool {

@@ -4,7 +4,7 @@
 //! event that made it possible. A port is woken when it becomes free or gets credits, and only
 //! while packets wait for it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use sim_core::HostId;
@@ -14,7 +14,7 @@ use super::event_queue::{Event, EventKind, EventQueue};
 use super::overhead::credit_blocks;
 use super::port::{NEVER, Port, SOURCE_INPUT, input_of};
 use super::routes::PathTable;
-use super::settings::{Forwarding, PacketSettings};
+use super::settings::{Forwarding, NO_VL, PacketSettings};
 use super::statistics::PacketStatistics;
 use super::topology::{NoPacketRoute, PACKET_LINKS_MAX, PacketLinkId, PacketTopology};
 
@@ -113,6 +113,9 @@ pub struct PacketNetwork {
     pub(super) packets: PacketArena,
     paths: PathTable,
     is_multipath: bool,
+    has_sl_tables: bool,
+    /// Tables of service levels by input and output, as far as they were used.
+    sl_tables: BTreeMap<(Option<PacketLinkId>, PacketLinkId), [u8; 16]>,
     events: EventQueue,
     deliveries: VecDeque<PacketDelivery>,
     departures: VecDeque<PacketDeparture>,
@@ -138,6 +141,8 @@ impl PacketNetwork {
         );
         Self {
             is_multipath: topology.is_multipath(),
+            has_sl_tables: topology.has_sl_tables(),
+            sl_tables: BTreeMap::new(),
             topology,
             settings,
             ports: Vec::new(),
@@ -279,9 +284,9 @@ impl PacketNetwork {
 
     /// Moves a packet from the end of a link to the queue of the next one.
     fn forward(&mut self, at: u32, now: u64) {
-        let packet = &self.packets[at];
+        let packet = self.packets[at];
         let (stored_at, out) = (packet.stored_at, self.paths.port(packet.route));
-        let vl = self.virtual_lane(packet, out);
+        let vl = self.virtual_lane(&packet, out);
         if vl >= self.settings.data_vls {
             self.drop_packet(at, now);
             return;
@@ -314,14 +319,29 @@ impl PacketNetwork {
         self.statistics.dropped += 1;
     }
 
-    /// Returns the virtual lane of a packet on a link.
-    fn virtual_lane(&self, packet: &Packet, out: u32) -> u8 {
-        let vl = self.settings.sl_to_vl[usize::from(packet.service_level)];
-        if vl >= 15 {
-            return vl;
+    /// Returns the virtual lane of a packet on a link; `NO_VL` drops it.
+    fn virtual_lane(&mut self, packet: &Packet, out: u32) -> u8 {
+        let level = usize::from(packet.service_level);
+        let vl = if self.has_sl_tables {
+            self.sl_table(packet.stored_at, out)[level]
+        } else {
+            self.settings.sl_to_vl[level]
+        };
+        if vl >= NO_VL {
+            return NO_VL;
         }
         let escalation = packet.escalations + u8::from(self.ports[out as usize].dateline);
         vl % self.settings.data_vls + escalation
+    }
+
+    /// Returns the table of service levels of an input and an output of a switch or host.
+    fn sl_table(&mut self, stored_at: u32, out: u32) -> [u8; 16] {
+        let link = |port: u32| self.ports.get(port as usize).map(|port| port.link);
+        let key = (link(stored_at), self.ports[out as usize].link);
+        *self.sl_tables.entry(key).or_insert_with(|| {
+            let own = self.topology.sl_to_vl(key.0, key.1);
+            own.unwrap_or(self.settings.sl_to_vl)
+        })
     }
 
     /// Gives a packet to an output: it starts at once or waits.
@@ -329,7 +349,9 @@ impl PacketNetwork {
         let port = &mut self.ports[out as usize];
         let packet = &self.packets[at];
         let vl = packet.next_vl;
-        if port.waiting.is_empty() && port.busy_until <= now {
+        // With arbitration tables every packet passes the arbiter.
+        let is_simple = self.settings.vl_arbitration.is_none();
+        if is_simple && port.waiting.is_empty() && port.busy_until <= now {
             port.absorb_credits(now);
             if port.lanes[usize::from(vl)].credits >= u32::from(packet.blocks) {
                 port.note_winner(vl, input);
@@ -353,7 +375,8 @@ impl PacketNetwork {
             return;
         }
         port.absorb_credits(now);
-        let Some(queue) = port.choose(&self.packets) else {
+        let tables = self.settings.vl_arbitration.as_ref();
+        let Some(queue) = port.choose(&self.packets, tables) else {
             port.credit_blocked = true;
             match port.next_credit(&self.packets) {
                 Some(time) => self.wake(out, time),

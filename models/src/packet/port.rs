@@ -10,6 +10,7 @@ use super::arena::{NONE, PacketArena};
 use super::rate::WireRate;
 use super::settings::{CREDITS_MAX, PacketSettings};
 use super::topology::{PacketLinkId, PacketLinkSpec};
+use super::vl_arbiter::{VlArbiter, VlArbitrationTables};
 
 /// A wake-up that is not planned.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -90,6 +91,7 @@ pub(super) struct Port {
     pub(super) waiting: Vec<VirtualOutputQueue>,
     returns: VecDeque<CreditReturn>,
     pub(super) lanes: Box<[Lane]>,
+    arbiter: Option<Box<VlArbiter>>,
 }
 
 impl Port {
@@ -126,6 +128,10 @@ impl Port {
             waiting: Vec::new(),
             returns: VecDeque::new(),
             lanes: vec![lane; usize::from(settings.data_vls)].into_boxed_slice(),
+            arbiter: settings
+                .vl_arbitration
+                .as_ref()
+                .map(|tables| Box::new(VlArbiter::new(tables))),
         }
     }
 
@@ -196,8 +202,24 @@ impl Port {
 
     /// Returns the position of the queue that sends next, or none if no head has credits.
     ///
-    /// Round robin over virtual lanes, then over inputs behind the one that sent last.
-    pub(super) fn choose(&self, packets: &PacketArena) -> Option<usize> {
+    /// The lane is that of the arbitration tables, or without tables the next one in turn; the
+    /// input is the next one in turn behind the one that sent last on this lane.
+    pub(super) fn choose(
+        &mut self,
+        packets: &PacketArena,
+        tables: Option<&VlArbitrationTables>,
+    ) -> Option<usize> {
+        if let (Some(mut arbiter), Some(tables)) = (self.arbiter.take(), tables) {
+            let grant = arbiter.grant(tables, &mut |vl| self.choose_input(vl, packets).is_some());
+            let queue = grant.and_then(|grant| self.choose_input(grant.vl, packets));
+            if let (Some(grant), Some(queue)) = (grant, queue) {
+                let packet = &packets[self.waiting[queue].head];
+                let size = (u32::from(packet.wire_bytes), u32::from(packet.blocks));
+                arbiter.note_sent(tables, grant, size);
+            }
+            self.arbiter = Some(arbiter);
+            return queue;
+        }
         let lanes = u8::try_from(self.lanes.len()).expect("at most 15 lanes");
         (1..=lanes)
             .map(|step| (self.last_vl + step) % lanes)
@@ -205,8 +227,8 @@ impl Port {
     }
 
     /// Returns the position of the next queue of a lane whose head has credits.
-    pub(super) fn choose_input(&self, vl: u8, packets: &PacketArena) -> Option<usize> {
-        let lane = &self.lanes[usize::from(vl)];
+    fn choose_input(&self, vl: u8, packets: &PacketArena) -> Option<usize> {
+        let lane = self.lanes.get(usize::from(vl))?;
         if lane.queued_blocks == 0 {
             return None;
         }

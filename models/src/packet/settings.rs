@@ -1,5 +1,10 @@
 //! Settings of a packet network that hold for all of its links.
 
+use super::vl_arbiter::VlArbitrationTables;
+
+/// The entry of a table of service levels that drops a packet.
+pub const NO_VL: u8 = 15;
+
 /// The moment at which a switch may forward a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Forwarding {
@@ -23,8 +28,11 @@ pub struct PacketSettings {
     pub buffer_blocks: u32,
     /// Data virtual lanes of each link, 1 to 15.
     pub data_vls: u8,
-    /// Virtual lane of each service level, unless a link has a table of its own; 15 drops.
+    /// Virtual lane of each service level, unless the topology has tables of its own; 15 drops,
+    /// others count modulo the number of lanes.
     pub sl_to_vl: [u8; 16],
+    /// Tables of arbitration among virtual lanes; without them lanes take turns.
+    pub vl_arbitration: Option<VlArbitrationTables>,
     /// The moment at which a switch may forward a packet.
     pub forwarding: Forwarding,
     /// Bytes of each packet that take wire time but no credits.
@@ -45,6 +53,7 @@ impl Default for PacketSettings {
             buffer_blocks: 512,
             data_vls: 1,
             sl_to_vl: OPENSM_SL_TO_VL,
+            vl_arbitration: None,
             forwarding: Forwarding::CutThrough,
             delimiter_bytes: super::overhead::DELIMITER_BYTES,
             seed: 0,

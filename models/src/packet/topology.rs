@@ -95,6 +95,17 @@ pub trait PacketTopology: fmt::Debug {
         route: &mut Vec<PacketLinkId>,
     ) -> Result<(), NoPacketRoute>;
 
+    /// Returns true if [`sl_to_vl`](Self::sl_to_vl) has tables.
+    fn has_sl_tables(&self) -> bool {
+        false
+    }
+
+    /// Returns the virtual lane of each service level for packets that come over `input`, or from
+    /// the host itself, and leave over `output`; none is the table of the settings.
+    fn sl_to_vl(&self, _input: Option<PacketLinkId>, _output: PacketLinkId) -> Option<[u8; 16]> {
+        None
+    }
+
     /// Returns true if routes depend on the flow hash.
     fn is_multipath(&self) -> bool {
         false

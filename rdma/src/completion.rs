@@ -208,8 +208,23 @@ pub enum WcOpcode {
     RecvRdmaWithImm,
 }
 
+impl WcOpcode {
+    /// Returns the opcode of the completion of a send request.
+    #[must_use]
+    pub const fn of_send(operation: &crate::Operation) -> Self {
+        use crate::Operation;
+        match operation {
+            Operation::Send | Operation::SendWithImm(_) => Self::Send,
+            Operation::RdmaWrite { .. } | Operation::RdmaWriteWithImm { .. } => Self::RdmaWrite,
+            Operation::RdmaRead { .. } => Self::RdmaRead,
+            Operation::AtomicCmpAndSwp { .. } => Self::CompSwap,
+            Operation::AtomicFetchAndAdd { .. } => Self::FetchAdd,
+        }
+    }
+}
+
 /// The end of a request. `ibv_poll_cq(3)`, `struct ibv_wc`; IBA 11.4.2.1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct WorkCompletion {
     /// Identifier that the request was given.
     pub wr_id: u64,
@@ -229,7 +244,7 @@ pub struct WorkCompletion {
 }
 
 /// Asynchronous event of an adapter. `ibv_get_async_event(3)`; IBA 11.6.3.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum AsyncEvent {
     /// A completion queue overflowed, or is broken; its queue pairs too.

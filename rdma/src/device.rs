@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Atomicity of atomics, and with respect to whom. `ibv_query_device(3)`, `enum
 /// ibv_atomic_cap`; IBA 9.4.5.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AtomicCap {
     /// There are none.
     None,
@@ -17,7 +17,7 @@ pub enum AtomicCap {
 }
 
 /// Attributes of an adapter. `ibv_query_device(3)`; IBA 11.2.1.2.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DeviceAttributes {
     /// Its name, such as `mlx5_0` or `rxe0`.
     pub name: String,
@@ -72,7 +72,7 @@ pub enum PortState {
 }
 
 /// Link layer of a port. `ibv_query_port(3)`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LinkLayer {
     /// Not known.
     Unspecified,
@@ -183,7 +183,7 @@ impl fmt::Display for Gid {
 }
 
 /// Encapsulation of packets to a global identifier. `ibv_query_gid_ex(3)`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum GidType {
     /// InfiniBand.
     Ib,

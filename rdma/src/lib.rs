@@ -1,8 +1,9 @@
 //! InfiniBand without I/O and without a clock: the trait [`Verbs`] of adapters, and the formats of
 //! packets on the [wire].
 //!
-//! Implementations: real adapters through `libibverbs` (crate `validation`, feature `verbs`), and
-//! later a simulated one. The message layer knows this trait and no adapter.
+//! Implementations: real adapters through `libibverbs` (crate `real`, feature `verbs`), and the
+//! [`ChannelAdapter`] in software, without I/O and without a clock, through [`LocalAdapter`]. The
+//! message layer knows this trait and no adapter.
 //!
 //! # How to use an adapter
 //!
@@ -38,6 +39,7 @@
 //! page of rdma-core that describes it, and the section of the InfiniBand Architecture
 //! Specification, volume 1, release 1.2.1 (*IBA*) where the rule comes from there.
 
+mod adapter;
 mod completion;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -45,13 +47,16 @@ mod connect;
 mod device;
 mod error;
 mod handle;
+mod local_adapter;
 mod memory;
 mod psn;
+mod qp;
 mod queue_pair;
 mod verbs;
 pub mod wire;
 mod work;
 
+pub use adapter::{AdapterPort, ChannelAdapter};
 pub use completion::{AdapterFault, AsyncEvent, WcOpcode, WcStatus, WorkCompletion};
 pub use connect::{Endpoint, EndpointError, RNR_TIMER_US, RcOptions, connect, prepare};
 pub use device::{
@@ -59,8 +64,12 @@ pub use device::{
 };
 pub use error::{PostError, RegisterError, VerbsError};
 pub use handle::{CompletionQueue, ProtectionDomain, QueuePair};
+pub use local_adapter::{AdapterHost, LocalAdapter};
 pub use memory::{Access, MemoryRegion, RegionMemory};
 pub use psn::Psn;
+#[cfg(feature = "seeded-defects")]
+pub use qp::Defect;
+pub use qp::{RcSettings, Transmit};
 pub use queue_pair::{
     AddressVector, GlobalRoute, QpAttributes, QpCapabilities, QpInitAttributes, QpModify, QpState,
 };

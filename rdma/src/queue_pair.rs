@@ -68,7 +68,7 @@ impl fmt::Display for QpState {
 }
 
 /// Sizes of a queue pair. `ibv_create_qp(3)`, `struct ibv_qp_cap`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct QpCapabilities {
     /// Requests outstanding on the send queue.
     pub max_send_wr: u32,
@@ -95,7 +95,7 @@ impl Default for QpCapabilities {
 }
 
 /// Attributes of a new queue pair. `ibv_create_qp(3)`, `struct ibv_qp_init_attr`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct QpInitAttributes {
     /// Whose memory regions it may use.
     pub pd: ProtectionDomain,
@@ -110,7 +110,7 @@ pub struct QpInitAttributes {
 }
 
 /// The way to the other side. `ibv_create_ah(3)`, `struct ibv_ah_attr`; IBA 11.2.2.1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AddressVector {
     /// The local identifier of the other port; 0 on Ethernet.
     pub dlid: u16,
@@ -124,7 +124,7 @@ pub struct AddressVector {
 }
 
 /// A global header. `struct ibv_global_route`; IBA 8.3.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct GlobalRoute {
     /// The other port.
     pub dgid: Gid,
@@ -197,7 +197,7 @@ impl QpModify {
 }
 
 /// Attributes of a queue pair at the moment. `ibv_query_qp(3)`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct QpAttributes {
     /// Its state.
     pub qp_state: QpState,

@@ -26,7 +26,7 @@ mod syndrome;
 pub use bth::Bth;
 pub use extension::{Aeth, AtomicEth, Deth, Extension, Layout, Reth};
 pub use native::{Grh, Lrh, NativeFrame};
-pub use opcode::Opcode;
+pub use opcode::{Opcode, Position, RequestKind};
 pub use packet::Packet;
 pub use roce::{Ip, RoceFrame};
 pub use syndrome::{CREDITS, Nak, Syndrome};

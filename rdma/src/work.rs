@@ -19,7 +19,7 @@ pub struct Sge {
 
 /// Operation of a request on the send queue. `ibv_post_send(3)`, `enum ibv_wr_opcode`; IBA 10.8.2
 /// and 11.4.1.1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operation {
     /// Into the memory of a receive that the other side has posted.
     Send,
@@ -109,7 +109,7 @@ pub enum Payload<'a> {
 }
 
 /// Flags of a request. `ibv_post_send(3)`, `enum ibv_send_flags`; IBA 11.4.1.1.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash, Debug)]
 pub struct SendFlags {
     /// Tells when it is over, by a completion. Without it only errors do, unless the queue pair has
     /// `sq_sig_all`. An unsignalled request keeps its place in the send queue until a later one

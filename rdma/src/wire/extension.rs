@@ -3,7 +3,7 @@
 use super::{Syndrome, WireError, take};
 
 /// RDMA extended transport header (RETH).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Reth {
     /// The address of the first byte at the responder.
     pub address: u64,

@@ -107,7 +107,68 @@ opcodes! {
     Cnp = 0x81, None;
 }
 
+/// The kind of a request packet of a reliable connection.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(missing_docs, reason = "the names are those of the operations")]
+pub enum RequestKind {
+    Send,
+    Write,
+    Read,
+    CompareSwap,
+    FetchAdd,
+}
+
+impl RequestKind {
+    /// Returns true if its response carries data.
+    #[must_use]
+    pub const fn returns_data(self) -> bool {
+        matches!(self, Self::Read | Self::CompareSwap | Self::FetchAdd)
+    }
+}
+
+/// The position of a packet within its message.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(missing_docs, reason = "the names are those of the opcodes")]
+pub enum Position {
+    First,
+    Middle,
+    Last,
+    Only,
+}
+
 impl Opcode {
+    /// Returns the kind and the position of a request packet of a reliable connection; `None` for
+    /// other packets.
+    #[must_use]
+    pub const fn request(self) -> Option<(RequestKind, Position)> {
+        use Position::{First, Last, Middle, Only};
+        use RequestKind::{CompareSwap, FetchAdd, Read, Send, Write};
+        Some(match self {
+            Self::RcSendFirst => (Send, First),
+            Self::RcSendMiddle => (Send, Middle),
+            Self::RcSendLast | Self::RcSendLastImmediate | Self::RcSendLastInvalidate => {
+                (Send, Last)
+            }
+            Self::RcSendOnly | Self::RcSendOnlyImmediate | Self::RcSendOnlyInvalidate => {
+                (Send, Only)
+            }
+            Self::RcWriteFirst => (Write, First),
+            Self::RcWriteMiddle => (Write, Middle),
+            Self::RcWriteLast | Self::RcWriteLastImmediate => (Write, Last),
+            Self::RcWriteOnly | Self::RcWriteOnlyImmediate => (Write, Only),
+            Self::RcReadRequest => (Read, Only),
+            Self::RcCompareSwap => (CompareSwap, Only),
+            Self::RcFetchAdd => (FetchAdd, Only),
+            _ => return None,
+        })
+    }
+
+    /// Returns true for packets of reliable connections.
+    #[must_use]
+    pub const fn is_rc(self) -> bool {
+        self.code() < 0x20
+    }
+
     /// Returns the code on the wire.
     #[must_use]
     pub const fn code(self) -> u8 {

@@ -26,7 +26,7 @@ pub enum Nak {
 }
 
 /// The syndrome of an acknowledgement.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Syndrome {
     /// An acknowledgement with a credit code below 32: a position in [`CREDITS`], or
     /// [`Syndrome::NO_CREDITS`].
@@ -41,6 +41,13 @@ pub enum Syndrome {
 impl Syndrome {
     /// The credit code of a responder without credits.
     pub const NO_CREDITS: u8 = 31;
+
+    /// Returns the largest credit code that stands for at most `receives` posted receives.
+    #[must_use]
+    pub fn credit_code(receives: usize) -> u8 {
+        let above = CREDITS.partition_point(|credits| usize::from(*credits) <= receives);
+        u8::try_from(above.saturating_sub(1)).unwrap_or(Self::NO_CREDITS)
+    }
 
     /// Returns the code on the wire.
     #[must_use]

@@ -1,0 +1,170 @@
+//! [`Verbs`] for programs that share a process with a [`ChannelAdapter`], such as simulated ranks
+//! and tests.
+
+use std::cell::{RefCell, RefMut};
+use std::fmt;
+use std::rc::Rc;
+
+use crate::{
+    Access, AsyncEvent, ChannelAdapter, CompletionQueue, DeviceAttributes, Gid, GidType,
+    MemoryRegion, PortAttributes, PostError, ProtectionDomain, QpAttributes, QpInitAttributes,
+    QpModify, QueuePair, RecvRequest, RegionMemory, RegisterError, SendRequest, Verbs, VerbsError,
+    WorkCompletion,
+};
+
+/// The surroundings of an adapter: its clock, and the carrier of its packets.
+pub trait AdapterHost {
+    /// Returns the time in picoseconds.
+    fn now(&self) -> u64;
+
+    /// Tells that a call was made after which the adapter may have packets to send or another next
+    /// timeout.
+    fn ring_doorbell(&self);
+}
+
+/// Access to a [`ChannelAdapter`] of the same process.
+#[derive(Clone)]
+pub struct LocalAdapter<H> {
+    adapter: Rc<RefCell<ChannelAdapter>>,
+    host: H,
+    /// A copy, to lend.
+    attributes: Rc<DeviceAttributes>,
+}
+
+impl<H> fmt::Debug for LocalAdapter<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LocalAdapter")
+            .field(&self.attributes.name)
+            .finish()
+    }
+}
+
+impl<H: AdapterHost> LocalAdapter<H> {
+    /// Returns access to an adapter.
+    #[must_use]
+    pub fn new(adapter: Rc<RefCell<ChannelAdapter>>, host: H) -> Self {
+        let attributes = Rc::new(adapter.borrow().attributes().clone());
+        Self {
+            adapter,
+            host,
+            attributes,
+        }
+    }
+
+    /// Returns the adapter at the time of the host.
+    fn now(&self) -> RefMut<'_, ChannelAdapter> {
+        let mut adapter = self.adapter.borrow_mut();
+        adapter.set_time(self.host.now());
+        adapter
+    }
+
+    /// Returns the result of a call that may have given the adapter something to do.
+    fn rung<T>(&self, result: T) -> T {
+        self.host.ring_doorbell();
+        result
+    }
+}
+
+impl<H: AdapterHost> Verbs for LocalAdapter<H> {
+    fn query_device(&self) -> &DeviceAttributes {
+        &self.attributes
+    }
+
+    fn query_port(&self, port_num: u8) -> Result<PortAttributes, VerbsError> {
+        self.now().query_port(port_num)
+    }
+
+    fn query_gid(&self, port_num: u8, index: u8) -> Result<(Gid, GidType), VerbsError> {
+        self.now().query_gid(port_num, index)
+    }
+
+    fn alloc_pd(&self) -> Result<ProtectionDomain, VerbsError> {
+        Ok(self.now().alloc_pd())
+    }
+
+    fn dealloc_pd(&self, pd: ProtectionDomain) -> Result<(), VerbsError> {
+        self.now().dealloc_pd(pd)
+    }
+
+    fn reg_mr(
+        &self,
+        pd: ProtectionDomain,
+        memory: RegionMemory,
+        access: Access,
+    ) -> Result<MemoryRegion, RegisterError> {
+        self.now().reg_mr(pd, memory, access)
+    }
+
+    fn dereg_mr(&self, region: &MemoryRegion) -> Result<RegionMemory, VerbsError> {
+        self.now().dereg_mr(region)
+    }
+
+    fn read_mr(
+        &self,
+        region: &MemoryRegion,
+        offset: u64,
+        bytes: &mut [u8],
+    ) -> Result<(), VerbsError> {
+        self.now().read_mr(region, offset, bytes)
+    }
+
+    fn write_mr(&self, region: &MemoryRegion, offset: u64, bytes: &[u8]) -> Result<(), VerbsError> {
+        self.now().write_mr(region, offset, bytes)
+    }
+
+    fn create_cq(&self, cqe: u32) -> Result<CompletionQueue, VerbsError> {
+        self.now().create_cq(cqe)
+    }
+
+    fn destroy_cq(&self, cq: CompletionQueue) -> Result<(), VerbsError> {
+        self.now().destroy_cq(cq)
+    }
+
+    fn create_qp(&self, init: &QpInitAttributes) -> Result<QueuePair, VerbsError> {
+        self.now().create_qp(init)
+    }
+
+    fn query_qp(&self, qp: QueuePair) -> Result<QpAttributes, VerbsError> {
+        self.now().query_qp(qp)
+    }
+
+    fn modify_qp(&self, qp: QueuePair, modify: &QpModify) -> Result<(), VerbsError> {
+        let result = self.now().modify_qp(qp, modify);
+        self.rung(result)
+    }
+
+    fn destroy_qp(&self, qp: QueuePair) -> Result<(), VerbsError> {
+        self.now().destroy_qp(qp)
+    }
+
+    fn post_send(&self, qp: QueuePair, requests: &[SendRequest<'_>]) -> Result<(), PostError> {
+        let result = self.now().post_send(qp, requests);
+        self.rung(result)
+    }
+
+    fn post_recv(&self, qp: QueuePair, requests: &[RecvRequest<'_>]) -> Result<(), PostError> {
+        let result = self.now().post_recv(qp, requests);
+        self.rung(result)
+    }
+
+    fn poll_cq(
+        &self,
+        cq: CompletionQueue,
+        most: usize,
+        completions: &mut Vec<WorkCompletion>,
+    ) -> Result<usize, VerbsError> {
+        self.now().poll_cq(cq, most, completions)
+    }
+
+    fn req_notify_cq(&self, cq: CompletionQueue, solicited_only: bool) -> Result<(), VerbsError> {
+        self.now().req_notify_cq(cq, solicited_only)
+    }
+
+    fn get_cq_event(&self) -> Result<Option<CompletionQueue>, VerbsError> {
+        Ok(self.now().get_cq_event())
+    }
+
+    fn get_async_event(&self) -> Result<Option<AsyncEvent>, VerbsError> {
+        Ok(self.now().get_async_event())
+    }
+}

@@ -1,0 +1,117 @@
+//! Requests that were executed before: none is executed again, and each has its response again. IBA
+//! 9.7.5.1.2 to 9.7.5.1.4.
+
+use super::receive_queue::{Response, SavedRequest};
+use super::{Defect, RcQueuePair};
+use crate::Psn;
+use crate::adapter::AdapterParts;
+use crate::wire::{Extension, Packet, RequestKind, Reth, Syndrome};
+
+impl RcQueuePair {
+    /// Takes a request packet that lies before the expected one.
+    pub(super) fn handle_duplicate(&mut self, parts: &mut AdapterParts<'_>, packet: &Packet<'_>) {
+        let psn = packet.bth().psn;
+        let Some((kind, _)) = packet.bth().opcode.request() else {
+            return;
+        };
+        if self.duplicate_by_defect(parts, packet, kind) {
+            return;
+        }
+        match (kind, packet.extension()) {
+            (RequestKind::Send | RequestKind::Write, _) if packet.bth().ack_request => {
+                let last = self.responder.expected.plus(Psn::MODULUS - 1);
+                let credits = self.credits(parts);
+                self.responder.acknowledge(last, Syndrome::Ack(credits));
+            }
+            (RequestKind::Read, Extension::Reth(reth)) => self.repeat_read(psn, *reth),
+            (RequestKind::CompareSwap | RequestKind::FetchAdd, _) => self.repeat_atomic(psn),
+            _ => {}
+        }
+    }
+
+    /// Answers the rest of a read again, if it lies within one that is kept.
+    fn repeat_read(&mut self, psn: Psn, reth: Reth) {
+        let mtu = u64::from(self.mtu());
+        let part_of = |saved: &SavedRequest| match *saved {
+            SavedRequest::Read {
+                psn: first,
+                count,
+                reth: whole,
+                msn,
+            } => {
+                let skipped = u32::try_from(psn.ahead_of(first)).ok()?;
+                let bytes = u64::from(skipped) * mtu;
+                let fits = skipped < count
+                    && reth.rkey == whole.rkey
+                    && reth.address == whole.address.wrapping_add(bytes)
+                    && u64::from(reth.length) + bytes == u64::from(whole.length);
+                fits.then_some(msn)
+            }
+            SavedRequest::Atomic { .. } => None,
+        };
+        if let Some(msn) = self.responder.saved.iter().find_map(part_of) {
+            self.respond_with_data(psn, reth, msn);
+        }
+    }
+
+    /// Answers an atomic operation again with the value that it found.
+    fn repeat_atomic(&mut self, psn: Psn) {
+        let same = |saved: &SavedRequest| match *saved {
+            SavedRequest::Atomic {
+                psn: first,
+                original,
+                msn,
+            } if first == psn => Some(Response::Atomic { psn, original, msn }),
+            _ => None,
+        };
+        if let Some(response) = self.responder.saved.iter().find_map(same) {
+            self.responder.responses.push_back(response);
+        }
+    }
+
+    /// Handles a duplicate wrongly, if a seeded defect says so.
+    fn duplicate_by_defect(
+        &mut self,
+        parts: &mut AdapterParts<'_>,
+        packet: &Packet<'_>,
+        kind: RequestKind,
+    ) -> bool {
+        let expected = self.responder.expected;
+        match (kind, packet.extension()) {
+            _ if parts.has(Defect::DuplicateDropped) => true,
+            (RequestKind::Send | RequestKind::Write, _)
+                if parts.has(Defect::DuplicateSendExecuted) =>
+            {
+                self.responder.expected = packet.bth().psn;
+                self.handle_request(parts, packet);
+                self.responder.expected = expected;
+                true
+            }
+            (RequestKind::Read, Extension::Reth(reth))
+                if parts.has(Defect::DuplicateReadFromStart) =>
+            {
+                let start = |saved: &SavedRequest| match *saved {
+                    SavedRequest::Read { reth: whole, .. } => Some(whole.address),
+                    SavedRequest::Atomic { .. } => None,
+                };
+                let Some(address) = self.responder.saved.iter().find_map(start) else {
+                    return false;
+                };
+                let (psn, msn) = (packet.bth().psn, self.responder.msn);
+                self.respond_with_data(psn, Reth { address, ..*reth }, msn);
+                true
+            }
+            (RequestKind::CompareSwap | RequestKind::FetchAdd, Extension::AtomicEth(atomic))
+                if parts.has(Defect::DuplicateAtomicExecuted) =>
+            {
+                let (psn, msn) = (packet.bth().psn, self.responder.msn);
+                if let Ok(original) = self.execute_atomic_on_memory(parts, kind, *atomic) {
+                    let response = Response::Atomic { psn, original, msn };
+                    self.responder.responses.push_back(response);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The receive queue and the responder's state: the message in progress, the responses that wait,
+//! and what is kept for duplicates. IBA 9.7.4 and 9.7.5.
+
+use std::collections::VecDeque;
+
+use super::send_queue::RequestData;
+use crate::Psn;
+use crate::wire::{Reth, Syndrome};
+
+/// A posted receive request.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct ReceiveEntry {
+    pub(super) wr_id: u64,
+    pub(super) data: RequestData,
+}
+
+/// A message of which more packets are expected.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum IncomingMessage {
+    Send {
+        receive: ReceiveEntry,
+        /// Bytes that have come.
+        received: u64,
+    },
+    Write {
+        /// Where the rest goes, and its length.
+        rest: Reth,
+        /// Bytes of the whole message.
+        length: u32,
+    },
+}
+
+/// A response that waits for its turn.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Response {
+    Ack {
+        psn: Psn,
+        syndrome: Syndrome,
+        msn: u32,
+    },
+    Atomic {
+        psn: Psn,
+        original: u64,
+        msn: u32,
+    },
+    Read {
+        /// The number of the next packet.
+        psn: Psn,
+        /// Bytes that are still to be sent, and where they are.
+        rest: Reth,
+        is_first: bool,
+        msn: u32,
+    },
+}
+
+/// A read or an atomic that was executed, kept for duplicates.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum SavedRequest {
+    Read {
+        psn: Psn,
+        count: u32,
+        reth: Reth,
+        msn: u32,
+    },
+    Atomic {
+        psn: Psn,
+        original: u64,
+        msn: u32,
+    },
+}
+
+/// The receive queue and the responder's state.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Responder {
+    pub(super) receives: VecDeque<ReceiveEntry>,
+    /// Places taken, also by completed receives whose completion was not polled.
+    pub(super) used: u32,
+    /// The number of the next request packet in order.
+    pub(super) expected: Psn,
+    /// Messages completed, modulo 2^24 (MSN).
+    pub(super) msn: u32,
+    pub(super) message: Option<IncomingMessage>,
+    /// A negative acknowledgement was sent for the expected packet: until it comes, none is again.
+    pub(super) has_nacked: bool,
+    pub(super) responses: VecDeque<Response>,
+    /// The last reads and atomics, at most `max_dest_rd_atomic`.
+    pub(super) saved: VecDeque<SavedRequest>,
+    /// A request has come, which is reported once.
+    pub(super) is_established: bool,
+}
+
+impl Responder {
+    /// Returns the number of reads and atomics whose response is not sent.
+    pub(super) fn unanswered_reads(&self) -> usize {
+        let waits = |response: &&Response| !matches!(response, Response::Ack { .. });
+        self.responses.iter().filter(waits).count()
+    }
+
+    /// Queues an acknowledgement; a positive one replaces a positive one right before it.
+    pub(super) fn acknowledge(&mut self, psn: Psn, syndrome: Syndrome) {
+        let msn = self.msn;
+        if let (
+            Syndrome::Ack(_),
+            Some(Response::Ack {
+                syndrome: Syndrome::Ack(_),
+                ..
+            }),
+        ) = (syndrome, self.responses.back())
+        {
+            self.responses.pop_back();
+        }
+        self.responses
+            .push_back(Response::Ack { psn, syndrome, msn });
+    }
+
+    /// Keeps a read or an atomic for duplicates.
+    pub(super) fn save(&mut self, request: SavedRequest, most: u8) {
+        while self.saved.len() >= usize::from(most).max(1) {
+            self.saved.pop_front();
+        }
+        self.saved.push_back(request);
+    }
+}

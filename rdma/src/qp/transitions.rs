@@ -1,0 +1,308 @@
+//! The states of a queue pair and the attributes that each transition requires and permits, as a
+//! table. IBA 10.3.1 and 11.2.5.2, in the form of `qp_state_table` of the Linux kernel.
+//!
+//! *Not modelled*: alternate paths and path migration, whose attributes no program can give; SQE,
+//! which a reliable connection never enters.
+
+use crate::{QpModify, QpState, VerbsError};
+
+/// An attribute of [`QpModify`] besides the states.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u16)]
+pub(crate) enum Attribute {
+    PkeyIndex,
+    PortNum,
+    AccessFlags,
+    AddressVector,
+    PathMtu,
+    DestQpNum,
+    RqPsn,
+    SqPsn,
+    MaxDestRdAtomic,
+    MaxRdAtomic,
+    MinRnrTimer,
+    Timeout,
+    RetryCnt,
+    RnrRetry,
+    SqdNotify,
+}
+
+use Attribute::{
+    AccessFlags, AddressVector, DestQpNum, MaxDestRdAtomic, MaxRdAtomic, MinRnrTimer, PathMtu,
+    PkeyIndex, PortNum, RetryCnt, RnrRetry, RqPsn, SqPsn, SqdNotify, Timeout,
+};
+
+impl Attribute {
+    const ALL: [Self; 15] = [
+        PkeyIndex,
+        PortNum,
+        AccessFlags,
+        AddressVector,
+        PathMtu,
+        DestQpNum,
+        RqPsn,
+        SqPsn,
+        MaxDestRdAtomic,
+        MaxRdAtomic,
+        MinRnrTimer,
+        Timeout,
+        RetryCnt,
+        RnrRetry,
+        SqdNotify,
+    ];
+
+    /// Returns the name of its field.
+    const fn name(self) -> &'static str {
+        match self {
+            PkeyIndex => "pkey_index",
+            PortNum => "port_num",
+            AccessFlags => "qp_access_flags",
+            AddressVector => "ah_attr",
+            PathMtu => "path_mtu",
+            DestQpNum => "dest_qp_num",
+            RqPsn => "rq_psn",
+            SqPsn => "sq_psn",
+            MaxDestRdAtomic => "max_dest_rd_atomic",
+            MaxRdAtomic => "max_rd_atomic",
+            MinRnrTimer => "min_rnr_timer",
+            Timeout => "timeout",
+            RetryCnt => "retry_cnt",
+            RnrRetry => "rnr_retry",
+            SqdNotify => "en_sqd_async_notify",
+        }
+    }
+
+    const fn is_in(self, modify: &QpModify) -> bool {
+        match self {
+            PkeyIndex => modify.pkey_index.is_some(),
+            PortNum => modify.port_num.is_some(),
+            AccessFlags => modify.qp_access_flags.is_some(),
+            AddressVector => modify.ah_attr.is_some(),
+            PathMtu => modify.path_mtu.is_some(),
+            DestQpNum => modify.dest_qp_num.is_some(),
+            RqPsn => modify.rq_psn.is_some(),
+            SqPsn => modify.sq_psn.is_some(),
+            MaxDestRdAtomic => modify.max_dest_rd_atomic.is_some(),
+            MaxRdAtomic => modify.max_rd_atomic.is_some(),
+            MinRnrTimer => modify.min_rnr_timer.is_some(),
+            Timeout => modify.timeout.is_some(),
+            RetryCnt => modify.retry_cnt.is_some(),
+            RnrRetry => modify.rnr_retry.is_some(),
+            SqdNotify => modify.en_sqd_async_notify.is_some(),
+        }
+    }
+}
+
+/// A legal transition of a reliable connection.
+struct Transition {
+    from: QpState,
+    to: QpState,
+    required: &'static [Attribute],
+    optional: &'static [Attribute],
+}
+
+/// The legal transitions besides those to RESET and ERR, which are legal from every state and take
+/// no attribute.
+const TRANSITIONS: &[Transition] = &[
+    Transition {
+        from: QpState::Reset,
+        to: QpState::Init,
+        required: &[PkeyIndex, PortNum, AccessFlags],
+        optional: &[],
+    },
+    Transition {
+        from: QpState::Init,
+        to: QpState::Init,
+        required: &[],
+        optional: &[PkeyIndex, PortNum, AccessFlags],
+    },
+    Transition {
+        from: QpState::Init,
+        to: QpState::Rtr,
+        required: &[
+            AddressVector,
+            PathMtu,
+            DestQpNum,
+            RqPsn,
+            MaxDestRdAtomic,
+            MinRnrTimer,
+        ],
+        optional: &[PkeyIndex, AccessFlags],
+    },
+    Transition {
+        from: QpState::Rtr,
+        to: QpState::Rts,
+        required: &[Timeout, RetryCnt, RnrRetry, SqPsn, MaxRdAtomic],
+        optional: &[AccessFlags, MinRnrTimer],
+    },
+    Transition {
+        from: QpState::Rts,
+        to: QpState::Rts,
+        required: &[],
+        optional: &[AccessFlags, MinRnrTimer],
+    },
+    Transition {
+        from: QpState::Rts,
+        to: QpState::Sqd,
+        required: &[],
+        optional: &[SqdNotify],
+    },
+    Transition {
+        from: QpState::Sqd,
+        to: QpState::Rts,
+        required: &[],
+        optional: &[AccessFlags, MinRnrTimer],
+    },
+    Transition {
+        from: QpState::Sqd,
+        to: QpState::Sqd,
+        required: &[],
+        optional: &[
+            AddressVector,
+            Timeout,
+            RetryCnt,
+            RnrRetry,
+            MaxRdAtomic,
+            MaxDestRdAtomic,
+            PkeyIndex,
+            PortNum,
+            AccessFlags,
+            MinRnrTimer,
+        ],
+    },
+];
+
+/// Returns the state that a modification leads to from `from`.
+///
+/// # Errors
+/// [`VerbsError::Invalid`] if the transition is illegal, or an attribute is missing for it or not
+/// permitted in it.
+pub(crate) fn target_state(from: QpState, modify: &QpModify) -> Result<QpState, VerbsError> {
+    let invalid = |why: String| Err(VerbsError::Invalid { why });
+    if let Some(assumed) = modify.cur_qp_state.filter(|assumed| *assumed != from) {
+        return invalid(format!("cur_qp_state is {assumed}, the state is {from}"));
+    }
+    let to = modify.qp_state.unwrap_or(from);
+    let (required, optional): (&[Attribute], &[Attribute]) = match to {
+        QpState::Reset | QpState::Err => (&[], &[]),
+        _ => match TRANSITIONS
+            .iter()
+            .find(|row| row.from == from && row.to == to)
+        {
+            Some(row) => (row.required, row.optional),
+            None => return invalid(format!("no transition from {from} to {to}")),
+        },
+    };
+    for attribute in Attribute::ALL {
+        let (name, is_given) = (attribute.name(), attribute.is_in(modify));
+        if !is_given && required.contains(&attribute) {
+            return invalid(format!(
+                "the transition from {from} to {to} requires {name}"
+            ));
+        }
+        if is_given && !required.contains(&attribute) && !optional.contains(&attribute) {
+            return invalid(format!(
+                "the transition from {from} to {to} does not permit {name}"
+            ));
+        }
+    }
+    Ok(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Access, AddressVector as Vector, Mtu};
+
+    /// The legal pairs, written once more from IBA figure 124: one row per state, RESET to ERR.
+    const LEGAL: [[u8; 7]; 7] = [
+        [1, 1, 0, 0, 0, 0, 1],
+        [1, 1, 1, 0, 0, 0, 1],
+        [1, 0, 0, 1, 0, 0, 1],
+        [1, 0, 0, 1, 1, 0, 1],
+        [1, 0, 0, 1, 1, 0, 1],
+        [1, 0, 0, 0, 0, 0, 1],
+        [1, 0, 0, 0, 0, 0, 1],
+    ];
+
+    fn set(attribute: Attribute, modify: &mut QpModify) {
+        match attribute {
+            PkeyIndex => modify.pkey_index = Some(0),
+            PortNum => modify.port_num = Some(1),
+            AccessFlags => modify.qp_access_flags = Some(Access::ALL),
+            AddressVector => {
+                modify.ah_attr = Some(Vector {
+                    dlid: 1,
+                    sl: 0,
+                    grh: None,
+                    port_num: 1,
+                });
+            }
+            PathMtu => modify.path_mtu = Some(Mtu::Mtu256),
+            DestQpNum => modify.dest_qp_num = Some(1),
+            RqPsn => modify.rq_psn = Some(1),
+            SqPsn => modify.sq_psn = Some(1),
+            MaxDestRdAtomic => modify.max_dest_rd_atomic = Some(1),
+            MaxRdAtomic => modify.max_rd_atomic = Some(1),
+            MinRnrTimer => modify.min_rnr_timer = Some(1),
+            Timeout => modify.timeout = Some(1),
+            RetryCnt => modify.retry_cnt = Some(1),
+            RnrRetry => modify.rnr_retry = Some(1),
+            SqdNotify => modify.en_sqd_async_notify = Some(true),
+        }
+    }
+
+    /// Every pair of states with every set of attributes: 49 times 2^15 modifications.
+    #[test]
+    fn exactly_the_transitions_of_the_table_are_legal() {
+        for (from, row) in QpState::ALL.into_iter().zip(LEGAL) {
+            for (to, legal) in QpState::ALL.into_iter().zip(row) {
+                let mut accepted = 0_u32;
+                for bits in 0..1_u32 << Attribute::ALL.len() {
+                    let mut modify = QpModify::to_state(to);
+                    for (at, attribute) in Attribute::ALL.into_iter().enumerate() {
+                        if bits >> at & 1 == 1 {
+                            set(attribute, &mut modify);
+                        }
+                    }
+                    accepted += u32::from(target_state(from, &modify) == Ok(to));
+                }
+                let optional = TRANSITIONS
+                    .iter()
+                    .find(|row| row.from == from && row.to == to)
+                    .map_or(0, |row| row.optional.len());
+                let expected = if legal == 1 { 1 << optional } else { 0 };
+                assert_eq!(accepted, expected, "{from} to {to}");
+            }
+        }
+    }
+
+    #[test]
+    fn refusals_name_the_attribute() {
+        let why = |from, modify: &QpModify| target_state(from, modify).unwrap_err().to_string();
+        let to_init = QpModify {
+            pkey_index: Some(0),
+            ..QpModify::to_state(QpState::Init)
+        };
+        assert_eq!(
+            why(QpState::Reset, &to_init),
+            "the transition from RESET to INIT requires port_num"
+        );
+        let to_err = QpModify {
+            timeout: Some(3),
+            ..QpModify::to_state(QpState::Err)
+        };
+        assert_eq!(
+            why(QpState::Rts, &to_err),
+            "the transition from RTS to ERR does not permit timeout"
+        );
+        let assumed = QpModify {
+            cur_qp_state: Some(QpState::Rts),
+            ..QpModify::to_state(QpState::Sqd)
+        };
+        assert_eq!(
+            why(QpState::Sqd, &assumed),
+            "cur_qp_state is RTS, the state is SQD"
+        );
+    }
+}

@@ -1,29 +1,29 @@
-//! An adapter in memory, for tests of what uses the trait [`Verbs`]: several of them, one for each
-//! rank of one process, joined by a network that lets one thing happen at a time, whichever a seed
-//! chooses.
+//! Adapters for tests of what uses the trait [`Verbs`](rdma::Verbs): several
+//! [`ChannelAdapter`]s, one for each rank of one process, joined by a network that lets one thing
+//! happen at a time, whichever a seed chooses.
 //!
-//! It promises no more than the trait does: requests of different queues, acknowledgements, ends of
-//! receives and reads come in any order that is allowed, also late (but each queue's requests are
-//! carried out one after another), and memory is read and written when a request is carried out,
-//! not when it is posted. And it checks what the user must keep to: keys, rights, bounds, states,
-//! attributes, depths of queues, that a receive is posted (RNR), that the other side is ready, that
-//! completion queues never overflow. What no correct user does is in [`Network::faults`], whatever
-//! the user is told.
+//! Packets of a queue pair arrive in order and none is lost (unless an adapter is [switched
+//! off](Network::switch_off)); those of different queue pairs in any order, and completions late.
+//! Every packet is written to bytes and read again. Mistakes that no correct user makes are in
+//! [`Network::faults`], whatever the user is told: refused calls, requests that the other side
+//! refuses, sends without a receive, overflows of completion queues.
 //!
-//! *Not modelled*: time, loss on the wire (unless an adapter is [switched
-//! off](Network::switch_off)), packets, path MTU.
+//! *Not modelled*: durations, loss and reordering, which the tests of `rdma` have.
 
 mod calls;
-mod steps;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
+use std::net::Ipv4Addr;
 use std::rc::Rc;
 
+use rdma::wire::{Ip, Packet, RoceFrame, Syndrome};
 use rdma::{
-    Access, AsyncEvent, AtomicCap, CompletionQueue, DeviceAttributes, Gid, MemoryRegion, Mtu,
-    Operation, QpAttributes, QpInitAttributes, QueuePair, SendFlags, Sge, WorkCompletion,
+    AdapterHost, AdapterPort, AsyncEvent, ChannelAdapter, DeviceAttributes, Gid, GidType,
+    LinkLayer, LocalAdapter, Mtu, QueuePair, RcSettings,
 };
+
+use crate::random::Random;
 
 /// Abilities of adapters.
 #[derive(Clone, Copy, Debug)]
@@ -50,201 +50,250 @@ impl Default for Abilities {
     }
 }
 
-/// Number of times that a request is tried that the other side does not answer.
-const TRIES: u32 = 8;
+/// Time from the end of a request to when its completion can be polled, in picoseconds.
+const COMPLETION_DELAY: u64 = 1000;
 
-/// Requests to an adapter, on a send queue.
-#[derive(Clone, Debug)]
-struct Request {
-    wr_id: u64,
-    operation: Operation,
-    sges: Vec<Sge>,
-    inline: Option<Vec<u8>>,
-    flags: SendFlags,
-    tries: u32,
-    /// Carried out at the other side; how many bytes have come back.
-    done: Option<u32>,
-}
+/// The bytes of a packet on its way.
+type Frame = Vec<u8>;
 
-#[derive(Clone, Debug)]
-struct Receive {
-    wr_id: u64,
-    sges: Vec<Sge>,
-}
-
-/// A completion, and how many places of which queue are free once it is polled.
-#[derive(Clone, Debug)]
-struct Entry {
-    completion: WorkCompletion,
-    sends: u32,
-    receives: u32,
-}
-
-#[derive(Debug)]
-struct Qp {
-    handle: QueuePair,
-    init: QpInitAttributes,
-    now: QpAttributes,
-    /// The adapter at the other side.
-    peer: Option<usize>,
-    /// Requests that have not completed, and those before them that keep their places.
-    sends: VecDeque<Request>,
-    /// Places of the send queue that are taken, also by what has completed and was not polled.
-    send_places: u32,
-    /// Requests that have completed without telling.
-    silent: u32,
-    receives: VecDeque<Receive>,
-    receive_places: u32,
-    /// Receives that are over and of which the completion queue does not know yet, and whether they
-    /// are solicited.
-    received: VecDeque<(WorkCompletion, bool)>,
-    /// The end of draining is to be told.
-    tells_drained: bool,
-    /// Requests that still end while it drains: those that were there before.
-    draining: usize,
-}
-
-#[derive(Debug)]
-struct Cq {
-    length: u32,
-    entries: VecDeque<Entry>,
-    /// True if only for solicited completions.
-    armed: Option<bool>,
-    is_broken: bool,
-}
-
-#[derive(Debug)]
-struct Region {
-    pd: u32,
-    region: MemoryRegion,
-    access: Access,
-    memory: Memory,
-}
-
-#[derive(Debug)]
-enum Memory {
-    Zeroed(Vec<u8>),
-    Owned(Vec<u8>),
-    Shared(Rc<Vec<u8>>),
-}
-
-impl Memory {
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Zeroed(bytes) | Self::Owned(bytes) => bytes,
-            Self::Shared(bytes) => bytes,
-        }
-    }
-
-    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
-        match self {
-            Self::Zeroed(bytes) | Self::Owned(bytes) => Some(bytes),
-            Self::Shared(_) => None,
-        }
-    }
-}
-
-#[derive(Debug)]
-struct State {
-    abilities: Abilities,
-    gid: Gid,
-    numbers: u32,
-    address: u64,
-    pds: Vec<u32>,
-    regions: BTreeMap<u32, Region>,
-    cqs: BTreeMap<u32, Cq>,
-    /// By their number on the wire.
-    qps: BTreeMap<u32, Qp>,
-    told: VecDeque<CompletionQueue>,
-    events: VecDeque<AsyncEvent>,
-    is_off: bool,
-    /// Regions that were ever made.
-    registrations: usize,
-}
-
-#[derive(Debug)]
 struct Net {
-    draws: u64,
-    adapters: Vec<State>,
-    faults: Vec<String>,
-    steps: u64,
+    random: Random,
+    now: Rc<Cell<u64>>,
+    adapters: Vec<Rc<RefCell<ChannelAdapter>>>,
+    is_off: Vec<bool>,
+    /// By the sending adapter and queue pair, and the receiving adapter.
+    flights: BTreeMap<(usize, u32, usize), VecDeque<Frame>>,
+    faults: Rc<RefCell<Vec<String>>>,
 }
 
-/// Network between adapters.
-#[derive(Clone, Debug)]
+/// A network between adapters.
+#[derive(Clone)]
 pub struct Network(Rc<RefCell<Net>>);
 
-/// One of them.
-#[derive(Clone, Debug)]
+/// The clock of the network.
+#[derive(Clone)]
+struct Clock(Rc<Cell<u64>>);
+
+impl AdapterHost for Clock {
+    fn now(&self) -> u64 {
+        self.0.get()
+    }
+
+    /// Nothing: every step asks the adapters.
+    fn ring_doorbell(&self) {}
+}
+
+/// An adapter.
+#[derive(Debug)]
 pub struct Adapter {
-    net: Rc<RefCell<Net>>,
-    me: usize,
-    /// A copy, to lend.
-    attributes: DeviceAttributes,
+    number: usize,
+    local: LocalAdapter<Clock>,
+    faults: Rc<RefCell<Vec<String>>>,
+    /// Events that the test lets the adapter report.
+    told: RefCell<VecDeque<AsyncEvent>>,
+    /// Domains, regions, completion queues and queue pairs in use.
+    in_use: RefCell<[usize; 4]>,
+    registrations: Cell<usize>,
+    qps: RefCell<Vec<QueuePair>>,
+}
+
+impl std::fmt::Debug for Clock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ps", self.0.get())
+    }
 }
 
 impl Network {
-    /// Adapters that do what they may do in an order that the seed chooses.
+    /// Returns a network that chooses by a seed.
     pub fn new(seed: u64) -> Self {
         Self(Rc::new(RefCell::new(Net {
-            // xorshift must not begin with 0.
-            draws: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
+            random: Random(seed),
+            now: Rc::default(),
             adapters: Vec::new(),
-            faults: Vec::new(),
-            steps: 0,
+            is_off: Vec::new(),
+            flights: BTreeMap::new(),
+            faults: Rc::default(),
         })))
     }
 
-    /// One more adapter.
+    /// Adds an adapter.
     pub fn adapter(&self, abilities: Abilities) -> Adapter {
         let mut net = self.0.borrow_mut();
-        let me = net.adapters.len();
-        let mut gid = Gid::default();
-        gid.0[10..12].copy_from_slice(&[0xff; 2]);
-        gid.0[12..].copy_from_slice(&(10 << 24 | u32::try_from(me + 1).unwrap()).to_be_bytes());
-        let attributes = attributes(me, &abilities);
-        net.adapters.push(State {
-            abilities,
-            gid,
-            numbers: 0,
-            address: 0x1_0000 * (me as u64 + 1),
-            pds: Vec::new(),
-            regions: BTreeMap::new(),
-            cqs: BTreeMap::new(),
-            qps: BTreeMap::new(),
-            told: VecDeque::new(),
-            events: VecDeque::new(),
-            is_off: false,
-            registrations: 0,
-        });
+        let number = net.adapters.len();
+        let attributes = DeviceAttributes {
+            max_qp_wr: abilities.max_qp_wr,
+            max_cqe: abilities.max_cqe,
+            max_qp_rd_atom: abilities.max_rd_atomic.into(),
+            max_qp_init_rd_atom: abilities.max_rd_atomic.into(),
+            ..DeviceAttributes::of_model(&format!("memory{number}"), number as u64)
+        };
+        let port = AdapterPort {
+            link_layer: LinkLayer::Ethernet,
+            mtu: Mtu::Mtu4096,
+            lid: 0,
+            gid: (gid(number), GidType::RoceV2),
+        };
+        let settings = RcSettings {
+            completion_delay: COMPLETION_DELAY,
+            max_message: abilities.max_message,
+            max_inline_data: abilities.max_inline,
+            max_registered: abilities.max_registered,
+            ..RcSettings::default()
+        };
+        let adapter = ChannelAdapter::new(attributes, port, settings);
+        let adapter = Rc::new(RefCell::new(adapter));
+        net.adapters.push(Rc::clone(&adapter));
+        net.is_off.push(false);
         Adapter {
-            net: Rc::clone(&self.0),
-            me,
-            attributes,
+            number,
+            local: LocalAdapter::new(adapter, Clock(Rc::clone(&net.now))),
+            faults: Rc::clone(&net.faults),
+            told: RefCell::default(),
+            in_use: RefCell::default(),
+            registrations: Cell::default(),
+            qps: RefCell::default(),
         }
     }
 
-    /// Lets one thing happen; false if nothing can.
+    /// Lets one thing happen; returns false if nothing can.
     pub fn step(&self) -> bool {
         self.0.borrow_mut().step()
     }
 
-    /// From now on an adapter answers nobody.
+    /// Cuts an adapter off: from now on it answers nobody.
     pub fn switch_off(&self, adapter: &Adapter) {
-        self.0.borrow_mut().adapters[adapter.me].is_off = true;
+        self.0.borrow_mut().is_off[adapter.number] = true;
     }
 
-    /// An adapter tells something without having been asked; what, may depend on a queue pair of
-    /// it, if there is one.
-    pub fn tell(&self, adapter: &Adapter, what: fn(Option<QueuePair>) -> Option<AsyncEvent>) {
-        let state = &mut self.0.borrow_mut().adapters[adapter.me];
-        let qp = state.qps.values().next().map(|qp| qp.handle);
-        state.events.extend(what(qp));
+    /// Lets an adapter report an event, which may depend on a queue pair of it.
+    pub fn tell(&self, adapter: &Adapter, event: fn(Option<QueuePair>) -> Option<AsyncEvent>) {
+        let qp = adapter.qps.borrow().first().copied();
+        adapter.told.borrow_mut().extend(event(qp));
     }
 
     /// Returns the mistakes of the user.
     pub fn faults(&self) -> Vec<String> {
-        self.0.borrow().faults.clone()
+        self.0.borrow().faults.borrow().clone()
+    }
+}
+
+/// Returns the global identifier of an adapter: an address of IPv4.
+fn gid(number: usize) -> Gid {
+    let mut gid = Gid::default();
+    gid.0[10..12].copy_from_slice(&[0xff; 2]);
+    let address = 10 << 24 | u32::try_from(number + 1).unwrap();
+    gid.0[12..].copy_from_slice(&address.to_be_bytes());
+    gid
+}
+
+fn address(gid: Gid) -> Ipv4Addr {
+    let bytes: [u8; 4] = gid.0[12..].try_into().unwrap();
+    bytes.into()
+}
+
+impl Net {
+    fn step(&mut self) -> bool {
+        if self.random.below(4) == 0 {
+            self.now.set(self.now.get() + COMPLETION_DELAY / 2);
+        }
+        let first = self.random.below(2);
+        let happened = (0..2).any(|kind| {
+            if (first + kind) % 2 == 0 {
+                self.send()
+            } else {
+                self.deliver()
+            }
+        });
+        happened || self.pass_time()
+    }
+
+    /// Lets a packet leave.
+    fn send(&mut self) -> bool {
+        let count = self.adapters.len();
+        let first = self.random.below(count);
+        (0..count).any(|next| {
+            let from = (first + next) % count;
+            let mut payload = Vec::new();
+            let now = self.now.get();
+            let sent = self.adapters[from]
+                .borrow_mut()
+                .next_packet(now, &mut payload);
+            let Some(sent) = sent else {
+                return false;
+            };
+            let route = sent.address.grh.expect("Ethernet has global routes");
+            let to = (0..count).find(|to| gid(*to) == route.dgid).unwrap();
+            let packet = Packet::new(sent.bth, sent.extension, &payload);
+            self.note_refusal(from, &packet);
+            let frame = RoceFrame {
+                destination_mac: [0; 6],
+                source_mac: [0; 6],
+                ip: Ip::V4 {
+                    tos: 0,
+                    identification: 0,
+                    dont_fragment: true,
+                    ttl: route.hop_limit,
+                    source: address(gid(from)),
+                    destination: address(route.dgid),
+                },
+                source_port: 0xC000,
+                has_udp_checksum: false,
+                packet,
+            };
+            let mut bytes = Vec::new();
+            frame.emit(&mut bytes);
+            let flight = (from, sent.source_qp, to);
+            self.flights.entry(flight).or_default().push_back(bytes);
+            true
+        })
+    }
+
+    /// Notes what a responder refuses.
+    fn note_refusal(&self, from: usize, packet: &Packet<'_>) {
+        if let rdma::wire::Extension::Aeth(aeth) = packet.extension()
+            && !matches!(aeth.syndrome, Syndrome::Ack(_))
+        {
+            let fault = format!("adapter {from}: sends {:?}", aeth.syndrome);
+            self.faults.borrow_mut().push(fault);
+        }
+    }
+
+    /// Lets a packet arrive.
+    fn deliver(&mut self) -> bool {
+        let chosen = self.random.below(self.flights.len());
+        let Some(&flight) = self.flights.keys().nth(chosen) else {
+            return false;
+        };
+        let frames = self.flights.get_mut(&flight).unwrap();
+        let bytes = frames.pop_front().unwrap();
+        if frames.is_empty() {
+            self.flights.remove(&flight);
+        }
+        let (from, _, to) = flight;
+        if !self.is_off[from] && !self.is_off[to] {
+            let frame = RoceFrame::parse(&bytes).unwrap();
+            let now = self.now.get();
+            self.adapters[to]
+                .borrow_mut()
+                .handle_packet(now, &frame.packet);
+        }
+        true
+    }
+
+    /// Goes on to the next timeout.
+    fn pass_time(&mut self) -> bool {
+        let adapters = self.adapters.iter();
+        let next = adapters
+            .filter_map(|adapter| adapter.borrow().next_timeout())
+            .min();
+        let Some(next) = next else {
+            return false;
+        };
+        self.now.set(next.max(self.now.get()));
+        for adapter in &self.adapters {
+            adapter.borrow_mut().handle_timeout(self.now.get());
+        }
+        true
     }
 }
 
@@ -252,66 +301,11 @@ impl Adapter {
     /// Returns the counts of what was made and not given back: domains, regions, completion queues,
     /// queue pairs.
     pub fn in_use(&self) -> [usize; 4] {
-        let state = &self.net.borrow().adapters[self.me];
-        let (pds, regions) = (state.pds.len(), state.regions.len());
-        [pds, regions, state.cqs.len(), state.qps.len()]
+        *self.in_use.borrow()
     }
 
     /// Returns the number of times that memory has been registered.
     pub fn registrations(&self) -> usize {
-        self.net.borrow().adapters[self.me].registrations
+        self.registrations.get()
     }
 }
-
-impl Net {
-    fn draw(&mut self, below: usize) -> usize {
-        // xorshift64*
-        self.draws ^= self.draws >> 12;
-        self.draws ^= self.draws << 25;
-        self.draws ^= self.draws >> 27;
-        let draw = self.draws.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
-        usize::try_from(draw).unwrap() % below
-    }
-
-    fn fault(&mut self, adapter: usize, what: &str) {
-        self.faults.push(format!("adapter {adapter}: {what}"));
-    }
-}
-
-impl State {
-    fn number(&mut self) -> u32 {
-        self.numbers += 1;
-        self.numbers
-    }
-
-    /// Registered bytes.
-    fn registered(&self) -> u64 {
-        self.regions
-            .values()
-            .map(|region| region.region.length)
-            .sum()
-    }
-}
-
-fn attributes(me: usize, abilities: &Abilities) -> DeviceAttributes {
-    DeviceAttributes {
-        name: format!("memory{me}"),
-        fw_ver: String::new(),
-        node_guid: me as u64,
-        max_mr_size: u64::MAX,
-        max_mr: 1 << 16,
-        max_pd: 16,
-        max_qp: 1 << 16,
-        max_qp_wr: abilities.max_qp_wr,
-        max_sge: 4,
-        max_cq: 1 << 10,
-        max_cqe: abilities.max_cqe,
-        max_qp_rd_atom: abilities.max_rd_atomic.into(),
-        max_qp_init_rd_atom: abilities.max_rd_atomic.into(),
-        atomic_cap: AtomicCap::Hca,
-        local_ca_ack_delay: 15,
-        phys_port_cnt: 1,
-    }
-}
-
-const MTU: Mtu = Mtu::Mtu4096;

@@ -8,7 +8,6 @@ pub mod adapter;
 pub mod apps;
 #[cfg(feature = "models")]
 pub mod lab;
-#[cfg(feature = "models")]
 pub mod random;
 #[cfg(feature = "mpi")]
 pub mod ranks;

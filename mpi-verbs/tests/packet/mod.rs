@@ -190,7 +190,9 @@ impl Ranks {
             lost: vec![VecDeque::new(); size],
             ..Shared::default()
         }));
-        let adapters: Vec<Adapter> = (0..size).map(|_| network.adapter(self.abilities)).collect();
+        let adapters: Vec<Rc<Adapter>> = (0..size)
+            .map(|_| Rc::new(network.adapter(self.abilities)))
+            .collect();
         let mut bodies = self.bodies(&program, &shared, &adapters);
         let mut results: Vec<Option<Result<()>>> = vec![None; size];
         let (mut off, mut is_off) = (self.off, false);
@@ -249,7 +251,7 @@ impl Ranks {
             results,
             faults: network.faults(),
             log,
-            adapters: adapters.iter().map(Use::of).collect(),
+            adapters: adapters.iter().map(|adapter| Use::of(adapter)).collect(),
             steps,
         }
     }
@@ -258,7 +260,7 @@ impl Ranks {
         &self,
         program: &F,
         shared: &Rc<RefCell<Shared>>,
-        adapters: &[Adapter],
+        adapters: &[Rc<Adapter>],
     ) -> Vec<Option<Body>>
     where
         F: Fn(Comm) -> Fut,
@@ -270,7 +272,7 @@ impl Ranks {
                 size: self.size,
                 shared: Rc::clone(shared),
             });
-            let verbs = Rc::new(adapters[rank as usize].clone());
+            let verbs = Rc::clone(&adapters[rank as usize]);
             let (settings, options) = (self.settings.clone(), self.options.clone());
             let channel = VerbsChannel::new(verbs, world, settings, options).unwrap();
             let process = Process::new(Box::new(channel));

@@ -198,7 +198,7 @@ impl Net {
         }
         let first = self.random.below(2);
         let happened = (0..2).any(|kind| {
-            if (first + kind) % 2 == 0 {
+            if (first + kind).is_multiple_of(2) {
                 self.send()
             } else {
                 self.deliver()

@@ -190,9 +190,8 @@ impl Ranks {
             lost: vec![VecDeque::new(); size],
             ..Shared::default()
         }));
-        let adapters: Vec<Rc<Adapter>> = (0..size)
-            .map(|_| Rc::new(network.adapter(self.abilities)))
-            .collect();
+        let adapter = |_| Rc::new(network.adapter(self.abilities));
+        let adapters: Vec<Rc<Adapter>> = (0..size).map(adapter).collect();
         let mut bodies = self.bodies(&program, &shared, &adapters);
         let mut results: Vec<Option<Result<()>>> = vec![None; size];
         let (mut off, mut is_off) = (self.off, false);

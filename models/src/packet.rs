@@ -42,7 +42,9 @@
 //! ```
 
 mod arena;
+mod credit_loop;
 mod event_queue;
+mod lane_choice;
 mod listed;
 mod network;
 mod of_platform;
@@ -51,10 +53,16 @@ mod port;
 mod rate;
 mod routes;
 mod settings;
+mod stall;
 mod statistics;
 mod topology;
 mod vl_arbiter;
 
+pub use credit_loop::{
+    CreditDependencies, CreditLoopMember, LaneOfLink, PossibleCreditLoop, TooFewLayers,
+    assign_layers,
+};
+pub use lane_choice::{route_lanes, torus_service_level, torus_sl_to_vl};
 pub use listed::ListedTopology;
 pub use network::{
     OutboundPacket, PacketDelivery, PacketDeparture, PacketNetwork, PacketSendError,
@@ -65,6 +73,7 @@ pub use overhead::{
 };
 pub use rate::{InfinibandSpeed, WireRate};
 pub use settings::{CREDITS_MAX, Forwarding, NO_VL, OPENSM_SL_TO_VL, PacketSettings};
+pub use stall::{PacketStall, StalledBuffer};
 pub use statistics::PacketStatistics;
 pub use topology::{NoPacketRoute, PACKET_LINKS_MAX, PacketLinkId, PacketLinkSpec, PacketTopology};
 pub use vl_arbiter::{VlArbitrationEntry, VlArbitrationTables};

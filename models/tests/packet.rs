@@ -15,5 +15,7 @@ mod fat_tree;
 mod lab;
 #[path = "packet/lanes.rs"]
 mod lanes;
+#[path = "packet/loops.rs"]
+mod loops;
 #[path = "packet/of_platform.rs"]
 mod of_platform;

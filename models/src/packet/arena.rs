@@ -21,11 +21,27 @@ pub(super) struct Packet {
     /// The virtual lane of the link for which it waits.
     pub(super) next_vl: u8,
     pub(super) service_level: u8,
-    /// Datelines crossed.
-    pub(super) escalations: u8,
-    pub(super) marked: bool,
-    pub(super) corrupted: bool,
+    /// Datelines crossed in the lower half, marks in the upper one.
+    pub(super) flags: u8,
 }
+
+impl Packet {
+    /// A switch marked congestion.
+    pub(super) const MARKED: u8 = 0x10;
+    /// The check sequence is wrong.
+    pub(super) const CORRUPTED: u8 = 0x20;
+
+    /// Returns the number of datelines crossed.
+    pub(super) const fn escalations(&self) -> u8 {
+        self.flags & 0xf
+    }
+
+    pub(super) const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+const _: () = assert!(size_of::<Packet>() == 32, "half a cache line");
 
 /// All packets inside the network.
 #[derive(Clone, Debug)]

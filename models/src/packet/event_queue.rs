@@ -11,6 +11,8 @@ pub(super) enum EventKind {
     Delivered = 1,
     /// The port at the beginning of the link looks for a packet to send.
     Wake = 2,
+    /// The periodic look for deadlocks.
+    Check = 3,
 }
 
 /// An event, packed so that one comparison orders it: 64 bits time, 28 link, 4 kind, 32 subject.
@@ -32,7 +34,8 @@ impl Event {
         match (self.0 >> 32) as u8 & 0xf {
             0 => EventKind::Eligible,
             1 => EventKind::Delivered,
-            _ => EventKind::Wake,
+            2 => EventKind::Wake,
+            _ => EventKind::Check,
         }
     }
 
@@ -51,6 +54,14 @@ pub(super) struct EventQueue {
 const ARITY: usize = 4;
 
 impl EventQueue {
+    pub(super) const fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
     pub(super) fn peek(&self) -> Option<Event> {
         self.heap.first().copied()
     }

@@ -11,10 +11,12 @@ use sim_core::HostId;
 
 use super::arena::{NONE, Packet, PacketArena};
 use super::event_queue::{Event, EventKind, EventQueue};
+use super::lane_choice::lane;
 use super::overhead::credit_blocks;
 use super::port::{NEVER, Port, SOURCE_INPUT, input_of};
 use super::routes::PathTable;
-use super::settings::{Forwarding, NO_VL, PacketSettings};
+use super::settings::{Forwarding, PacketSettings};
+use super::stall::PacketStall;
 use super::statistics::PacketStatistics;
 use super::topology::{NoPacketRoute, PACKET_LINKS_MAX, PacketLinkId, PacketTopology};
 
@@ -116,7 +118,11 @@ pub struct PacketNetwork {
     has_sl_tables: bool,
     /// Tables of service levels by input and output, as far as they were used.
     sl_tables: BTreeMap<(Option<PacketLinkId>, PacketLinkId), [u8; 16]>,
-    events: EventQueue,
+    pub(super) events: EventQueue,
+    pub(super) stall: Option<PacketStall>,
+    pub(super) is_check_planned: bool,
+    /// Packets that hosts keep in their buffers, by host.
+    pub(super) held_sinks: BTreeMap<HostId, Vec<u32>>,
     deliveries: VecDeque<PacketDelivery>,
     departures: VecDeque<PacketDeparture>,
     statistics: PacketStatistics,
@@ -150,6 +156,9 @@ impl PacketNetwork {
             packets: PacketArena::new(),
             paths: PathTable::default(),
             events: EventQueue::default(),
+            stall: None,
+            is_check_planned: false,
+            held_sinks: BTreeMap::new(),
             deliveries: VecDeque::new(),
             departures: VecDeque::new(),
             statistics: PacketStatistics::default(),
@@ -196,9 +205,7 @@ impl PacketNetwork {
             vl: 0,
             next_vl: 0,
             service_level: service_level & 15,
-            escalations: 0,
-            marked: false,
-            corrupted: false,
+            flags: 0,
         };
         let vl = self.virtual_lane(&record, first);
         if vl >= self.settings.data_vls {
@@ -228,6 +235,7 @@ impl PacketNetwork {
             self.events.pop();
             self.handle(event);
         }
+        self.check_when_idle();
     }
 
     /// Returns the next delivery of the events handled so far.
@@ -271,6 +279,7 @@ impl PacketNetwork {
         match event.kind() {
             EventKind::Eligible => self.forward(subject, time),
             EventKind::Delivered => self.deliver(subject, time),
+            EventKind::Check => self.check_periodically(time),
             EventKind::Wake => {
                 let port = &mut self.ports[subject as usize];
                 // A wake-up that was replaced by an earlier one is void.
@@ -296,8 +305,15 @@ impl PacketNetwork {
         self.offer(out, input, at, now);
     }
 
-    fn deliver(&mut self, at: u32, now: u64) {
+    /// Hands a packet to its host, which takes it at once unless it is held.
+    pub(super) fn deliver(&mut self, at: u32, now: u64) {
         let packet = self.packets[at];
+        if !self.held_sinks.is_empty()
+            && let Some(held) = self.held_sinks.get_mut(&HostId(packet.destination))
+        {
+            held.push(at);
+            return;
+        }
         self.return_credits(packet.stored_at, now, packet.blocks, packet.vl);
         self.packets.remove(at);
         self.statistics.delivered += 1;
@@ -305,8 +321,8 @@ impl PacketNetwork {
             tag: packet.tag,
             host: HostId(packet.destination),
             at: now,
-            marked: packet.marked,
-            corrupted: packet.corrupted,
+            marked: packet.has(Packet::MARKED),
+            corrupted: packet.has(Packet::CORRUPTED),
         });
     }
 
@@ -321,17 +337,18 @@ impl PacketNetwork {
 
     /// Returns the virtual lane of a packet on a link; `NO_VL` drops it.
     fn virtual_lane(&mut self, packet: &Packet, out: u32) -> u8 {
-        let level = usize::from(packet.service_level);
-        let vl = if self.has_sl_tables {
-            self.sl_table(packet.stored_at, out)[level]
+        let escalations = packet.escalations() + u8::from(self.ports[out as usize].dateline);
+        let table = if self.has_sl_tables {
+            self.sl_table(packet.stored_at, out)
         } else {
-            self.settings.sl_to_vl[level]
+            self.settings.sl_to_vl
         };
-        if vl >= NO_VL {
-            return NO_VL;
-        }
-        let escalation = packet.escalations + u8::from(self.ports[out as usize].dateline);
-        vl % self.settings.data_vls + escalation
+        lane(
+            &table,
+            packet.service_level,
+            self.settings.data_vls,
+            escalations,
+        )
     }
 
     /// Returns the table of service levels of an input and an output of a switch or host.
@@ -377,10 +394,16 @@ impl PacketNetwork {
         port.absorb_credits(now);
         let tables = self.settings.vl_arbitration.as_ref();
         let Some(queue) = port.choose(&self.packets, tables) else {
-            port.credit_blocked = true;
+            if !port.credit_blocked {
+                port.credit_blocked = true;
+                port.blocked_since = now;
+            }
             match port.next_credit(&self.packets) {
                 Some(time) => self.wake(out, time),
-                None => port.wake_at = NEVER,
+                None => {
+                    port.wake_at = NEVER;
+                    self.plan_check(now);
+                }
             }
             return;
         };
@@ -412,7 +435,7 @@ impl PacketNetwork {
         packet.stored_at = out;
         packet.vl = packet.next_vl;
         packet.route += 1;
-        packet.escalations += u8::from(port.dateline);
+        packet.flags += u8::from(port.dateline);
         let (link, propagation, delay) = (port.link.0, port.propagation, port.forward_delay);
         let next = self.paths.port(packet.route);
         let (mut time, kind) = if next == NONE {

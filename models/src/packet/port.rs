@@ -87,6 +87,10 @@ pub(super) struct Port {
     pub(super) dateline: bool,
     /// True if packets wait and none has credits.
     pub(super) credit_blocked: bool,
+    /// The time since which no waiting packet has credits.
+    pub(super) blocked_since: u64,
+    /// Blocks of the buffer at the end, per lane.
+    pub(super) capacity: u32,
     last_vl: u8,
     pub(super) waiting: Vec<VirtualOutputQueue>,
     returns: VecDeque<CreditReturn>,
@@ -124,6 +128,8 @@ impl Port {
             contention_free: spec.contention_free,
             dateline: spec.dateline,
             credit_blocked: false,
+            blocked_since: 0,
+            capacity: credits,
             last_vl: settings.data_vls - 1,
             waiting: Vec::new(),
             returns: VecDeque::new(),
@@ -271,6 +277,13 @@ impl Port {
             }
         }
         earliest
+    }
+
+    /// Returns the credits of a lane, those that are on their way included.
+    pub(super) fn credits_in_sight(&self, vl: u8) -> u32 {
+        let returns = self.returns.iter().filter(|entry| entry.vl == vl);
+        let coming: u32 = returns.map(|entry| u32::from(entry.blocks)).sum();
+        self.lanes[usize::from(vl)].credits + coming
     }
 
     /// Returns the bytes of its lists.

@@ -37,6 +37,8 @@ pub struct PacketSettings {
     pub forwarding: Forwarding,
     /// Bytes of each packet that take wire time but no credits.
     pub delimiter_bytes: u32,
+    /// Period of the look for deadlocks, in picoseconds. 100 µs [choice]
+    pub deadlock_check_ps: u64,
     /// Seed of all random streams.
     pub seed: u64,
     /// True if `PacketNetwork::poll_departure` tells when packets leave the queues of hosts.
@@ -56,6 +58,7 @@ impl Default for PacketSettings {
             vl_arbitration: None,
             forwarding: Forwarding::CutThrough,
             delimiter_bytes: super::overhead::DELIMITER_BYTES,
+            deadlock_check_ps: 100_000_000,
             seed: 0,
             report_departures: false,
         }

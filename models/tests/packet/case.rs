@@ -100,6 +100,11 @@ impl Case {
         assert_eq!(found, expected, "{}", self.id);
     }
 
+    /// Checks an outcome.
+    pub(crate) fn check_outcome(&self, found: &str) {
+        assert_eq!(found, self.value, "{}", self.id);
+    }
+
     /// Checks a number with the relative tolerance at the beginning of the column.
     pub(crate) fn check_relative(&self, found: f64) {
         let first = self.tolerance.split_whitespace().next().expect(&self.id);

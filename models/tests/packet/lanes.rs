@@ -22,13 +22,19 @@ fn send_level(network: &mut PacketNetwork, from: u32, to: u32, service_level: u8
 /// Returns the sources of the first deliveries when lane `i` has packets of host `i`.
 fn order(hosts: u32, tables: VlArbitrationTables, count: usize) -> Vec<u64> {
     let settings = PacketSettings {
-        data_vls: u8::try_from(hosts).unwrap(),
+        data_vls: u8::try_from(hosts).expect("few"),
         vl_arbitration: Some(tables),
         ..PacketSettings::default()
     };
     let mut network = lab::network(lab::star(hosts, base_link()), settings);
     for host in 0..hosts {
-        send_level(&mut network, host, hosts, u8::try_from(host).unwrap(), 100);
+        send_level(
+            &mut network,
+            host,
+            hosts,
+            u8::try_from(host).expect("few"),
+            100,
+        );
     }
     let mut sources: Vec<u64> = lab::run(&mut network).iter().map(|end| end.tag).collect();
     // The first packets come before the others have arrived.

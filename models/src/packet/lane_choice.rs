@@ -1,0 +1,64 @@
+//! The virtual lane of a packet on each link of its route.
+//!
+//! The lane is that of the service level in the table of the switch, and one more for each dateline
+//! that the packet has crossed.
+
+use sim_core::HostId;
+
+use super::settings::{NO_VL, PacketSettings};
+use super::topology::{NoPacketRoute, PacketLinkId, PacketTopology};
+
+/// Returns the lane of a service level after `escalations` datelines; `NO_VL` drops the packet.
+pub(super) const fn lane(table: &[u8; 16], level: u8, data_vls: u8, escalations: u8) -> u8 {
+    let vl = table[level as usize & 15];
+    if vl >= NO_VL {
+        return NO_VL;
+    }
+    vl % data_vls + escalations
+}
+
+/// Returns the links of a route with the lane of a service level on each.
+///
+/// # Errors
+/// [`NoPacketRoute`] if no route joins the hosts.
+pub fn route_lanes(
+    topology: &dyn PacketTopology,
+    settings: &PacketSettings,
+    (from, to): (HostId, HostId),
+    flow_hash: u32,
+    service_level: u8,
+) -> Result<Vec<(PacketLinkId, u8)>, NoPacketRoute> {
+    let mut route = Vec::new();
+    topology.route_into(from, to, flow_hash, &mut route)?;
+    let mut input = None;
+    let mut escalations = 0;
+    let lanes = route.into_iter().map(|link| {
+        let own = topology.sl_to_vl(input, link);
+        let table = own.as_ref().unwrap_or(&settings.sl_to_vl);
+        escalations += u8::from(topology.link(link).dateline);
+        input = Some(link);
+        let vl = lane(table, service_level, settings.data_vls, escalations);
+        (link, vl)
+    });
+    Ok(lanes.collect())
+}
+
+/// Returns the service level of a route on a torus: bit d is set if it crosses the dateline of
+/// dimension d (OpenSM, torus-2QoS).
+#[must_use]
+pub fn torus_service_level(crossed_dimensions: &[u8]) -> u8 {
+    crossed_dimensions
+        .iter()
+        .fold(0, |level, dimension| level | 1 << dimension)
+}
+
+/// Returns the virtual lanes of an output that points in a dimension of a torus: the bit of that
+/// dimension in the service level (OpenSM, torus-2QoS). Two lanes suffice for shortest routes.
+#[must_use]
+pub fn torus_sl_to_vl(dimension: u8) -> [u8; 16] {
+    let mut table = [0; 16];
+    for (level, vl) in (0..16).zip(&mut table) {
+        *vl = 1 & (level >> dimension);
+    }
+    table
+}

@@ -44,6 +44,7 @@
 mod arena;
 mod credit_loop;
 mod event_queue;
+mod faults;
 mod lane_choice;
 mod listed;
 mod network;
@@ -62,6 +63,7 @@ pub use credit_loop::{
     CreditDependencies, CreditLoopMember, LaneOfLink, PossibleCreditLoop, TooFewLayers,
     assign_layers,
 };
+pub use faults::{InvalidFaults, LinkFaults};
 pub use lane_choice::{route_lanes, torus_service_level, torus_sl_to_vl};
 pub use listed::ListedTopology;
 pub use network::{

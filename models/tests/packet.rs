@@ -11,6 +11,8 @@ mod case;
 mod closed_forms;
 #[path = "packet/fat_tree.rs"]
 mod fat_tree;
+#[path = "packet/faults.rs"]
+mod faults;
 #[path = "packet/lab.rs"]
 mod lab;
 #[path = "packet/lanes.rs"]

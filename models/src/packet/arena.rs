@@ -31,6 +31,9 @@ impl Packet {
     /// The check sequence is wrong.
     pub(super) const CORRUPTED: u8 = 0x20;
 
+    /// The packet takes no credits of its buffer: a copy made by a faulty link.
+    pub(super) const UNCREDITED: u8 = 0x40;
+
     /// Returns the number of datelines crossed.
     pub(super) const fn escalations(&self) -> u8 {
         self.flags & 0xf

@@ -125,7 +125,7 @@ pub struct PacketNetwork {
     pub(super) held_sinks: BTreeMap<HostId, Vec<u32>>,
     deliveries: VecDeque<PacketDelivery>,
     departures: VecDeque<PacketDeparture>,
-    statistics: PacketStatistics,
+    pub(super) statistics: PacketStatistics,
 }
 
 impl PacketNetwork {
@@ -294,6 +294,11 @@ impl PacketNetwork {
     /// Moves a packet from the end of a link to the queue of the next one.
     fn forward(&mut self, at: u32, now: u64) {
         let packet = self.packets[at];
+        let is_stored = self.settings.forwarding == Forwarding::StoreAndForward;
+        if is_stored && packet.has(Packet::CORRUPTED) {
+            self.drop_packet(at, now);
+            return;
+        }
         let (stored_at, out) = (packet.stored_at, self.paths.port(packet.route));
         let vl = self.virtual_lane(&packet, out);
         if vl >= self.settings.data_vls {
@@ -314,7 +319,7 @@ impl PacketNetwork {
             held.push(at);
             return;
         }
-        self.return_credits(packet.stored_at, now, packet.blocks, packet.vl);
+        self.free_buffer(&packet, now);
         self.packets.remove(at);
         self.statistics.delivered += 1;
         self.deliveries.push_back(PacketDelivery {
@@ -328,9 +333,7 @@ impl PacketNetwork {
 
     fn drop_packet(&mut self, at: u32, now: u64) {
         let packet = self.packets[at];
-        if packet.stored_at != NONE {
-            self.return_credits(packet.stored_at, now, packet.blocks, packet.vl);
-        }
+        self.free_buffer(&packet, now);
         self.packets.remove(at);
         self.statistics.dropped += 1;
     }
@@ -368,7 +371,7 @@ impl PacketNetwork {
         let vl = packet.next_vl;
         // With arbitration tables every packet passes the arbiter.
         let is_simple = self.settings.vl_arbitration.is_none();
-        if is_simple && port.waiting.is_empty() && port.busy_until <= now {
+        if is_simple && port.waiting.is_empty() && port.busy_until(now) <= now {
             port.absorb_credits(now);
             if port.lanes[usize::from(vl)].credits >= u32::from(packet.blocks) {
                 port.note_winner(vl, input);
@@ -386,9 +389,9 @@ impl PacketNetwork {
         if port.waiting.is_empty() {
             return;
         }
-        if port.busy_until > now {
-            let time = port.busy_until;
-            self.wake(out, time);
+        let free_at = port.busy_until(now);
+        if free_at > now {
+            self.wake(out, free_at);
             return;
         }
         port.absorb_credits(now);
@@ -431,7 +434,8 @@ impl PacketNetwork {
             port.lanes[usize::from(packet.next_vl)].credits -= u32::from(packet.blocks);
         }
         port.last_start = now;
-        let (stored_at, blocks, vl) = (packet.stored_at, packet.blocks, packet.vl);
+        let before = *packet;
+        packet.flags &= !Packet::UNCREDITED;
         packet.stored_at = out;
         packet.vl = packet.next_vl;
         packet.route += 1;
@@ -456,23 +460,31 @@ impl PacketNetwork {
             time = time.max(port.last_arrival + 1);
             port.last_arrival = time;
         }
-        self.events.push(Event::new(time, link, kind, at));
-        if stored_at != NONE {
-            self.return_credits(stored_at, now + wire_time, blocks, vl);
-        } else if self.settings.report_departures {
+        let is_faulty = port.faults.is_some();
+        if is_faulty {
+            self.start_with_faults(out, at, (now, wire_time), (time, kind));
+        } else {
+            self.events.push(Event::new(time, link, kind, at));
+        }
+        self.free_buffer(&before, now + wire_time);
+        if before.stored_at == NONE && self.settings.report_departures {
             self.departures.push_back(PacketDeparture {
-                tag: self.packets[at].tag,
+                tag: before.tag,
                 at: now,
                 ends_at: now + wire_time,
             });
         }
     }
 
-    /// Tells the sender of a link that buffer space is free from `freed` on.
-    fn return_credits(&mut self, of: u32, freed: u64, blocks: u16, vl: u8) {
+    /// Frees the buffer that a packet occupies, from `freed` on: the sender of the link learns it.
+    pub(super) fn free_buffer(&mut self, packet: &Packet, freed: u64) {
+        let of = packet.stored_at;
+        if of == NONE || packet.has(Packet::UNCREDITED) {
+            return;
+        }
         let port = &mut self.ports[of as usize];
         let due = freed + port.propagation;
-        port.return_credits(due, blocks, vl);
+        port.return_credits(due, packet.blocks, packet.vl);
         if port.credit_blocked
             && due < port.wake_at
             && let Some(time) = port.next_credit(&self.packets)
@@ -515,7 +527,7 @@ impl PacketNetwork {
     }
 
     /// Returns the port of a link, which is made when it is first used.
-    fn port(&mut self, link: PacketLinkId) -> u32 {
+    pub(super) fn port(&mut self, link: PacketLinkId) -> u32 {
         let known = self.port_of_link[link.0 as usize];
         if known != NONE {
             return known;

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use super::arena::{NONE, PacketArena};
+use super::faults::FaultState;
 use super::rate::WireRate;
 use super::settings::{CREDITS_MAX, PacketSettings};
 use super::topology::{PacketLinkId, PacketLinkSpec};
@@ -96,6 +97,7 @@ pub(super) struct Port {
     returns: VecDeque<CreditReturn>,
     pub(super) lanes: Box<[Lane]>,
     arbiter: Option<Box<VlArbiter>>,
+    pub(super) faults: Option<Box<FaultState>>,
 }
 
 impl Port {
@@ -138,6 +140,7 @@ impl Port {
                 .vl_arbitration
                 .as_ref()
                 .map(|tables| Box::new(VlArbiter::new(tables))),
+            faults: None,
         }
     }
 
@@ -180,6 +183,16 @@ impl Port {
     pub(super) fn note_winner(&mut self, vl: u8, input: u32) {
         self.last_vl = vl;
         self.lanes[usize::from(vl)].last_input = input;
+    }
+
+    /// Returns the time until which no packet can start: the end of the last one, or of an outage.
+    pub(super) fn busy_until(&mut self, now: u64) -> u64 {
+        if let Some(faults) = &self.faults
+            && let Some(up) = faults.down_until(now)
+        {
+            self.busy_until = self.busy_until.max(up);
+        }
+        self.busy_until
     }
 
     /// Adds up the credits that are known by `now`.

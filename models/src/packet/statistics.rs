@@ -9,8 +9,10 @@ pub struct PacketStatistics {
     pub events: u64,
     /// Packets delivered.
     pub delivered: u64,
-    /// Packets dropped: no virtual lane, a fault, or no headroom.
+    /// Packets dropped by switches: no virtual lane, a wrong check sequence, or no buffer.
     pub dropped: u64,
+    /// Packets lost on faulty links.
+    pub lost: u64,
     /// Links that were used.
     pub ports: usize,
     /// Bytes of the state of all used links.

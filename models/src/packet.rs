@@ -43,6 +43,10 @@
 
 mod arena;
 mod credit_loop;
+mod dcqcn;
+mod dcqcn_fluid;
+mod ecmp;
+mod ecn;
 mod event_queue;
 mod faults;
 mod lane_choice;
@@ -50,6 +54,7 @@ mod listed;
 mod network;
 mod of_platform;
 mod overhead;
+mod pfc;
 mod port;
 mod rate;
 mod routes;
@@ -63,6 +68,10 @@ pub use credit_loop::{
     CreditDependencies, CreditLoopMember, LaneOfLink, PossibleCreditLoop, TooFewLayers,
     assign_layers,
 };
+pub use dcqcn::{CutRule, DcqcnParameters, ReactionPoint, TargetClamp};
+pub use dcqcn_fluid::{DcqcnFixedPoint, DcqcnFluid};
+pub use ecmp::{ecmp_choice, flow_hash, murmur3_32};
+pub use ecn::EcnThresholds;
 pub use faults::{InvalidFaults, LinkFaults};
 pub use lane_choice::{route_lanes, torus_service_level, torus_sl_to_vl};
 pub use listed::ListedTopology;
@@ -72,6 +81,10 @@ pub use network::{
 pub use of_platform::PlatformTopology;
 pub use overhead::{
     BLOCK_BYTES, DELIMITER_BYTES, Encapsulation, PacketOverhead, credit_blocks, credit_limited_rate,
+};
+pub use pfc::{
+    HeadroomTerms, PAUSE_FRAME_BYTES, PauseChange, PfcIngress, PfcSettings, QUANTUM_BITS,
+    SharedPool, pause_duration,
 };
 pub use rate::{InfinibandSpeed, WireRate};
 pub use settings::{CREDITS_MAX, Forwarding, NO_VL, OPENSM_SL_TO_VL, PacketSettings};

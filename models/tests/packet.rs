@@ -21,3 +21,5 @@ mod lanes;
 mod loops;
 #[path = "packet/of_platform.rs"]
 mod of_platform;
+#[path = "packet/roce.rs"]
+mod roce;

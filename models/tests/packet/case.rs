@@ -112,6 +112,17 @@ impl Case {
         self.check_within(found, tolerance);
     }
 
+    /// Checks a number that the table has with 9 decimals, with the absolute tolerance.
+    pub(crate) fn check_absolute(&self, found: f64) {
+        let tolerance: f64 = self.tolerance.parse().expect(&self.id);
+        let expected = self.expected();
+        assert!(
+            (found - expected).abs() <= tolerance,
+            "{}: expected {expected}, found {found}",
+            self.id
+        );
+    }
+
     /// Checks a number with a relative tolerance.
     pub(crate) fn check_within(&self, found: f64, tolerance: f64) {
         let expected = self.expected();
@@ -121,4 +132,28 @@ impl Case {
             self.id
         );
     }
+}
+
+#[test]
+fn every_group_of_the_table_has_a_test() {
+    let groups = [
+        ("latency", 14),
+        ("credit", 7),
+        ("incast", 12),
+        ("parking_lot", 20),
+        ("victim", 8),
+        ("credit_loop", 12),
+        ("link", 18),
+        ("overhead", 30),
+        ("pfc_headroom", 12),
+        ("pfc_pause", 6),
+        ("dcqcn_rp", 14),
+        ("dcqcn_fluid", 37),
+    ];
+    let mut total = 0;
+    for (name, count) in groups {
+        assert_eq!(group(name).len(), count, "{name}");
+        total += count;
+    }
+    assert_eq!((total, cases().len()), (190, 190));
 }

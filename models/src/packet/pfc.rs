@@ -1,0 +1,177 @@
+//! Priority flow control (IEEE 802.1Qbb): pauses, headroom, and the accounting of ingress buffers.
+//!
+//! Bytes of an (input port, class) take their reserve first, then the shared pool of the switch,
+//! then headroom. The threshold of the pool is dynamic: the less of it is free, the lower.
+
+/// Bytes of a pause frame on the wire: 64, with preamble and inter-frame gap.
+pub const PAUSE_FRAME_BYTES: u32 = 84;
+
+/// Bit times of a pause quantum (IEEE 802.3 annex 31B).
+pub const QUANTUM_BITS: u32 = 512;
+
+/// Returns the duration of a pause, in picoseconds.
+#[must_use]
+pub fn pause_duration(quanta: u16, bits_per_second: f64) -> f64 {
+    f64::from(quanta) * f64::from(QUANTUM_BITS) * 1e12 / bits_per_second
+}
+
+/// Lengths and times that decide the headroom of a link.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct HeadroomTerms {
+    /// Rate of the link, in bits per second.
+    pub bits_per_second: f64,
+    /// Propagation of the cable, in picoseconds.
+    pub propagation_ps: f64,
+    /// Time from the arrival of a pause to its effect, in picoseconds.
+    pub response_ps: f64,
+    /// Largest frame of any class that may have just started on the reverse link.
+    pub reverse_frame: u32,
+    /// Bytes of the pause frame.
+    pub pause_frame: u32,
+    /// Largest frame of the class that may have just started at the sender.
+    pub data_frame: u32,
+}
+
+impl HeadroomTerms {
+    /// Returns the headroom with which no frame is lost, in bytes.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a positive number of bytes"
+    )]
+    pub fn bytes(&self) -> u64 {
+        let time_ps = 2.0 * self.propagation_ps + self.response_ps;
+        // Rounded to 1e-6 bytes first, so that whole numbers stay whole.
+        let in_flight = libm::round(self.bits_per_second / 8.0 * time_ps / 1e6) / 1e6;
+        let frames = self.reverse_frame + self.pause_frame + self.data_frame;
+        libm::ceil(in_flight) as u64 + u64::from(frames)
+    }
+}
+
+/// Settings of priority flow control.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PfcSettings {
+    /// Bytes of a switch's buffer, shared by its ports. 12 MiB is the default of HPCC's simulator.
+    pub buffer_bytes: u64,
+    /// Bytes of each (port, class) that are its own. 4 KiB in HPCC's simulator.
+    pub reserve_bytes: u32,
+    /// Bytes of headroom of each (port, class).
+    pub headroom_bytes: u32,
+    /// Power of 2 by which the free pool is divided to get the threshold. 3 in HPCC's simulator.
+    pub shift: u32,
+    /// Bytes below the threshold at which a pause ends. 3 KiB in HPCC's simulator.
+    pub resume_offset_bytes: u32,
+    /// A fixed threshold, in place of the dynamic one.
+    pub fixed_threshold: Option<u32>,
+    /// Time from the arrival of a pause to its effect, in picoseconds.
+    pub response_ps: u64,
+}
+
+impl Default for PfcSettings {
+    fn default() -> Self {
+        Self {
+            buffer_bytes: 12 << 20,
+            reserve_bytes: 4 << 10,
+            headroom_bytes: 24_780,
+            shift: 3,
+            resume_offset_bytes: 3 << 10,
+            fixed_threshold: None,
+            response_ps: 0,
+        }
+    }
+}
+
+/// The shared buffer of a switch.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct SharedPool {
+    /// Bytes set aside for reserves and headroom.
+    pub(super) set_aside: u64,
+    used: u64,
+}
+
+impl SharedPool {
+    /// Sets bytes aside for one more (port, class).
+    pub fn add_class(&mut self, settings: &PfcSettings) {
+        self.set_aside += u64::from(settings.reserve_bytes) + u64::from(settings.headroom_bytes);
+    }
+
+    /// Returns the bytes of the pool that one (port, class) may use now.
+    #[must_use]
+    pub fn threshold(&self, settings: &PfcSettings) -> u64 {
+        settings.fixed_threshold.map_or_else(
+            || {
+                settings
+                    .buffer_bytes
+                    .saturating_sub(self.set_aside + self.used)
+                    >> settings.shift
+            },
+            u64::from,
+        )
+    }
+}
+
+/// A change of the pause state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PauseChange {
+    /// The sender must stop: XOFF.
+    Pause,
+    /// The sender may go on: XON.
+    Resume,
+}
+
+/// The accounting of one (input port, class).
+#[derive(Clone, Copy, Default, Debug)]
+pub struct PfcIngress {
+    reserved: u32,
+    shared: u64,
+    headroom: u32,
+    is_paused: bool,
+}
+
+impl PfcIngress {
+    /// Takes bytes into the buffer; returns false if there is no room, which is an error of the
+    /// configuration.
+    pub fn admit(&mut self, settings: &PfcSettings, pool: &mut SharedPool, bytes: u32) -> bool {
+        let left = settings.reserve_bytes - self.reserved;
+        let beyond = bytes.saturating_sub(left);
+        if beyond > 0 && self.shared >= pool.threshold(settings) {
+            // Reserve is full or nearly so, and the pool is closed.
+            if self.headroom + bytes > settings.headroom_bytes {
+                return false;
+            }
+            self.headroom += bytes;
+            return true;
+        }
+        self.reserved += bytes - beyond;
+        self.shared += u64::from(beyond);
+        pool.used += u64::from(beyond);
+        true
+    }
+
+    /// Releases bytes: headroom first, then the pool, then the reserve.
+    pub fn release(&mut self, pool: &mut SharedPool, bytes: u32) {
+        let from_headroom = bytes.min(self.headroom);
+        self.headroom -= from_headroom;
+        let rest = u64::from(bytes - from_headroom);
+        let from_pool = rest.min(self.shared);
+        self.shared -= from_pool;
+        pool.used -= from_pool;
+        let from_reserve = u32::try_from(rest - from_pool).unwrap_or(u32::MAX);
+        self.reserved = self.reserved.saturating_sub(from_reserve);
+    }
+
+    /// Returns the pause or resume that has become due.
+    pub fn change(&mut self, settings: &PfcSettings, pool: &SharedPool) -> Option<PauseChange> {
+        let threshold = pool.threshold(settings);
+        if !self.is_paused {
+            let is_over = self.headroom > 0 || self.shared > 0 && self.shared >= threshold;
+            self.is_paused = is_over;
+            return is_over.then_some(PauseChange::Pause);
+        }
+        let resume_at = self.shared + u64::from(settings.resume_offset_bytes);
+        let is_low = self.headroom == 0 && (self.shared == 0 || resume_at <= threshold);
+        self.is_paused = !is_low;
+        is_low.then_some(PauseChange::Resume)
+    }
+}

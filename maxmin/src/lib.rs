@@ -158,6 +158,13 @@ impl Flow {
     }
 }
 
+/// Returns the lesser of two numbers that are not NaN, in one instruction.
+#[inline]
+#[must_use]
+pub fn least(a: f64, b: f64) -> f64 {
+    if b < a { b } else { a }
+}
+
 impl Solver {
     /// A solver for capacities with numbers below `capacities`.
     #[must_use]
@@ -488,7 +495,7 @@ impl Solver {
             Way::Plain => self.plain.next_s(),
             Way::Incremental => self.incremental.next_s(),
         };
-        coupled.min(self.lone.next_s())
+        least(coupled, self.lone.next_s())
     }
 
     /// Appends the flows that end up to `last`, after a solve; they have to leave then.

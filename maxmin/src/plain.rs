@@ -9,7 +9,7 @@ use super::reference::ReferenceSolver;
 use super::state::index;
 use super::uses::{Capacity, Use};
 use super::waves::WaveSolver;
-use super::{Flow, GONE};
+use super::{Flow, GONE, least};
 
 /// The solver with its buffers.
 #[derive(Debug)]
@@ -224,5 +224,5 @@ pub(super) fn duration(left: f64, rate: f64) -> f64 {
 /// The rate of a flow that shares with nobody.
 pub(super) fn rate_alone(flow: &Flow, capacities: &[Capacity]) -> f64 {
     let rate = |known: &Use| capacities[known.number as usize].value / known.coefficient;
-    flow.uses.iter().map(rate).fold(flow.bound, f64::min)
+    flow.uses.iter().map(rate).fold(flow.bound, least)
 }

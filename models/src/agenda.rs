@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use sim_core::Time;
 
 use maxmin::heap::{ABSENT, IndexedHeap};
+use maxmin::least;
 
 /// At most one date for each activity, which is known by its slot.
 #[derive(Default, Debug)]
@@ -29,14 +30,13 @@ struct Entry {
 }
 
 impl LatencyQueue {
-    /// Sets or moves the date of an activity.
+    /// Sets the date of an activity that has none.
     pub(crate) fn set(&mut self, slot: u32, date: Time) {
         let at = slot as usize;
         if self.positions.len() <= at {
             self.positions.resize(at + 1, ABSENT);
             self.turns.resize(at + 1, 0);
         }
-        self.remove(slot);
         let date = date.as_secs();
         if self.queue.back().is_none_or(|last| last.date <= date) {
             let turn = self.turns[at];
@@ -65,10 +65,11 @@ impl LatencyQueue {
     }
 
     /// The first date in seconds, infinite if there is none.
+    #[inline]
     pub(crate) fn first_s(&self) -> f64 {
         let queued = self.queue.front().map_or(f64::INFINITY, |first| first.date);
         let heaped = self.heap.first().map_or(f64::INFINITY, |(date, _)| date);
-        queued.min(heaped)
+        least(queued, heaped)
     }
 
     /// Returns the activity with a date up to `last`, if that is one alone and in the queue.
@@ -98,15 +99,22 @@ impl LatencyQueue {
         true
     }
 
+    /// Takes the first activity, which is in the queue.
+    #[inline]
+    pub(crate) fn pop_first(&mut self) {
+        if let Some(first) = self.queue.pop_front() {
+            self.turns[first.slot as usize] = first.turn.wrapping_add(1);
+            self.drop_stale();
+        }
+    }
+
     /// Takes the first activity if its date is at most `last`.
     pub(crate) fn pop_until(&mut self, last: Time) -> Option<u32> {
         let last = last.as_secs();
         if let Some(first) = self.queue.front().copied()
             && first.date <= last
         {
-            self.queue.pop_front();
-            self.turns[first.slot as usize] = first.turn.wrapping_add(1);
-            self.drop_stale();
+            self.pop_first();
             return Some(first.slot);
         }
         let (date, slot) = self.heap.first()?;
@@ -135,6 +143,7 @@ mod tests {
                     Some(date) => {
                         // Dates that mostly grow, as they do while time passes.
                         let date = step as f64 / 3.0 + f64::from(date);
+                        agenda.remove(slot);
                         agenda.set(slot, Time::from_secs(date));
                         model.insert(slot, date);
                     }

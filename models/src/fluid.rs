@@ -31,7 +31,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use maxmin::Solver;
+use maxmin::{Solver, least};
 use sim_core::{ActivityId, HostId, Span, StartError, Time, Work};
 
 mod activity;
@@ -413,12 +413,25 @@ impl FlowModel {
 
     /// The first date at which anything ends or has paid, in seconds.
     fn first_end_s(&self) -> f64 {
-        self.agenda.first_s().min(self.solver.next_s())
+        least(self.agenda.first_s(), self.solver.next_s())
     }
 }
 
 /// Refuses amounts that no activity can have.
+#[inline]
 fn check_amounts(work: &Work) -> Result<(), StartError> {
+    match *work {
+        Work::Transfer { bytes, rate, .. }
+            if (0.0..f64::INFINITY).contains(&bytes) && rate > 0.0 =>
+        {
+            Ok(())
+        }
+        _ => check_any_amounts(work),
+    }
+}
+
+#[inline(never)]
+fn check_any_amounts(work: &Work) -> Result<(), StartError> {
     let (amount, limits) = match *work {
         Work::Exec {
             flops,

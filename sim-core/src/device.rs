@@ -12,8 +12,8 @@ use std::rc::Rc;
 
 use crate::ExplorableDevice;
 use crate::code::Code;
-use crate::kernel::{IssueResult, Kernel, PendingState, SendCall, Stop};
-use crate::{ActorId, Blocked, End, HostId, Span, Time, Work};
+use crate::kernel::{Kernel, PendingState, SendCall, Slot, Stop};
+use crate::{ActorId, Blocked, End, HostId, Time, Work};
 
 /// What hears of the ends of the work that it started. All methods but [`Device::progress`] are
 /// called while the kernel moves; they must not poll anything and reach the kernel only through the
@@ -150,16 +150,19 @@ impl Kernel {
 }
 
 impl crate::kernel::ActorRecord {
+    #[inline]
     fn fire_device(&mut self) -> bool {
-        let extra = self
-            .extra
-            .iter_mut()
-            .flat_map(|extra| extra.slots.iter_mut());
-        let mut any = false;
-        for slot in std::iter::once(&mut self.first).chain(extra) {
-            if slot.state == PendingState::Waiting && slot.code == Code::DEVICE {
+        let fire = |slot: &mut Slot| {
+            let waits = slot.state == PendingState::Waiting && slot.code == Code::DEVICE;
+            if waits {
                 slot.state = PendingState::Fired;
-                any = true;
+            }
+            waits
+        };
+        let mut any = fire(&mut self.first);
+        if let Some(extra) = &mut self.extra {
+            for slot in &mut extra.slots {
+                any |= fire(slot);
             }
         }
         any
@@ -221,12 +224,7 @@ impl KernelHandle {
     /// Parks the actor that is being polled until the device wakes it. Dropping the token unparks.
     #[must_use]
     pub fn park(&self, location: &'static Location<'static>) -> Parked {
-        let mut kernel = self.kernel.borrow_mut();
-        let (actor, waker) = (kernel.current, kernel.waker);
-        let issued = kernel.issue(Code::DEVICE, Span::INFINITE, location, waker);
-        let IssueResult::Parked(ticket) = issued else {
-            unreachable!("a device wait is never enabled when it is issued")
-        };
+        let (actor, ticket) = self.kernel.borrow_mut().park_for_device(location);
         Parked { actor, ticket }
     }
 

@@ -320,6 +320,18 @@ impl Kernel {
         self.issue_now(actor, code, timeout, location, waker)
     }
 
+    /// Parks the actor that is being polled until the device wakes it; returns actor and ticket.
+    #[inline]
+    pub(crate) fn park_for_device(&mut self, location: &'static Location<'static>) -> (u32, u32) {
+        let actor = self.current;
+        assert!(
+            actor != NONE,
+            "a device was waited for outside of an actor, at {location}"
+        );
+        let ticket = self.park(actor, Code::DEVICE, Span::INFINITE, location, self.waker);
+        (actor, ticket)
+    }
+
     /// [`Kernel::issue`] for what may happen at once.
     #[inline(never)]
     fn issue_now(
@@ -407,7 +419,9 @@ impl Kernel {
         if !std::ptr::eq(waker, self.waker) {
             record.keep_waker(ticket, waker);
         }
-        if !fired {
+        if code == Code::DEVICE {
+            // The device wakes it.
+        } else if !fired {
             self.settle(actor, code, ticket);
         } else if !record.queued {
             record.queued = true;

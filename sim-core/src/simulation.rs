@@ -438,8 +438,8 @@ impl Simulation {
     /// Moves the clock to the next date, unless there is an outcome.
     #[inline]
     fn step(&self, kernel: &mut Kernel) -> Option<Outcome> {
-        if let Some(stop) = kernel.stop.take() {
-            return Some(outcome_of(stop));
+        if kernel.stop.is_some() {
+            return kernel.take_stop();
         }
         if kernel.live == 0 {
             return Some(Outcome::Finished);
@@ -458,8 +458,8 @@ impl Simulation {
             return Some(Outcome::Limit(Limit::Events(self.events_max)));
         }
         let next = kernel.next_date();
-        if let Some(stop) = kernel.stop.take() {
-            return Some(outcome_of(stop));
+        if kernel.stop.is_some() {
+            return kernel.take_stop();
         }
         let Some(date) = next.or_else(|| kernel.resource.overflow()) else {
             return Some(Outcome::Deadlock(kernel.wait_graph()));
@@ -612,7 +612,7 @@ impl Simulation {
                 if let Some(progress) = &self.progress {
                     progress.note(&kernel);
                 }
-                let stop = kernel.stop.take().map(outcome_of);
+                let stop = kernel.take_stop();
                 let interrupted = self
                     .interrupt
                     .as_ref()
@@ -765,6 +765,12 @@ impl Drop for Simulation {
 }
 
 impl Kernel {
+    /// Returns what has ended the run from within, if anything has.
+    #[cold]
+    fn take_stop(&mut self) -> Option<Outcome> {
+        self.stop.take().map(outcome_of)
+    }
+
     #[cold]
     fn foreign_future(&self, actor: u32) -> Outcome {
         let message = "awaited a future that is not part of the simulation".to_owned();

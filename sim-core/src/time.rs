@@ -7,6 +7,7 @@
 //! *Not modelled*: an integer clock. Adding a span of 1 ns to a moment beyond 2^23 s (about 97
 //! days) rounds; a user sees dates that are exact to 1 part in 2^53.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
@@ -14,12 +15,58 @@ use ordered_float::OrderedFloat;
 
 /// A moment of virtual time, in seconds since the start of the simulation; at least 0, possibly
 /// infinite.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Time(OrderedFloat<f64>);
 
 /// A duration of virtual time, in seconds; at least 0, possibly infinite.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Span(OrderedFloat<f64>);
+
+/// The order of seconds that are never NaN: one comparison, where [`OrderedFloat`] takes several.
+macro_rules! order_by_seconds {
+    ($type:ident) => {
+        impl PartialOrd for $type {
+            #[inline]
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+            #[inline]
+            fn lt(&self, other: &Self) -> bool {
+                self.as_secs() < other.as_secs()
+            }
+            #[inline]
+            fn le(&self, other: &Self) -> bool {
+                self.as_secs() <= other.as_secs()
+            }
+            #[inline]
+            fn gt(&self, other: &Self) -> bool {
+                self.as_secs() > other.as_secs()
+            }
+            #[inline]
+            fn ge(&self, other: &Self) -> bool {
+                self.as_secs() >= other.as_secs()
+            }
+        }
+
+        impl Ord for $type {
+            #[inline]
+            fn cmp(&self, other: &Self) -> Ordering {
+                self.0.cmp(&other.0)
+            }
+            #[inline]
+            fn max(self, other: Self) -> Self {
+                if self > other { self } else { other }
+            }
+            #[inline]
+            fn min(self, other: Self) -> Self {
+                if self < other { self } else { other }
+            }
+        }
+    };
+}
+
+order_by_seconds!(Time);
+order_by_seconds!(Span);
 
 impl Time {
     /// The start of the simulation.

@@ -161,6 +161,20 @@ impl TimerQueue {
         Some(first)
     }
 
+    /// Takes the earliest entry if its date is at most `date`, in bits.
+    #[inline]
+    pub(crate) fn pop_until(&mut self, date: u64, near: impl FnMut(&[Timer])) -> Option<Timer> {
+        let first = self.peek(near)?;
+        if first.date > date {
+            return None;
+        }
+        if self.few.pop().is_some() {
+            self.len -= 1;
+            return Some(first);
+        }
+        self.pop()
+    }
+
     /// Raises `floor` to the earliest date in the buckets; false if there is none.
     fn refill(&mut self, mut near: impl FnMut(&[Timer])) -> bool {
         self.taken = 0;

@@ -10,6 +10,7 @@ use sim_core::{
 
 use super::activity::{Phase, Place};
 use super::{FlowModel, control};
+use maxmin::least;
 use platform::profile;
 
 /// The same in units of the distance between representable dates, for large dates.
@@ -22,6 +23,10 @@ impl FlowModel {
     /// does that others can notice.
     #[inline]
     fn ends_latencies(&mut self, date: Time) -> bool {
+        if self.agenda.first_s() > date.as_secs() {
+            // Work ends there.
+            return false;
+        }
         let last = date + self.together(date);
         if self.solver.next_s() <= last.as_secs() || !self.is_steady() {
             return false;
@@ -29,7 +34,7 @@ impl FlowModel {
         if let Some(slot) = self.agenda.only_until(last) {
             let goes_on = self.activities.0[slot as usize].remaining > 0.0;
             if goes_on {
-                self.agenda.pop_until(last);
+                self.agenda.pop_first();
                 self.enter(slot, date);
             }
             return goes_on;
@@ -149,15 +154,17 @@ impl Resource for FlowModel {
 
     #[inline]
     fn next_date(&mut self, now: Time) -> Option<Time> {
-        self.decay(now);
-        self.update_task_weights(now);
-        self.solver.solve(now.as_secs());
+        if self.solver.is_changed() {
+            self.decay(now);
+            self.update_task_weights(now);
+            self.solver.solve(now.as_secs());
+        }
         if !self.dynamics.failed.is_empty() {
             return Some(now);
         }
         let end_s = self.first_end_s();
         let change = self.dynamics.timetable.next(end_s < f64::INFINITY);
-        let first_s = change.map_or(end_s, |change| end_s.min(change.as_secs()));
+        let first_s = change.map_or(end_s, |change| least(end_s, change.as_secs()));
         (first_s < HORIZON_S).then(|| Time::from_secs(first_s).max(now))
     }
 

@@ -75,8 +75,11 @@ impl WifiDecay {
     }
 
     /// Forgets a transfer.
+    #[inline]
     pub(super) fn end(&mut self, slot: u32) {
-        self.stations.remove(&slot);
+        if !self.stations.is_empty() {
+            self.stations.remove(&slot);
+        }
     }
 }
 
@@ -108,10 +111,11 @@ impl FlowModel {
         airs.any(|air| air.link.0 / 2 == link.0 / 2)
     }
 
-    /// Gives the air of each zone with decay the part that its stations leave, if shares are about
-    /// to change.
+    /// Gives the air of each zone with decay the part that its stations leave: shares are about to
+    /// change.
+    #[inline]
     pub(super) fn decay(&mut self, now: Time) {
-        if self.decaying.is_empty() || !self.solver.is_changed() {
+        if self.decaying.is_empty() {
             return;
         }
         for (link, known) in &mut self.decaying.parts {

@@ -74,25 +74,11 @@ impl Kernel {
         }
     }
 
-    /// The earliest timer. The actors whose timers come near are asked for from memory: first their
-    /// records, then, when those have arrived, their futures.
+    /// The earliest timer.
     #[inline]
     fn first_timer(&mut self) -> Option<Timer> {
-        if self.timers.len() == 0 {
-            return None;
-        }
         let actors = &self.actors;
-        self.timers.peek(|timers| {
-            let near = timers
-                .iter()
-                .filter_map(|timer| actors.get(usize::try_from(timer.target).ok()?));
-            if timers.len() > FUTURES_NEAR {
-                near.for_each(prefetch);
-            } else {
-                near.filter_map(|record| record.body.as_deref())
-                    .for_each(prefetch);
-            }
-        })
+        self.timers.peek(|timers| prefetch_near(actors, timers))
     }
 
     #[inline]
@@ -143,12 +129,9 @@ impl Kernel {
 
     #[inline]
     fn due(&mut self, date: Time) -> Option<Timer> {
-        let first = self.first_timer()?;
-        if first.date > date.to_bits() {
-            None
-        } else {
-            self.timers.pop()
-        }
+        let actors = &self.actors;
+        let near = |timers: &[Timer]| prefetch_near(actors, timers);
+        self.timers.pop_until(date.to_bits(), near)
     }
 
     /// Merges the timers and the ends of one date by their numbers.
@@ -220,6 +203,20 @@ impl super::ActorRecord {
         slot.set_timer(0);
         slot.state = PendingState::Fired;
         true
+    }
+}
+
+/// Asks for the actors whose timers come near from memory: first their records, then, when those
+/// have arrived, their futures.
+fn prefetch_near(actors: &[super::ActorRecord], timers: &[Timer]) {
+    let near = timers
+        .iter()
+        .filter_map(|timer| actors.get(usize::try_from(timer.target).ok()?));
+    if timers.len() > FUTURES_NEAR {
+        near.for_each(prefetch);
+    } else {
+        near.filter_map(|record| record.body.as_deref())
+            .for_each(prefetch);
     }
 }
 

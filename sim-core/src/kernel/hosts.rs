@@ -122,9 +122,17 @@ impl Kernel {
     }
 
     /// Ends and starts actors after hosts have changed their state.
+    #[inline]
     pub(crate) fn note_switched(&mut self) {
         let mut switched = Vec::new();
         self.resource.take_switched(&mut switched);
+        if !switched.is_empty() {
+            self.hosts_switched(switched);
+        }
+    }
+
+    #[cold]
+    fn hosts_switched(&mut self, switched: Vec<(HostId, bool)>) {
         for (host, on) in switched {
             self.host_switched(host, on);
         }

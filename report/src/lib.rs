@@ -1,8 +1,8 @@
 //! Pictures of platforms, of state machines, of explored runs and of measurements, for people.
 //!
 //! This crate draws and never simulates. Without the feature `pictures` it has only the contents of
-//! pictures, [`Figure`], and their form for Graphviz: a program hands them to the command `simrun`,
-//! which draws, so that it need not link what draws.
+//! pictures, [`Figure`]. A program does not link it: it hands a [`Timeline`] of the package
+//! `explore` to the command `simrun`, which draws.
 
 #[cfg(feature = "pictures")]
 mod canvas;
@@ -13,14 +13,15 @@ mod layout;
 #[cfg(feature = "pictures")]
 mod scatter;
 mod states;
+#[cfg(feature = "pictures")]
 mod timeline;
 #[cfg(feature = "pictures")]
 mod topology;
 
+use explore::Timeline;
 use serde::{Deserialize, Serialize};
 
 pub use states::StateGraph;
-pub use timeline::{Timeline, TimelineEnd, TimelineStep, dot_of_timeline};
 
 #[cfg(feature = "pictures")]
 pub use {
@@ -48,7 +49,7 @@ impl Figure {
     /// [`PlotError`] if the ending is unknown, or drawing or writing fails.
     pub fn plot(&self, path: &std::path::Path) -> Result<(), PlotError> {
         match self {
-            Self::Timeline(timeline) => timeline::picture::plot_timeline(timeline, path),
+            Self::Timeline(timeline) => timeline::plot_timeline(timeline, path),
             Self::States(graph) => states::picture::plot_states(graph, path),
         }
     }
@@ -59,7 +60,7 @@ impl Figure {
     /// [`PlotError`] if it cannot be drawn.
     pub fn svg(&self) -> Result<String, PlotError> {
         match self {
-            Self::Timeline(timeline) => timeline::picture::svg_of_timeline(timeline),
+            Self::Timeline(timeline) => timeline::svg_of_timeline(timeline),
             Self::States(graph) => states::picture::svg_of_states(graph),
         }
     }

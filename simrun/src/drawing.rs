@@ -8,7 +8,7 @@ use std::io::{BufWriter, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use report::Figure;
+use serde::Serialize;
 
 use crate::status;
 
@@ -17,9 +17,11 @@ pub const COMMAND: &str = "SIMRUN";
 
 /// Draws a figure into a file: `.svg` or `.png`, or `-` for SVG on standard output.
 ///
+/// `figure`: serializes as a `report::Figure`.
+///
 /// # Errors
 /// The status of bad input, after the problem has been printed.
-pub fn draw(figure: &Figure, out: &Path) -> Result<(), ExitCode> {
+pub fn draw(figure: &impl Serialize, out: &Path) -> Result<(), ExitCode> {
     let command = std::env::var_os(COMMAND).unwrap_or_else(|| OsString::from("simrun"));
     draw_by(Path::new(&command), figure, out)
 }
@@ -28,7 +30,7 @@ pub fn draw(figure: &Figure, out: &Path) -> Result<(), ExitCode> {
 ///
 /// # Errors
 /// The status of bad input, after the problem has been printed.
-pub fn draw_by(command: &Path, figure: &Figure, out: &Path) -> Result<(), ExitCode> {
+pub fn draw_by(command: &Path, figure: &impl Serialize, out: &Path) -> Result<(), ExitCode> {
     let name = command.display();
     let refuse = |problem: String| status::refuse(format_args!("{}: {problem}", out.display()));
     let mut child = Command::new(command)

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use explore::{Critical, FindingStep};
-use report::{Figure, Timeline, TimelineEnd, TimelineStep};
+use explore::{Critical, FindingStep, Timeline, TimelineEnd, TimelineStep};
 use sim_core::{ActorId, WaitGraph};
 
 use super::words;
@@ -13,14 +12,16 @@ use crate::{drawing, status};
 /// Writes the diagram into a file: `.svg`, `.png`, `.dot` or `.json`.
 pub(super) fn write(path: &Path, timeline: Timeline) -> Result<(), ExitCode> {
     let text = match path.extension().and_then(|ending| ending.to_str()) {
-        Some("dot") => report::dot_of_timeline(&timeline),
-        Some("json") => {
-            let text = serde_json::to_string(&Figure::Timeline(timeline));
-            text.expect("strings and numbers are JSON") + "\n"
-        }
-        _ => return drawing::draw(&Figure::Timeline(timeline), path),
+        Some("dot") => explore::dot_of_timeline(&timeline),
+        Some("json") => format!("{}\n", figure(&timeline)),
+        _ => return drawing::draw(&figure(&timeline), path),
     };
     files::write(path, text).map_err(status::refuse)
+}
+
+/// Returns the diagram as a figure that `simrun draw` reads.
+fn figure(timeline: &Timeline) -> serde_json::Value {
+    serde_json::json!({ "timeline": timeline })
 }
 
 /// The diagram of steps, and of those who have not ended.

@@ -1,0 +1,161 @@
+//! Happened-before diagrams of executions as data, and in the language of Graphviz.
+//!
+//! *Not decided here*: positions and colours of the picture; the package `report` draws it.
+
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+
+/// The happened-before diagram of an execution.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Timeline {
+    /// Title above it.
+    pub title: String,
+    /// The actors, each with a lane.
+    pub lanes: Vec<String>,
+    /// The steps in the order in which they happened.
+    pub steps: Vec<TimelineStep>,
+    /// The actors that have not ended.
+    pub ends: Vec<TimelineEnd>,
+}
+
+/// A step of an execution.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TimelineStep {
+    /// Position of the lane of its actor.
+    pub lane: usize,
+    /// The operation, its object and its result.
+    pub text: String,
+    /// The source line.
+    pub place: String,
+    /// The positions of the earlier steps that it directly depends on.
+    pub after: Vec<usize>,
+    /// True if it is the critical one.
+    pub is_critical: bool,
+    /// True if no step of another actor comes before or after it necessarily.
+    pub is_concurrent: bool,
+}
+
+/// An actor that has not ended.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TimelineEnd {
+    /// Position of the lane.
+    pub lane: usize,
+    /// The operation or object that it waits for.
+    pub text: String,
+    /// The source line.
+    pub place: String,
+    /// The lanes of those who could end its wait.
+    pub waits_for: Vec<usize>,
+}
+
+/// Returns the diagram in the language of Graphviz.
+#[must_use]
+pub fn dot_of_timeline(timeline: &Timeline) -> String {
+    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
+    let mut dot = format!(
+        "digraph run {{\n  label=\"{}\";\n  node [shape=box, fontname=sans];\n",
+        quoted(&timeline.title)
+    );
+    for (lane, name) in timeline.lanes.iter().enumerate() {
+        let _ = writeln!(
+            dot,
+            "  subgraph cluster_{lane} {{\n    label=\"{}\";",
+            quoted(name)
+        );
+        let own = |step: &&(usize, &TimelineStep)| step.1.lane == lane;
+        let steps: Vec<_> = timeline.steps.iter().enumerate().collect();
+        let mut before: Option<usize> = None;
+        for (position, step) in steps.iter().filter(own) {
+            let colour = match (step.is_critical, step.is_concurrent) {
+                (true, _) => ", color=red, fontcolor=red",
+                (_, true) => ", color=gray, fontcolor=gray",
+                _ => "",
+            };
+            let _ = writeln!(
+                dot,
+                "    s{position} [label=\"{} {}\\n{}\"{colour}];",
+                position + 1,
+                quoted(&step.text),
+                quoted(&step.place)
+            );
+            if let Some(before) = before {
+                let _ = writeln!(dot, "    s{before} -> s{position} [style=bold];");
+            }
+            before = Some(*position);
+        }
+        for end in timeline.ends.iter().filter(|end| end.lane == lane) {
+            let _ = writeln!(
+                dot,
+                "    e{lane} [label=\"{}\\n{}\", color=red, style=dashed];",
+                quoted(&end.text),
+                quoted(&end.place)
+            );
+            if let Some(before) = before {
+                let _ = writeln!(dot, "    s{before} -> e{lane} [style=bold];");
+            }
+        }
+        dot.push_str("  }\n");
+    }
+    for (position, step) in timeline.steps.iter().enumerate() {
+        for before in &step.after {
+            let colour = if step.is_critical { " [color=red]" } else { "" };
+            let _ = writeln!(dot, "  s{before} -> s{position}{colour};");
+        }
+    }
+    for end in &timeline.ends {
+        let blocked = |lane: &&usize| timeline.ends.iter().any(|other| other.lane == **lane);
+        for other in end.waits_for.iter().filter(blocked) {
+            let _ = writeln!(
+                dot,
+                "  e{} -> e{other} [color=red, style=dashed, constraint=false];",
+                end.lane
+            );
+        }
+    }
+    dot.push_str("}\n");
+    dot
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Timeline {
+        let step = |lane: usize, text: &str, after: &[usize]| TimelineStep {
+            lane,
+            text: text.to_owned(),
+            place: "main.rs:7".to_owned(),
+            after: after.to_vec(),
+            is_critical: text == "lock",
+            is_concurrent: text == "sleep",
+        };
+        Timeline {
+            title: "An example".to_owned(),
+            lanes: vec!["alice".to_owned(), "bob".to_owned()],
+            steps: vec![
+                step(0, "send", &[]),
+                step(1, "receive", &[0]),
+                step(1, "sleep", &[]),
+                step(0, "lock", &[1]),
+            ],
+            ends: vec![TimelineEnd {
+                lane: 1,
+                text: "waits".to_owned(),
+                place: "main.rs:9".to_owned(),
+                waits_for: vec![0],
+            }],
+        }
+    }
+
+    #[test]
+    fn graphs_have_the_same_arrows() {
+        let dot = dot_of_timeline(&example());
+        assert!(
+            dot.contains("s0 -> s1;") && dot.contains("s1 -> s3 [color=red];"),
+            "{dot}"
+        );
+        assert!(dot.contains("s0 -> s3 [style=bold];"), "{dot}");
+        assert_eq!(dot.matches("label=").count(), 1 + 2 + 4 + 1, "{dot}");
+    }
+}

@@ -41,7 +41,9 @@
 //! # Ok::<(), models::packet::PacketSendError>(())
 //! ```
 
+mod adaptive;
 mod arena;
+mod congestion;
 mod credit_loop;
 mod dcqcn;
 mod dcqcn_fluid;
@@ -49,21 +51,26 @@ mod ecmp;
 mod ecn;
 mod event_queue;
 mod faults;
+mod graph;
 mod lane_choice;
 mod listed;
+mod marking;
 mod network;
 mod of_platform;
 mod overhead;
 mod pfc;
+mod pfc_network;
 mod port;
 mod rate;
 mod routes;
 mod settings;
 mod stall;
+mod static_rate;
 mod statistics;
 mod topology;
 mod vl_arbiter;
 
+pub use congestion::{CCTI_TIMER_UNIT_PS, CongestionParameters, CongestionSource, FecnSettings};
 pub use credit_loop::{
     CreditDependencies, CreditLoopMember, LaneOfLink, PossibleCreditLoop, TooFewLayers,
     assign_layers,
@@ -73,6 +80,7 @@ pub use dcqcn_fluid::{DcqcnFixedPoint, DcqcnFluid};
 pub use ecmp::{ecmp_choice, flow_hash, murmur3_32};
 pub use ecn::EcnThresholds;
 pub use faults::{InvalidFaults, LinkFaults};
+pub use graph::{GraphNode, GraphTopology};
 pub use lane_choice::{route_lanes, torus_service_level, torus_sl_to_vl};
 pub use listed::ListedTopology;
 pub use network::{
@@ -87,8 +95,9 @@ pub use pfc::{
     SharedPool, pause_duration,
 };
 pub use rate::{InfinibandSpeed, WireRate};
-pub use settings::{CREDITS_MAX, Forwarding, NO_VL, OPENSM_SL_TO_VL, PacketSettings};
+pub use settings::{CREDITS_MAX, FlowControl, Forwarding, NO_VL, OPENSM_SL_TO_VL, PacketSettings};
 pub use stall::{PacketStall, StalledBuffer};
+pub use static_rate::{STATIC_RATES_GBPS, static_rate_gap};
 pub use statistics::PacketStatistics;
 pub use topology::{NoPacketRoute, PACKET_LINKS_MAX, PacketLinkId, PacketLinkSpec, PacketTopology};
 pub use vl_arbiter::{VlArbitrationEntry, VlArbitrationTables};

@@ -9,6 +9,10 @@
 mod case;
 #[path = "packet/closed_forms.rs"]
 mod closed_forms;
+#[path = "packet/congestion.rs"]
+mod congestion;
+#[path = "packet/ethernet.rs"]
+mod ethernet;
 #[path = "packet/fat_tree.rs"]
 mod fat_tree;
 #[path = "packet/faults.rs"]

@@ -1,6 +1,6 @@
 //! Traffic patterns: which host sends to which, and the settings of the network.
 
-use models::packet::PacketSettings;
+use models::packet::{FlowControl, Forwarding, PacketSettings, PfcSettings};
 use sim_core::Stream;
 
 /// Hosts of the tree.
@@ -56,7 +56,31 @@ pub(crate) const PATTERNS: &[Pattern] = &[
             ..PacketSettings::default()
         },
     },
+    Pattern {
+        name: "permutation, PFC",
+        flows: permutation,
+        settings: pfc,
+    },
+    Pattern {
+        name: "incast, PFC",
+        flows: incast,
+        settings: pfc,
+    },
 ];
+
+/// Returns the settings of RoCE switches with pauses at 64 KiB per port.
+fn pfc() -> PacketSettings {
+    let pfc = PfcSettings {
+        fixed_threshold: Some(64 << 10),
+        ..PfcSettings::default()
+    };
+    PacketSettings {
+        flow_control: FlowControl::Pfc(pfc),
+        forwarding: Forwarding::StoreAndForward,
+        delimiter_bytes: 0,
+        ..PacketSettings::default()
+    }
+}
 
 fn shift() -> Vec<(u32, u32)> {
     (0..FLOWS)

@@ -34,6 +34,9 @@ impl Packet {
     /// The packet takes no credits of its buffer: a copy made by a faulty link.
     pub(super) const UNCREDITED: u8 = 0x40;
 
+    /// Switches choose the outputs: `route` is the flow hash.
+    pub(super) const ADAPTIVE: u8 = 0x80;
+
     /// Returns the number of datelines crossed.
     pub(super) const fn escalations(&self) -> u8 {
         self.flags & 0xf

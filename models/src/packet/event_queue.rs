@@ -2,6 +2,8 @@
 //!
 //! A 4-ary heap: half as deep as a binary one, and the children of an entry share a cache line.
 
+use super::topology::PacketLinkId;
+
 /// The kind of an event; equal-time events of one link happen in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum EventKind {
@@ -9,10 +11,16 @@ pub(super) enum EventKind {
     Eligible = 0,
     /// The last bit of the packet has reached the host at the end of the link.
     Delivered = 1,
+    /// The last bit has reached the switch at the end of the link (PFC).
+    Stored = 2,
+    /// The last bit has left the buffer at the end of the link (PFC).
+    Released = 3,
+    /// A pause frame for the sender of the link takes effect (PFC).
+    Pause = 4,
     /// The port at the beginning of the link looks for a packet to send.
-    Wake = 2,
+    Wake = 5,
     /// The periodic look for deadlocks.
-    Check = 3,
+    Check = 6,
 }
 
 /// An event, packed so that one comparison orders it: 64 bits time, 28 link, 4 kind, 32 subject.
@@ -34,9 +42,16 @@ impl Event {
         match (self.0 >> 32) as u8 & 0xf {
             0 => EventKind::Eligible,
             1 => EventKind::Delivered,
-            2 => EventKind::Wake,
+            2 => EventKind::Stored,
+            3 => EventKind::Released,
+            4 => EventKind::Pause,
+            5 => EventKind::Wake,
             _ => EventKind::Check,
         }
+    }
+
+    pub(super) const fn link(self) -> PacketLinkId {
+        PacketLinkId((self.0 >> 36) as u32 & 0xfff_ffff)
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the lowest 32 bits")]
@@ -131,8 +146,12 @@ mod tests {
         expected.sort_unstable();
         let mut found = Vec::new();
         while let Some(event) = queue.pop() {
-            let link = u32::try_from(event.0 >> 36 & 0xfff_ffff).unwrap();
-            found.push((event.time(), link, event.kind() as u8, event.subject()));
+            found.push((
+                event.time(),
+                event.link().0,
+                event.kind() as u8,
+                event.subject(),
+            ));
         }
         assert_eq!(found, expected);
     }

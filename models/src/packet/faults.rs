@@ -139,7 +139,7 @@ impl PacketNetwork {
         let fate = faults.draw((now, last_bit), u32::from(self.packets[at].wire_bytes));
         if fate.is_lost {
             let packet = self.packets[at];
-            self.free_buffer(&packet, last_bit);
+            self.return_credits(&packet, last_bit);
             self.packets.remove(at);
             self.statistics.lost += 1;
             return;

@@ -13,9 +13,10 @@ use super::arena::{NONE, Packet, PacketArena};
 use super::event_queue::{Event, EventKind, EventQueue};
 use super::lane_choice::lane;
 use super::overhead::credit_blocks;
+use super::pfc_network::PfcState;
 use super::port::{NEVER, Port, SOURCE_INPUT, input_of};
 use super::routes::PathTable;
-use super::settings::{Forwarding, PacketSettings};
+use super::settings::{FlowControl, Forwarding, PacketSettings};
 use super::stall::PacketStall;
 use super::statistics::PacketStatistics;
 use super::topology::{NoPacketRoute, PACKET_LINKS_MAX, PacketLinkId, PacketTopology};
@@ -107,7 +108,7 @@ impl std::error::Error for PacketSendError {}
 /// A network of directed links, switches and hosts that carries packets.
 #[derive(Debug)]
 pub struct PacketNetwork {
-    topology: Arc<dyn PacketTopology>,
+    pub(super) topology: Arc<dyn PacketTopology>,
     pub(super) settings: PacketSettings,
     pub(super) ports: Vec<Port>,
     /// The port of each link, `NONE` until it is used.
@@ -123,6 +124,9 @@ pub struct PacketNetwork {
     pub(super) is_check_planned: bool,
     /// Packets that hosts keep in their buffers, by host.
     pub(super) held_sinks: BTreeMap<HostId, Vec<u32>>,
+    pub(super) pfc: PfcState,
+    /// Outputs among which adaptive routing chooses, by input and destination.
+    pub(super) minimal_outputs: BTreeMap<(u32, u32), Box<[u32]>>,
     deliveries: VecDeque<PacketDelivery>,
     departures: VecDeque<PacketDeparture>,
     pub(super) statistics: PacketStatistics,
@@ -132,7 +136,9 @@ impl PacketNetwork {
     /// Returns an idle network.
     ///
     /// # Panics
-    /// If `settings.data_vls` is not within 1 to 15, or the topology has 2^28 links.
+    /// If `settings.data_vls` is not within 1 to 15, the topology has 2^28 links, priority flow
+    /// control is combined with cut-through, or adaptive routing with a topology that has no
+    /// alternatives.
     #[must_use]
     pub fn new(topology: Arc<dyn PacketTopology>, settings: PacketSettings) -> Self {
         let links = topology.link_id_end();
@@ -144,6 +150,15 @@ impl PacketNetwork {
         assert!(
             links <= PACKET_LINKS_MAX,
             "{links} directed links: expected at most {PACKET_LINKS_MAX}"
+        );
+        let needs_storing = matches!(settings.flow_control, FlowControl::Pfc(_));
+        assert!(
+            !needs_storing || settings.forwarding == Forwarding::StoreAndForward,
+            "priority flow control with cut-through: expected store-and-forward"
+        );
+        assert!(
+            !settings.adaptive_routing || topology.has_minimal_outputs(),
+            "adaptive routing with one route for each pair of hosts: expected a graph"
         );
         Self {
             is_multipath: topology.is_multipath(),
@@ -159,6 +174,8 @@ impl PacketNetwork {
             stall: None,
             is_check_planned: false,
             held_sinks: BTreeMap::new(),
+            pfc: PfcState::default(),
+            minimal_outputs: BTreeMap::new(),
             deliveries: VecDeque::new(),
             departures: VecDeque::new(),
             statistics: PacketStatistics::default(),
@@ -194,9 +211,10 @@ impl PacketNetwork {
         let blocks = credit_blocks(wire_bytes, self.settings.delimiter_bytes);
         let route = self.route(source, destination, flow_hash)?;
         let first = self.paths.port(route);
+        let is_adaptive = self.settings.adaptive_routing;
         let mut record = Packet {
             tag,
-            route,
+            route: if is_adaptive { flow_hash } else { route },
             stored_at: NONE,
             next: NONE,
             destination: destination.0,
@@ -205,7 +223,7 @@ impl PacketNetwork {
             vl: 0,
             next_vl: 0,
             service_level: service_level & 15,
-            flags: 0,
+            flags: if is_adaptive { Packet::ADAPTIVE } else { 0 },
         };
         let vl = self.virtual_lane(&record, first);
         if vl >= self.settings.data_vls {
@@ -279,6 +297,9 @@ impl PacketNetwork {
         match event.kind() {
             EventKind::Eligible => self.forward(subject, time),
             EventKind::Delivered => self.deliver(subject, time),
+            EventKind::Stored => self.store(subject, time),
+            EventKind::Released => self.release(event.link(), subject, time),
+            EventKind::Pause => self.apply_pause(event.link(), subject, time),
             EventKind::Check => self.check_periodically(time),
             EventKind::Wake => {
                 let port = &mut self.ports[subject as usize];
@@ -299,13 +320,21 @@ impl PacketNetwork {
             self.drop_packet(at, now);
             return;
         }
-        let (stored_at, out) = (packet.stored_at, self.paths.port(packet.route));
+        let stored_at = packet.stored_at;
+        let out = if packet.has(Packet::ADAPTIVE) {
+            self.shortest_queue(&packet, now)
+        } else {
+            self.paths.port(packet.route)
+        };
         let vl = self.virtual_lane(&packet, out);
         if vl >= self.settings.data_vls {
             self.drop_packet(at, now);
             return;
         }
         self.packets[at].next_vl = vl;
+        if self.settings.ecn.is_some() {
+            self.mark_at_enqueue(out, at);
+        }
         let input = input_of(self.ports[stored_at as usize].link);
         self.offer(out, input, at, now);
     }
@@ -319,7 +348,7 @@ impl PacketNetwork {
             held.push(at);
             return;
         }
-        self.free_buffer(&packet, now);
+        self.return_credits(&packet, now);
         self.packets.remove(at);
         self.statistics.delivered += 1;
         self.deliveries.push_back(PacketDelivery {
@@ -384,7 +413,7 @@ impl PacketNetwork {
     }
 
     /// Starts the next packet of a port, or plans the next look.
-    fn serve(&mut self, out: u32, now: u64) {
+    pub(super) fn serve(&mut self, out: u32, now: u64) {
         let port = &mut self.ports[out as usize];
         if port.waiting.is_empty() {
             return;
@@ -412,6 +441,10 @@ impl PacketNetwork {
         };
         let (vl, input) = (port.waiting[queue].vl(), port.waiting[queue].input());
         port.note_winner(vl, input);
+        if self.settings.fecn.is_some() {
+            self.mark_at_dequeue(out, queue);
+        }
+        let port = &mut self.ports[out as usize];
         let packet = port.dequeue(queue, &self.packets);
         port.credit_blocked = false;
         let is_empty = port.waiting.is_empty();
@@ -431,6 +464,8 @@ impl PacketNetwork {
         let wire_time = port.rate.wire_time(bytes);
         if !port.contention_free {
             port.busy_until = now + wire_time;
+        }
+        if port.has_credits {
             port.lanes[usize::from(packet.next_vl)].credits -= u32::from(packet.blocks);
         }
         port.last_start = now;
@@ -438,21 +473,22 @@ impl PacketNetwork {
         packet.flags &= !Packet::UNCREDITED;
         packet.stored_at = out;
         packet.vl = packet.next_vl;
-        packet.route += 1;
         packet.flags += u8::from(port.dateline);
         let (link, propagation, delay) = (port.link.0, port.propagation, port.forward_delay);
-        let next = self.paths.port(packet.route);
-        let (mut time, kind) = if next == NONE {
-            (now + wire_time + propagation, EventKind::Delivered)
-        } else {
-            let rest = match self.settings.forwarding {
-                Forwarding::StoreAndForward => wire_time,
-                // A faster output waits, so that it never runs out of bytes within a packet.
-                Forwarding::CutThrough => {
-                    wire_time.saturating_sub(self.ports[next as usize].rate.wire_time(bytes))
-                }
-            };
-            (now + delay + rest, EventKind::Eligible)
+        let stored = now + wire_time + propagation;
+        let (mut time, kind) = match self.next_wire_time(out, at, bytes) {
+            None => (stored, EventKind::Delivered),
+            Some(_) if matches!(self.settings.flow_control, FlowControl::Pfc(_)) => {
+                (stored, EventKind::Stored)
+            }
+            Some(next) => {
+                let rest = match self.settings.forwarding {
+                    Forwarding::StoreAndForward => wire_time,
+                    // A faster output waits, so that it never runs out of bytes within a packet.
+                    Forwarding::CutThrough => wire_time.saturating_sub(next),
+                };
+                (now + delay + rest, EventKind::Eligible)
+            }
         };
         let port = &mut self.ports[out as usize];
         if port.contention_free {
@@ -476,10 +512,35 @@ impl PacketNetwork {
         }
     }
 
-    /// Frees the buffer that a packet occupies, from `freed` on: the sender of the link learns it.
-    pub(super) fn free_buffer(&mut self, packet: &Packet, freed: u64) {
+    /// Moves a packet on in its route, and returns its wire time on the next link; none if its host
+    /// is next.
+    fn next_wire_time(&mut self, out: u32, at: u32, bytes: u32) -> Option<u64> {
+        let packet = &mut self.packets[at];
+        if packet.has(Packet::ADAPTIVE) {
+            let packet = *packet;
+            return self.adaptive_wire_time(out, &packet);
+        }
+        packet.route += 1;
+        let next = self.paths.port(packet.route);
+        (next != NONE).then(|| self.ports[next as usize].rate.wire_time(bytes))
+    }
+
+    /// Frees the buffer in which a packet is stored, from `freed` on.
+    fn free_buffer(&mut self, packet: &Packet, freed: u64) {
+        if packet.stored_at == NONE {
+            return;
+        }
+        if matches!(self.settings.flow_control, FlowControl::Pfc(_)) {
+            self.plan_release(packet, freed);
+        } else {
+            self.return_credits(packet, freed);
+        }
+    }
+
+    /// Tells the sender of a link that the credits of a packet are free again from `freed` on.
+    pub(super) fn return_credits(&mut self, packet: &Packet, freed: u64) {
         let of = packet.stored_at;
-        if of == NONE || packet.has(Packet::UNCREDITED) {
+        if packet.has(Packet::UNCREDITED) {
             return;
         }
         let port = &mut self.ports[of as usize];
@@ -534,7 +595,13 @@ impl PacketNetwork {
         }
         let spec = self.topology.link(link);
         let at = u32::try_from(self.ports.len()).expect("fewer ports than links");
-        self.ports.push(Port::new(link, &spec, &self.settings));
+        let mut port = Port::new(link, &spec, &self.settings);
+        port.end_host = self.topology.host_at_end(link).map_or(NONE, |host| host.0);
+        if self.ports.len() == self.ports.capacity() {
+            // By an eighth: there are many ports, and they are made once.
+            self.ports.reserve_exact(16 + self.ports.len() / 8);
+        }
+        self.ports.push(port);
         self.port_of_link[link.0 as usize] = at;
         at
     }

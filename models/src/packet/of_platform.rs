@@ -86,6 +86,10 @@ impl PacketTopology for PlatformTopology {
         self.platform.host_name(host).into_owned()
     }
 
+    fn reverse(&self, link: PacketLinkId) -> Option<PacketLinkId> {
+        (link.0 < self.loopbacks()).then_some(PacketLinkId(link.0 ^ 1))
+    }
+
     fn route_into(
         &self,
         from: HostId,

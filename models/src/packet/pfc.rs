@@ -66,6 +66,8 @@ pub struct PfcSettings {
     pub fixed_threshold: Option<u32>,
     /// Time from the arrival of a pause to its effect, in picoseconds.
     pub response_ps: u64,
+    /// False if no pauses are sent: packets without room are dropped (lossy Ethernet).
+    pub sends_pauses: bool,
 }
 
 impl Default for PfcSettings {
@@ -78,6 +80,7 @@ impl Default for PfcSettings {
             resume_offset_bytes: 3 << 10,
             fixed_threshold: None,
             response_ps: 0,
+            sends_pauses: true,
         }
     }
 }

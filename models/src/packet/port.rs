@@ -6,15 +6,20 @@
 
 use std::collections::VecDeque;
 
+use sim_core::Stream;
+
 use super::arena::{NONE, PacketArena};
 use super::faults::FaultState;
 use super::rate::WireRate;
-use super::settings::{CREDITS_MAX, PacketSettings};
+use super::settings::{CREDITS_MAX, FlowControl, PacketSettings};
 use super::topology::{PacketLinkId, PacketLinkSpec};
 use super::vl_arbiter::{VlArbiter, VlArbitrationTables};
 
 /// A wake-up that is not planned.
 pub(super) const NEVER: u64 = u64::MAX;
+
+/// Credits of a lane that needs none; 0 while it is paused.
+pub(super) const UNLIMITED: u32 = u32::MAX;
 
 /// The input of a virtual output queue that holds packets of the host itself.
 pub(super) const SOURCE_INPUT: u32 = 0;
@@ -57,8 +62,10 @@ pub(super) struct Lane {
     pub(super) credits: u32,
     /// The input that sent last.
     last_input: u32,
-    /// Blocks that wait in the queues of this lane.
-    pub(super) queued_blocks: u32,
+    /// Bytes that wait in the queues of this lane.
+    pub(super) queued_bytes: u64,
+    /// Packets sent since the last one that was marked.
+    pub(super) unmarked: u32,
 }
 
 /// Buffer space that becomes known to the sender.
@@ -86,6 +93,8 @@ pub(super) struct Port {
     pub(super) last_arrival: u64,
     pub(super) contention_free: bool,
     pub(super) dateline: bool,
+    /// True if senders know free buffer space by credits.
+    pub(super) has_credits: bool,
     /// True if packets wait and none has credits.
     pub(super) credit_blocked: bool,
     /// The time since which no waiting packet has credits.
@@ -98,6 +107,10 @@ pub(super) struct Port {
     pub(super) lanes: Box<[Lane]>,
     arbiter: Option<Box<VlArbiter>>,
     pub(super) faults: Option<Box<FaultState>>,
+    /// Random stream of marks.
+    pub(super) marks: Option<Box<Stream>>,
+    /// The host at the end, `NONE` for a switch or if it is unknown.
+    pub(super) end_host: u32,
 }
 
 impl Port {
@@ -107,16 +120,19 @@ impl Port {
         settings: &PacketSettings,
     ) -> Self {
         let buffer = spec.buffer_blocks.unwrap_or(settings.buffer_blocks);
-        let credits = if spec.contention_free {
-            u32::MAX
-        } else {
+        let has_credits =
+            !spec.contention_free && settings.flow_control == FlowControl::IdealCredits;
+        let credits = if has_credits {
             buffer.min(CREDITS_MAX)
+        } else {
+            UNLIMITED
         };
         let latency = spec.switch_latency_ps.unwrap_or(settings.switch_latency_ps);
         let lane = Lane {
             credits,
             last_input: NONE,
-            queued_blocks: 0,
+            queued_bytes: 0,
+            unmarked: 0,
         };
         Self {
             link,
@@ -129,9 +145,10 @@ impl Port {
             last_arrival: 0,
             contention_free: spec.contention_free,
             dateline: spec.dateline,
+            has_credits,
             credit_blocked: false,
             blocked_since: 0,
-            capacity: credits,
+            capacity: if has_credits { credits } else { 0 },
             last_vl: settings.data_vls - 1,
             waiting: Vec::new(),
             returns: VecDeque::new(),
@@ -141,12 +158,14 @@ impl Port {
                 .as_ref()
                 .map(|tables| Box::new(VlArbiter::new(tables))),
             faults: None,
+            marks: None,
+            end_host: NONE,
         }
     }
 
     /// Adds a packet to the queue of its lane and input.
     pub(super) fn enqueue(&mut self, vl: u8, input: u32, packet: u32, packets: &mut PacketArena) {
-        self.lanes[usize::from(vl)].queued_blocks += u32::from(packets[packet].blocks);
+        self.lanes[usize::from(vl)].queued_bytes += u64::from(packets[packet].wire_bytes);
         packets[packet].next = NONE;
         let key = queue_key(vl, input);
         match self.waiting.binary_search_by_key(&key, |queue| queue.key) {
@@ -170,7 +189,7 @@ impl Port {
     pub(super) fn dequeue(&mut self, at: usize, packets: &PacketArena) -> u32 {
         let queue = &mut self.waiting[at];
         let (packet, vl) = (queue.head, queue.vl());
-        self.lanes[usize::from(vl)].queued_blocks -= u32::from(packets[packet].blocks);
+        self.lanes[usize::from(vl)].queued_bytes -= u64::from(packets[packet].wire_bytes);
         if queue.head == queue.tail {
             self.waiting.remove(at);
         } else {
@@ -207,7 +226,7 @@ impl Port {
 
     /// Notes that blocks become known to the sender at `due`.
     pub(super) fn return_credits(&mut self, due: u64, blocks: u16, vl: u8) {
-        if self.contention_free {
+        if !self.has_credits {
             return;
         }
         let entry = CreditReturn { due, blocks, vl };
@@ -248,7 +267,7 @@ impl Port {
     /// Returns the position of the next queue of a lane whose head has credits.
     fn choose_input(&self, vl: u8, packets: &PacketArena) -> Option<usize> {
         let lane = self.lanes.get(usize::from(vl))?;
-        if lane.queued_blocks == 0 {
+        if lane.queued_bytes == 0 {
             return None;
         }
         let position = |key| self.waiting.partition_point(|queue| queue.key < key);

@@ -1,5 +1,8 @@
 //! Settings of a packet network that hold for all of its links.
 
+use super::congestion::FecnSettings;
+use super::ecn::EcnThresholds;
+use super::pfc::PfcSettings;
 use super::vl_arbiter::VlArbitrationTables;
 
 /// The entry of a table of service levels that drops a packet.
@@ -13,6 +16,17 @@ pub enum Forwarding {
     CutThrough,
     /// A switch latency after the last bit.
     StoreAndForward,
+}
+
+/// The means by which a buffer does not overflow.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum FlowControl {
+    /// InfiniBand: credits per virtual lane; freed space is known at the sender one propagation
+    /// later and takes no bandwidth.
+    #[default]
+    IdealCredits,
+    /// RoCE: priority flow control with pause frames; needs store-and-forward.
+    Pfc(PfcSettings),
 }
 
 /// Settings of a packet network.
@@ -35,6 +49,15 @@ pub struct PacketSettings {
     pub vl_arbitration: Option<VlArbitrationTables>,
     /// The moment at which a switch may forward a packet.
     pub forwarding: Forwarding,
+    /// The means by which buffers do not overflow.
+    pub flow_control: FlowControl,
+    /// Marks at the queue of an output when a packet comes to it (RoCE).
+    pub ecn: Option<EcnThresholds>,
+    /// Marks of congested outputs when a packet leaves (InfiniBand).
+    pub fecn: Option<FecnSettings>,
+    /// True if switches choose the shortest queue among the outputs on shortest routes, instead of
+    /// the flow hash. Packets of a flow may overtake each other.
+    pub adaptive_routing: bool,
     /// Bytes of each packet that take wire time but no credits.
     pub delimiter_bytes: u32,
     /// Period of the look for deadlocks, in picoseconds. 100 µs [choice]
@@ -57,6 +80,10 @@ impl Default for PacketSettings {
             sl_to_vl: OPENSM_SL_TO_VL,
             vl_arbitration: None,
             forwarding: Forwarding::CutThrough,
+            flow_control: FlowControl::IdealCredits,
+            ecn: None,
+            fecn: None,
+            adaptive_routing: false,
             delimiter_bytes: super::overhead::DELIMITER_BYTES,
             deadlock_check_ps: 100_000_000,
             seed: 0,

@@ -14,7 +14,6 @@ use super::credit_loop::LaneOfLink;
 use super::event_queue::{Event, EventKind};
 use super::network::PacketNetwork;
 use super::port::NEVER;
-use super::settings::CREDITS_MAX;
 use super::topology::PACKET_LINKS_MAX;
 
 /// A buffer of a deadlock, and the packet that waits at its head for the next buffer.
@@ -235,7 +234,7 @@ impl PacketNetwork {
         for port in &self.ports {
             for queue in &port.waiting {
                 let packet_blocks = u32::from(self.packets[queue.head].blocks);
-                if port.capacity.min(CREDITS_MAX) < packet_blocks && !port.contention_free {
+                if port.has_credits && port.capacity < packet_blocks {
                     return Some(PacketStall::BufferTooSmall {
                         buffer: (port.link, queue.vl()),
                         buffer_blocks: port.capacity,

@@ -13,6 +13,12 @@ pub struct PacketStatistics {
     pub dropped: u64,
     /// Packets lost on faulty links.
     pub lost: u64,
+    /// Packets dropped although pauses were sent: headroom is too small, an error of the settings.
+    pub headroom_drops: u64,
+    /// Pauses sent.
+    pub pauses: u64,
+    /// Packets marked by switches.
+    pub marked: u64,
     /// Links that were used.
     pub ports: usize,
     /// Bytes of the state of all used links.

@@ -106,6 +106,33 @@ pub trait PacketTopology: fmt::Debug {
         None
     }
 
+    /// Returns the link in the opposite direction of the same cable.
+    fn reverse(&self, _link: PacketLinkId) -> Option<PacketLinkId> {
+        None
+    }
+
+    /// Returns the number of the switch or host at the end of a link; links with the same one share
+    /// the buffer of a RoCE switch.
+    fn device_at_end(&self, _link: PacketLinkId) -> Option<u32> {
+        None
+    }
+
+    /// Returns the host at the end of a link, if there is no switch; for adaptive routing.
+    fn host_at_end(&self, _link: PacketLinkId) -> Option<HostId> {
+        None
+    }
+
+    /// Returns true if [`minimal_outputs`](Self::minimal_outputs) has outputs.
+    fn has_minimal_outputs(&self) -> bool {
+        false
+    }
+
+    /// Returns the outputs on shortest routes to a host, for a packet that comes over `input`; for
+    /// adaptive routing.
+    fn minimal_outputs(&self, _input: PacketLinkId, _to: HostId) -> Vec<PacketLinkId> {
+        Vec::new()
+    }
+
     /// Returns true if routes depend on the flow hash.
     fn is_multipath(&self) -> bool {
         false

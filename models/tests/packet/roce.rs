@@ -41,6 +41,7 @@ fn ingress_accounting_pauses_and_resumes() {
         resume_offset_bytes: 2_000,
         fixed_threshold: None,
         response_ps: 0,
+        sends_pauses: true,
     };
     let (mut pool, mut ingress) = (SharedPool::default(), PfcIngress::default());
     pool.add_class(&settings);
@@ -210,7 +211,7 @@ fn dcqcn_fluid() {
             "marking_probability" => case.check_within(point.marking_probability, tolerance),
             "alpha" => case.check_within(point.alpha, tolerance),
             "queue" if case.value.starts_with("none") => {
-                assert_eq!(point.queue, None, "{}", case.id)
+                assert_eq!(point.queue, None, "{}", case.id);
             }
             "queue" => case.check_within(point.queue.expect(&case.id), tolerance),
             other => panic!("{}: unknown quantity {other:?}", case.id),

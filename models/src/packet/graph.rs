@@ -1,0 +1,218 @@
+//! Hosts and switches joined by cables, with shortest routes: at each switch the hash of the flow
+//! chooses among the outputs on shortest routes (ECMP), or the network itself does (adaptive).
+
+use std::sync::OnceLock;
+
+use sim_core::HostId;
+
+use super::ecmp::ecmp_choice;
+use super::topology::{NoPacketRoute, PacketLinkId, PacketLinkSpec, PacketTopology};
+
+/// A host or a switch of a [`GraphTopology`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct GraphNode(u32);
+
+#[derive(Clone, Debug)]
+struct NodeState {
+    name: String,
+    host: Option<HostId>,
+    /// Seed of the hash of a switch.
+    seed: u32,
+    outputs: Vec<PacketLinkId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct GraphLink {
+    from: GraphNode,
+    to: GraphNode,
+    spec: PacketLinkSpec,
+    reverse: PacketLinkId,
+}
+
+/// A graph of hosts and switches.
+#[derive(Clone, Default, Debug)]
+pub struct GraphTopology {
+    nodes: Vec<NodeState>,
+    hosts: Vec<GraphNode>,
+    links: Vec<GraphLink>,
+    /// For each host the distance of each node to it, in links, when it is first needed.
+    distances: Vec<OnceLock<Vec<u32>>>,
+}
+
+impl GraphTopology {
+    /// Returns a graph without nodes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a host; hosts are numbered from 0.
+    pub fn add_host(&mut self, name: impl Into<String>) -> GraphNode {
+        let host = HostId(number(self.hosts.len()));
+        let node = self.add(name.into(), Some(host), 0);
+        self.hosts.push(node);
+        self.distances.push(OnceLock::new());
+        node
+    }
+
+    /// Adds a switch with the seed of its hash; switches with equal seeds choose equally.
+    pub fn add_switch(&mut self, name: impl Into<String>, seed: u32) -> GraphNode {
+        self.add(name.into(), None, seed)
+    }
+
+    fn add(&mut self, name: String, host: Option<HostId>, seed: u32) -> GraphNode {
+        let node = GraphNode(number(self.nodes.len()));
+        self.nodes.push(NodeState {
+            name,
+            host,
+            seed,
+            outputs: Vec::new(),
+        });
+        node
+    }
+
+    /// Adds a cable: a link in each direction.
+    pub fn add_cable(
+        &mut self,
+        a: GraphNode,
+        b: GraphNode,
+        spec: PacketLinkSpec,
+    ) -> (PacketLinkId, PacketLinkId) {
+        let first = number(self.links.len());
+        let (forth, back) = (PacketLinkId(first), PacketLinkId(first + 1));
+        for (from, to, link, reverse) in [(a, b, forth, back), (b, a, back, forth)] {
+            self.links.push(GraphLink {
+                from,
+                to,
+                spec,
+                reverse,
+            });
+            self.nodes[from.0 as usize].outputs.push(link);
+        }
+        self.distances = vec![OnceLock::new(); self.hosts.len()];
+        (forth, back)
+    }
+
+    /// Returns the distance of each node to a host; hosts do not forward.
+    fn distances(&self, to: HostId) -> &[u32] {
+        self.distances[to.0 as usize].get_or_init(|| {
+            let mut distance = vec![u32::MAX; self.nodes.len()];
+            let target = self.hosts[to.0 as usize];
+            distance[target.0 as usize] = 0;
+            let mut front = vec![target];
+            for step in 1.. {
+                let mut next = Vec::new();
+                for node in front {
+                    // Cables have both directions, so outputs tell who reaches the node.
+                    for link in &self.nodes[node.0 as usize].outputs {
+                        let other = self.links[link.0 as usize].to;
+                        if distance[other.0 as usize] == u32::MAX {
+                            distance[other.0 as usize] = step;
+                            if self.nodes[other.0 as usize].host.is_none() {
+                                next.push(other);
+                            }
+                        }
+                    }
+                }
+                if next.is_empty() {
+                    break;
+                }
+                front = next;
+            }
+            distance
+        })
+    }
+
+    /// Returns the outputs of a node on shortest routes to a host.
+    fn shortest(&self, at: GraphNode, to: HostId) -> Vec<PacketLinkId> {
+        let distance = self.distances(to);
+        let here = distance[at.0 as usize];
+        let is_closer = |link: &&PacketLinkId| {
+            let next = self.links[link.0 as usize].to;
+            here != u32::MAX && distance[next.0 as usize] < here
+        };
+        let outputs = &self.nodes[at.0 as usize].outputs;
+        outputs.iter().filter(is_closer).copied().collect()
+    }
+}
+
+fn number(length: usize) -> u32 {
+    u32::try_from(length).expect("fewer than 2^32 nodes and links")
+}
+
+impl PacketTopology for GraphTopology {
+    fn link_id_end(&self) -> u32 {
+        number(self.links.len())
+    }
+
+    fn link(&self, link: PacketLinkId) -> PacketLinkSpec {
+        self.links[link.0 as usize].spec
+    }
+
+    fn link_name(&self, link: PacketLinkId) -> String {
+        let GraphLink { from, to, .. } = self.links[link.0 as usize];
+        let name = |node: GraphNode| &self.nodes[node.0 as usize].name;
+        format!("{}-{}", name(from), name(to))
+    }
+
+    fn host_name(&self, host: HostId) -> String {
+        let node = self.hosts[host.0 as usize];
+        self.nodes[node.0 as usize].name.clone()
+    }
+
+    fn route_into(
+        &self,
+        from: HostId,
+        to: HostId,
+        flow_hash: u32,
+        route: &mut Vec<PacketLinkId>,
+    ) -> Result<(), NoPacketRoute> {
+        let mut at = self.hosts[from.0 as usize];
+        let target = self.hosts[to.0 as usize];
+        while at != target {
+            let outputs = self.shortest(at, to);
+            let seed = self.nodes[at.0 as usize].seed;
+            let Some(chosen) = outputs.get(ecmp_choice(flow_hash, seed, outputs.len().max(1)))
+            else {
+                let (from, to) = (self.host_name(from), self.host_name(to));
+                let message = format!("no route from host {from:?} to host {to:?}: add cables");
+                return Err(NoPacketRoute { message });
+            };
+            route.push(*chosen);
+            at = self.links[chosen.0 as usize].to;
+        }
+        if route.is_empty() {
+            let message = format!(
+                "host {:?} has no link to itself: expected two hosts",
+                self.host_name(from)
+            );
+            return Err(NoPacketRoute { message });
+        }
+        Ok(())
+    }
+
+    fn is_multipath(&self) -> bool {
+        true
+    }
+
+    fn reverse(&self, link: PacketLinkId) -> Option<PacketLinkId> {
+        Some(self.links[link.0 as usize].reverse)
+    }
+
+    fn device_at_end(&self, link: PacketLinkId) -> Option<u32> {
+        Some(self.links[link.0 as usize].to.0)
+    }
+
+    fn host_at_end(&self, link: PacketLinkId) -> Option<HostId> {
+        let node = self.links[link.0 as usize].to;
+        self.nodes[node.0 as usize].host
+    }
+
+    fn has_minimal_outputs(&self) -> bool {
+        true
+    }
+
+    fn minimal_outputs(&self, input: PacketLinkId, to: HostId) -> Vec<PacketLinkId> {
+        self.shortest(self.links[input.0 as usize].to, to)
+    }
+}

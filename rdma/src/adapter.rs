@@ -226,7 +226,22 @@ impl ChannelAdapter {
     /// Returns the time at which [`handle_timeout`](Self::handle_timeout) has to be called next, in
     /// picoseconds.
     #[must_use]
-    pub fn next_timeout(&self) -> Option<u64> {
+    pub fn next_timeout(&mut self) -> Option<u64> {
+        while let Some(&(at, position)) = self.timeouts.first()
+            && at > self.now
+        {
+            let Some(Some(slot)) = self.qps.get_mut(position as usize) else {
+                self.timeouts.pop_first();
+                continue;
+            };
+            let next = slot.qp.next_timeout(self.now);
+            if next == Some(at) {
+                break;
+            }
+            self.timeouts.pop_first();
+            slot.timeout = next;
+            self.timeouts.extend(next.map(|at| (at, position)));
+        }
         let timeout = self.timeouts.first().map(|(at, _)| *at);
         let completion = self.completions.pending.front().map(|(at, ..)| *at);
         [timeout, completion].into_iter().flatten().min()

@@ -51,6 +51,8 @@ pub struct Transmit {
     pub bth: Bth,
     /// The extended headers.
     pub extension: Extension,
+    /// True if the payload was read from registered memory, and did not come inline.
+    pub reads_memory: bool,
 }
 
 /// A queue pair.
@@ -185,11 +187,12 @@ impl RcQueuePair {
         parts: &mut AdapterParts<'_>,
         payload: &mut Vec<u8>,
     ) -> Option<Transmit> {
-        let (bth, extension) = match self.next_response(parts, payload) {
-            Some(response) => response,
+        let (bth, extension, is_inline) = match self.next_response(parts, payload) {
+            Some((bth, extension)) => (bth, extension, false),
             None => self.next_request(parts, payload)?,
         };
         Some(Transmit {
+            reads_memory: !is_inline && !payload.is_empty(),
             source_qp: self.handle.qp_num,
             address: self.address?,
             bth,

@@ -284,7 +284,7 @@ impl Net {
     fn pass_time(&mut self) -> bool {
         let adapters = self.adapters.iter();
         let next = adapters
-            .filter_map(|adapter| adapter.borrow().next_timeout())
+            .filter_map(|adapter| adapter.borrow_mut().next_timeout())
             .min();
         let Some(next) = next else {
             return false;

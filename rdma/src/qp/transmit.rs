@@ -11,12 +11,13 @@ use crate::{Access, Operation, ProtectionDomain, Psn, QpState, WcStatus};
 const PSN_HALF: u32 = Psn::MODULUS / 2;
 
 impl RcQueuePair {
-    /// Returns the headers of the next packet of a request that may leave now.
+    /// Returns the headers of the next packet of a request that may leave now, and true if its
+    /// payload came inline.
     pub(super) fn next_request(
         &mut self,
         parts: &mut AdapterParts<'_>,
         payload: &mut Vec<u8>,
-    ) -> Option<(Bth, Extension)> {
+    ) -> Option<(Bth, Extension, bool)> {
         let can_send = matches!(self.state(), QpState::Rts | QpState::Sqd);
         if !can_send || self.send.rnr_until.is_some_and(|until| parts.now < until) {
             return None;
@@ -52,13 +53,14 @@ impl RcQueuePair {
         if parts.has(Defect::NoAckRequest) {
             bth.ack_request = false;
         }
+        let is_inline = matches!(entry.data, RequestData::Inline(_));
         let end = if is_read {
             entry.end_psn()
         } else {
             psn.plus(1)
         };
         self.note_sent(parts, (end, is_last), bth.ack_request);
-        Some((bth, extension))
+        Some((bth, extension, is_inline))
     }
 
     fn must_request_ack(&self, psn: Psn, parts: &AdapterParts<'_>) -> bool {

@@ -103,6 +103,20 @@ impl Extension {
         }
     }
 
+    /// Returns the length in bytes on the wire.
+    #[must_use]
+    pub const fn length(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Immediate(_) | Self::Ieth(_) | Self::Aeth(_) => 4,
+            Self::Deth(_) => 8,
+            Self::AtomicAck(..) | Self::DethImmediate(..) => 12,
+            Self::Reth(_) => 16,
+            Self::RethImmediate(..) => 20,
+            Self::AtomicEth(_) => 28,
+        }
+    }
+
     pub(super) fn emit(&self, into: &mut Vec<u8>) {
         match self {
             Self::None => {}
